@@ -1,0 +1,69 @@
+//! Faults of the disk and of what lies on it, each with the path, and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What goes wrong with state on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, a verb.
+        action: &'static str,
+        /// On which file or directory.
+        path: PathBuf,
+        /// The operating system's word.
+        source: io::Error,
+    },
+    /// A file is not as it was written.
+    #[error("{}: damaged at byte {offset}: expected {expected}, found {found}", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// A file was written by a later version of this program.
+    #[error("{}: format version {found}, but this program reads versions up to {known}: use a newer crawler", path.display())]
+    Newer {
+        /// Which file.
+        path: PathBuf,
+        /// Its version.
+        found: u16,
+        /// The newest version that is known here.
+        known: u16,
+    },
+    /// Another process works on the directory.
+    #[error("{}: in use by another crawler (process {holder}); stop it first, or choose another --dir", path.display())]
+    InUse {
+        /// The locked directory.
+        path: PathBuf,
+        /// What the lock file says of its holder.
+        holder: String,
+    },
+}
+
+/// The result of an operation on disk.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// The operating system refused `action` on `path`.
+    pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Error::Io { action, path: path.to_owned(), source }
+    }
+
+    /// `path` is damaged at `offset`.
+    pub fn damaged(path: &Path, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Error::Damaged { path: path.to_owned(), offset, expected: expected.into(), found: found.into() }
+    }
+
+    /// Whether a file or directory was not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}

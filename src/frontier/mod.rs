@@ -1,0 +1,3 @@
+//! Per-host queues.
+mod queued;
+pub use queued::{Hops, QueuedUrl};

@@ -1,0 +1,95 @@
+//! A URL on its way to being fetched.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::Fingerprint;
+
+/// A URL that was admitted: everything that it needs from URL-seen to the fetch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedUrl {
+    /// The URL as it is requested: absolute, serialised by the WHATWG rules, without fragment.
+    pub url: Box<str>,
+    /// Its key in URL-seen: the fingerprint of the canonical key form.
+    pub key: Fingerprint,
+    /// Fingerprint of its origin (`http://host:port`): names its queue and its robots.txt.
+    pub origin: Fingerprint,
+    /// Fingerprint of its host name: names its DNS answer.
+    pub host: Fingerprint,
+    /// Fingerprint of its registrable domain: names its partition.
+    pub domain: Fingerprint,
+    /// Smaller comes first.
+    pub priority: u8,
+    /// Links between a seed and this URL; redirects do not count.
+    pub depth: u16,
+    /// How it was found, a letter a hop.
+    pub hops: Hops,
+    /// Attempts made so far.
+    pub attempts: u8,
+    /// The page that named it: offset of its record in key.dat plus 1; 0 for a seed.
+    pub via: u64,
+    /// Number of the seed that it descends from.
+    pub seed: u32,
+}
+
+/// A discovery path as in Heritrix's crawl.log: `L` link, `R` redirect, `E` embedded, `M` sitemap; empty for a seed.
+///
+/// A path longer than [`Hops::LETTERS_MAX`] keeps its last letters after the number of those left out: `12+LLRL...`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hops(Box<str>);
+
+impl Hops {
+    /// Letters that are kept.
+    pub const LETTERS_MAX: usize = 40;
+
+    /// A path as it was printed.
+    pub fn parse(text: &str) -> Self {
+        Hops(text.into())
+    }
+
+    /// The path with one more letter.
+    pub fn then(&self, letter: char) -> Self {
+        let (mut left_out, mut letters) = match self.0.split_once('+') {
+            Some((count, letters)) => (count.parse().unwrap_or(0_u32), letters.to_owned()),
+            None => (0, self.0.to_string()),
+        };
+        letters.push(letter);
+        let surplus = letters.len().saturating_sub(Hops::LETTERS_MAX);
+        left_out += u32::try_from(letters.drain(..surplus).count()).unwrap_or(u32::MAX);
+        if left_out == 0 { Hops(letters.into()) } else { Hops(format!("{left_out}+{letters}").into()) }
+    }
+
+    /// Redirects since the last hop of another kind.
+    pub fn redirects(&self) -> usize {
+        self.0.bytes().rev().take_while(|&letter| letter == b'R').count()
+    }
+
+    /// The path as it is printed.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Hops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_keeps_its_end_and_counts_the_rest() {
+        let mut hops = Hops::default();
+        for _ in 0..50 {
+            hops = hops.then('L');
+        }
+        let hops = hops.then('R').then('R');
+        assert_eq!(hops.as_str(), format!("12+{}RR", "L".repeat(38)));
+        assert_eq!(hops.redirects(), 2);
+        assert_eq!(Hops::default().redirects(), 0);
+    }
+}

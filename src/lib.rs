@@ -1,0 +1,7 @@
+//! A web crawler for one machine: polite, exact, crash-safe.
+
+pub mod clock;
+pub mod disk;
+pub mod fingerprint;
+pub mod frontier;
+pub mod outcome;

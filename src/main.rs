@@ -1,0 +1,3 @@
+//! The `crawler` command.
+
+fn main() {}

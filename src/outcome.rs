@@ -1,0 +1,217 @@
+//! How the way of a URL ends, and what follows from each answer and each error.
+//!
+//! Every URL ends in exactly one [`Outcome`]. [`judge_status`] and [`judge_failure`] are the one table that says
+//! whether an attempt ends the URL, is tried again, or holds back its whole host. Live crawling and the replay after a
+//! crash ask the same table, so that they cannot disagree.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a URL was not fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Reason {
+    /// Outside of the crawl's scope.
+    Scope,
+    /// Deeper than `crawl.max_depth`.
+    Depth,
+    /// robots.txt of its origin forbids it.
+    Robots,
+    /// More segments, or more repeated ones, than `scope` allows.
+    Trap,
+    /// Longer than `scope.max_url_length`.
+    TooLong,
+    /// More redirects in a row than `scope.max_redirects`.
+    Redirects,
+    /// A budget of its host or domain is used up.
+    Budget,
+    /// Its address is not in the public internet and not in `network.allow`.
+    PrivateAddress,
+    /// Its host is dead or its robots.txt stays unreachable.
+    HostGivenUp,
+}
+
+impl Reason {
+    /// All reasons, in the order of the closing report.
+    pub const ALL: [Reason; 9] = [
+        Reason::Scope,
+        Reason::Depth,
+        Reason::Robots,
+        Reason::Trap,
+        Reason::TooLong,
+        Reason::Redirects,
+        Reason::Budget,
+        Reason::PrivateAddress,
+        Reason::HostGivenUp,
+    ];
+
+    /// The code of crawl.log, as Heritrix numbers them.
+    pub fn code(self) -> i32 {
+        match self {
+            Reason::Scope | Reason::TooLong => -5000,
+            Reason::Depth => -5001,
+            Reason::Redirects => -5002,
+            Reason::Budget => -5003,
+            Reason::PrivateAddress => -5004,
+            Reason::Trap => -5005,
+            Reason::HostGivenUp => -8,
+            Reason::Robots => -9998,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::Scope => "out of scope",
+            Reason::Depth => "too deep",
+            Reason::Robots => "robots.txt",
+            Reason::Trap => "trap rule",
+            Reason::TooLong => "URL too long",
+            Reason::Redirects => "too many redirects",
+            Reason::Budget => "budget",
+            Reason::PrivateAddress => "private address",
+            Reason::HostGivenUp => "host given up",
+        })
+    }
+}
+
+/// Why an attempt to fetch brought no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Failure {
+    /// The name does not exist.
+    NoSuchHost,
+    /// The name servers did not answer, or answered with an error.
+    Dns,
+    /// No connection.
+    Connect,
+    /// The TLS handshake failed or the certificate does not hold.
+    Tls,
+    /// `fetch.timeout_total` passed.
+    Timeout,
+    /// Fewer bytes a second than `fetch.rate_min`.
+    TooSlow,
+    /// The connection broke.
+    Disconnected,
+    /// What came is not HTTP, or breaks a limit of it.
+    Protocol,
+    /// Every address of the host is private.
+    PrivateAddress,
+}
+
+impl Failure {
+    /// All failures, in the order of the closing report.
+    pub const ALL: [Failure; 9] = [
+        Failure::NoSuchHost,
+        Failure::Dns,
+        Failure::Connect,
+        Failure::Tls,
+        Failure::Timeout,
+        Failure::TooSlow,
+        Failure::Disconnected,
+        Failure::Protocol,
+        Failure::PrivateAddress,
+    ];
+
+    /// The code of crawl.log, as Heritrix numbers them.
+    pub fn code(self) -> i32 {
+        match self {
+            Failure::NoSuchHost | Failure::Dns => -1,
+            Failure::Connect | Failure::Tls => -2,
+            Failure::Disconnected => -3,
+            Failure::Timeout | Failure::TooSlow => -4,
+            Failure::Protocol => -5,
+            Failure::PrivateAddress => -5004,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Failure::NoSuchHost => "no such host",
+            Failure::Dns => "DNS failed",
+            Failure::Connect => "no connection",
+            Failure::Tls => "TLS failed",
+            Failure::Timeout => "timed out",
+            Failure::TooSlow => "too slow",
+            Failure::Disconnected => "connection broke",
+            Failure::Protocol => "not HTTP",
+            Failure::PrivateAddress => "private address",
+        })
+    }
+}
+
+/// The end of a URL's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// In the archive, with this status.
+    Stored(u16),
+    /// In the archive as a reference to the same payload stored before.
+    Revisit(u16),
+    /// Given up after attempts that brought no answer.
+    Failed(Failure),
+    /// Never asked for.
+    Dropped(Reason),
+}
+
+/// What an attempt means for its URL and its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The URL has its outcome.
+    Done,
+    /// The URL is asked for again once its host has rested; the whole host backs off.
+    Retry,
+    /// The URL has its outcome, and its host backs off all the same.
+    DoneBackOff,
+    /// No answer and no attempts left; the host backs off.
+    GiveUp,
+}
+
+/// What an answer of `status` means, when it came at attempt number `attempt` (0 is the first) and `retries` more
+/// are allowed after the first.
+///
+/// 429 and 503 speak for the host: they are tried again and hold it back. Other 5xx are tried again too (a
+/// server that is restarted answers 502 for a while). Everything else is the site's answer.
+pub fn judge_status(status: u16, attempt: u8, retries: u8) -> Verdict {
+    match status {
+        408 | 425 | 429 | 500 | 502 | 503 | 504 if attempt < retries => Verdict::Retry,
+        429 | 503 => Verdict::DoneBackOff,
+        _ => Verdict::Done,
+    }
+}
+
+/// What a failed attempt means, counted as in [`judge_status`].
+pub fn judge_failure(failure: Failure, attempt: u8, retries: u8) -> Verdict {
+    match failure {
+        Failure::PrivateAddress | Failure::NoSuchHost => Verdict::GiveUp,
+        _ if attempt < retries => Verdict::Retry,
+        _ => Verdict::GiveUp,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overloaded_host_is_tried_again_and_then_believed() {
+        assert_eq!(judge_status(503, 0, 2), Verdict::Retry);
+        assert_eq!(judge_status(503, 2, 2), Verdict::DoneBackOff);
+        assert_eq!(judge_status(500, 2, 2), Verdict::Done);
+    }
+
+    #[test]
+    fn the_sites_own_answers_end_the_url_at_once() {
+        for status in [200, 204, 301, 304, 401, 403, 404, 410, 501] {
+            assert_eq!(judge_status(status, 0, 5), Verdict::Done, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_does_not_exist_is_not_asked_for_again() {
+        assert_eq!(judge_failure(Failure::NoSuchHost, 0, 5), Verdict::GiveUp);
+        assert_eq!(judge_failure(Failure::Connect, 0, 5), Verdict::Retry);
+        assert_eq!(judge_failure(Failure::Connect, 5, 5), Verdict::GiveUp);
+    }
+}
