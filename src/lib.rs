@@ -1,7 +1,59 @@
-//! A web crawler for one machine: polite, exact, crash-safe.
+//! A web crawler for one machine: polite, exact, and safe to kill at any moment.
+//!
+//! # The way of a URL
+//!
+//! ```text
+//! seeds ─┐
+//!        ▼
+//! canonicalise ─► scope ─► URL-seen ─► robots ─► DNS ─► frontier ─► fetch ─► process ─► page container
+//!        ▲                 LRU,Bloom,  DRUM      DRUM   per-host    tokio    threads      │
+//!        │                 DRUM                         disk queues                       │
+//!        └───────────────────────────── links ────────────────────────────────────────────┘
+//! ```
+//! A link is canonicalised and fingerprinted where its page is parsed ([`process`]). It passes three stores in turn
+//! ([`drum`]); the dispatcher of each decides what happens next, and the last one hands it to its host's queue
+//! ([`frontier`]). When the host is due, the URL is fetched ([`fetch`]), the answer processed, its records appended to
+//! the archive ([`container`]) and its links admitted, all in one event of the [`engine`].
+//!
+//! # Modules, from the ground up
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`fingerprint`] | 64-bit Rabin fingerprints by a polynomial of the crawl's own |
+//! | [`clock`] | time, given to everything that needs it |
+//! | [`config`] | the TOML file: sections, defaults, limits |
+//! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
+//! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
+//! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
+//! | [`drum`] | disk repository with update management, behind LRU and Bloom filter |
+//! | [`container`] | the archive: WARC value files, key.dat, address.idx |
+//! | [`catalog`] | what must change atomically: one batch a checkpoint |
+//! | [`frontier`] | per-host queues, politeness, budgets |
+//! | [`engine`] | the state machine that owns all of the above |
+//! | [`fetch`] | requests on tokio |
+//! | [`process`] | threads that find links and build records |
+//! | [`simweb`] | a synthetic web on loopback that knows the right result |
+//! | [`report`] | display, logs, closing statistics |
+//! | [`crawl`] | the wiring: start, signals, stop |
+//! | [`cli`] | the command line |
+//!
+//! Imports go upwards in this table only. docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the
+//! crash contract; docs/FORMATS.md the bytes on disk.
 
+pub mod catalog;
+pub mod cli;
 pub mod clock;
+pub mod config;
+pub mod container;
+pub mod crawl;
 pub mod disk;
+pub mod drum;
+pub mod engine;
+pub mod fetch;
 pub mod fingerprint;
 pub mod frontier;
 pub mod outcome;
+pub mod process;
+pub mod report;
+pub mod simweb;
+pub mod web;

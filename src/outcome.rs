@@ -181,6 +181,12 @@ pub fn judge_status(status: u16, attempt: u8, retries: u8) -> Verdict {
     }
 }
 
+/// What an answer means whose body may have been cut short: by a limit of size it counts, by time or by a broken
+/// connection it is asked for again like an overloaded host's.
+pub fn judge_answer(status: u16, interrupted: bool, attempt: u8, retries: u8) -> Verdict {
+    if interrupted && attempt < retries { Verdict::Retry } else { judge_status(status, attempt, retries) }
+}
+
 /// What a failed attempt means, counted as in [`judge_status`].
 pub fn judge_failure(failure: Failure, attempt: u8, retries: u8) -> Verdict {
     match failure {

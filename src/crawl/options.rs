@@ -1,0 +1,236 @@
+//! The configuration, turned into the options of each part once.
+//!
+//! What shapes the disk (buckets, partitions, parameters left out of keys) is fixed when the crawl is created: a
+//! configuration that says otherwise later changes nothing there, and the operator is told.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::CrawlError;
+use crate::catalog::Catalog;
+use crate::cli::run::CrawlRequest;
+use crate::clock::{Clock, Time};
+use crate::config::{self, Config};
+use crate::container::{ContainerOptions, WarcInfo};
+use crate::disk::{self, Disk};
+use crate::drum::{DrumOptions, FrontOptions};
+use crate::engine::{Identity, Opening, Settings};
+use crate::fetch::FetchOptions;
+use crate::frontier::{Budget, FrontierOptions, Politeness};
+use crate::process::ProcessOptions;
+use crate::report::CrawlLog;
+use crate::web::address::{AddressGuard, Cidr};
+use crate::web::scope::{ScopeMode, ScopeOptions};
+use crate::web::url::KeyMaker;
+use crate::web::warc::Compression;
+
+/// Partitions of a new crawl's frontier.
+const PARTITIONS: usize = 256;
+/// Keys whose values the fronts of the robots and DNS stores keep in memory.
+const HOST_LRU_ENTRIES: usize = 16_384;
+/// Memory of their Bloom filters: at 1 % false positives it holds 7 M hosts.
+const HOST_BLOOM_BYTES: usize = 8 << 20;
+/// A graceful stop waits this long for requests under way.
+const STOP_GRACE: Duration = Duration::from_secs(20);
+/// A host that is dead, or whose robots.txt is unreachable, is given up after this time.
+const GIVE_UP: Duration = Duration::from_secs(24 * 3_600);
+const NAME_SERVER_PORT: u16 = 53;
+
+/// Which addresses may be connected to.
+pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
+    let parse = |text: &String| {
+        text.parse::<Cidr>().map_err(|e| CrawlError::Configuration(format!("network.allow: {text}: {e}")))
+    };
+    let allowed: Vec<Cidr> = config.network.allow.iter().map(parse).collect::<Result<_, _>>()?;
+    Ok(AddressGuard::new(&allowed))
+}
+
+/// The identity of the crawl in the directory, made now for a new one.
+pub(super) fn identity(request: &CrawlRequest, catalog: &dyn Catalog, now: Time) -> disk::Result<Identity> {
+    let config = &request.config;
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).expect("the operating system has randomness");
+    let shape = (config.drum.buckets, PARTITIONS, config.scope.strip_query_params.as_slice());
+    let identity = Identity::load_or_create(catalog, &request.dir, now, u128::from_le_bytes(random), shape)?;
+    let fixed = [
+        ("drum.buckets", identity.buckets == config.drum.buckets),
+        ("scope.strip_query_params", identity.strip_query_params == config.scope.strip_query_params),
+    ];
+    for (key, same) in fixed {
+        if !same {
+            eprintln!("crawler: {key} was fixed when this crawl was created; the configured value is not used");
+        }
+    }
+    Ok(identity)
+}
+
+/// Options of the network side.
+pub(super) fn fetch(config: &Config) -> Result<FetchOptions, CrawlError> {
+    let fetch = &config.fetch;
+    let server = |text: &String| {
+        let with_port = text.parse::<SocketAddr>();
+        with_port
+            .or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, NAME_SERVER_PORT)))
+            .map_err(|_| CrawlError::Configuration(format!("dns.nameservers: {text} is no address")))
+    };
+    Ok(FetchOptions {
+        user_agent: config.user_agent(),
+        timeout_connect: fetch.timeout_connect,
+        timeout_total: fetch.timeout_total,
+        rate_min: fetch.rate_min.get(),
+        body_max: fetch.max_body.as_usize(),
+        http2: fetch.http2,
+        connections_per_host: config.politeness.connections_per_host,
+        proxy: (!fetch.proxy.is_empty()).then(|| fetch.proxy.clone()),
+        nameservers: config.dns.nameservers.iter().map(server).collect::<Result<_, _>>()?,
+        ttl: (config.dns.ttl_min, config.dns.ttl_max),
+        negative_ttl: config.dns.negative_ttl,
+    })
+}
+
+/// Options of processing.
+pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard) -> ProcessOptions {
+    ProcessOptions {
+        keys,
+        agent_token: config.agent_token().to_owned(),
+        links_max: config.scope.max_links_per_page,
+        url_bytes_max: config.scope.max_url_length,
+        decoded_max: config.fetch.max_body.as_usize(),
+        robots_bytes_max: config.robots.max_bytes.as_usize(),
+        respect_nofollow: config.robots.respect_nofollow,
+        request_records: config.container.request_records,
+        compression: compression(config),
+        guard,
+    }
+}
+
+/// Everything that the engine is opened with. Executors, log and seeds are the caller's.
+pub(super) fn opening(
+    request: &CrawlRequest,
+    disk: Disk,
+    catalog: Arc<dyn Catalog>,
+    clock: Arc<dyn Clock>,
+    identity: Identity,
+    keys: Arc<KeyMaker>,
+) -> impl FnOnce(Box<dyn crate::engine::Executors>, CrawlLog, Vec<crate::web::url::CanonicalUrl>) -> Opening {
+    let config = request.config.clone();
+    let dir = request.dir.clone();
+    move |executors, log, seeds| Opening {
+        disk,
+        dir,
+        catalog,
+        clock,
+        executors,
+        drum: DrumOptions {
+            buckets: identity.buckets,
+            ram_per_bucket: config.drum.ram_per_bucket.as_usize(),
+            merge_threshold: config.drum.merge_threshold.get(),
+        },
+        frontier: frontier(&config, identity.partitions),
+        identity,
+        keys,
+        settings: settings(&config),
+        scope: scope(&config),
+        seeds,
+        seen_front: FrontOptions {
+            lru_entries: config.seen.lru_entries,
+            bloom_memory: config.seen.bloom_memory.as_usize(),
+            bloom_fpr: config.seen.bloom_fpr,
+        },
+        host_front: FrontOptions {
+            lru_entries: HOST_LRU_ENTRIES,
+            bloom_memory: HOST_BLOOM_BYTES,
+            bloom_fpr: config.seen.bloom_fpr,
+        },
+        container: ContainerOptions {
+            segment_bytes: config.container.segment_bytes.get(),
+            compression: compression(&config),
+        },
+        warcinfo: warcinfo(&config),
+        log,
+    }
+}
+
+fn settings(config: &Config) -> Settings {
+    let crawl = &config.crawl;
+    Settings {
+        workers: config.fetch.workers,
+        retries: config.fetch.retries,
+        pages_max: crawl.max_pages,
+        bytes_max: crawl.max_bytes.map(config::Bytes::get),
+        time_max: crawl.max_time,
+        checkpoint_interval: crawl.checkpoint_interval,
+        disk_floor: crawl.disk_floor.get(),
+        follow_seed_redirects: config.scope.follow_seed_redirects,
+        obey_robots: config.robots.obey,
+        robots_cache: config.robots.cache,
+        stop_grace: STOP_GRACE,
+        requests_per_second: config.politeness.requests_per_second,
+        bytes_per_second: config.politeness.bytes_per_second.map(config::Bytes::get),
+    }
+}
+
+fn scope(config: &Config) -> ScopeOptions {
+    let scope = &config.scope;
+    ScopeOptions {
+        mode: match scope.mode {
+            config::ScopeMode::Domain => ScopeMode::Domain,
+            config::ScopeMode::Any => ScopeMode::Any,
+            config::ScopeMode::Host => ScopeMode::Host,
+            config::ScopeMode::Prefix => ScopeMode::Prefix,
+        },
+        include: scope.include.clone(),
+        exclude: scope.exclude.clone(),
+        max_url_length: scope.max_url_length,
+        max_path_segments: scope.max_path_segments,
+        max_repeated_segments: scope.max_repeated_segments,
+        max_redirects: usize::from(scope.max_redirects),
+        max_depth: config.crawl.max_depth,
+    }
+}
+
+fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
+    let politeness = &config.politeness;
+    FrontierOptions {
+        partitions,
+        memory: config.frontier.memory.as_usize(),
+        active_hosts: config.frontier.active_hosts,
+        politeness: Politeness {
+            delay_min: politeness.delay_min,
+            delay_max: politeness.delay_max,
+            delay_factor: politeness.delay_factor,
+            crawl_delay_max: politeness.crawl_delay_max,
+            connections_per_host: politeness.connections_per_host,
+            delay_per_ip: politeness.delay_per_ip,
+            ..Politeness::default()
+        },
+        budget: Budget {
+            pages_per_host: config.budget.pages_per_host,
+            pages_per_domain: config.budget.pages_per_domain,
+            bytes_per_host: config.budget.bytes_per_host.map(config::Bytes::get),
+        },
+        give_up: GIVE_UP,
+        ..FrontierOptions::default()
+    }
+}
+
+fn compression(config: &Config) -> Compression {
+    match config.container.compression {
+        config::Compression::Gzip => Compression::Gzip,
+        config::Compression::Zstd => Compression::Zstd,
+        config::Compression::None => Compression::None,
+    }
+}
+
+fn warcinfo(config: &Config) -> WarcInfo {
+    let effective = toml::to_string(config).unwrap_or_default();
+    WarcInfo {
+        software: concat!("crawler/", env!("CARGO_PKG_VERSION")).to_owned(),
+        fields: vec![
+            ("http-header-user-agent".to_owned(), config.user_agent()),
+            ("robots".to_owned(), if config.robots.obey { "obey" } else { "ignore" }.to_owned()),
+        ],
+        config: effective,
+    }
+}

@@ -1,0 +1,155 @@
+//! The threads beside the engine, and the channels between them.
+//!
+//! Every channel is bounded, and has room for every message that can be under way: at most `workers` requests, one
+//! merge, [`PARTITION_PLACES`] jobs of the frontier, one checkpoint. So the engine never waits on a send, and neither
+//! does a network thread.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::{CrawlError, signals};
+use crate::clock::Clock;
+use crate::disk;
+use crate::engine::checkpoint::CheckpointJob;
+use crate::engine::{Event, Executors, FetchJob, ResolveJob, StoreMerge};
+use crate::fetch::{FetchOptions, Fetcher};
+use crate::frontier::PartitionJob;
+use crate::process::{ProcessOptions, ProcessPool};
+use crate::web::address::AddressGuard;
+
+const PARTITION_PLACES: usize = 8;
+/// Events that are not the answer to a request: merges, takes, checkpoints, signals.
+const OTHER_EVENTS: usize = 64;
+
+/// Everything that has to be stopped when the crawl ends.
+pub(super) struct Threads {
+    fetcher: Arc<Fetcher>,
+    pool: ProcessPool,
+}
+
+/// The engine's way to them.
+pub(super) struct ThreadExecutors {
+    fetcher: Arc<Fetcher>,
+    merges: Worker<StoreMerge>,
+    partitions: Worker<PartitionJob>,
+    checkpoints: Worker<CheckpointJob>,
+}
+
+impl Threads {
+    /// Starts everything; the receiver is the engine's.
+    pub(super) fn start(
+        workers: usize,
+        fetch: FetchOptions,
+        guard: AddressGuard,
+        process: ProcessOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Threads, ThreadExecutors, Receiver<Event>), CrawlError> {
+        raise_file_limit();
+        let (answers_in, answers) = bounded(workers + 1);
+        let (events_in, events) = bounded(workers + OTHER_EVENTS);
+        let cores = thread::available_parallelism().map_or(2, usize::from);
+        let pool = ProcessPool::start(cores, &process, &answers, &events_in)?;
+        let fetcher = Arc::new(Fetcher::start(fetch, guard, clock, answers_in, events_in.clone())?);
+        let executors = ThreadExecutors {
+            fetcher: fetcher.clone(),
+            merges: Worker::start("merge", 1, &events_in, |job: StoreMerge| job.run().map(Event::Merged))?,
+            partitions: Worker::start("frontier", PARTITION_PLACES, &events_in, |job: PartitionJob| {
+                job.run().map(Event::Partition)
+            })?,
+            checkpoints: Worker::start("checkpoint", 1, &events_in, |job: CheckpointJob| {
+                job.run().map(Event::Checkpointed)
+            })?,
+        };
+        signals::listen(events_in)?;
+        Ok((Threads { fetcher, pool }, executors, events))
+    }
+
+    /// Ends the network threads and the process threads. The engine, and with it the executors, is gone by now.
+    pub(super) fn stop(self) {
+        if let Some(fetcher) = Arc::into_inner(self.fetcher) {
+            fetcher.stop();
+        }
+        self.pool.join();
+    }
+}
+
+impl Executors for ThreadExecutors {
+    fn fetch(&mut self, job: FetchJob) {
+        self.fetcher.fetch(job);
+    }
+
+    fn resolve(&mut self, job: ResolveJob) {
+        self.fetcher.resolve(job);
+    }
+
+    fn merge(&mut self, job: StoreMerge) {
+        self.merges.send(job);
+    }
+
+    fn partition(&mut self, job: PartitionJob) {
+        self.partitions.send(job);
+    }
+
+    fn checkpoint(&mut self, job: CheckpointJob) {
+        self.checkpoints.send(job);
+    }
+}
+
+/// A thread that does jobs one after the other and reports each as an event.
+struct Worker<J> {
+    jobs: Option<Sender<J>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<J: Send + 'static> Worker<J> {
+    fn start(
+        name: &'static str,
+        places: usize,
+        events: &Sender<Event>,
+        work: impl Fn(J) -> disk::Result<Event> + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let (jobs_in, jobs) = bounded::<J>(places);
+        let events = events.clone();
+        let thread = thread::Builder::new().name(name.into()).spawn(move || {
+            for job in jobs {
+                let event = match catch_unwind(AssertUnwindSafe(|| work(job))) {
+                    Ok(Ok(event)) => event,
+                    Ok(Err(fault)) => Event::Fault(fault),
+                    Err(_) => Event::Panic(format!("the {name} thread panicked")),
+                };
+                if events.send(event).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Worker { jobs: Some(jobs_in), thread: Some(thread) })
+    }
+
+    fn send(&self, job: J) {
+        if let Some(jobs) = &self.jobs {
+            jobs.send(job).expect("a worker ends only when its sender is dropped");
+        }
+    }
+}
+
+impl<J> Drop for Worker<J> {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take() {
+            // a panic was reported as an event when it happened
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Many hosts mean many sockets: the soft limit of open files is raised to the hard one.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}

@@ -1,0 +1,153 @@
+//! Links, redirects and seeds on their way into the crawl.
+
+use super::job::FoundLink;
+use super::seeds::SeedStatus;
+use super::Engine;
+use crate::disk::Result;
+use crate::frontier::{Hops, QueuedUrl};
+use crate::outcome::Reason;
+use crate::web::html::LinkKind;
+use crate::web::url::{CanonicalUrl, Keys};
+
+/// What a URL inherits from the page that names it.
+pub(super) struct Parent<'a> {
+    pub(super) url: &'a QueuedUrl,
+    /// Offset of the page's record in key.dat.
+    pub(super) record: u64,
+}
+
+impl Engine {
+    /// Admits a seed, and its number is remembered for ever.
+    pub fn admit_seed(&mut self, url: &CanonicalUrl, fallback: Option<&CanonicalUrl>) -> Result<()> {
+        let number = self.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str));
+        self.admit_seed_as(number, url)
+    }
+
+    fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl) -> Result<()> {
+        self.way.arrival().now = self.clock.now();
+        if let Err(reason) = self.scope.judge(url, 0, 0) {
+            self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()));
+            self.statistics.count_dropped(reason, 1);
+            return Ok(());
+        }
+        let keys = self.keys.keys(url);
+        self.way.admit(QueuedUrl {
+            url: url.as_str().into(),
+            key: keys.key,
+            origin: keys.origin,
+            host: keys.host,
+            domain: keys.domain,
+            priority: 0,
+            depth: 0,
+            hops: Hops::default(),
+            attempts: 0,
+            via: 0,
+            seed: number,
+        })
+    }
+
+    /// A seed could not be fetched: what its line meant besides is tried.
+    pub(super) fn admit_fallback(&mut self, number: u32, failed: &str) -> Result<()> {
+        let Some(seed) = self.seeds.get(number) else { return Ok(()) };
+        if seed.url != failed {
+            return Ok(());
+        }
+        match seed.fallback.clone() {
+            Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback)),
+            None => Ok(()),
+        }
+    }
+
+    /// Admits a link that processing found in scope.
+    pub(super) fn admit_link(&mut self, parent: &Parent<'_>, link: FoundLink) -> Result<()> {
+        let depth = parent.url.depth.saturating_add(1);
+        let (letter, embedded) = match link.kind {
+            LinkKind::Embed => ('E', true),
+            _ => ('L', false),
+        };
+        self.way.admit(QueuedUrl {
+            url: link.url,
+            key: link.keys.key,
+            origin: link.keys.origin,
+            host: link.keys.host,
+            domain: link.keys.domain,
+            priority: priority(depth, embedded),
+            depth,
+            hops: parent.url.hops.then(letter),
+            attempts: 0,
+            via: parent.record + 1,
+            seed: parent.url.seed,
+        })
+    }
+
+    /// Admits the target of a redirect: a URL like any other, at the depth of the one that redirects.
+    pub(super) fn admit_redirect(&mut self, parent: &Parent<'_>, target: &CanonicalUrl, keys: Keys) -> Result<()> {
+        let hops = parent.url.hops.then('R');
+        let redirects = hops.redirects();
+        let of_a_seed = redirects == hops.as_str().len();
+        if of_a_seed {
+            self.seeds.set_redirect(parent.url.seed, target.as_str());
+        }
+        let url = QueuedUrl {
+            url: target.as_str().into(),
+            key: keys.key,
+            origin: keys.origin,
+            host: keys.host,
+            domain: keys.domain,
+            priority: parent.url.priority,
+            depth: parent.url.depth,
+            hops,
+            attempts: 0,
+            via: parent.record + 1,
+            seed: parent.url.seed,
+        };
+        match self.scope.judge(target, url.depth, redirects) {
+            Ok(()) => self.way.admit(url),
+            Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
+                self.scope = std::sync::Arc::new(self.scope.with_seed(target));
+                self.scope_added.push(target.as_str().to_owned());
+                match self.scope.judge(target, url.depth, redirects) {
+                    Ok(()) => self.way.admit(url),
+                    Err(reason) => self.drop_now(url, reason),
+                }
+            }
+            Err(reason) => self.drop_now(url, reason),
+        }
+    }
+
+    fn drop_now(&mut self, url: QueuedUrl, reason: Reason) -> Result<()> {
+        self.way.arrival().dropped.push((url, reason));
+        Ok(())
+    }
+
+    /// Counts and logs the URLs that ended without a request.
+    pub(super) fn collect_dropped(&mut self) {
+        let dropped = std::mem::take(&mut self.way.arrival().dropped);
+        for (url, reason) in dropped {
+            self.statistics.count_dropped(reason, 1);
+            self.log.skipped(&url.url, reason);
+            if url.depth == 0 {
+                self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
+            }
+        }
+    }
+}
+
+/// Seeds have 0; then comes depth by depth, in each what pages embed before what they link to.
+fn priority(depth: u16, embedded: bool) -> u8 {
+    let by_depth = depth.saturating_mul(2).saturating_add(u16::from(!embedded));
+    u8::try_from(by_depth).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::priority;
+
+    #[test]
+    fn priority_goes_by_depth_and_then_by_kind() {
+        assert!(0 < priority(1, true));
+        assert!(priority(1, true) < priority(1, false));
+        assert!(priority(1, false) < priority(2, true));
+        assert_eq!(priority(60_000, false), u8::MAX);
+    }
+}

@@ -1,0 +1,309 @@
+//! What the network answered: pages, rules, addresses, failures.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::admission::Parent;
+use super::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use super::seeds::SeedStatus;
+use super::values::{Addresses, Robots};
+use super::Engine;
+use crate::clock::Time;
+use crate::container::NewPage;
+use crate::disk::Result;
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{Feedback, HostId, Permit, QueuedUrl, RobotsAnswer};
+use crate::outcome::{Failure, Verdict, judge_answer, judge_failure};
+use crate::report::LogLine;
+use crate::web::robots::RobotsRules;
+use crate::web::url::CanonicalUrl;
+
+/// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
+const ROBOTS_REDIRECTS_MAX: u8 = 5;
+
+impl Engine {
+    pub(super) fn start_page(
+        &mut self,
+        host: HostId,
+        url: QueuedUrl,
+        addresses: Arc<[IpAddr]>,
+        permit: Permit,
+    ) -> Result<()> {
+        let now = self.clock.now();
+        if self.way.arrival().replayed.remove(&url.key) {
+            // stored before the last stop: its page is in the archive, so the host was not asked
+            return self.way.arrival().frontier.withdraw(host, now);
+        }
+        let job = FetchJob {
+            host,
+            url: Engine::queued_url(&url.url),
+            via: self.via(url.via)?,
+            target: Target::Page { url, permit },
+            addresses,
+            scope: self.scope.clone(),
+            id_seed: self.id_seed(),
+        };
+        self.under_way.requests += 1;
+        self.under_way.pages += 1;
+        self.executors.fetch(job);
+        Ok(())
+    }
+
+    pub(super) fn start_robots(&mut self, host: HostId, origin: &str, addresses: Arc<[IpAddr]>) -> Result<()> {
+        let url = CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL");
+        let key = self.keys.keys(&url).origin;
+        if !self.settings.obey_robots {
+            let rules = Arc::new(RobotsRules::allow_all());
+            return self.rules_known(host, key, rules, Duration::ZERO, 0);
+        }
+        let target = Target::Robots { origin: origin.into(), key, redirects: 0 };
+        self.fetch_robots(host, target, url, addresses)
+    }
+
+    fn fetch_robots(
+        &mut self,
+        host: HostId,
+        target: Target,
+        url: CanonicalUrl,
+        addresses: Arc<[IpAddr]>,
+    ) -> Result<()> {
+        let id_seed = self.id_seed();
+        self.under_way.requests += 1;
+        self.executors.fetch(FetchJob { host, target, url, addresses, scope: self.scope.clone(), via: None, id_seed });
+        Ok(())
+    }
+
+    /// An answer came and was processed.
+    pub(super) fn answered(&mut self, mut processed: Processed) -> Result<()> {
+        self.under_way.requests -= 1;
+        self.statistics.requests += 1;
+        let bytes = processed.records.payload_bytes;
+        self.statistics.bytes_received += bytes;
+        self.limits.received(bytes);
+        let record = self.store(&processed)?;
+        let findings = std::mem::replace(&mut processed.findings, Findings::none());
+        match &processed.job.target {
+            Target::Page { .. } => self.page_answered(processed, findings, record),
+            Target::Robots { .. } => self.robots_answered(processed, findings),
+        }
+    }
+
+    fn store(&mut self, processed: &Processed) -> Result<u64> {
+        let response = &processed.response;
+        let attempts = match &processed.job.target {
+            Target::Page { url, .. } => url.attempts,
+            Target::Robots { .. } => 0,
+        };
+        let robots = matches!(processed.job.target, Target::Robots { .. });
+        self.statistics.bytes_stored += processed.records.bytes.len() as u64;
+        self.container.append(&NewPage {
+            url: processed.job.url.as_str(),
+            key: processed.keys.key,
+            status: response.status,
+            time: response.started,
+            mime: &processed.mime,
+            robots,
+            payload_sha1: processed.records.payload_sha1,
+            payload_bytes: processed.records.payload_bytes,
+            records: &processed.records.bytes,
+            response: processed.records.response.clone(),
+            // URL-seen lets a page through once; rules are fetched again, and so are pages after a retry
+            may_have_versions: robots || attempts > 0,
+        })
+    }
+
+    fn page_answered(&mut self, processed: Processed, findings: Findings, record: u64) -> Result<()> {
+        let Processed { job, response, retry_after, records, mime, .. } = processed;
+        let Target::Page { mut url, .. } = job.target else { return Ok(()) };
+        self.under_way.pages -= 1;
+        self.log.fetched(&LogLine {
+            at: response.started + response.duration,
+            code: i32::from(response.status),
+            bytes: Some(records.payload_bytes),
+            url: job.url.as_str(),
+            hops: url.hops.as_str(),
+            via: job.via.as_deref(),
+            mime: &mime,
+            started: response.started,
+            duration: response.duration,
+            sha1: Some(records.payload_sha1),
+            seed: self.seeds.get(url.seed).map(|seed| seed.url.as_str()),
+            annotation: "",
+        });
+        let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
+        let feedback = Feedback {
+            started: response.started,
+            duration: response.duration,
+            bytes: records.payload_bytes,
+            verdict,
+            failure: None,
+            retry_after,
+            address: response.address,
+            counts_as_page: verdict != Verdict::Retry,
+        };
+        if verdict == Verdict::Retry {
+            self.statistics.retries += 1;
+            url.attempts = url.attempts.saturating_add(1);
+            return self.frontier_done(job.host, &feedback, Some(url));
+        }
+        self.page_done(&url, response.status, findings, record)?;
+        self.frontier_done(job.host, &feedback, None)
+    }
+
+    /// The page of `url` is in the archive at `record`: it is counted, and what it names is admitted.
+    pub(super) fn page_done(&mut self, url: &QueuedUrl, status: u16, findings: Findings, record: u64) -> Result<()> {
+        self.statistics.count_page(status);
+        self.statistics.depth_max = self.statistics.depth_max.max(u64::from(url.depth));
+        if url.hops.redirects() == url.hops.as_str().len() {
+            self.seeds.set_status(url.seed, SeedStatus::Answered(status));
+        }
+        let parent = Parent { url, record };
+        if let Some((target, keys)) = findings.redirect {
+            self.statistics.links_found += 1;
+            self.admit_redirect(&parent, &target, keys)?;
+        }
+        for (reason, count) in findings.dropped {
+            self.statistics.links_found += u64::from(count);
+            self.statistics.count_dropped(reason, u64::from(count));
+        }
+        for link in findings.links {
+            self.statistics.links_found += 1;
+            self.admit_link(&parent, link)?;
+        }
+        Ok(())
+    }
+
+    fn robots_answered(&mut self, processed: Processed, findings: Findings) -> Result<()> {
+        let Processed { job, response, records, .. } = processed;
+        let FetchJob { host, target, url, .. } = job;
+        let Target::Robots { origin, key, redirects } = target else { return Ok(()) };
+        let (duration, bytes) = (response.duration, records.payload_bytes);
+        match response.status {
+            200..300 => {
+                let rules = findings.rules.unwrap_or_else(RobotsRules::allow_all);
+                self.rules_known(host, key, Arc::new(rules), duration, bytes)
+            }
+            300..400 if redirects < ROBOTS_REDIRECTS_MAX => match findings.redirect {
+                Some((target, _)) => {
+                    // the pinned addresses are those of the first host only
+                    let same_host = target.host() == url.host();
+                    let addresses = if same_host { job.addresses } else { Arc::new([]) };
+                    let hop = Target::Robots { origin, key, redirects: redirects + 1 };
+                    self.fetch_robots(host, hop, target, addresses)
+                }
+                None => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
+            },
+            // RFC 9309, 2.3.1.3: "unavailable" is 4xx; 429 speaks of load and counts as unreachable
+            429 | 500.. => self.rules_unreachable(host, duration),
+            _ => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
+        }
+    }
+
+    fn rules_known(
+        &mut self,
+        host: HostId,
+        origin: Fingerprint,
+        rules: Arc<RobotsRules>,
+        duration: Duration,
+        bytes: u64,
+    ) -> Result<()> {
+        let now = self.way.arrival().now;
+        let expires = now + self.settings.robots_cache;
+        if self.settings.obey_robots {
+            self.statistics.robots_fetched += 1;
+            self.way.next.store.put(origin, Robots { rules: rules.clone(), expires })?;
+        }
+        self.way.arrival().frontier.robots(host, RobotsAnswer::Rules { rules, expires, duration, bytes }, now)
+    }
+
+    fn rules_unreachable(&mut self, host: HostId, duration: Duration) -> Result<()> {
+        self.statistics.robots_unreachable += 1;
+        let arrival = self.way.arrival();
+        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration }, arrival.now)
+    }
+
+    /// An attempt brought no answer.
+    pub(super) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
+        self.under_way.requests -= 1;
+        self.statistics.requests += 1;
+        let FetchFailed { job, failure, detail, started, duration } = failed;
+        tracing::debug!(url = job.url.as_str(), %failure, detail, "no answer");
+        let Target::Page { mut url, .. } = job.target else {
+            self.statistics.count_failure(failure);
+            return self.rules_unreachable(job.host, duration);
+        };
+        self.under_way.pages -= 1;
+        let verdict = judge_failure(failure, url.attempts, self.settings.retries);
+        let code = if verdict == Verdict::Retry || url.attempts == 0 { failure.code() } else { -8 };
+        self.log.fetched(&LogLine {
+            at: started + duration,
+            code,
+            bytes: None,
+            url: job.url.as_str(),
+            hops: url.hops.as_str(),
+            via: job.via.as_deref(),
+            mime: "",
+            started,
+            duration,
+            sha1: None,
+            seed: self.seeds.get(url.seed).map(|seed| seed.url.as_str()),
+            annotation: &failure.to_string(),
+        });
+        let feedback = Feedback {
+            started,
+            duration,
+            bytes: 0,
+            verdict,
+            failure: Some(failure),
+            retry_after: None,
+            address: None,
+            counts_as_page: false,
+        };
+        if verdict == Verdict::Retry {
+            self.statistics.retries += 1;
+            url.attempts = url.attempts.saturating_add(1);
+            return self.frontier_done(job.host, &feedback, Some(url));
+        }
+        self.statistics.count_failure(failure);
+        self.seed_failed(&url, failure)?;
+        self.frontier_done(job.host, &feedback, None)
+    }
+
+    fn seed_failed(&mut self, url: &QueuedUrl, failure: Failure) -> Result<()> {
+        if url.hops.as_str().is_empty() {
+            self.seeds.set_status(url.seed, SeedStatus::Failed(failure.to_string()));
+            self.admit_fallback(url.seed, &url.url)?;
+        }
+        Ok(())
+    }
+
+    fn frontier_done(&mut self, host: HostId, feedback: &Feedback, again: Option<QueuedUrl>) -> Result<()> {
+        let arrival = self.way.arrival();
+        arrival.frontier.done(host, feedback, again, arrival.now)
+    }
+
+    /// The name servers answered.
+    pub(super) fn resolved(
+        &mut self,
+        host: HostId,
+        name: &str,
+        answer: Result<(Arc<[IpAddr]>, Time), Failure>,
+    ) -> Result<()> {
+        self.under_way.requests -= 1;
+        match &answer {
+            Ok((addresses, expires)) => {
+                self.statistics.dns_resolved += 1;
+                let value = Addresses { addresses: addresses.clone(), expires: *expires };
+                self.way.next.next.store.put(self.keys.host(name), value)?;
+            }
+            Err(failure) => {
+                self.statistics.dns_failed += 1;
+                self.statistics.count_failure(*failure);
+                tracing::debug!(name, %failure, "not resolved");
+            }
+        }
+        let arrival = self.way.arrival();
+        arrival.frontier.resolved(host, answer, arrival.now)
+    }
+}

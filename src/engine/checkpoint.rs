@@ -1,0 +1,190 @@
+//! Checkpoints: one consistent cut of everything, made durable beside the crawl.
+//!
+//! Between two events the engine writes down what is in RAM and notes every file's generation and length (the cut);
+//! [`CheckpointJob::run`] then does the slow part on its own thread: the checkpoint file, the fsyncs, the address
+//! pages, and last the one catalog batch that makes the checkpoint exist. Only when that has come back are the files
+//! deleted that no checkpoint names any more.
+//!
+//! ```text
+//! checkpoint.g000042   header, then 5 sections: length u64, crc32 u32, bytes
+//!                      URL-seen arrays | robots arrays | DNS arrays | frontier | replayed keys
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{Batch, Catalog};
+use crate::clock::Time;
+use crate::container::{ContainerState, SyncDone, SyncJob};
+use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
+use crate::drum::DrumState;
+use crate::fingerprint::Fingerprint;
+use crate::frontier::FrontierState;
+use crate::report::{Finish, Snapshot, Statistics};
+
+/// Key of the checkpoint in the catalog.
+pub const CHECKPOINT_KEY: &str = "checkpoint";
+const VERSION: u16 = 1;
+const SECTION_HEAD_BYTES: usize = 12;
+
+/// A cut: what lies in the catalog.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// 1, 2, 3, ...
+    pub number: u64,
+    /// When the cut was made.
+    pub time: Time,
+    /// Whether the crawl stopped with it in good order.
+    pub clean: bool,
+    /// How the crawl ended, where it did.
+    pub finish: Option<Finish>,
+    /// URL-seen.
+    pub seen: DrumState,
+    /// Robots.
+    pub robots: DrumState,
+    /// DNS.
+    pub dns: DrumState,
+    /// Frontier.
+    pub frontier: FrontierState,
+    /// Container.
+    pub container: ContainerState,
+    /// Counters.
+    pub statistics: Statistics,
+    /// URLs whose domains joined the scope because a seed redirects there.
+    pub scope_added: Vec<String>,
+}
+
+/// What was in RAM at a cut.
+#[derive(Debug, Default)]
+pub struct Sections {
+    /// Arrays of URL-seen.
+    pub seen: Vec<u8>,
+    /// Arrays of the robots store.
+    pub robots: Vec<u8>,
+    /// Arrays of the DNS store.
+    pub dns: Vec<u8>,
+    /// The active side and the arrays of the frontier.
+    pub frontier: Vec<u8>,
+    /// Replayed URLs that were not met again.
+    pub replayed: Vec<Fingerprint>,
+}
+
+impl Sections {
+    /// Writes the sections to the checkpoint file `number` and makes it durable.
+    fn write(&self, disk: &Disk, dir: &Path, number: u64) -> Result<()> {
+        let replayed: Vec<u8> = self.replayed.iter().flat_map(|key| key.bits().to_le_bytes()).collect();
+        let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
+        for section in [&self.seen, &self.robots, &self.dns, &self.frontier, &replayed] {
+            bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
+            bytes.extend_from_slice(section);
+        }
+        let file = disk.open(checkpoint_path(dir, number), Mode::Create)?;
+        file.set_len(0)?;
+        file.write_all_at(&bytes, 0)?;
+        file.sync()?;
+        disk.sync_dir(dir)
+    }
+
+    /// Reads the checkpoint file `number`.
+    pub fn read(disk: &Disk, dir: &Path, number: u64) -> Result<Self> {
+        let path = checkpoint_path(dir, number);
+        Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, VERSION)?;
+        let bytes = disk.read(&path)?;
+        let mut at = HEADER_BYTES as usize;
+        let mut section = || {
+            let section = read_section(&path, &bytes, at)?;
+            at += SECTION_HEAD_BYTES + section.len();
+            Ok::<_, Error>(section.to_vec())
+        };
+        let (seen, robots, dns, frontier, replayed) = (section()?, section()?, section()?, section()?, section()?);
+        let (keys, _) = replayed.as_chunks::<8>();
+        let replayed = keys.iter().map(|key| Fingerprint::from_bits(u64::from_le_bytes(*key))).collect();
+        Ok(Sections { seen, robots, dns, frontier, replayed })
+    }
+}
+
+fn read_section<'a>(path: &Path, bytes: &'a [u8], at: usize) -> Result<&'a [u8]> {
+    let damaged = |expected: &str, found: String| Error::damaged(path, at as u64, expected, found);
+    let head = bytes.get(at..at + SECTION_HEAD_BYTES).ok_or_else(|| damaged("a section", "end of file".into()))?;
+    let (length, sum) = head.split_at(8);
+    let length = u64::from_le_bytes(length.try_into().expect("8 bytes were split off"));
+    let sum = u32::from_le_bytes(sum.try_into().expect("4 bytes remain"));
+    let start = at + SECTION_HEAD_BYTES;
+    let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length));
+    let section = end
+        .and_then(|end| bytes.get(start..end))
+        .ok_or_else(|| damaged("a whole section", format!("a length of {length} in a file of {}", bytes.len())))?;
+    let found = crc32fast::hash(section);
+    if found != sum {
+        return Err(damaged(&format!("section checksum {sum:08x}"), format!("{found:08x}")));
+    }
+    Ok(section)
+}
+
+/// Where the checkpoint file `number` lies.
+pub fn checkpoint_path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("checkpoint.g{number:06}"))
+}
+
+/// The slow part of a checkpoint.
+pub struct CheckpointJob {
+    pub(super) disk: Disk,
+    pub(super) dir: PathBuf,
+    pub(super) catalog: Arc<dyn Catalog>,
+    pub(super) checkpoint: Checkpoint,
+    pub(super) sections: Sections,
+    pub(super) sync: Vec<PathBuf>,
+    pub(super) sync_dirs: Vec<PathBuf>,
+    pub(super) container: SyncJob,
+    pub(super) batch: Batch,
+    pub(super) snapshot: Snapshot,
+}
+
+impl std::fmt::Debug for CheckpointJob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CheckpointJob").field("number", &self.checkpoint.number).finish_non_exhaustive()
+    }
+}
+
+/// A checkpoint that is durable.
+#[derive(Debug)]
+pub struct CheckpointDone {
+    /// Its number.
+    pub number: u64,
+    /// For the container.
+    pub container: SyncDone,
+}
+
+impl CheckpointJob {
+    /// Makes the cut durable. After an error the stores must not be used any more: reopening is the cure.
+    pub fn run(mut self) -> Result<CheckpointDone> {
+        let number = self.checkpoint.number;
+        self.sections.write(&self.disk, &self.dir, number)?;
+        for path in &self.sync {
+            // a file that a merge has replaced since the cut is not named by it
+            if let Some(file) = self.disk.open_if_there(path)? {
+                file.sync()?;
+            }
+        }
+        for dir in &self.sync_dirs {
+            self.disk.sync_dir(dir)?;
+        }
+        let container = self.container.run()?;
+        let bytes = postcard::to_stdvec(&self.checkpoint).expect("a checkpoint consists of plain data");
+        self.batch.put(CHECKPOINT_KEY, bytes);
+        self.catalog.commit(&self.batch)?;
+        self.snapshot.write(&self.disk, &self.dir)?;
+        Ok(CheckpointDone { number, container })
+    }
+}
+
+/// The last checkpoint of the catalog.
+pub fn load(catalog: &dyn Catalog, dir: &Path) -> Result<Option<Checkpoint>> {
+    let Some(bytes) = catalog.get(CHECKPOINT_KEY)? else { return Ok(None) };
+    let checkpoint = postcard::from_bytes(&bytes)
+        .map_err(|e| Error::damaged(&dir.join("catalog"), 0, "a readable checkpoint record", e.to_string()))?;
+    Ok(Some(checkpoint))
+}

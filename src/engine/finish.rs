@@ -1,0 +1,109 @@
+//! How a crawl ends: by itself, by a limit, by a signal.
+
+use super::Engine;
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::report::Finish;
+
+/// Free space is asked for this often.
+const DISK_CHECK_MS: u64 = 5_000;
+
+/// Where a crawl stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Requests are made.
+    Crawling,
+    /// No new requests; those under way may finish until the deadline.
+    Stopping {
+        /// Why.
+        finish: Finish,
+        /// What is not there by then is asked for again by the next run.
+        deadline: Time,
+    },
+    /// The last checkpoint is made.
+    Closing {
+        /// Why.
+        finish: Finish,
+    },
+    /// The last checkpoint is durable.
+    Done {
+        /// Why.
+        finish: Finish,
+    },
+}
+
+impl Engine {
+    /// Where the crawl stands.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Begins a graceful stop.
+    pub(super) fn stop(&mut self) {
+        self.begin_stop(Finish::StoppedBySignal);
+    }
+
+    fn begin_stop(&mut self, finish: Finish) {
+        if self.phase == Phase::Crawling {
+            let deadline = self.clock.now() + self.settings.stop_grace;
+            self.phase = Phase::Stopping { finish, deadline };
+        }
+    }
+
+    /// Whether as many pages are done or under way as the crawl may have.
+    pub(super) fn page_limit_reached(&self) -> bool {
+        let pages = self.statistics.pages + self.under_way.pages;
+        self.settings.pages_max.is_some_and(|limit| pages >= limit)
+    }
+
+    /// Stops when a limit of the whole crawl is reached.
+    pub(super) fn watch_limits(&mut self, now: Time) -> Result<()> {
+        if self.phase != Phase::Crawling {
+            return Ok(());
+        }
+        let reached = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
+        if reached(self.settings.pages_max, self.statistics.pages) {
+            self.begin_stop(Finish::PageLimit);
+        } else if reached(self.settings.bytes_max, self.statistics.bytes_received) {
+            self.begin_stop(Finish::ByteLimit);
+        } else if self.settings.time_max.is_some_and(|limit| self.elapsed(now) >= limit) {
+            self.begin_stop(Finish::TimeLimit);
+        } else if now >= self.disk_check_due {
+            self.disk_check_due = Time::from_ms(now.ms() + DISK_CHECK_MS);
+            self.disk_free = self.disk.free_bytes(&self.dir)?;
+            if self.disk_free < self.settings.disk_floor {
+                self.begin_stop(Finish::DiskLow);
+            }
+        }
+        Ok(())
+    }
+
+    /// Time spent crawling, over all runs.
+    pub fn elapsed(&self, now: Time) -> std::time::Duration {
+        self.elapsed_before + now.since(self.started)
+    }
+
+    /// Moves on to the last checkpoint once nothing is left to do or to wait for.
+    pub(super) fn watch_end(&mut self, now: Time) -> Result<()> {
+        match self.phase {
+            Phase::Crawling if self.nothing_left() => self.phase = Phase::Closing { finish: Finish::Complete },
+            Phase::Stopping { finish, deadline } if self.under_way.requests == 0 || now >= deadline => {
+                self.phase = Phase::Closing { finish };
+            }
+            Phase::Closing { finish } if !self.under_way.checkpoint => {
+                self.cut(now, Some(finish))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// No job, pending key, undispatched result, active or cold URL is left.
+    fn nothing_left(&mut self) -> bool {
+        self.under_way.requests == 0
+            && self.under_way.merges == 0
+            && self.under_way.partitions == 0
+            && self.way.pending() == 0
+            && self.way.arrival().frontier.is_idle()
+    }
+}

@@ -1,0 +1,230 @@
+//! What passes between the engine and its executors: jobs out, events in.
+//!
+//! ```text
+//!            FetchJob                 Fetched                  Processed
+//! engine ─────────────► fetch ──────────────────► process ─────────────────► engine
+//!        ◄───────────────────────── FetchFailed ◄──┘
+//! ```
+//! A job carries everything that it needs, so that an executor holds no crawl state, and it comes back whole with its
+//! answer, so that the engine keeps no table of what is under way.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::disk;
+use crate::drum::MergeDone;
+use crate::engine::checkpoint::CheckpointDone;
+use crate::engine::values::{Addresses, Robots};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{HostId, PartitionDone, Permit, QueuedUrl};
+use crate::outcome::{Failure, Reason};
+use crate::web::html::LinkKind;
+use crate::web::robots::RobotsRules;
+use crate::web::scope::Scope;
+use crate::web::url::{CanonicalUrl, Keys};
+use crate::web::warc::{Records, Truncation};
+
+/// A request to be made.
+#[derive(Debug)]
+pub struct FetchJob {
+    /// The queue that the request is made for.
+    pub host: HostId,
+    /// What is asked for.
+    pub target: Target,
+    /// The URL of the request.
+    pub url: CanonicalUrl,
+    /// Vetted addresses of its host; empty where the executor has to ask the name servers itself (a redirect of a
+    /// robots.txt to another host).
+    pub addresses: Arc<[IpAddr]>,
+    /// The scope by which links of the answer are judged.
+    pub scope: Arc<Scope>,
+    /// URL of the page that named this one.
+    pub via: Option<String>,
+    /// Seed of the answer's record ids.
+    pub id_seed: u128,
+}
+
+/// What a request is made for.
+#[derive(Debug)]
+pub enum Target {
+    /// A page, which the rules of its origin permit.
+    Page {
+        /// The URL with its history.
+        url: QueuedUrl,
+        /// Proof that robots.txt was asked.
+        permit: Permit,
+    },
+    /// The robots.txt of an origin.
+    Robots {
+        /// The origin that the rules will hold for, `http://host:port`.
+        origin: Box<str>,
+        /// Its fingerprint.
+        key: Fingerprint,
+        /// Redirects followed so far.
+        redirects: u8,
+    },
+}
+
+/// A name to be resolved.
+#[derive(Debug)]
+pub struct ResolveJob {
+    /// The queue that waits for the answer.
+    pub host: HostId,
+    /// The host name.
+    pub name: Box<str>,
+}
+
+/// An answer as it came from the network.
+#[derive(Debug)]
+pub struct Response {
+    /// Status code.
+    pub status: u16,
+    /// Reason phrase, as sent or the customary one.
+    pub reason: String,
+    /// Protocol of the answer.
+    pub version: crate::web::warc::HttpVersion,
+    /// Names and values in the order in which they came.
+    pub headers: Vec<(Box<[u8]>, Box<[u8]>)>,
+    /// The body as sent, transfer encoding removed.
+    pub body: Vec<u8>,
+    /// Why the body is not whole.
+    pub truncated: Option<Truncation>,
+    /// The address that answered.
+    pub address: Option<IpAddr>,
+    /// The head of the request, as HTTP/1.1 text.
+    pub request: Vec<u8>,
+    /// When the request began.
+    pub started: Time,
+    /// From there to the last byte.
+    pub duration: Duration,
+}
+
+impl Response {
+    /// The first value of the header `name`, where it is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers_named(name).next()
+    }
+
+    /// Whether the body ended before its time, so that it is worth another attempt.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.truncated, Some(Truncation::Time | Truncation::Disconnect))
+    }
+
+    /// All values of the header `name` that are text.
+    pub fn headers_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let named = self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name.as_bytes()));
+        named.filter_map(|(_, value)| std::str::from_utf8(value).ok()).map(str::trim)
+    }
+}
+
+/// A job with its answer, on the way to processing.
+#[derive(Debug)]
+pub struct Fetched {
+    /// What was asked.
+    pub job: FetchJob,
+    /// What came.
+    pub response: Response,
+}
+
+/// A job that brought no answer.
+#[derive(Debug)]
+pub struct FetchFailed {
+    /// What was asked.
+    pub job: FetchJob,
+    /// Why nothing came.
+    pub failure: Failure,
+    /// In the words of the library that noticed.
+    pub detail: String,
+    /// When the attempt began.
+    pub started: Time,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// A link that is in scope.
+#[derive(Debug)]
+pub struct FoundLink {
+    /// Where it leads, in the fetch form.
+    pub url: Box<str>,
+    /// Its fingerprints.
+    pub keys: Keys,
+    /// What kind of link it is.
+    pub kind: LinkKind,
+}
+
+/// What processing found in an answer.
+#[derive(Debug)]
+pub struct Findings {
+    /// Links in scope, each once.
+    pub links: Vec<FoundLink>,
+    /// Links that are not followed, by reason.
+    pub dropped: Vec<(Reason, u32)>,
+    /// Where a 3xx leads; judged by the engine.
+    pub redirect: Option<(CanonicalUrl, Keys)>,
+    /// The rules of a robots.txt.
+    pub rules: Option<RobotsRules>,
+}
+
+impl Findings {
+    /// Nothing was found.
+    pub fn none() -> Self {
+        Findings { links: Vec::new(), dropped: Vec::new(), redirect: None, rules: None }
+    }
+}
+
+/// An answer with its findings and its records.
+#[derive(Debug)]
+pub struct Processed {
+    /// What was asked.
+    pub job: FetchJob,
+    /// Fingerprints of the job's URL.
+    pub keys: Keys,
+    /// The answer without its body.
+    pub response: Response,
+    /// Media type without parameters.
+    pub mime: String,
+    /// What `Retry-After` asks for.
+    pub retry_after: Option<Duration>,
+    /// Links, redirect, rules.
+    pub findings: Findings,
+    /// The records for the archive.
+    pub records: Records,
+}
+
+/// A finished merge of one of the three stores.
+#[derive(Debug)]
+pub enum StoreMerged {
+    /// Of URL-seen.
+    Seen(MergeDone<Fingerprint, (), QueuedUrl>),
+    /// Of the robots store.
+    Robots(MergeDone<Fingerprint, Robots, QueuedUrl>),
+    /// Of the DNS store.
+    Dns(MergeDone<Fingerprint, Addresses, QueuedUrl>),
+}
+
+/// What reaches the engine.
+#[derive(Debug)]
+pub enum Event {
+    /// An answer was processed.
+    Page(Box<Processed>),
+    /// An attempt brought no answer.
+    Failed(Box<FetchFailed>),
+    /// The name servers answered, with the addresses that may be connected to and the time until which they hold.
+    Resolved(HostId, Box<str>, Result<(Arc<[IpAddr]>, Time), Failure>),
+    /// A bucket was merged.
+    Merged(StoreMerged),
+    /// A take or a merge of the frontier is done.
+    Partition(PartitionDone),
+    /// A checkpoint is durable.
+    Checkpointed(CheckpointDone),
+    /// An executor met a fault of the disk: the crawl stops.
+    Fault(disk::Error),
+    /// An executor panicked: the crawl stops loudly.
+    Panic(String),
+    /// Stop gracefully.
+    Stop,
+    /// Make a checkpoint now.
+    Checkpoint,
+}

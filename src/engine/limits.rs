@@ -1,0 +1,120 @@
+//! Limits for the whole crawl: requests a second and bytes a second.
+//!
+//! governor keeps the accounts (the generic cell rate algorithm), on the engine's clock. A request is asked for before
+//! it is made. Bytes are known only after they have come: they are a debt, and no request is made before it is paid.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use governor::clock::{Clock as GovernorClock, Reference};
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+
+use crate::clock::{Clock, Time};
+
+/// The engine's clock as governor wants it.
+#[derive(Clone)]
+struct Source(Arc<dyn Clock>);
+
+impl GovernorClock for Source {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.0.now().ms())
+    }
+}
+
+type Limiter = RateLimiter<NotKeyed, InMemoryState, Source, NoOpMiddleware<Duration>>;
+
+/// Both limits; one that is not set does not limit.
+pub struct Limits {
+    clock: Arc<dyn Clock>,
+    requests: Option<Limiter>,
+    bytes: Option<(Limiter, u32)>,
+    debt_bytes: u64,
+}
+
+impl Limits {
+    /// Limits of `requests_per_second` and `bytes_per_second`.
+    pub fn new(clock: Arc<dyn Clock>, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) -> Self {
+        let source = Source(clock.clone());
+        let requests = requests_per_second.and_then(|rate| {
+            // one request of burst: a limit of n a second means n starts spread over the second
+            let quota = Quota::with_period(Duration::from_secs_f64(1.0 / rate.max(1e-6)))?;
+            Some(RateLimiter::direct_with_clock(quota, source.clone()))
+        });
+        let bytes = bytes_per_second.map(|rate| {
+            let rate = NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
+            (RateLimiter::direct_with_clock(Quota::per_second(rate), source), rate.get())
+        });
+        Limits { clock, requests, bytes, debt_bytes: 0 }
+    }
+
+    /// `count` bytes have come.
+    pub fn received(&mut self, count: u64) {
+        if self.bytes.is_some() {
+            self.debt_bytes = self.debt_bytes.saturating_add(count);
+        }
+    }
+
+    /// Takes the right to make one request, or says when to ask again.
+    pub fn request(&mut self) -> Result<(), Time> {
+        self.pay_debt()?;
+        match &self.requests {
+            Some(limiter) => limiter.check().map_err(|refusal| self.when(refusal.earliest_possible())),
+            None => Ok(()),
+        }
+    }
+
+    fn pay_debt(&mut self) -> Result<(), Time> {
+        let Some((limiter, burst)) = &self.bytes else { return Ok(()) };
+        while self.debt_bytes > 0 {
+            let part = u32::try_from(self.debt_bytes).unwrap_or(u32::MAX).min(*burst);
+            let part_checked = NonZeroU32::new(part).unwrap_or(NonZeroU32::MIN);
+            match limiter.check_n(part_checked) {
+                Ok(Ok(())) => self.debt_bytes -= u64::from(part),
+                Ok(Err(refusal)) => return Err(self.when(refusal.earliest_possible())),
+                // a part is never larger than the burst
+                Err(_) => self.debt_bytes = 0,
+            }
+        }
+        Ok(())
+    }
+
+    fn when(&self, earliest: Duration) -> Time {
+        let at = Time::from_ms(u64::try_from(earliest.as_millis()).unwrap_or(u64::MAX).saturating_add(1));
+        at.max(self.clock.now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+
+    #[test]
+    fn requests_are_spread_over_the_second() {
+        let clock = Arc::new(ManualClock::new(Time::from_ms(1_000_000)));
+        let mut limits = Limits::new(clock.clone(), Some(10.0), None);
+        let mut made = 0;
+        for _ in 0..1_000 {
+            made += u32::from(limits.request().is_ok());
+            clock.advance(Duration::from_millis(10));
+        }
+        assert!((95..=102).contains(&made), "{made} requests in 10 s at 10 a second");
+    }
+
+    #[test]
+    fn bytes_that_came_hold_the_next_request_back() {
+        let clock = Arc::new(ManualClock::new(Time::from_ms(1_000_000)));
+        let mut limits = Limits::new(clock.clone(), None, Some(1_000));
+        assert!(limits.request().is_ok());
+        limits.received(5_000);
+        let again = limits.request().unwrap_err();
+        assert!(again > clock.now());
+        clock.advance(Duration::from_secs(5));
+        assert!(limits.request().is_ok());
+    }
+}

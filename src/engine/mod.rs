@@ -1,0 +1,231 @@
+//! The engine: the crawl's whole logic as one state machine with events in and jobs out.
+//!
+//! It owns every store (URL-seen, robots, DNS, frontier, container) and makes every decision about time. It runs on
+//! one thread and never waits: [`Engine::handle`] takes one [`Event`], [`Engine::pump`] sends out whatever can be done
+//! now through the [`Executors`]. Clock, disk, catalog, randomness and executors are given to it, so that a simulator
+//! can run the same code in virtual time.
+//!
+//! A page is one transaction: its records are appended, its links admitted and its URL marked done within one event.
+//! So every moment between two events is a consistent cut, and that is where checkpoints are made
+//! ([`checkpoint`](self::checkpoint)). [`recovery`] replays what was stored after the last one.
+
+mod admission;
+mod answers;
+pub mod checkpoint;
+mod executors;
+mod finish;
+mod job;
+mod limits;
+mod open;
+pub mod recovery;
+mod seeds;
+mod upkeep;
+pub mod values;
+mod way;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use checkpoint::Checkpoint;
+pub use executors::{Executors, StoreMerge};
+pub use finish::Phase;
+pub use job::{
+    Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, ResolveJob, Response, StoreMerged, Target,
+};
+pub use open::{Identity, OpenError, Opening, Past};
+pub use seeds::{SeedRecord, SeedStatus, SeedTable};
+
+use crate::catalog::Catalog;
+use crate::clock::{Clock, Time};
+use crate::container::Container;
+use crate::disk::{Disk, Result};
+use crate::frontier::Task;
+use crate::report::{CrawlLog, Statistics};
+use crate::web::scope::Scope;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+use limits::Limits;
+use way::SeenStage;
+
+/// Results of merges that are handed on between two looks at the network.
+const RESULTS_PER_PUMP: usize = 2_000;
+
+/// What the engine decides by; all of it may change from one run to the next.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Requests that may be under way.
+    pub workers: usize,
+    /// Attempts after the first.
+    pub retries: u8,
+    /// Pages of the whole crawl.
+    pub pages_max: Option<u64>,
+    /// Bytes received in the whole crawl.
+    pub bytes_max: Option<u64>,
+    /// Time of the whole crawl.
+    pub time_max: Option<Duration>,
+    /// Between two checkpoints.
+    pub checkpoint_interval: Duration,
+    /// Free bytes below which the crawl stops.
+    pub disk_floor: u64,
+    /// Whether a seed that redirects elsewhere takes that place into scope.
+    pub follow_seed_redirects: bool,
+    /// Whether robots.txt is asked.
+    pub obey_robots: bool,
+    /// For how long rules hold.
+    pub robots_cache: Duration,
+    /// For how long a graceful stop waits for what is under way.
+    pub stop_grace: Duration,
+    /// Requests a second of the whole crawl.
+    pub requests_per_second: Option<f64>,
+    /// Bytes a second of the whole crawl.
+    pub bytes_per_second: Option<u64>,
+}
+
+/// Jobs that are out.
+#[derive(Debug, Default)]
+struct UnderWay {
+    /// Requests and resolutions.
+    requests: usize,
+    /// Of those, pages.
+    pages: u64,
+    /// Merges of the three stores.
+    merges: usize,
+    /// Takes and merges of the frontier.
+    partitions: usize,
+    /// A checkpoint.
+    checkpoint: bool,
+}
+
+/// The state machine.
+pub struct Engine {
+    way: SeenStage,
+    container: Container,
+    catalog: Arc<dyn Catalog>,
+    disk: Disk,
+    dir: PathBuf,
+    clock: Arc<dyn Clock>,
+    executors: Box<dyn Executors>,
+    settings: Settings,
+    scope: Arc<Scope>,
+    scope_added: Vec<String>,
+    keys: Arc<KeyMaker>,
+    seeds: SeedTable,
+    limits: Limits,
+    limited_until: Time,
+    rng: fastrand::Rng,
+    statistics: Statistics,
+    log: CrawlLog,
+    under_way: UnderWay,
+    phase: Phase,
+    checkpoint_number: u64,
+    checkpoint_due: Time,
+    checkpoint_wanted: bool,
+    last_cut: bool,
+    merge_began: Time,
+    merge_rest_until: Time,
+    disk_check_due: Time,
+    disk_free: u64,
+    started: Time,
+    elapsed_before: Duration,
+}
+
+impl Engine {
+    /// Takes one event in.
+    pub fn handle(&mut self, event: Event) -> Result<()> {
+        self.way.arrival().now = self.clock.now();
+        match event {
+            Event::Page(processed) => self.answered(*processed)?,
+            Event::Failed(failed) => self.failed(*failed)?,
+            Event::Resolved(host, name, answer) => self.resolved(host, &name, answer)?,
+            Event::Merged(merged) => self.merged(merged)?,
+            Event::Partition(done) => {
+                self.under_way.partitions -= 1;
+                let arrival = self.way.arrival();
+                arrival.frontier.finish_job(done, arrival.now)?;
+            }
+            Event::Checkpointed(done) => self.checkpointed(done)?,
+            Event::Fault(fault) => return Err(fault),
+            Event::Panic(message) => panic!("{message}"),
+            Event::Stop => self.stop(),
+            Event::Checkpoint => self.checkpoint_wanted = true,
+        }
+        self.collect_dropped();
+        Ok(())
+    }
+
+    /// Sends out what can be done now.
+    pub fn pump(&mut self) -> Result<()> {
+        let now = self.clock.now();
+        self.way.arrival().now = now;
+        self.way.dispatch(RESULTS_PER_PUMP)?;
+        self.collect_dropped();
+        self.watch_limits(now)?;
+        if self.phase == Phase::Crawling {
+            self.request(now)?;
+        }
+        self.upkeep(now)?;
+        self.watch_end(now)
+    }
+
+    /// Starts requests while there are free workers and hosts that are due.
+    fn request(&mut self, now: Time) -> Result<()> {
+        while self.under_way.requests < self.settings.workers && now >= self.limited_until && !self.page_limit_reached()
+        {
+            // the right is taken before the task: a task that is out of the frontier has to be done
+            if let Err(again) = self.limits.request() {
+                self.limited_until = again;
+                return Ok(());
+            }
+            match self.way.arrival().frontier.next(now)? {
+                Some(task) => self.start(task)?,
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, task: Task) -> Result<()> {
+        match task {
+            Task::Resolve { host, name } => {
+                self.under_way.requests += 1;
+                self.executors.resolve(ResolveJob { host, name });
+            }
+            Task::Robots { host, origin, addresses } => self.start_robots(host, &origin, addresses)?,
+            Task::Fetch { host, url, addresses, permit } => self.start_page(host, url, addresses, permit)?,
+            Task::Drop { url, reason } => self.way.arrival().dropped.push((url, reason)),
+        }
+        self.collect_dropped();
+        Ok(())
+    }
+
+    /// When `pump` may have something to do without an event.
+    pub fn next_due(&mut self) -> Option<Time> {
+        let mut due = self.checkpoint_due;
+        if let Phase::Stopping { deadline, .. } = self.phase {
+            due = due.min(deadline);
+        } else if let Some(next) = self.way.arrival().frontier.next_due() {
+            due = due.min(next.max(self.limited_until));
+        }
+        Some(due)
+    }
+
+    /// Whether results of merges wait to be handed on, so that `pump` has to be called again at once.
+    pub fn is_busy(&self) -> bool {
+        self.way.has_results()
+    }
+
+    /// A record id seed, from the crawl's own randomness.
+    fn id_seed(&mut self) -> u128 {
+        self.rng.u128(..)
+    }
+
+    /// The URL of the page that a queued URL was found on.
+    fn via(&self, via: u64) -> Result<Option<String>> {
+        via.checked_sub(1).map_or(Ok(None), |offset| self.container.url_of(offset))
+    }
+
+    /// A URL that was canonical when it was queued.
+    fn queued_url(url: &str) -> CanonicalUrl {
+        CanonicalUrl::parse(url).expect("queued URLs are in the fetch form")
+    }
+}

@@ -1,0 +1,273 @@
+//! Opening a crawl: a new one, or one that goes on from its last checkpoint.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::checkpoint::{self, Sections};
+use super::limits::Limits;
+use super::seeds::SeedTable;
+use super::values::decode_rules;
+use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
+use super::{Engine, Executors, Phase, Settings, UnderWay};
+use crate::catalog::{Batch, Catalog};
+use crate::clock::{Clock, Time};
+use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
+use crate::disk::{self, Disk, Error};
+use crate::drum::{DrumOptions, DrumState, FrontOptions, Store};
+use crate::fingerprint::Fingerprinter;
+use crate::frontier::{Frontier, FrontierOptions};
+use crate::report::{CrawlLog, Finish};
+use crate::web::scope::{Scope, ScopeError, ScopeOptions};
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// Key of the identity in the catalog.
+const IDENTITY_KEY: &str = "identity";
+/// Version of the whole directory's format.
+const FORMAT: u16 = 1;
+
+/// What makes a crawl this crawl, fixed when it was created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Version of the directory's format.
+    pub format: u16,
+    /// Seed of all randomness that must be the same in every run, and the crawl's name.
+    pub id: u128,
+    /// When it was created.
+    pub created: Time,
+    /// The polynomial of its fingerprints.
+    pub polynomial: u64,
+    /// Buckets of the three stores.
+    pub buckets: usize,
+    /// Partitions of the frontier.
+    pub partitions: usize,
+    /// Query parameters that do not distinguish URLs.
+    pub strip_query_params: Vec<String>,
+}
+
+impl Identity {
+    /// The identity in `catalog`, or a new one of the given shape, which is durable when this returns.
+    pub fn load_or_create(
+        catalog: &dyn Catalog,
+        dir: &Path,
+        now: Time,
+        random: u128,
+        shape: (usize, usize, &[String]),
+    ) -> disk::Result<Self> {
+        let path = dir.join("catalog");
+        if let Some(bytes) = catalog.get(IDENTITY_KEY)? {
+            let (format, _): (u16, _) = postcard::take_from_bytes(&bytes)
+                .map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()))?;
+            if format > FORMAT {
+                return Err(Error::Newer { path, found: format, known: FORMAT });
+            }
+            return postcard::from_bytes(&bytes)
+                .map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()));
+        }
+        let (buckets, partitions, strip_query_params) = shape;
+        let identity = Identity {
+            format: FORMAT,
+            id: random,
+            created: now,
+            polynomial: Fingerprinter::random(random as u64).polynomial(),
+            buckets,
+            partitions,
+            strip_query_params: strip_query_params.to_vec(),
+        };
+        let mut batch = Batch::new();
+        batch.put(IDENTITY_KEY, postcard::to_stdvec(&identity).expect("an identity consists of plain data"));
+        catalog.commit(&batch)?;
+        Ok(identity)
+    }
+
+    /// Makes the fingerprints of this crawl.
+    pub fn key_maker(&self) -> KeyMaker {
+        KeyMaker::new(Fingerprinter::new(self.polynomial), &self.strip_query_params)
+    }
+}
+
+/// Everything that an engine is opened with.
+pub struct Opening {
+    /// The file system.
+    pub disk: Disk,
+    /// The crawl directory.
+    pub dir: PathBuf,
+    /// The catalog.
+    pub catalog: Arc<dyn Catalog>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The hands.
+    pub executors: Box<dyn Executors>,
+    /// The crawl's identity.
+    pub identity: Identity,
+    /// Makes fingerprints.
+    pub keys: Arc<KeyMaker>,
+    /// What the engine decides by.
+    pub settings: Settings,
+    /// Scope rules.
+    pub scope: ScopeOptions,
+    /// The seeds of this run.
+    pub seeds: Vec<CanonicalUrl>,
+    /// Shape of the three stores.
+    pub drum: DrumOptions,
+    /// Front of URL-seen.
+    pub seen_front: FrontOptions,
+    /// Front of the robots and DNS stores.
+    pub host_front: FrontOptions,
+    /// The frontier.
+    pub frontier: FrontierOptions,
+    /// The container.
+    pub container: ContainerOptions,
+    /// What the first record of every value file says.
+    pub warcinfo: WarcInfo,
+    /// logs/.
+    pub log: CrawlLog,
+}
+
+/// Why a crawl cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The state on disk.
+    #[error(transparent)]
+    Disk(#[from] disk::Error),
+    /// A rule of the scope.
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
+}
+
+/// How the last run left the crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// There was none.
+    New,
+    /// It stopped in good order, for this reason.
+    Stopped(Finish),
+    /// It was killed.
+    Killed,
+}
+
+impl Engine {
+    /// Opens the crawl at its last checkpoint. What the archive holds beyond it comes back as a [`Recovery`], to be
+    /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into Bloom filters.
+    pub fn open(
+        opening: Opening,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(Engine, Recovery, Past), OpenError> {
+        let Opening { disk, dir, catalog, clock, .. } = &opening;
+        let now = clock.now();
+        let saved = checkpoint::load(&**catalog, dir)?;
+        let sections = match &saved {
+            Some(checkpoint) => Sections::read(disk, dir, checkpoint.number)?,
+            None => Sections::default(),
+        };
+        remove_unnamed_checkpoints(disk, dir, saved.as_ref().map(|checkpoint| checkpoint.number))?;
+        let seeds = SeedTable::load(&**catalog, dir)?;
+        let scope_added = saved.as_ref().map(|checkpoint| checkpoint.scope_added.clone()).unwrap_or_default();
+        let scope = open_scope(&opening, &seeds, &scope_added)?;
+        let past = match &saved {
+            None => Past::New,
+            Some(checkpoint) => match checkpoint.finish {
+                Some(finish) if checkpoint.clean => Past::Stopped(finish),
+                _ => Past::Killed,
+            },
+        };
+        let drum = |name: &str| (dir.join(name), opening.drum.clone());
+        let state = |pick: fn(&checkpoint::Checkpoint) -> &DrumState| saved.as_ref().map(pick);
+        let (seen_dir, options) = drum("url-seen");
+        let of_seen = state(|c| &c.seen).map(|state| (state, sections.seen.as_slice()));
+        let seen = Store::open(disk.clone(), &seen_dir, options, opening.seen_front.clone(), of_seen, progress)?;
+        let (robots_dir, options) = drum("robots");
+        let of_robots = state(|c| &c.robots).map(|state| (state, sections.robots.as_slice()));
+        let robots = Store::open(disk.clone(), &robots_dir, options, opening.host_front.clone(), of_robots, progress)?;
+        let (dns_dir, options) = drum("dns");
+        let of_dns = state(|c| &c.dns).map(|state| (state, sections.dns.as_slice()));
+        let dns = Store::open(disk.clone(), &dns_dir, options, opening.host_front.clone(), of_dns, progress)?;
+        let of_frontier = saved.as_ref().map(|c| (&c.frontier, sections.frontier.as_slice()));
+        let frontier = Frontier::open(
+            disk.clone(),
+            &dir.join("frontier"),
+            opening.frontier.clone(),
+            decode_rules,
+            opening.identity.id as u64 ^ now.ms(),
+            of_frontier,
+            now,
+            past != Past::Killed,
+        )?;
+        let (container, recovery) = Container::open(
+            disk.clone(),
+            &dir.join("pages"),
+            opening.container.clone(),
+            opening.warcinfo,
+            saved.as_ref().map(|c| &c.container),
+        )?;
+        let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
+        let arrival = Arrival {
+            frontier,
+            replayed: sections.replayed.into_iter().collect(),
+            now,
+            unique: statistics.unique,
+            duplicate: statistics.duplicates,
+            dropped: Vec::new(),
+        };
+        let way = SeenStage {
+            store: seen,
+            next: RobotsStage { store: robots, next: DnsStage { store: dns, next: arrival } },
+        };
+        let settings = opening.settings;
+        let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
+        let engine = Engine {
+            way,
+            container,
+            limits,
+            limited_until: Time::ZERO,
+            scope: Arc::new(scope),
+            scope_added,
+            seeds,
+            rng: fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32)),
+            elapsed_before: statistics.elapsed,
+            statistics,
+            under_way: UnderWay::default(),
+            phase: Phase::Crawling,
+            checkpoint_number: saved.as_ref().map_or(0, |c| c.number),
+            checkpoint_due: now + settings.checkpoint_interval,
+            checkpoint_wanted: false,
+            last_cut: false,
+            merge_began: now,
+            merge_rest_until: now,
+            disk_check_due: now,
+            disk_free: 0,
+            started: now,
+            keys: opening.keys,
+            executors: opening.executors,
+            log: opening.log,
+            settings,
+            disk: opening.disk,
+            dir: opening.dir,
+            catalog: opening.catalog,
+            clock: opening.clock,
+        };
+        Ok((engine, recovery, past))
+    }
+}
+
+fn open_scope(opening: &Opening, seeds: &SeedTable, added: &[String]) -> Result<Scope, ScopeError> {
+    let earlier: Vec<CanonicalUrl> =
+        seeds.all().iter().filter_map(|seed| CanonicalUrl::parse(&seed.url).ok()).collect();
+    let mut scope = Scope::new(&opening.scope, earlier.iter().chain(&opening.seeds))?;
+    for url in added.iter().filter_map(|url| CanonicalUrl::parse(url).ok()) {
+        scope = scope.with_seed(&url);
+    }
+    Ok(scope)
+}
+
+/// A checkpoint file that the catalog does not name was not finished, or is superseded.
+fn remove_unnamed_checkpoints(disk: &Disk, dir: &Path, named: Option<u64>) -> disk::Result<()> {
+    for name in disk.list(dir)? {
+        let number = name.strip_prefix("checkpoint.g").and_then(|number| number.parse::<u64>().ok());
+        if number.is_some() && number != named {
+            disk.remove(&dir.join(name))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Replay: what the archive holds beyond the last checkpoint is done again, from the archive.
+//!
+//! After a kill the stores stand at the last checkpoint, but the value files hold the pages that were stored since.
+//! Each of them is taken back in: its key record is appended again, the outcome table is asked as if the page had
+//! just come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met
+//! on its way or at its dequeue. So no page whose record is whole is asked for again. A stored answer that the table
+//! wants to retry (a 503) leaves its URL queued. Rules of a replayed robots.txt go into the robots store.
+
+use std::sync::Arc;
+
+use super::values::Robots;
+use super::{Engine, Findings, Response};
+use crate::container::{Recovery, ReplayedPage};
+use crate::disk::Result;
+use crate::frontier::{Hops, QueuedUrl};
+use crate::outcome::{Verdict, judge_answer};
+use crate::web::scope::Scope;
+use crate::web::url::CanonicalUrl;
+
+/// Finds in a stored answer what processing found in it when it came: URL, depth (`None` for a robots.txt), answer
+/// and scope in, findings out.
+pub type Find<'a> = dyn FnMut(&CanonicalUrl, Option<u16>, &Response, &Scope) -> Findings + 'a;
+
+impl Engine {
+    /// Replays everything that `recovery` finds; returns the number of pages. `progress` hears of bytes done and
+    /// bytes in all.
+    pub fn replay(
+        &mut self,
+        mut recovery: Recovery,
+        find: &mut Find<'_>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<u64> {
+        let mut pages = 0;
+        while let Some(page) = recovery.next(&mut self.container)? {
+            self.way.arrival().now = self.clock.now();
+            let (done, total) = recovery.progress();
+            progress(done, total);
+            self.replay_page(page, find)?;
+            pages += 1;
+            while self.way.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
+            self.collect_dropped();
+        }
+        Ok(pages)
+    }
+
+    fn replay_page(&mut self, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
+        let record = self.container.readopt(&page, self.keys.key_of(&page.url))?;
+        self.statistics.requests += 1;
+        self.statistics.bytes_received += page.payload_bytes;
+        let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
+        let keys = self.keys.keys(&url);
+        let response = Response {
+            status: page.status,
+            reason: String::new(),
+            version: crate::web::warc::HttpVersion::Http11,
+            headers: std::mem::take(&mut page.headers),
+            body: std::mem::take(&mut page.body),
+            truncated: page.truncated,
+            address: page.ip,
+            request: Vec::new(),
+            started: page.time,
+            duration: std::time::Duration::ZERO,
+        };
+        let scope = self.scope.clone();
+        if page.robots {
+            let findings = find(&url, None, &response, &scope);
+            // the answer to a redirect under another name does not speak for that origin
+            if let Some(rules) = findings.rules.filter(|_| url.path_and_query() == "/robots.txt") {
+                let expires = page.time + self.settings.robots_cache;
+                self.way.next.store.put(keys.origin, Robots { rules: Arc::new(rules), expires })?;
+            }
+            return Ok(());
+        }
+        let retries = self.settings.retries;
+        let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
+        if verdict == Verdict::Retry {
+            return Ok(());
+        }
+        self.way.arrival().replayed.insert(keys.key);
+        let findings = find(&url, Some(page.depth), &response, &scope);
+        let queued = QueuedUrl {
+            url: url.as_str().into(),
+            key: keys.key,
+            origin: keys.origin,
+            host: keys.host,
+            domain: keys.domain,
+            priority: 0,
+            depth: page.depth,
+            hops: Hops::parse(&page.hops),
+            attempts: page.attempt,
+            via: 0,
+            seed: page.seed,
+        };
+        self.page_done(&queued, page.status, findings, record)
+    }
+}

@@ -1,0 +1,143 @@
+//! The seeds of a crawl and what became of them, in the catalog by number.
+//!
+//! A seed keeps its number for ever: queued URLs and archived records refer to it. New seeds of a later run get the
+//! next numbers. Only seeds that changed are part of a checkpoint's batch.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{Batch, Catalog};
+use crate::disk::{Error, Result};
+
+const PREFIX: &str = "seed/";
+
+/// What became of a seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SeedStatus {
+    /// Not fetched yet.
+    Waiting,
+    /// Answered with this status, after redirects.
+    Answered(u16),
+    /// No answer.
+    Failed(String),
+    /// Never asked for.
+    Dropped(String),
+}
+
+/// A seed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SeedRecord {
+    /// In the fetch form.
+    pub url: String,
+    /// What is tried when the seed itself cannot be fetched: http for a host named without scheme.
+    pub fallback: Option<String>,
+    /// What became of it.
+    pub status: SeedStatus,
+    /// Where it redirects.
+    pub redirected_to: Option<String>,
+}
+
+/// All seeds.
+#[derive(Debug, Default)]
+pub struct SeedTable {
+    seeds: Vec<SeedRecord>,
+    numbers: HashMap<String, u32>,
+    changed: BTreeSet<u32>,
+}
+
+impl SeedTable {
+    /// The seeds in `catalog`.
+    pub fn load(catalog: &dyn Catalog, dir: &Path) -> Result<Self> {
+        let mut table = SeedTable::default();
+        for (key, bytes) in catalog.scan(PREFIX)? {
+            let seed: SeedRecord = postcard::from_bytes(&bytes)
+                .map_err(|e| Error::damaged(&dir.join("catalog"), 0, format!("a readable record {key}"), e.to_string()))?;
+            table.insert(seed);
+        }
+        table.changed.clear();
+        Ok(table)
+    }
+
+    /// The number of the seed `url`, which is added when it is new.
+    pub fn number(&mut self, url: &str, fallback: Option<&str>) -> u32 {
+        if let Some(&number) = self.numbers.get(url) {
+            return number;
+        }
+        let fallback = fallback.map(str::to_owned);
+        self.insert(SeedRecord { url: url.to_owned(), fallback, status: SeedStatus::Waiting, redirected_to: None })
+    }
+
+    fn insert(&mut self, seed: SeedRecord) -> u32 {
+        let number = u32::try_from(self.seeds.len()).expect("fewer than 4 G seeds");
+        self.numbers.insert(seed.url.clone(), number);
+        self.seeds.push(seed);
+        self.changed.insert(number);
+        number
+    }
+
+    /// The seed `number`.
+    pub fn get(&self, number: u32) -> Option<&SeedRecord> {
+        self.seeds.get(number as usize)
+    }
+
+    /// Notes what became of the seed `number`.
+    pub fn set_status(&mut self, number: u32, status: SeedStatus) {
+        if let Some(seed) = self.seeds.get_mut(number as usize) {
+            seed.status = status;
+            self.changed.insert(number);
+        }
+    }
+
+    /// Notes where the seed `number` redirects.
+    pub fn set_redirect(&mut self, number: u32, to: &str) {
+        if let Some(seed) = self.seeds.get_mut(number as usize) {
+            seed.redirected_to = Some(to.to_owned());
+            self.changed.insert(number);
+        }
+    }
+
+    /// All seeds by number.
+    pub fn all(&self) -> &[SeedRecord] {
+        &self.seeds
+    }
+
+    /// Puts what has changed since the last call into `batch`.
+    pub fn drain_changes(&mut self, batch: &mut Batch) {
+        for number in std::mem::take(&mut self.changed) {
+            let seed = &self.seeds[number as usize];
+            let bytes = postcard::to_stdvec(seed).expect("a seed consists of plain data");
+            batch.put(format!("{PREFIX}{number:010}"), bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::MemoryCatalog;
+
+    #[test]
+    fn seeds_keep_their_numbers_and_only_changes_are_written() {
+        let catalog = MemoryCatalog::default();
+        let mut table = SeedTable::default();
+        let first = table.number("http://a.example/", None);
+        let second = table.number("https://b.example/", Some("http://b.example/"));
+        assert_eq!((first, second), (0, 1));
+        let mut batch = Batch::new();
+        table.drain_changes(&mut batch);
+        catalog.commit(&batch).unwrap();
+
+        let mut table = SeedTable::load(&catalog, Path::new("crawl")).unwrap();
+        assert_eq!(table.number("https://b.example/", None), 1);
+        table.set_status(1, SeedStatus::Answered(200));
+        let mut batch = Batch::new();
+        table.drain_changes(&mut batch);
+        assert_eq!(batch.changes().len(), 1);
+        catalog.commit(&batch).unwrap();
+        let table = SeedTable::load(&catalog, Path::new("crawl")).unwrap();
+        assert_eq!(table.get(1).unwrap().status, SeedStatus::Answered(200));
+        assert_eq!(table.get(1).unwrap().fallback.as_deref(), Some("http://b.example/"));
+    }
+}

@@ -1,0 +1,202 @@
+//! Work on the stores beside the crawl: merges, takes, checkpoints.
+
+use std::time::Duration;
+
+use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections, checkpoint_path};
+use super::executors::StoreMerge;
+use super::job::StoreMerged;
+use super::{Engine, Phase};
+use crate::catalog::Batch;
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::drum::Need;
+use crate::report::{Finish, Gauges, Snapshot};
+
+/// Takes and merges of the frontier that may be under way.
+const PARTITION_JOBS_MAX: usize = 4;
+/// A merge that only feeds idle workers waits this many times the last one's duration: at most a fifth of the time
+/// goes into them.
+const MERGE_REST: u32 = 4;
+
+impl Engine {
+    pub(super) fn upkeep(&mut self, now: Time) -> Result<()> {
+        if self.phase == Phase::Crawling {
+            self.merge(now)?;
+            self.serve_frontier(now)?;
+        }
+        let due = self.checkpoint_wanted || now >= self.checkpoint_due;
+        let open = matches!(self.phase, Phase::Crawling | Phase::Stopping { .. });
+        if due && open && !self.under_way.checkpoint {
+            self.cut(now, None)?;
+        }
+        Ok(())
+    }
+
+    /// Starts one merge of one store: when a bucket is full, when workers are idle, or when nothing else is left.
+    fn merge(&mut self, now: Time) -> Result<()> {
+        if self.under_way.merges > 0 {
+            return Ok(());
+        }
+        let idle = self.under_way.requests == 0 && self.way.arrival().frontier.is_idle();
+        let starving = self.under_way.requests < self.settings.workers / 2
+            && self.way.arrival().frontier.ready_hosts(now) == 0
+            && now >= self.merge_rest_until;
+        let need = match (idle, starving) {
+            (true, _) => Need::All,
+            (false, true) => Need::Starving,
+            (false, false) => Need::Threshold,
+        };
+        let job = if let Some(job) = self.way.next.next.store.next_merge(need)? {
+            StoreMerge::Dns(job)
+        } else if let Some(job) = self.way.next.store.next_merge(need)? {
+            StoreMerge::Robots(job)
+        } else if let Some(job) = self.way.store.next_merge(need)? {
+            StoreMerge::Seen(job)
+        } else {
+            return Ok(());
+        };
+        self.under_way.merges += 1;
+        self.merge_began = now;
+        self.executors.merge(job);
+        Ok(())
+    }
+
+    pub(super) fn merged(&mut self, merged: StoreMerged) -> Result<()> {
+        self.under_way.merges -= 1;
+        let now = self.clock.now();
+        let took = now.since(self.merge_began).max(Duration::from_millis(1));
+        self.merge_rest_until = now + took * MERGE_REST;
+        match merged {
+            StoreMerged::Seen(done) => self.way.store.finish_merge(done)?,
+            StoreMerged::Robots(done) => self.way.next.store.finish_merge(done)?,
+            StoreMerged::Dns(done) => self.way.next.next.store.finish_merge(done)?,
+        }
+        Ok(())
+    }
+
+    fn serve_frontier(&mut self, now: Time) -> Result<()> {
+        while self.under_way.partitions < PARTITION_JOBS_MAX {
+            let frontier = &mut self.way.arrival().frontier;
+            let starving = frontier.starving(now);
+            let Some(job) = frontier.next_job(starving)? else { return Ok(()) };
+            self.under_way.partitions += 1;
+            self.executors.partition(job);
+        }
+        Ok(())
+    }
+
+    /// Makes a consistent cut and sends it out to be made durable. With `finish`, it is the last one.
+    pub(super) fn cut(&mut self, now: Time, finish: Option<Finish>) -> Result<()> {
+        self.checkpoint_number += 1;
+        self.checkpoint_due = now + self.settings.checkpoint_interval;
+        self.checkpoint_wanted = false;
+        self.under_way.checkpoint = true;
+        self.last_cut = finish.is_some();
+        let mut sections = Sections::default();
+        let seen = self.way.store.cut(&mut sections.seen)?;
+        let robots = self.way.next.store.cut(&mut sections.robots)?;
+        let dns = self.way.next.next.store.cut(&mut sections.dns)?;
+        let arrival = self.way.arrival();
+        let frontier = arrival.frontier.cut(&mut sections.frontier)?;
+        sections.replayed = arrival.replayed.iter().copied().collect();
+        let container = self.container.cut()?;
+        let mut sync = Vec::new();
+        let mut sync_dirs = Vec::new();
+        for (files, dirs) in [
+            (seen.sync, seen.sync_dirs),
+            (robots.sync, robots.sync_dirs),
+            (dns.sync, dns.sync_dirs),
+            (frontier.sync, frontier.sync_dirs),
+        ] {
+            sync.extend(files);
+            sync_dirs.extend(dirs);
+        }
+        let mut batch = Batch::new();
+        self.seeds.drain_changes(&mut batch);
+        self.count(now);
+        let snapshot = self.snapshot(now, finish);
+        let checkpoint = Checkpoint {
+            number: self.checkpoint_number,
+            time: now,
+            clean: finish.is_some(),
+            finish,
+            seen: seen.state,
+            robots: robots.state,
+            dns: dns.state,
+            frontier: frontier.state,
+            container: container.state,
+            statistics: self.statistics.clone(),
+            scope_added: self.scope_added.clone(),
+        };
+        self.executors.checkpoint(CheckpointJob {
+            disk: self.disk.clone(),
+            dir: self.dir.clone(),
+            catalog: self.catalog.clone(),
+            checkpoint,
+            sections,
+            sync,
+            sync_dirs,
+            container: container.job,
+            batch,
+            snapshot,
+        });
+        Ok(())
+    }
+
+    /// A checkpoint is durable: what only its forerunners named is deleted.
+    pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
+        self.under_way.checkpoint = false;
+        self.container.synced(done.container);
+        self.way.store.committed()?;
+        self.way.next.store.committed()?;
+        self.way.next.next.store.committed()?;
+        self.way.arrival().frontier.committed()?;
+        let previous = done.number - 1;
+        self.disk.remove(&checkpoint_path(&self.dir, previous))?;
+        if let Phase::Closing { finish } = self.phase
+            && self.last_cut
+        {
+            self.phase = Phase::Done { finish };
+        }
+        Ok(())
+    }
+
+    /// Brings the counters up to date that are kept elsewhere.
+    fn count(&mut self, now: Time) {
+        self.statistics.elapsed = self.elapsed(now);
+        let arrival = self.way.arrival();
+        self.statistics.unique = arrival.unique;
+        self.statistics.duplicates = arrival.duplicate;
+    }
+
+    /// The counters as they stand.
+    pub fn statistics(&mut self) -> crate::report::Statistics {
+        self.count(self.clock.now());
+        self.statistics.clone()
+    }
+
+    /// What is going on at this moment.
+    pub fn gauges(&mut self) -> Gauges {
+        let now = self.clock.now();
+        let pending = self.way.pending();
+        let seen_keys = self.way.store.keys();
+        let in_flight = self.under_way.requests as u64;
+        let disk_free = self.disk_free;
+        let frontier = &mut self.way.arrival().frontier;
+        Gauges {
+            queued: frontier.queued(),
+            hosts_ready: frontier.ready_hosts(now) as u64,
+            hosts_waiting: frontier.waiting_hosts() as u64,
+            hosts_active: frontier.active_hosts() as u64,
+            in_flight,
+            keys_pending: pending,
+            keys_seen: seen_keys,
+            disk_free,
+        }
+    }
+
+    fn snapshot(&mut self, now: Time, finish: Option<Finish>) -> Snapshot {
+        let gauges = self.gauges();
+        Snapshot { updated: now, checkpoint: self.checkpoint_number, finish, statistics: self.statistics.clone(), gauges }
+    }
+}

@@ -1,0 +1,144 @@
+//! The fetch executor: makes the engine's requests on tokio, with reqwest and hickory.
+//!
+//! It holds no crawl state: a job comes with its URL and its vetted addresses, and leaves with an answer for the
+//! process pool or a failure for the engine. Redirects are not followed and bodies are not decoded here. What it
+//! promises: no connection to an address that the guard refuses, whatever names, literals or redirects say; no request
+//! that outlives `timeout_total`; no body beyond `body_max`.
+
+mod client;
+mod failure;
+mod request;
+mod resolver;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use crate::clock::Clock;
+use crate::engine::{Event, FetchJob, Fetched, ResolveJob};
+use crate::web::address::AddressGuard;
+use resolver::GuardedResolver;
+
+/// Bodies up to this size count on the worker's own share of memory; longer ones wait for a place.
+const SMALL_BODY_BYTES: usize = 256 << 10;
+/// Memory for all bodies that are longer.
+const LARGE_BODIES_BYTES: usize = 48 << 20;
+
+/// How requests are made.
+#[derive(Clone, Debug)]
+pub struct FetchOptions {
+    /// The `User-Agent` of every request.
+    pub user_agent: String,
+    /// Time for name, connection and TLS together.
+    pub timeout_connect: Duration,
+    /// Time for the whole exchange.
+    pub timeout_total: Duration,
+    /// Bytes a second below which a body is given up.
+    pub rate_min: u64,
+    /// Bytes of a body that are read.
+    pub body_max: usize,
+    /// Whether HTTP/2 is offered.
+    pub http2: bool,
+    /// Connections that are kept open to a host.
+    pub connections_per_host: usize,
+    /// A proxy for all requests.
+    pub proxy: Option<String>,
+    /// Name servers; none for those of the system.
+    pub nameservers: Vec<SocketAddr>,
+    /// Bounds of the time for which an answer of a name server holds.
+    pub ttl: (Duration, Duration),
+    /// For how long a name that does not exist is not asked for again.
+    pub negative_ttl: Duration,
+}
+
+/// Why the executor cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// reqwest refused the options.
+    #[error("cannot set up the HTTP client: {0}")]
+    Client(#[from] reqwest::Error),
+    /// rustls refused the options.
+    #[error("cannot set up TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// hickory refused the options, or the system names no name server.
+    #[error("cannot set up DNS: {0}; set dns.nameservers in the configuration")]
+    Dns(String),
+    /// No runtime.
+    #[error("cannot start the network threads: {0}")]
+    Runtime(#[from] std::io::Error),
+}
+
+/// The running executor.
+#[derive(Debug)]
+pub struct Fetcher {
+    runtime: tokio::runtime::Runtime,
+    shared: Arc<Shared>,
+}
+
+/// What every request needs.
+struct Shared {
+    client: reqwest::Client,
+    resolver: GuardedResolver,
+    guard: AddressGuard,
+    options: FetchOptions,
+    clock: Arc<dyn Clock>,
+    large_bodies: Semaphore,
+    answers: crossbeam_channel::Sender<Fetched>,
+    events: crossbeam_channel::Sender<Event>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Fetcher {
+    /// Starts the executor. Answers go to `answers`, everything else to `events`; both must have room for a message
+    /// of every request that may be under way, so that no network thread ever waits.
+    pub fn start(
+        options: FetchOptions,
+        guard: AddressGuard,
+        clock: Arc<dyn Clock>,
+        answers: crossbeam_channel::Sender<Fetched>,
+        events: crossbeam_channel::Sender<Event>,
+    ) -> Result<Self, StartError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("fetch")
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let resolver = {
+            let _inside = runtime.enter();
+            GuardedResolver::new(&options, guard.clone())?
+        };
+        let client = client::build(&options, resolver.clone())?;
+        let places = (LARGE_BODIES_BYTES / options.body_max.max(1)).max(1);
+        let large_bodies = Semaphore::new(places);
+        let shared = Shared { client, resolver, guard, options, clock, large_bodies, answers, events };
+        Ok(Fetcher { runtime, shared: Arc::new(shared) })
+    }
+
+    /// Makes the request of `job`.
+    pub fn fetch(&self, job: FetchJob) {
+        self.runtime.spawn(request::run(self.shared.clone(), job));
+    }
+
+    /// Resolves the name of `job`.
+    pub fn resolve(&self, job: ResolveJob) {
+        let shared = self.shared.clone();
+        self.runtime.spawn(async move {
+            let answer = shared.resolver.lookup(&job.name, &*shared.clock).await;
+            // a receiver that is gone means that the crawl is over
+            let _ = shared.events.send(Event::Resolved(job.host, job.name, answer));
+        });
+    }
+
+    /// Ends all requests at once.
+    pub fn stop(self) {
+        self.runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,205 @@
+//! The process executor: threads that turn answers into records and links.
+//!
+//! [`Processor::process`] is a pure function of the answer, the job and the crawl's settings: it decodes the content
+//! coding into a bounded copy, finds links and judges them by the job's scope, computes digests, and builds and
+//! compresses the records. The same work on a stored answer, for the replay after a crash, is [`Processor::findings`].
+
+mod pool;
+
+pub use pool::ProcessPool;
+
+use std::sync::Arc;
+
+use crate::engine::{Fetched, FetchJob, Findings, FoundLink, Processed, Response, Target};
+use crate::outcome::Reason;
+use crate::web::address::AddressGuard;
+use crate::web::coding;
+use crate::web::html::{LinkKind, LinkScan, is_html, link_header, x_robots_tag};
+use crate::web::retry_after::retry_after;
+use crate::web::robots::RobotsRules;
+use crate::web::scope::Scope;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::warc::{Compression, Encoder, Exchange, Records};
+
+/// Settings of processing, the same for all its threads.
+#[derive(Clone, Debug)]
+pub struct ProcessOptions {
+    /// Makes the fingerprints of links.
+    pub keys: Arc<KeyMaker>,
+    /// Product token that robots.txt and robots directives match.
+    pub agent_token: String,
+    /// Links of a page that are looked at.
+    pub links_max: usize,
+    /// Bytes of a URL that are looked at.
+    pub url_bytes_max: usize,
+    /// Bytes of a decoded body that are scanned.
+    pub decoded_max: usize,
+    /// Bytes of a robots.txt that are obeyed.
+    pub robots_bytes_max: usize,
+    /// Whether `nofollow` is respected.
+    pub respect_nofollow: bool,
+    /// Whether requests are archived beside answers.
+    pub request_records: bool,
+    /// Content coding of the value files.
+    pub compression: Compression,
+    /// Literal addresses that links may name.
+    pub guard: AddressGuard,
+}
+
+/// One thread's tools, reused from answer to answer.
+pub struct Processor {
+    options: ProcessOptions,
+    scan: LinkScan,
+    encoder: Encoder,
+}
+
+impl std::fmt::Debug for Processor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Processor").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// The media type of an answer, without parameters, in lower case; the customary guess for none is empty.
+pub fn media_type(content_type: Option<&str>) -> String {
+    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
+}
+
+impl Processor {
+    /// Tools with `options`.
+    pub fn new(options: ProcessOptions) -> Self {
+        let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max);
+        let encoder = Encoder::new(options.compression);
+        Processor { options, scan, encoder }
+    }
+
+    /// Everything that the engine needs of an answer.
+    pub fn process(&mut self, fetched: Fetched) -> Processed {
+        let Fetched { job, mut response } = fetched;
+        let depth = match &job.target {
+            Target::Page { url, .. } => Some(url.depth),
+            Target::Robots { .. } => None,
+        };
+        let findings = self.findings(&job.url, depth, &response, &job.scope);
+        let records = self.records(&job, &response);
+        let mime = media_type(response.header("content-type"));
+        let retry_after =
+            response.header("retry-after").and_then(|value| retry_after(value, response.started + response.duration));
+        response.body = Vec::new();
+        let keys = self.options.keys.keys(&job.url);
+        Processed { job, keys, response, mime, retry_after, findings, records }
+    }
+
+    /// What an answer says about other URLs. `depth` is that of the answered page, or `None` for a robots.txt.
+    pub fn findings(
+        &mut self,
+        url: &CanonicalUrl,
+        depth: Option<u16>,
+        response: &Response,
+        scope: &Scope,
+    ) -> Findings {
+        let mut findings = Findings::none();
+        if (300..400).contains(&response.status) && response.status != 304 {
+            let target = response.header("location").and_then(|location| url.join(location).ok());
+            findings.redirect = target.map(|target| {
+                let keys = self.options.keys.keys(&target);
+                (target, keys)
+            });
+        }
+        match depth {
+            Some(depth) if response.status == 200 => self.find_links(url, depth, response, scope, &mut findings),
+            Some(_) => {}
+            None if (200..300).contains(&response.status) => findings.rules = Some(self.rules(response)),
+            None => {}
+        }
+        findings
+    }
+
+    fn find_links(
+        &mut self,
+        url: &CanonicalUrl,
+        depth: u16,
+        response: &Response,
+        scope: &Scope,
+        findings: &mut Findings,
+    ) {
+        let directives = x_robots_tag(response.headers_named("x-robots-tag"), &self.options.agent_token);
+        if directives.nofollow && self.options.respect_nofollow {
+            return;
+        }
+        let mut judge = |target: &CanonicalUrl, found: &mut dyn FnMut()| match self.judge(scope, target, depth) {
+            Ok(()) => found(),
+            Err(reason) => count(&mut findings.dropped, reason),
+        };
+        for value in response.headers_named("link") {
+            for target in link_header(value).iter().filter_map(|reference| url.join(reference).ok()) {
+                judge(&target, &mut || {
+                    let keys = self.options.keys.keys(&target);
+                    findings.links.push(FoundLink { url: target.as_str().into(), keys, kind: LinkKind::Other });
+                });
+            }
+        }
+        let content_type = response.header("content-type");
+        if !is_html(content_type, &response.body) {
+            return;
+        }
+        let decoded = coding::decode(response.header("content-encoding"), &response.body, self.options.decoded_max);
+        let links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys);
+        for link in &links.entries {
+            let text = &links.text[link.range.start as usize..link.range.end as usize];
+            let Ok(target) = CanonicalUrl::parse(text) else { continue };
+            match self.judge(scope, &target, depth) {
+                Ok(()) => findings.links.push(FoundLink { url: text.into(), keys: link.keys, kind: link.kind }),
+                Err(reason) => count(&mut findings.dropped, reason),
+            }
+        }
+    }
+
+    /// Whether a link of a page at `depth` may be admitted.
+    fn judge(&self, scope: &Scope, target: &CanonicalUrl, depth: u16) -> Result<(), Reason> {
+        if target.literal_address().is_some_and(|literal| !self.options.guard.permits(literal)) {
+            return Err(Reason::PrivateAddress);
+        }
+        scope.judge(target, depth.saturating_add(1), 0)
+    }
+
+    fn rules(&self, response: &Response) -> RobotsRules {
+        let decoded =
+            coding::decode(response.header("content-encoding"), &response.body, self.options.robots_bytes_max);
+        RobotsRules::parse(&self.options.agent_token, &decoded.bytes)
+    }
+
+    fn records(&mut self, job: &FetchJob, response: &Response) -> Records {
+        let page = match &job.target {
+            Target::Page { url, .. } => Some(url),
+            Target::Robots { .. } => None,
+        };
+        self.encoder.encode(&Exchange {
+            url: job.url.as_str(),
+            fetched_at: response.started,
+            duration_ms: u64::try_from(response.duration.as_millis()).unwrap_or(u64::MAX),
+            ip: response.address,
+            http_version: response.version,
+            request: self.options.request_records.then_some(response.request.as_slice()),
+            status: response.status,
+            reason: &response.reason,
+            headers: &response.headers,
+            body: &response.body,
+            truncated: response.truncated,
+            via: job.via.as_deref(),
+            depth: page.map_or(0, |url| url.depth),
+            hops: page.map_or("", |url| url.hops.as_str()),
+            seed: page.map_or(0, |url| url.seed),
+            attempt: page.map_or(0, |url| url.attempts),
+            robots: page.is_none(),
+            id_seed: job.id_seed,
+        })
+    }
+}
+
+fn count(dropped: &mut Vec<(Reason, u32)>, reason: Reason) {
+    match dropped.iter_mut().find(|(known, _)| *known == reason) {
+        Some((_, number)) => *number += 1,
+        None => dropped.push((reason, 1)),
+    }
+}
