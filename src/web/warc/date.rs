@@ -1,0 +1,88 @@
+//! `WARC-Date`: UTC in the form of ISO 8601, with milliseconds.
+
+use crate::clock::Time;
+
+const DAY_MS: u64 = 86_400_000;
+
+/// `2026-11-21T05:08:44.123Z`.
+pub fn format_date(time: Time) -> String {
+    let (days, ms) = (time.ms() / DAY_MS, time.ms() % DAY_MS);
+    let (year, month, day) = civil(days);
+    let (hour, minute, second, ms) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60, ms % 1_000);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
+
+/// Reads a date in UTC, with or without a fraction of a second.
+pub fn parse_date(text: &str) -> Option<Time> {
+    let text = text.strip_suffix('Z')?;
+    let (date, clock) = text.split_once('T')?;
+    let mut date = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+    let mut clock = clock.splitn(3, ':').map(|part| part.parse::<u64>().ok());
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    let sane = (1970..10_000).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 61
+        && fraction.bytes().all(|b| b.is_ascii_digit());
+    if !sane {
+        return None;
+    }
+    let thousandths: u64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+    let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
+    Some(Time::from_ms(seconds * 1_000 + thousandths))
+}
+
+/// Year, month and day of the `days`-th day after 1970-01-01, in the Gregorian calendar.
+fn civil(days: u64) -> (u64, u64, u64) {
+    // years are counted from 1 March of year 0, so that the leap day is the last of its year
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+fn days_from_civil(year: u64, month: u64, day: u64) -> u64 {
+    let year = year - u64::from(month <= 2);
+    let (era, year_of_era) = (year / 400, year % 400);
+    let shifted_month = if month > 2 { month - 3 } else { month + 9 };
+    let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_dates_are_written_and_read() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400_123, "2000-02-29T00:00:00.123Z"),
+            (1_795_237_724_000, "2026-11-21T05:08:44.000Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+        ] {
+            assert_eq!(format_date(Time::from_ms(ms)), text);
+            assert_eq!(parse_date(text), Some(Time::from_ms(ms)));
+        }
+        assert_eq!(parse_date("2026-11-21T05:08:44Z"), Some(Time::from_ms(1_795_237_724_000)));
+        for bad in ["", "2026-11-21", "2026-13-21T05:08:44Z", "2026-11-21T05:08:44+01:00", "x-y-zT1:2:3Z"] {
+            assert_eq!(parse_date(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_day_of_four_centuries_is_read_back() {
+        for day in 0..146_097 {
+            let time = Time::from_ms(day * DAY_MS);
+            assert_eq!(parse_date(&format_date(time)), Some(time));
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Records from exchanges.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+use std::ops::Range;
+
+use data_encoding::BASE32;
+use sha1::{Digest, Sha1};
+
+use super::pack::{Compression, Packer};
+use super::{HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
+use crate::clock::Time;
+
+/// One answered request.
+#[derive(Clone, Debug)]
+pub struct Exchange<'a> {
+    /// The URL that was requested.
+    pub url: &'a str,
+    /// When the request began.
+    pub fetched_at: Time,
+    /// From there to the last byte.
+    pub duration_ms: u64,
+    /// The address that answered.
+    pub ip: Option<IpAddr>,
+    /// The protocol of the answer.
+    pub http_version: HttpVersion,
+    /// The head of the request, where it is archived.
+    pub request: Option<&'a [u8]>,
+    /// Status code.
+    pub status: u16,
+    /// Reason phrase.
+    pub reason: &'a str,
+    /// Headers in order.
+    pub headers: &'a [(Box<[u8]>, Box<[u8]>)],
+    /// The body as sent, without transfer encoding.
+    pub body: &'a [u8],
+    /// Why the body is not whole.
+    pub truncated: Option<Truncation>,
+    /// The page that named the URL.
+    pub via: Option<&'a str>,
+    /// Links from a seed to the URL.
+    pub depth: u16,
+    /// Discovery path.
+    pub hops: &'a str,
+    /// Number of the seed.
+    pub seed: u32,
+    /// Attempts before this one.
+    pub attempt: u8,
+    /// Whether this is a robots.txt that the crawl fetched for itself.
+    pub robots: bool,
+    /// Where the record ids come from.
+    pub id_seed: u128,
+}
+
+/// The records of an exchange, ready to be appended to a value file.
+#[derive(Clone, Debug)]
+pub struct Records {
+    /// Metadata, request and response, compressed one by one.
+    pub bytes: Vec<u8>,
+    /// The response record in `bytes`.
+    pub response: Range<usize>,
+    /// SHA-1 of the body.
+    pub payload_sha1: [u8; 20],
+    /// Length of the body.
+    pub payload_bytes: u64,
+}
+
+/// Makes records; its buffers and its compressor are reused from one to the next.
+pub struct Encoder {
+    packer: Packer,
+    record: Vec<u8>,
+    block: Vec<u8>,
+}
+
+/// The headers of a record that differ from kind to kind.
+struct Head<'a> {
+    kind: &'a str,
+    id: u128,
+    date: &'a str,
+    content_type: &'a str,
+    url: Option<&'a str>,
+    fields: &'a [(&'a str, String)],
+}
+
+impl Encoder {
+    /// An encoder that compresses by `compression`.
+    pub fn new(compression: Compression) -> Self {
+        Encoder { packer: Packer::new(compression), record: Vec::new(), block: Vec::new() }
+    }
+
+    /// The records of `exchange`.
+    pub fn encode(&mut self, exchange: &Exchange<'_>) -> Records {
+        let date = format_date(exchange.fetched_at);
+        let response_id = uuid(exchange.id_seed, 0);
+        let mut bytes = Vec::with_capacity(exchange.body.len() / 3 + 1_024);
+        self.metadata(exchange, &date, response_id, &mut bytes);
+        if let Some(request) = exchange.request {
+            self.request(exchange, request, &date, response_id, &mut bytes);
+        }
+        let start = bytes.len();
+        let payload_sha1 = self.response(exchange, &date, response_id, &mut bytes);
+        Records {
+            response: start..bytes.len(),
+            bytes,
+            payload_sha1,
+            payload_bytes: exchange.body.len() as u64,
+        }
+    }
+
+    /// The first record of a value file.
+    pub fn warcinfo(
+        &mut self,
+        filename: &str,
+        software: &str,
+        fields: &[(String, String)],
+        config: &str,
+        at: Time,
+        id_seed: u128,
+    ) -> Vec<u8> {
+        let mut text = String::new();
+        field(&mut text, "software", software);
+        field(&mut text, "format", "WARC File Format 1.1");
+        field(&mut text, "conformsTo", "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");
+        field(
+            &mut text,
+            "description",
+            "HTTP heads are rebuilt from the client's parsed form in HTTP/1.1 syntax; bodies are stored as sent, with \
+             their content encoding and without transfer encoding, whose header is renamed to \
+             x-crawler-transfer-encoding; Content-Length is that of the stored body",
+        );
+        for (name, value) in fields {
+            field(&mut text, name, value);
+        }
+        for line in config.lines() {
+            field(&mut text, "crawler-config", line);
+        }
+        let head = Head {
+            kind: "warcinfo",
+            id: uuid(id_seed, 0),
+            date: &format_date(at),
+            content_type: "application/warc-fields",
+            url: None,
+            fields: &[("WARC-Filename", one_line(filename))],
+        };
+        self.block.clear();
+        self.block.extend_from_slice(text.as_bytes());
+        let mut bytes = Vec::new();
+        self.finish(&head, &mut bytes);
+        bytes
+    }
+
+    fn metadata(&mut self, exchange: &Exchange<'_>, date: &str, response_id: u128, out: &mut Vec<u8>) {
+        let mut text = String::new();
+        if let Some(via) = exchange.via {
+            field(&mut text, "via", via);
+        }
+        field(&mut text, "hopsFromSeed", exchange.hops);
+        field(&mut text, "depth", &exchange.depth.to_string());
+        field(&mut text, "seed", &exchange.seed.to_string());
+        field(&mut text, "attempt", &exchange.attempt.to_string());
+        field(&mut text, "fetchTimeMs", &exchange.duration_ms.to_string());
+        if exchange.robots {
+            field(&mut text, "purpose", "robots.txt");
+        }
+        self.block.clear();
+        self.block.extend_from_slice(text.as_bytes());
+        let head = Head {
+            kind: "metadata",
+            id: uuid(exchange.id_seed, 1),
+            date,
+            content_type: "application/warc-fields",
+            url: Some(exchange.url),
+            fields: &[("WARC-Concurrent-To", urn(response_id))],
+        };
+        self.finish(&head, out);
+    }
+
+    fn request(&mut self, exchange: &Exchange<'_>, request: &[u8], date: &str, response_id: u128, out: &mut Vec<u8>) {
+        self.block.clear();
+        self.block.extend_from_slice(request);
+        let mut fields = vec![("WARC-Concurrent-To", urn(response_id))];
+        if let Some(ip) = exchange.ip {
+            fields.push(("WARC-IP-Address", ip.to_string()));
+        }
+        let head = Head {
+            kind: "request",
+            id: uuid(exchange.id_seed, 2),
+            date,
+            content_type: "application/http;msgtype=request",
+            url: Some(exchange.url),
+            fields: &fields,
+        };
+        self.finish(&head, out);
+    }
+
+    fn response(&mut self, exchange: &Exchange<'_>, date: &str, id: u128, out: &mut Vec<u8>) -> [u8; 20] {
+        self.block.clear();
+        http_head(exchange, &mut self.block);
+        self.block.extend_from_slice(exchange.body);
+        let payload_sha1: [u8; 20] = Sha1::digest(exchange.body).into();
+        let mut fields = vec![("WARC-Payload-Digest", digest(payload_sha1))];
+        if let Some(ip) = exchange.ip {
+            fields.push(("WARC-IP-Address", ip.to_string()));
+        }
+        if let Some(truncation) = exchange.truncated {
+            fields.push(("WARC-Truncated", truncation.as_str().to_owned()));
+        }
+        let protocols: &[&str] = match (exchange.http_version, exchange.url.starts_with("https:")) {
+            (HttpVersion::Http2, true) => &["h2", "tls"],
+            (HttpVersion::Http2, false) => &["h2"],
+            (HttpVersion::Http11, _) => &["http/1.1"],
+            (HttpVersion::Http10, _) => &["http/1.0"],
+        };
+        for protocol in protocols.iter().filter(|&&protocol| protocol != "tls") {
+            fields.push(("WARC-Protocol", (*protocol).to_owned()));
+        }
+        let head = Head {
+            kind: "response",
+            id,
+            date,
+            content_type: "application/http;msgtype=response",
+            url: Some(exchange.url),
+            fields: &fields,
+        };
+        self.finish(&head, out);
+        payload_sha1
+    }
+
+    /// Writes the record of `head` and the block, compressed, to `out`.
+    fn finish(&mut self, head: &Head<'_>, out: &mut Vec<u8>) {
+        let mut text = String::with_capacity(512);
+        text.push_str("WARC/1.1\r\n");
+        field(&mut text, "WARC-Type", head.kind);
+        field(&mut text, "WARC-Record-ID", &urn(head.id));
+        field(&mut text, "WARC-Date", head.date);
+        if let Some(url) = head.url {
+            field(&mut text, "WARC-Target-URI", url);
+        }
+        for (name, value) in head.fields {
+            field(&mut text, name, value);
+        }
+        field(&mut text, "WARC-Block-Digest", &digest(Sha1::digest(&self.block).into()));
+        field(&mut text, "Content-Type", head.content_type);
+        field(&mut text, "Content-Length", &self.block.len().to_string());
+        text.push_str("\r\n");
+        self.record.clear();
+        self.record.extend_from_slice(text.as_bytes());
+        self.record.extend_from_slice(&self.block);
+        self.record.extend_from_slice(b"\r\n\r\n");
+        self.packer.pack(&self.record, out);
+    }
+}
+
+/// The head of the response in HTTP/1.1 syntax.
+fn http_head(exchange: &Exchange<'_>, out: &mut Vec<u8>) {
+    let version = if exchange.http_version == HttpVersion::Http10 { "1.0" } else { "1.1" };
+    out.extend_from_slice(format!("HTTP/{version} {} {}\r\n", exchange.status, one_line(exchange.reason)).as_bytes());
+    let mut length_written = false;
+    for (name, value) in exchange.headers {
+        if name.eq_ignore_ascii_case(b"content-length") {
+            // several, or one of a longer body than was stored, would be wrong
+            if !std::mem::replace(&mut length_written, true) {
+                header(out, name, exchange.body.len().to_string().as_bytes());
+            }
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            header(out, MASKED_TRANSFER_ENCODING.as_bytes(), value);
+        } else {
+            header(out, name, value);
+        }
+    }
+    if !length_written {
+        header(out, b"content-length", exchange.body.len().to_string().as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// One header line; what would end it early is left out.
+fn header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    let plain = |bytes: &[u8], out: &mut Vec<u8>| {
+        out.extend(bytes.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));
+    };
+    plain(name, out);
+    out.extend_from_slice(b": ");
+    plain(value, out);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// One line of a record's head or of a block of fields.
+fn field(text: &mut String, name: &str, value: &str) {
+    let _ = write!(text, "{}: {}\r\n", one_line(name), one_line(value));
+}
+
+/// `text` without what would begin a new line or confuse a reader of fields.
+fn one_line(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+fn digest(sha1: [u8; 20]) -> String {
+    format!("sha1:{}", BASE32.encode(&sha1))
+}
+
+/// A version 4 UUID (RFC 9562) from a seed, another for each `part`.
+fn uuid(seed: u128, part: u128) -> u128 {
+    let mixed = seed ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    mixed & !(0xf << 76) & !(0x3 << 62) | 4 << 76 | 2 << 62
+}
+
+fn urn(uuid: u128) -> String {
+    let hex = format!("{uuid:032x}");
+    format!("<urn:uuid:{}-{}-{}-{}-{}>", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}

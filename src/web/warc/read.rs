@@ -1,0 +1,200 @@
+//! Records from value files, one at a time.
+
+use std::io::{self, BufRead, Read};
+use std::path::Path;
+
+use flate2::bufread::GzDecoder;
+
+use crate::disk::{DiskFile, Error, Result};
+
+/// Bytes of a record's head.
+const HEAD_MAX: usize = 64 << 10;
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A record as it lies in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Its length in the file, compressed.
+    pub length: u64,
+    /// Its named fields, in order.
+    pub fields: Vec<(String, String)>,
+    /// Its block.
+    pub block: Vec<u8>,
+}
+
+impl Record {
+    /// The first value of the field `name`.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// `WARC-Type`.
+    pub fn kind(&self) -> &str {
+        self.field("WARC-Type").unwrap_or_default()
+    }
+}
+
+/// The status, the headers and the place of the body in an HTTP response block.
+#[expect(clippy::type_complexity, reason = "the three parts of a head, named in the doc")]
+pub fn parse_http_head(block: &[u8]) -> Option<(u16, Vec<(Box<[u8]>, Box<[u8]>)>, usize)> {
+    let end = memchr::memmem::find(block, b"\r\n\r\n")?;
+    let mut lines = block[..end].split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let status_line = std::str::from_utf8(lines.next()?.get(..12)?).ok()?;
+    let status = status_line.strip_prefix("HTTP/1.")?.get(2..)?.parse().ok()?;
+    let mut headers = Vec::new();
+    for line in lines {
+        let colon = memchr::memchr(b':', line)?;
+        headers.push((line[..colon].into(), line[colon + 1..].trim_ascii().into()));
+    }
+    Some((status, headers, end + 4))
+}
+
+/// Reads records in the order of the file.
+///
+/// Each record is read whole: its block is held in memory, up to the limit that the reader was made with. A record
+/// that is not whole, or not as it was written, is a [`Error::Damaged`] at the offset where it begins.
+pub struct RecordReader<'a> {
+    cursor: Cursor<'a>,
+    block_max: u64,
+}
+
+impl<'a> RecordReader<'a> {
+    /// Reads from `offset` of `file` on, blocks of at most `block_max` bytes.
+    pub fn new(file: &'a DiskFile, offset: u64, block_max: u64) -> Self {
+        RecordReader { cursor: Cursor { file, position: offset, buffer: Vec::new(), at: 0 }, block_max }
+    }
+
+    /// Where the next record begins.
+    pub fn position(&self) -> u64 {
+        self.cursor.offset()
+    }
+
+    /// The next record; `None` at the end of the file.
+    #[expect(clippy::should_implement_trait, reason = "it fails, and after a failure there is nothing more")]
+    pub fn next(&mut self) -> Result<Option<Record>> {
+        let offset = self.cursor.offset();
+        let path = self.cursor.file.path();
+        let start = match self.cursor.fill_buf() {
+            Ok([]) => return Ok(None),
+            Ok(bytes) => [bytes[0], bytes.get(1).copied().unwrap_or(0)],
+            Err(e) => return Err(fault(e, path, offset)),
+        };
+        let cursor = &mut self.cursor;
+        let read = match start {
+            [0x1f, 0x8b] => {
+                let mut member = GzDecoder::new(cursor);
+                read_record(&mut member, self.block_max, true)
+            }
+            [0x28, 0xb5] => zstd::stream::read::Decoder::with_buffer(cursor)
+                .and_then(|frame| read_record(&mut frame.single_frame(), self.block_max, true)),
+            [b'W', b'A'] => read_record(cursor, self.block_max, false),
+            other => Err(invalid(format!("bytes {other:02x?} begin no record"))),
+        };
+        let (fields, block) = read.map_err(|e| fault(e, path, offset))?;
+        Ok(Some(Record { offset, length: self.cursor.offset() - offset, fields, block }))
+    }
+}
+
+type Parts = (Vec<(String, String)>, Vec<u8>);
+
+/// Reads one record from `source`, which ends with it where `alone`.
+fn read_record(source: &mut dyn Read, block_max: u64, alone: bool) -> io::Result<Parts> {
+    let fields = read_head(source)?;
+    let length = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Length"));
+    let length: u64 = length
+        .and_then(|(_, value)| value.parse().ok())
+        .ok_or_else(|| invalid("a record without a Content-Length"))?;
+    if length > block_max {
+        return Err(invalid(format!("a block of {length} bytes, longer than {block_max}")));
+    }
+    let mut block = Vec::new();
+    source.take(length).read_to_end(&mut block)?;
+    let mut tail = [0; 4];
+    source.read_exact(&mut tail)?;
+    if block.len() as u64 != length || &tail != b"\r\n\r\n" {
+        return Err(invalid("a block that does not end where its length says"));
+    }
+    // reading to the end has the checksum of the member verified
+    if alone && source.read(&mut [0])? != 0 {
+        return Err(invalid("more than one record in a member"));
+    }
+    Ok((fields, block))
+}
+
+fn read_head(source: &mut dyn Read) -> io::Result<Vec<(String, String)>> {
+    let mut head = Vec::with_capacity(512);
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() == HEAD_MAX {
+            return Err(invalid(format!("a head of more than {HEAD_MAX} bytes")));
+        }
+        source.read_exact(&mut byte)?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).map_err(|_| invalid("a head that is not UTF-8"))?;
+    let mut lines = head.trim_end().split("\r\n");
+    if lines.next() != Some("WARC/1.1") {
+        return Err(invalid("a head that does not begin with WARC/1.1"));
+    }
+    let split = |line: &str| {
+        let (name, value) = line.split_once(':').ok_or_else(|| invalid("a head line without a colon"))?;
+        Ok((name.to_owned(), value.trim().to_owned()))
+    };
+    lines.map(split).collect()
+}
+
+fn invalid(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.into())
+}
+
+/// An error of the disk is passed on; everything else means that the record is damaged.
+fn fault(error: io::Error, path: &Path, offset: u64) -> Error {
+    match error.downcast::<Error>() {
+        Ok(fault) => fault,
+        Err(error) => Error::damaged(path, offset, "a whole WARC record", error.to_string()),
+    }
+}
+
+/// A file as a buffered stream that knows its offset.
+struct Cursor<'a> {
+    file: &'a DiskFile,
+    /// Where the next read of the file begins.
+    position: u64,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn offset(&self) -> u64 {
+        self.position - (self.buffer.len() - self.at) as u64
+    }
+}
+
+impl BufRead for Cursor<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at == self.buffer.len() {
+            self.buffer.resize(BUFFER_BYTES, 0);
+            let got = self.file.read_at(&mut self.buffer, self.position).map_err(io::Error::other)?;
+            self.buffer.truncate(got);
+            self.position += got as u64;
+            self.at = 0;
+        }
+        Ok(&self.buffer[self.at..])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.at += count;
+    }
+}
+
+impl Read for Cursor<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let available = self.fill_buf()?;
+        let count = available.len().min(out.len());
+        out[..count].copy_from_slice(&available[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}

@@ -1,0 +1,184 @@
+use super::*;
+use crate::clock::Time;
+use crate::disk::{Disk, DiskFile, Error, Mode};
+use data_encoding::BASE32;
+use sha1::{Digest, Sha1};
+
+type Headers = Vec<(Box<[u8]>, Box<[u8]>)>;
+
+const CODINGS: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
+
+fn headers(pairs: &[(&str, &str)]) -> Headers {
+    pairs.iter().map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into())).collect()
+}
+
+fn exchange<'a>(headers: &'a Headers, body: &'a [u8]) -> Exchange<'a> {
+    Exchange {
+        url: "http://a.example/page?x=1",
+        fetched_at: Time::from_ms(1_795_237_724_123),
+        duration_ms: 17,
+        ip: Some("2001:db8::1".parse().unwrap()),
+        http_version: HttpVersion::Http11,
+        request: Some(b"GET /page?x=1 HTTP/1.1\r\nhost: a.example\r\n\r\n"),
+        status: 200,
+        reason: "OK",
+        headers,
+        body,
+        truncated: None,
+        via: Some("http://a.example/"),
+        depth: 3,
+        hops: "LRL",
+        seed: 7,
+        attempt: 1,
+        robots: false,
+        id_seed: 0x1234_5678_9abc_def0_0fed_cba9_8765_4321,
+    }
+}
+
+fn file_of(dir: &tempfile::TempDir, bytes: &[u8]) -> DiskFile {
+    let path = dir.path().join("value");
+    Disk::real().replace(&path, bytes).unwrap();
+    Disk::real().open(&path, Mode::Read).unwrap()
+}
+
+fn read_all(file: &DiskFile) -> Vec<Record> {
+    let mut reader = RecordReader::new(file, 0, 1 << 20);
+    std::iter::from_fn(|| reader.next().unwrap()).collect()
+}
+
+fn sha1_of(bytes: &[u8]) -> String {
+    format!("sha1:{}", BASE32.encode(&Sha1::digest(bytes)))
+}
+
+#[test]
+fn an_exchange_becomes_three_linked_records_in_every_coding() {
+    for coding in CODINGS {
+        let dir = tempfile::tempdir().unwrap();
+        let sent = headers(&[("content-type", "text/html"), ("set-cookie", "a=1"), ("set-cookie", "b=2")]);
+        let body = b"<p>hello</p>".repeat(1_000);
+        let records = Encoder::new(coding).encode(&exchange(&sent, &body));
+        let file = file_of(&dir, &records.bytes);
+        let read = read_all(&file);
+        let kinds: Vec<_> = read.iter().map(Record::kind).collect();
+        assert_eq!(kinds, ["metadata", "request", "response"]);
+        let response = &read[2];
+        assert_eq!(records.response, response.offset as usize..(response.offset + response.length) as usize);
+        for (index, record) in read.iter().enumerate() {
+            assert_eq!(record.field("WARC-Block-Digest"), Some(sha1_of(&record.block).as_str()));
+            assert_eq!(record.field("WARC-Date"), Some("2026-11-21T05:08:44.123Z"));
+            assert_eq!(record.field("WARC-Target-URI"), Some("http://a.example/page?x=1"));
+            let linked = record.field("WARC-Concurrent-To");
+            assert_eq!(linked, (index < 2).then(|| response.field("WARC-Record-ID")).flatten());
+        }
+        assert_eq!(response.field("WARC-IP-Address"), Some("2001:db8::1"));
+        assert_eq!(response.field("WARC-Payload-Digest"), Some(sha1_of(&body).as_str()));
+        let (status, read_headers, body_at) = parse_http_head(&response.block).unwrap();
+        assert_eq!(status, 200);
+        assert_eq!(&response.block[body_at..], body);
+        assert_eq!(read_headers[..3], sent[..]);
+        assert_eq!(read_headers[3].1.as_ref(), body.len().to_string().as_bytes());
+        let metadata = String::from_utf8(read[0].block.clone()).unwrap();
+        assert!(metadata.contains("via: http://a.example/\r\n"), "{metadata}");
+        assert!(metadata.contains("hopsFromSeed: LRL\r\n") && metadata.contains("attempt: 1\r\n"), "{metadata}");
+    }
+}
+
+#[test]
+fn transfer_encoding_is_masked_and_the_length_is_that_of_the_stored_body() {
+    let sent = headers(&[("Transfer-Encoding", "chunked"), ("Content-Encoding", "gzip"), ("Content-Length", "99")]);
+    let mut exchange = exchange(&sent, b"12345");
+    exchange.truncated = Some(Truncation::Length);
+    let dir = tempfile::tempdir().unwrap();
+    let file = file_of(&dir, &Encoder::new(Compression::Gzip).encode(&exchange).bytes);
+    let response = read_all(&file).pop().unwrap();
+    assert_eq!(response.field("WARC-Truncated"), Some("length"));
+    let (_, read, _) = parse_http_head(&response.block).unwrap();
+    let expected = headers(&[("x-crawler-transfer-encoding", "chunked"), ("Content-Encoding", "gzip"), ("Content-Length", "5")]);
+    assert_eq!(read, expected);
+}
+
+#[test]
+fn two_chunkings_of_a_body_have_the_same_payload_digest() {
+    let (plain, chunked) = (headers(&[("content-length", "3")]), headers(&[("transfer-encoding", "chunked")]));
+    let mut encoder = Encoder::new(Compression::Gzip);
+    assert_eq!(encoder.encode(&exchange(&plain, b"abc")).payload_sha1, encoder.encode(&exchange(&chunked, b"abc")).payload_sha1);
+}
+
+#[test]
+fn nothing_from_the_web_can_forge_a_field() {
+    let sent = headers(&[("x-a", "1\r\nSet-Forged: yes"), ("x\r\n\r\nbody", "2")]);
+    let mut exchange = exchange(&sent, b"");
+    exchange.via = Some("http://a.example/\r\nWARC-Type: forged");
+    exchange.reason = "OK\r\nForged: yes";
+    let dir = tempfile::tempdir().unwrap();
+    let file = file_of(&dir, &Encoder::new(Compression::None).encode(&exchange).bytes);
+    let read = read_all(&file);
+    let text = String::from_utf8_lossy(&read[2].block).into_owned();
+    assert!(!text.contains("\nSet-Forged") && !text.contains("\nForged") && !text.contains("\nbody"), "{text}");
+    assert!(!String::from_utf8_lossy(&read[0].block).contains("\nWARC-Type"));
+}
+
+#[test]
+fn http2_is_written_in_the_syntax_of_http11() {
+    let sent = headers(&[]);
+    let mut exchange = exchange(&sent, b"");
+    exchange.http_version = HttpVersion::Http2;
+    let dir = tempfile::tempdir().unwrap();
+    let file = file_of(&dir, &Encoder::new(Compression::Gzip).encode(&exchange).bytes);
+    let response = read_all(&file).pop().unwrap();
+    assert!(response.block.starts_with(b"HTTP/1.1 200 OK\r\n"));
+    assert_eq!(response.field("WARC-Protocol"), Some("h2"));
+}
+
+#[test]
+fn a_warcinfo_record_has_neither_target_nor_address() {
+    for coding in CODINGS {
+        let dir = tempfile::tempdir().unwrap();
+        let fields = [("operator".to_owned(), "me\r\nforged: yes".to_owned())];
+        let bytes = Encoder::new(coding).warcinfo("value-0.warc", "crawler/1", &fields, "a = 1\nb = 2", Time::ZERO, 5);
+        let record = read_all(&file_of(&dir, &bytes)).pop().unwrap();
+        assert_eq!(record.kind(), "warcinfo");
+        assert_eq!(record.field("WARC-Target-URI"), None);
+        assert_eq!(record.field("WARC-IP-Address"), None);
+        let text = String::from_utf8(record.block).unwrap();
+        assert!(text.contains("crawler-config: a = 1\r\ncrawler-config: b = 2\r\n"), "{text}");
+        assert!(!text.contains("\nforged"), "{text}");
+    }
+}
+
+#[test]
+fn a_record_cut_at_any_byte_is_damage_at_its_offset() {
+    for coding in CODINGS {
+        let sent = headers(&[("content-type", "text/plain")]);
+        let records = Encoder::new(coding).encode(&exchange(&sent, b"some body"));
+        for cut in records.response.start + 1..records.response.end {
+            let dir = tempfile::tempdir().unwrap();
+            let file = file_of(&dir, &records.bytes[..cut]);
+            let mut reader = RecordReader::new(&file, 0, 1 << 20);
+            assert!(reader.next().unwrap().is_some());
+            assert!(reader.next().unwrap().is_some());
+            match reader.next() {
+                Err(Error::Damaged { offset, .. }) => assert_eq!(offset, records.response.start as u64),
+                other => panic!("{coding:?} cut at {cut}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn random_bytes_are_damage_and_never_a_panic() {
+    let seed = fastrand::u64(..);
+    let mut rng = fastrand::Rng::with_seed(seed);
+    for round in 0..500 {
+        let mut bytes: Vec<u8> = (0..rng.usize(1..300)).map(|_| rng.u8(..)).collect();
+        match rng.u8(..4) {
+            0 => bytes.splice(..0, [0x1f, 0x8b, 8, 0]).for_each(drop),
+            1 => bytes.splice(..0, [0x28, 0xb5, 0x2f, 0xfd]).for_each(drop),
+            2 => bytes.splice(..0, *b"WARC/1.1\r\nContent-Length: 99999999999\r\n\r\n").for_each(drop),
+            _ => {}
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let file = file_of(&dir, &bytes);
+        assert!(RecordReader::new(&file, 0, 1 << 20).next().is_err(), "seed {seed}, round {round}");
+    }
+}

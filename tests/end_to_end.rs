@@ -1,0 +1,342 @@
+//! The real binary against the synthetic web: real sockets, real DNS, real files, real signals.
+//!
+//! The synthetic web knows what a right crawl ends with and keeps a log of every request it served; that log is the
+//! judge of politeness and of what was asked for twice.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crawler::simweb::{Limits, SimOptions, SimWeb, judge};
+
+/// No crawl of these tests takes nearly as long; one that hangs must not hang the suite.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+struct Site {
+    web: SimWeb,
+    dir: tempfile::TempDir,
+}
+
+impl Site {
+    fn start(options: SimOptions) -> Site {
+        let web = SimWeb::start(options).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site { web, dir };
+        fs::write(site.path("seeds.txt"), site.web.seeds().join("\n")).unwrap();
+        site.configure("");
+        site
+    }
+
+    /// Writes the configuration for this web with `extra` sections.
+    fn configure(&self, extra: &str) {
+        fs::write(self.path("crawler.toml"), format!("{}\n{extra}", self.web.config_toml())).unwrap();
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn crawler(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"]);
+        command.current_dir(self.dir.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn crawl(&self) -> Output {
+        wait(self.crawler().spawn().unwrap())
+    }
+
+    /// The newest status of every URL in the archive.
+    fn stored(&self) -> BTreeMap<String, u16> {
+        let listing = Command::new(env!("CARGO_BIN_EXE_crawler"))
+            .args(["list", "--json", "--dir"])
+            .arg(self.path("crawl"))
+            .output()
+            .unwrap();
+        assert!(listing.status.success(), "{}", String::from_utf8_lossy(&listing.stderr));
+        let lines = String::from_utf8(listing.stdout).unwrap();
+        let entries = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        entries
+            .map(|entry| (entry["url"].as_str().unwrap().to_owned(), entry["status"].as_u64().unwrap() as u16))
+            .collect()
+    }
+
+    fn assert_whole(&self) {
+        let expected: BTreeMap<String, u16> =
+            self.web.expected().pages.iter().map(|(url, page)| (url.clone(), page.status)).collect();
+        let stored = self.stored();
+        let missing: Vec<_> = expected.iter().filter(|(url, status)| stored.get(*url) != Some(status)).collect();
+        let surplus: Vec<_> = stored.iter().filter(|(url, _)| !expected.contains_key(*url)).collect();
+        assert!(missing.is_empty() && surplus.is_empty(), "missing {missing:#?}\nsurplus {surplus:#?}");
+    }
+
+    /// No request to what robots.txt excludes, and nothing that only `nofollow` links name.
+    fn assert_obedient(&self) {
+        let expected = self.web.expected();
+        for request in self.web.log() {
+            let url = request.url(self.web.http_port());
+            assert!(!expected.disallowed.contains(&url), "{url} is disallowed and was requested");
+            assert!(!expected.never.contains(&url), "{url} must not be followed and was requested");
+        }
+    }
+
+    /// Pages that were requested more often than their status asks for.
+    fn fetched_twice(&self) -> Vec<String> {
+        let mut answers: HashMap<String, u32> = HashMap::new();
+        for request in self.web.log() {
+            if request.status < 500 && !request.path.starts_with("/robots.txt") {
+                *answers.entry(request.url(self.web.http_port())).or_default() += 1;
+            }
+        }
+        answers.into_iter().filter(|(_, times)| *times > 1).map(|(url, _)| url).collect()
+    }
+
+    /// Waits until the web has served `count` requests.
+    fn wait_for_requests(&self, count: usize) {
+        let start = Instant::now();
+        while self.web.log().len() < count {
+            assert!(start.elapsed() < PATIENCE, "only {} requests came", self.web.log().len());
+            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn wait(mut child: Child) -> Output {
+    let start = Instant::now();
+    // the output is read while the crawler runs, or a full pipe would stop it
+    let mut stderr = child.stderr.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        std::io::Read::read_to_end(&mut stderr, &mut text).unwrap();
+        text
+    });
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("the crawl did not end:\n{}", String::from_utf8_lossy(&reader.join().unwrap()));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut output = child.wait_with_output().unwrap();
+    output.stderr = reader.join().unwrap();
+    output
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+fn small() -> SimOptions {
+    SimOptions { seed: 11, hosts: 60, pages: 900, latency: Duration::from_millis(2), ..SimOptions::default() }
+}
+
+#[test]
+fn a_crawl_of_the_synthetic_web_ends_with_exactly_the_expected_pages() {
+    let site = Site::start(SimOptions { seed: 5, hosts: 1_000, pages: 20_000, ..small() });
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    site.assert_whole();
+    site.assert_obedient();
+    assert_eq!(site.fetched_twice(), Vec::<String>::new());
+}
+
+#[test]
+fn stored_bodies_are_what_the_web_sent() {
+    use sha1::Digest;
+    let site = Site::start(SimOptions { hosts: 8, pages: 60, ..small() });
+    assert_eq!(site.crawl().status.code(), Some(0));
+    for (url, page) in &site.web.expected().pages {
+        let body = Command::new(env!("CARGO_BIN_EXE_crawler"))
+            .args(["get", url, "--dir"])
+            .arg(site.path("crawl"))
+            .output()
+            .unwrap();
+        assert!(body.status.success(), "{url}: {}", String::from_utf8_lossy(&body.stderr));
+        let digest: [u8; 20] = sha1::Sha1::digest(&body.stdout).into();
+        assert_eq!(digest, page.body_sha1, "{url}");
+    }
+}
+
+#[test]
+fn delays_and_single_connections_hold_by_the_servers_own_log() {
+    let site = Site::start(SimOptions { hosts: 12, pages: 60, addresses: 3, ..small().smooth() });
+    let extra = "[politeness]\ndelay_min = \"150ms\"\ndelay_factor = 0.0\ndelay_per_ip = \"20ms\"\ngive_up = \"2s\"\n";
+    let without_politeness: String = site.web.config_toml().split("[politeness]").next().unwrap().to_owned();
+    let rest = site.web.config_toml();
+    let rest = rest.split("[politeness]").nth(1).unwrap().split_once("\n[").map_or(String::new(), |(_, r)| format!("[{r}"));
+    fs::write(site.path("crawler.toml"), format!("{without_politeness}\n{extra}\n{rest}")).unwrap();
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    site.assert_whole();
+    let limits = Limits {
+        // the server sees a request somewhat later or earlier than it was sent
+        delay_min: Duration::from_millis(140),
+        per_ip: Duration::from_millis(12),
+        connections_per_host: 1,
+    };
+    let violations = judge(&site.web.log(), limits);
+    assert!(violations.is_empty(), "{violations:#?}");
+}
+
+#[test]
+fn a_crawl_that_was_interrupted_goes_on_and_fetches_nothing_twice() {
+    let site = Site::start(small());
+    let child = site.crawler().spawn().unwrap();
+    site.wait_for_requests(300);
+    signal(&child, rustix::process::Signal::INT);
+    let output = wait(child);
+    assert_eq!(output.status.code(), Some(11), "{}", text(&output));
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(text(&output).contains("resuming"), "{}", text(&output));
+    site.assert_whole();
+    site.assert_obedient();
+    assert_eq!(site.fetched_twice(), Vec::<String>::new());
+}
+
+#[test]
+fn a_crawl_that_was_killed_again_and_again_ends_with_exactly_the_expected_pages() {
+    let site = Site::start(small());
+    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
+    for round in 1..=6 {
+        let mut child = site.crawler().spawn().unwrap();
+        let before = site.web.log().len();
+        site.wait_for_requests(before + 60 + 20 * round);
+        child.kill().unwrap();
+        wait(child);
+    }
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    site.assert_whole();
+    site.assert_obedient();
+    // what was under way at a kill has no record and is asked for again, and nothing else
+    let twice = site.fetched_twice().len();
+    assert!(twice <= 6 * 64, "{twice} pages were fetched twice in 6 kills of at most 64 requests under way");
+}
+
+#[test]
+fn a_page_limit_counts_over_the_whole_crawl() {
+    let site = Site::start(small().smooth());
+    let limited = |limit: &str| {
+        let mut command = site.crawler();
+        command.args(["--max-pages", limit]);
+        wait(command.spawn().unwrap())
+    };
+    assert_eq!(limited("40").status.code(), Some(0));
+    assert_eq!(site.stored().len(), 40);
+    assert_eq!(limited("40").status.code(), Some(0));
+    assert_eq!(site.stored().len(), 40);
+    assert_eq!(limited("70").status.code(), Some(0));
+    assert_eq!(site.stored().len(), 70);
+}
+
+#[test]
+fn one_page_stop_and_resume() {
+    let site = Site::start(small().smooth());
+    let one = &site.web.seeds()[0];
+    fs::write(site.path("seeds.txt"), one).unwrap();
+    let run = |depth: &str| {
+        let mut command = site.crawler();
+        command.args(["--max-depth", depth]);
+        wait(command.spawn().unwrap())
+    };
+    assert_eq!(run("0").status.code(), Some(0));
+    assert_eq!(site.stored().len(), 1);
+    let again = run("0");
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again));
+    assert!(text(&again).contains("complete"), "{}", text(&again));
+    assert_eq!(site.stored().len(), 1);
+    assert_eq!(site.fetched_twice(), Vec::<String>::new());
+}
+
+#[test]
+fn private_addresses_are_refused_without_the_configurations_word() {
+    let site = Site::start(small().smooth());
+    let config = site.web.config_toml().replace("allow = [\"127.0.0.0/8\"]", "allow = []");
+    fs::write(site.path("crawler.toml"), config).unwrap();
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output));
+    assert!(text(&output).contains("network.allow"), "{}", text(&output));
+    assert!(site.web.log().is_empty());
+}
+
+#[test]
+fn a_seed_whose_host_does_not_resolve_ends_the_crawl_with_nothing_fetched() {
+    let site = Site::start(small().smooth());
+    fs::write(site.path("seeds.txt"), "http://nowhere.invalid/\n").unwrap();
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output));
+    assert!(text(&output).contains("no such host"), "{}", text(&output));
+}
+
+#[test]
+fn a_second_crawler_on_the_same_directory_is_refused() {
+    let site = Site::start(small());
+    let child = site.crawler().spawn().unwrap();
+    site.wait_for_requests(5);
+    let second = site.crawl();
+    assert_eq!(second.status.code(), Some(6), "{}", text(&second));
+    assert!(text(&second).contains("in use"), "{}", text(&second));
+    signal(&child, rustix::process::Signal::TERM);
+    assert_eq!(wait(child).status.code(), Some(11));
+}
+
+#[test]
+fn a_bad_line_among_the_seeds_is_reported_and_the_rest_is_crawled() {
+    let site = Site::start(small().smooth());
+    let seeds = format!("# comment\r\n\r\nhttp://[broken\r\n{}\r\n", site.web.seeds()[0]);
+    fs::write(site.path("seeds.txt"), format!("\u{feff}{seeds}")).unwrap();
+    let mut command = site.crawler();
+    command.args(["--max-depth", "0"]);
+    let output = wait(command.spawn().unwrap());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(text(&output).contains("seeds.txt:3"), "{}", text(&output));
+    assert_eq!(site.stored().len(), 1);
+}
+
+#[test]
+fn a_live_crawl_is_read_without_disturbing_it() {
+    let site = Site::start(small());
+    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
+    let child = site.crawler().spawn().unwrap();
+    site.wait_for_requests(200);
+    let listing = Command::new(env!("CARGO_BIN_EXE_crawler"))
+        .args(["list", "--dir"])
+        .arg(site.path("crawl"))
+        .output()
+        .unwrap();
+    assert!(listing.status.success(), "{}", String::from_utf8_lossy(&listing.stderr));
+    assert!(!listing.stdout.is_empty());
+    let output = wait(child);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    site.assert_whole();
+}
+
+/// The directory of a crawl holds what the documentation says and nothing else.
+#[test]
+fn the_crawl_directory_has_the_documented_parts() {
+    let site = Site::start(SimOptions { hosts: 4, pages: 20, ..small().smooth() });
+    assert_eq!(site.crawl().status.code(), Some(0));
+    let names = |dir: &Path| -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let top = names(&site.path("crawl"));
+    for part in ["LOCK", "catalog", "dns", "frontier", "logs", "pages", "reports", "robots", "status.json", "url-seen"] {
+        assert!(top.iter().any(|name| name == part), "{part} is missing in {top:?}");
+    }
+    let pages = names(&site.path("crawl/pages"));
+    assert!(pages.iter().any(|name| name == "value-00000.warc.gz"), "{pages:?}");
+    assert!(pages.iter().all(|name| !name.ends_with(".open")), "{pages:?}");
+}
