@@ -1,0 +1,331 @@
+//! key.dat: a record a stored page, append-only.
+//!
+//! ```text
+//! header (16 bytes), then records:
+//! 0   4  crc32 of the rest
+//! 4   2  length of the record
+//! 6   1  flags: 1 robots.txt of the crawl, 2 mime written out
+//! 7   1  mime: number in the table, or length of the text before the URL
+//! 8   8  fingerprint of the URL
+//! 16  3  value file
+//! 19  5  offset of the response record in it
+//! 24  4  its length there
+//! 28  6  time, milliseconds since the Unix epoch
+//! 34  2  status
+//! 36 20  SHA-1 of the payload
+//! 56  4  length of the payload
+//! 60  5  previous version of the same URL: offset in key.dat, 0 for none
+//! 65     mime text, URL
+//! ```
+//! 65 bytes a page beside its URL; with 8 bytes of slot at the address file's load that is less than 80.
+
+use std::path::Path;
+
+use crate::clock::Time;
+use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
+use crate::fingerprint::Fingerprint;
+
+const VERSION: u16 = 1;
+const FIXED_BYTES: usize = 65;
+/// One read of this size has most records whole.
+const READ_BYTES: usize = 512;
+const FLAG_ROBOTS: u8 = 1;
+const FLAG_MIME_TEXT: u8 = 2;
+const MIME_TEXT_MAX: usize = 64;
+/// Bytes of a URL that fit beside the longest other parts.
+const URL_MAX: usize = u16::MAX as usize - FIXED_BYTES - MIME_TEXT_MAX;
+const SCAN_BYTES: usize = 1 << 20;
+/// Types that take no room. The order is part of the format.
+const MIMES: [&str; 24] = [
+    "",
+    "text/html",
+    "text/plain",
+    "text/css",
+    "text/javascript",
+    "text/xml",
+    "text/csv",
+    "text/markdown",
+    "application/xhtml+xml",
+    "application/xml",
+    "application/json",
+    "application/javascript",
+    "application/x-javascript",
+    "application/pdf",
+    "application/rss+xml",
+    "application/atom+xml",
+    "application/octet-stream",
+    "application/zip",
+    "image/jpeg",
+    "image/png",
+    "image/gif",
+    "image/svg+xml",
+    "image/webp",
+    "image/x-icon",
+];
+
+/// What key.dat says of a stored page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRecord {
+    /// Where the record lies in key.dat.
+    pub offset: u64,
+    /// Fingerprint of the URL.
+    pub key: Fingerprint,
+    /// Number of the value file.
+    pub file: u32,
+    /// Where the response record begins in it.
+    pub value_offset: u64,
+    /// Its compressed length.
+    pub value_bytes: u64,
+    /// When the request began.
+    pub time: Time,
+    /// Status of the answer.
+    pub status: u16,
+    /// Whether it is a robots.txt that the crawl fetched for itself.
+    pub robots: bool,
+    /// SHA-1 of the body as sent.
+    pub payload_sha1: [u8; 20],
+    /// Length of the body as sent.
+    pub payload_bytes: u64,
+    /// The version before: offset of its record.
+    pub previous: Option<u64>,
+    /// Media type.
+    pub mime: String,
+    /// The URL.
+    pub url: String,
+}
+
+impl KeyRecord {
+    fn encode(&self) -> Vec<u8> {
+        let mime_text = clip(&self.mime, MIME_TEXT_MAX);
+        let mime_number = MIMES.iter().position(|&mime| mime == mime_text);
+        let url = clip(&self.url, URL_MAX);
+        let (mime_byte, mime_text) = match mime_number {
+            Some(number) => (number as u8, ""),
+            None => (mime_text.len() as u8, mime_text),
+        };
+        let flags =
+            u8::from(self.robots) * FLAG_ROBOTS + u8::from(mime_number.is_none()) * FLAG_MIME_TEXT;
+        let length = FIXED_BYTES + mime_text.len() + url.len();
+        let mut bytes = Vec::with_capacity(length);
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(&(length as u16).to_le_bytes());
+        bytes.extend_from_slice(&[flags, mime_byte]);
+        bytes.extend_from_slice(&self.key.bits().to_le_bytes());
+        put(&mut bytes, u64::from(self.file), 3);
+        put(&mut bytes, self.value_offset, 5);
+        put(&mut bytes, self.value_bytes, 4);
+        put(&mut bytes, self.time.ms(), 6);
+        bytes.extend_from_slice(&self.status.to_le_bytes());
+        bytes.extend_from_slice(&self.payload_sha1);
+        put(&mut bytes, self.payload_bytes, 4);
+        put(&mut bytes, self.previous.unwrap_or(0), 5);
+        bytes.extend_from_slice(mime_text.as_bytes());
+        bytes.extend_from_slice(url.as_bytes());
+        let sum = crc32fast::hash(&bytes[4..]);
+        bytes[..4].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Decodes a record whose checksum is right.
+    fn decode(bytes: &[u8], offset: u64) -> Option<Self> {
+        let flags = bytes[6];
+        let mime_byte = usize::from(bytes[7]);
+        let (mime, url) = if flags & FLAG_MIME_TEXT != 0 {
+            let (mime, url) = bytes[FIXED_BYTES..].split_at_checked(mime_byte)?;
+            (std::str::from_utf8(mime).ok()?, url)
+        } else {
+            (*MIMES.get(mime_byte)?, &bytes[FIXED_BYTES..])
+        };
+        let previous = get(&bytes[60..65]);
+        Some(KeyRecord {
+            offset,
+            key: Fingerprint::from_bits(get(&bytes[8..16])),
+            file: get(&bytes[16..19]) as u32,
+            value_offset: get(&bytes[19..24]),
+            value_bytes: get(&bytes[24..28]),
+            time: Time::from_ms(get(&bytes[28..34])),
+            status: get(&bytes[34..36]) as u16,
+            robots: flags & FLAG_ROBOTS != 0,
+            payload_sha1: bytes[36..56].try_into().ok()?,
+            payload_bytes: get(&bytes[56..60]),
+            previous: (previous != 0).then_some(previous),
+            mime: mime.to_owned(),
+            url: std::str::from_utf8(url).ok()?.to_owned(),
+        })
+    }
+}
+
+/// `text` up to `max` bytes, whole characters only.
+fn clip(text: &str, max: usize) -> &str {
+    &text[..text.floor_char_boundary(max)]
+}
+
+/// Appends the low `width` bytes of `value`.
+fn put(bytes: &mut Vec<u8>, value: u64, width: usize) {
+    debug_assert!(width == 8 || value >> (8 * width) == 0, "{value} does not fit in {width} bytes");
+    bytes.extend_from_slice(&value.to_le_bytes()[..width]);
+}
+
+fn get(bytes: &[u8]) -> u64 {
+    let mut whole = [0; 8];
+    whole[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(whole)
+}
+
+/// The file, open for the engine or for a reader.
+#[derive(Debug)]
+pub struct KeyFile {
+    file: DiskFile,
+    len: u64,
+}
+
+impl KeyFile {
+    /// Opens key.dat in `dir` for appending, making it when it is not there, and cuts it to `len` bytes: all of it
+    /// where `len` is `None`, because no checkpoint knows of any record.
+    pub fn open(disk: &Disk, dir: &Path, len: Option<u64>) -> Result<Self> {
+        let file = disk.open(dir.join("key.dat"), Mode::Create)?;
+        let found = file.len()?;
+        let wanted = len.unwrap_or(HEADER_BYTES);
+        if len.is_none() {
+            Header { kind: Kind::Keys, version: VERSION }.write(&file)?;
+        } else {
+            Header::check(&file, Kind::Keys, VERSION)?;
+        }
+        if found < wanted && len.is_some() {
+            return Err(Error::damaged(file.path(), found, format!("{wanted} bytes"), "end of file"));
+        }
+        file.set_len(wanted)?;
+        Ok(KeyFile { file, len: wanted })
+    }
+
+    /// Opens key.dat in `dir` for reading what is there now.
+    pub fn open_for_reading(disk: &Disk, dir: &Path) -> Result<Self> {
+        let file = disk.open(dir.join("key.dat"), Mode::Read)?;
+        Header::check(&file, Kind::Keys, VERSION)?;
+        let len = file.len()?;
+        Ok(KeyFile { file, len })
+    }
+
+    /// Length in bytes: where the next record will lie.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.len == HEADER_BYTES
+    }
+
+    /// Appends `record`; returns its offset.
+    pub fn append(&mut self, record: &KeyRecord) -> Result<u64> {
+        let bytes = record.encode();
+        let offset = self.len;
+        self.file.write_all_at(&bytes, offset)?;
+        self.len += bytes.len() as u64;
+        Ok(offset)
+    }
+
+    /// The record at `offset`, which must be there.
+    pub fn read(&self, offset: u64) -> Result<KeyRecord> {
+        self.read_if_whole(offset)?.ok_or_else(|| {
+            Error::damaged(self.file.path(), offset, "a whole key record", "other bytes, or the end of the file")
+        })
+    }
+
+    /// The record at `offset`; `None` where no whole record lies.
+    pub fn read_if_whole(&self, offset: u64) -> Result<Option<KeyRecord>> {
+        let mut bytes = vec![0; READ_BYTES];
+        let got = self.file.read_at(&mut bytes, offset)?;
+        if got < FIXED_BYTES || offset < HEADER_BYTES {
+            return Ok(None);
+        }
+        let length = usize::from(u16::from_le_bytes([bytes[4], bytes[5]]));
+        if length < FIXED_BYTES {
+            return Ok(None);
+        }
+        if length > got {
+            bytes.resize(length, 0);
+            if self.file.read_at(&mut bytes, offset)? < length {
+                return Ok(None);
+            }
+        }
+        Ok(whole(&bytes[..length], offset))
+    }
+
+    /// All records from `offset` on, in order. The end is where no whole record follows: behind the last one, or at
+    /// one that a running crawl is just writing.
+    pub fn scan(&self, offset: u64) -> Scan<'_> {
+        Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, done: false }
+    }
+}
+
+/// The record in `bytes`, if its checksum says so.
+fn whole(bytes: &[u8], offset: u64) -> Option<KeyRecord> {
+    let sum = u32::from_le_bytes(bytes[..4].try_into().ok()?);
+    if crc32fast::hash(&bytes[4..]) != sum { None } else { KeyRecord::decode(bytes, offset) }
+}
+
+/// Records in the order of the file.
+#[derive(Debug)]
+pub struct Scan<'a> {
+    keys: &'a KeyFile,
+    buffer: Vec<u8>,
+    /// Offset of the buffer in the file.
+    start: u64,
+    at: usize,
+    done: bool,
+}
+
+impl Scan<'_> {
+    /// Has at least `count` bytes in the buffer from `at` on, where the file has them.
+    fn fill(&mut self, count: usize) -> Result<bool> {
+        if self.buffer.len() - self.at >= count {
+            return Ok(true);
+        }
+        self.start += self.at as u64;
+        self.at = 0;
+        self.buffer.resize(SCAN_BYTES, 0);
+        let got = self.keys.file.read_at(&mut self.buffer, self.start)?;
+        self.buffer.truncate(got);
+        Ok(got >= count)
+    }
+
+    fn step(&mut self) -> Result<Option<KeyRecord>> {
+        if !self.fill(FIXED_BYTES)? {
+            return Ok(None);
+        }
+        let length = usize::from(u16::from_le_bytes([self.buffer[self.at + 4], self.buffer[self.at + 5]]));
+        let offset = self.start + self.at as u64;
+        let damaged = || Error::damaged(self.keys.file.path(), offset, "a whole key record", "other bytes");
+        if length < FIXED_BYTES {
+            return Err(damaged());
+        }
+        if !self.fill(length)? {
+            return Ok(None);
+        }
+        let record = whole(&self.buffer[self.at..self.at + length], offset);
+        let behind = self.start + (self.at + length) as u64;
+        match record {
+            Some(record) => {
+                self.at += length;
+                Ok(Some(record))
+            }
+            // the last record may be half written
+            None if behind >= self.keys.file.len()? => Ok(None),
+            None => Err(Error::damaged(self.keys.file.path(), offset, "a whole key record", "a wrong checksum")),
+        }
+    }
+}
+
+impl Iterator for Scan<'_> {
+    type Item = Result<KeyRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let step = self.step().transpose();
+        self.done = !matches!(step, Some(Ok(_)));
+        step
+    }
+}

@@ -1,0 +1,226 @@
+//! What the value files hold beyond the last checkpoint.
+
+use std::net::IpAddr;
+
+use data_encoding::BASE32;
+
+use super::values::{Found, ValueFiles, find};
+use super::{Container, ContainerState};
+use crate::clock::Time;
+use crate::disk::{DiskFile, Error, Mode, Result};
+use crate::web::warc::{Record, RecordReader, Truncation, parse_date, parse_http_head};
+
+/// Blocks longer than this are not replayed: no body limit allows them.
+const BLOCK_MAX: u64 = 2 << 30;
+
+/// A page that was found in a value file.
+#[derive(Clone, Debug)]
+pub struct ReplayedPage {
+    /// Its URL.
+    pub url: String,
+    /// Status of the answer.
+    pub status: u16,
+    /// When the request began.
+    pub time: Time,
+    /// The page that named it.
+    pub via: Option<String>,
+    /// Links from a seed.
+    pub depth: u16,
+    /// Discovery path.
+    pub hops: String,
+    /// Number of the seed.
+    pub seed: u32,
+    /// Attempts before this one.
+    pub attempt: u8,
+    /// Whether it is a robots.txt that the crawl fetched for itself.
+    pub robots: bool,
+    /// Headers of the answer, as stored.
+    pub headers: Vec<(Box<[u8]>, Box<[u8]>)>,
+    /// The body as sent.
+    pub body: Vec<u8>,
+    /// Why the body is not whole.
+    pub truncated: Option<Truncation>,
+    /// The address that answered.
+    pub ip: Option<IpAddr>,
+    /// Media type.
+    pub mime: String,
+    /// SHA-1 of the body.
+    pub payload_sha1: [u8; 20],
+    /// Length of the body.
+    pub payload_bytes: u64,
+    /// The value file.
+    pub file: u32,
+    /// Where the response record lies in it.
+    pub value_offset: u64,
+    /// Its compressed length.
+    pub value_bytes: u64,
+}
+
+/// Goes through the exchanges that were stored after a checkpoint, oldest first.
+#[derive(Debug)]
+pub struct Recovery {
+    from: (u32, u64),
+    /// Bytes of the files before the one that recovery begins in.
+    before: u64,
+    place: Option<Place>,
+    done_bytes: u64,
+    total_bytes: u64,
+    finished: bool,
+}
+
+#[derive(Debug)]
+struct Place {
+    files: Vec<Found>,
+    index: usize,
+    file: DiskFile,
+    offset: u64,
+}
+
+impl Recovery {
+    pub(super) fn new(values: &ValueFiles, saved: Option<&ContainerState>) -> Self {
+        let from = saved.map_or((0, 0), |state| (state.value_number, state.value_bytes));
+        let before = values.total_bytes();
+        Recovery { from, before, place: None, done_bytes: 0, total_bytes: 0, finished: false }
+    }
+
+    /// Bytes gone through, and bytes in all.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.done_bytes, self.total_bytes)
+    }
+
+    /// The next page; `None` when everything was gone through, and then the container can be written again.
+    pub fn next(&mut self, container: &mut Container) -> Result<Option<ReplayedPage>> {
+        if self.finished {
+            return Ok(None);
+        }
+        if self.place.is_none() && !self.begin(&container.values)? {
+            self.finished = true;
+            container.values.resume(None, 0, self.before)?;
+            return Ok(None);
+        }
+        loop {
+            let place = self.place.as_mut().expect("a place was found or the end was reached");
+            let last = place.index + 1 == place.files.len();
+            match read_exchange(place) {
+                Ok(Some((page, end))) => {
+                    self.done_bytes += end - place.offset;
+                    place.offset = end;
+                    match page {
+                        Some(page) => return Ok(Some(page)),
+                        None => continue,
+                    }
+                }
+                Ok(None) if !last => self.next_file(&container.values)?,
+                // only the file that was written can be torn
+                Err(Error::Damaged { .. }) if last && place.files[place.index].open => return self.finish(container),
+                Ok(None) => return self.finish(container),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn begin(&mut self, values: &ValueFiles) -> Result<bool> {
+        let (number, offset) = self.from;
+        let files: Vec<Found> =
+            find(values.disk(), values.dir())?.into_iter().filter(|file| file.number >= number).collect();
+        let Some(first) = files.first() else {
+            if offset > 0 {
+                let path = values.dir().join(format!("value-{number:05}.warc*"));
+                return Err(Error::damaged(&path, 0, format!("a value file of {offset} bytes"), "no such file"));
+            }
+            return Ok(false);
+        };
+        if first.number != number && offset > 0 {
+            return Err(Error::damaged(&first.path, 0, format!("value file {number} before it"), "no such file"));
+        }
+        let file = values.disk().open(&first.path, Mode::Read)?;
+        let length = file.len()?;
+        if length < offset {
+            return Err(Error::damaged(&first.path, length, format!("{offset} bytes"), "end of file"));
+        }
+        for found in &files {
+            self.total_bytes += values.disk().open(&found.path, Mode::Read)?.len()?;
+        }
+        self.total_bytes -= offset;
+        self.place = Some(Place { files, index: 0, file, offset });
+        Ok(true)
+    }
+
+    fn next_file(&mut self, values: &ValueFiles) -> Result<()> {
+        let place = self.place.as_mut().expect("a file was read to its end");
+        self.before += place.offset;
+        place.index += 1;
+        place.offset = 0;
+        place.file = values.disk().open(&place.files[place.index].path, Mode::Read)?;
+        Ok(())
+    }
+
+    fn finish(&mut self, container: &mut Container) -> Result<Option<ReplayedPage>> {
+        let mut place = self.place.take().expect("a file was read to its end");
+        self.finished = true;
+        let last = place.files.swap_remove(place.index);
+        container.values.resume(Some(last), place.offset, self.before)?;
+        Ok(None)
+    }
+}
+
+/// Reads the records of one exchange, which ends with its response; a warcinfo record alone is one without a page.
+fn read_exchange(place: &Place) -> Result<Option<(Option<ReplayedPage>, u64)>> {
+    let mut reader = RecordReader::new(&place.file, place.offset, BLOCK_MAX);
+    let mut metadata = None;
+    loop {
+        let Some(record) = reader.next()? else {
+            if metadata.is_none() {
+                return Ok(None);
+            }
+            return Err(Error::damaged(place.file.path(), place.offset, "a whole exchange", "end of file"));
+        };
+        match record.kind() {
+            "warcinfo" => return Ok(Some((None, reader.position()))),
+            "metadata" => metadata = Some(record),
+            "response" => {
+                let number = place.files[place.index].number;
+                let page = page(number, metadata.as_ref(), &record).ok_or_else(|| {
+                    Error::damaged(place.file.path(), record.offset, "a response with an HTTP head", "another block")
+                })?;
+                return Ok(Some((Some(page), reader.position())));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn page(file: u32, metadata: Option<&Record>, response: &Record) -> Option<ReplayedPage> {
+    let fields = metadata.map(|record| String::from_utf8_lossy(&record.block).into_owned()).unwrap_or_default();
+    let field = |name: &str| {
+        fields.lines().find_map(|line| line.split_once(": ").filter(|(n, _)| *n == name).map(|(_, value)| value.trim()))
+    };
+    let number = |name: &str| field(name).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
+    let (status, headers, body_at) = parse_http_head(&response.block)?;
+    let content_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
+    let mime = content_type.and_then(|(_, value)| std::str::from_utf8(value).ok()).unwrap_or_default();
+    let mime = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let digest = response.field("WARC-Payload-Digest")?.strip_prefix("sha1:")?;
+    let body = response.block[body_at..].to_vec();
+    Some(ReplayedPage {
+        url: response.field("WARC-Target-URI")?.to_owned(),
+        status,
+        time: parse_date(response.field("WARC-Date")?)?,
+        via: field("via").map(str::to_owned),
+        depth: u16::try_from(number("depth")).unwrap_or(u16::MAX),
+        hops: field("hopsFromSeed").unwrap_or_default().to_owned(),
+        seed: number("seed"),
+        attempt: u8::try_from(number("attempt")).unwrap_or(u8::MAX),
+        robots: field("purpose") == Some("robots.txt"),
+        headers,
+        payload_bytes: body.len() as u64,
+        body,
+        truncated: response.field("WARC-Truncated").and_then(Truncation::parse),
+        ip: response.field("WARC-IP-Address").and_then(|ip| ip.parse().ok()),
+        mime,
+        payload_sha1: BASE32.decode(digest.as_bytes()).ok()?.try_into().ok()?,
+        file,
+        value_offset: response.offset,
+        value_bytes: response.length,
+    })
+}

@@ -1,0 +1,39 @@
+//! The slow part of a cut, beside the crawl: fsyncs, then the address pages.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::address::{AddressFile, Slot};
+use crate::disk::{Disk, Mode, Result};
+use crate::fingerprint::Fingerprint;
+
+/// Makes a cut durable. Values before their keys, keys before their addresses.
+#[derive(Debug)]
+pub struct SyncJob {
+    pub(super) disk: Disk,
+    pub(super) dir: PathBuf,
+    pub(super) value: Option<PathBuf>,
+    pub(super) slots: Arc<HashMap<Fingerprint, Slot>>,
+    pub(super) key_bytes: u64,
+}
+
+/// A cut is durable.
+#[derive(Debug)]
+pub struct SyncDone(());
+
+impl SyncJob {
+    /// Does the work.
+    pub fn run(self) -> Result<SyncDone> {
+        if let Some(path) = &self.value
+            // a file that was closed since was synced then, and has another name
+            && let Some(file) = self.disk.open_if_there(path)?
+        {
+            file.sync()?;
+        }
+        self.disk.open(self.dir.join("key.dat"), Mode::Read)?.sync()?;
+        self.disk.sync_dir(&self.dir)?;
+        AddressFile::open_for_writing(&self.disk, &self.dir)?.apply(&self.slots, self.key_bytes)?;
+        Ok(SyncDone(()))
+    }
+}

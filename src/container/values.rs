@@ -1,0 +1,189 @@
+//! Value files: `value-00000.warc.gz`, `value-00001.warc.gz`, ...
+//!
+//! The one that is written has the suffix `.open`. It is synced and renamed, and its directory synced, before the next
+//! one is begun: so only the last file can be torn.
+
+use std::path::{Path, PathBuf};
+
+use super::{ContainerOptions, ContainerState};
+use crate::clock::Time;
+use crate::disk::{Disk, DiskFile, Mode, Result};
+use crate::web::warc::{Compression, Encoder};
+
+const OPEN: &str = ".open";
+
+/// What the first record of every value file says.
+#[derive(Clone, Debug, Default)]
+pub struct WarcInfo {
+    /// Name and version of the program.
+    pub software: String,
+    /// More fields.
+    pub fields: Vec<(String, String)>,
+    /// The effective configuration.
+    pub config: String,
+}
+
+/// A value file that was found in the directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) number: u32,
+    pub(super) path: PathBuf,
+    pub(super) open: bool,
+}
+
+/// All value files in `dir`, by number.
+pub(super) fn find(disk: &Disk, dir: &Path) -> Result<Vec<Found>> {
+    let mut found: Vec<Found> = disk.list(dir)?.iter().filter_map(|name| parse(dir, name)).collect();
+    found.sort_by_key(|file| (file.number, file.open));
+    Ok(found)
+}
+
+fn parse(dir: &Path, name: &str) -> Option<Found> {
+    let (stem, open) = name.strip_suffix(OPEN).map_or((name, false), |stem| (stem, true));
+    let known = [Compression::Gzip, Compression::Zstd, Compression::None];
+    let suffix = |c: Compression| format!(".warc{}", c.suffix());
+    let digits = known.into_iter().find_map(|c| stem.strip_prefix("value-")?.strip_suffix(&suffix(c)))?;
+    Some(Found { number: digits.parse().ok()?, path: dir.join(name), open })
+}
+
+/// The writing side.
+#[derive(Debug)]
+pub(super) struct ValueFiles {
+    disk: Disk,
+    dir: PathBuf,
+    options: ContainerOptions,
+    info: WarcInfo,
+    /// The file under way; none before the first page and after a close.
+    open: Option<Open>,
+    /// Number of the file under way, or of the next one.
+    number: u32,
+    closed_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: DiskFile,
+    path: PathBuf,
+    position: u64,
+    /// Length of the warcinfo record: a file is not closed before it holds more.
+    info_bytes: u64,
+}
+
+impl ValueFiles {
+    pub(super) fn open(
+        disk: Disk,
+        dir: &Path,
+        options: ContainerOptions,
+        info: WarcInfo,
+        saved: Option<&ContainerState>,
+    ) -> Result<Self> {
+        let number = saved.map_or(0, |state| state.value_number);
+        let closed_bytes = saved.map_or(0, |state| state.total_bytes - state.value_bytes);
+        Ok(ValueFiles { disk, dir: dir.to_owned(), options, info, open: None, number, closed_bytes })
+    }
+
+    pub(super) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Number of the file under way.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Where the next record will lie in it.
+    pub(super) fn position(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| open.position)
+    }
+
+    pub(super) fn total_bytes(&self) -> u64 {
+        self.closed_bytes + self.position()
+    }
+
+    pub(super) fn open_path(&self) -> Option<PathBuf> {
+        self.open.as_ref().map(|open| open.path.clone())
+    }
+
+    /// Goes on with the file `found`, whose whole records end at `end`; `total` bytes lie in the files before it.
+    pub(super) fn resume(&mut self, found: Option<Found>, end: u64, before: u64) -> Result<()> {
+        self.closed_bytes = before;
+        let Some(found) = found else { return Ok(()) };
+        let suffix = format!(".warc{}{OPEN}", self.options.compression.suffix());
+        let same_coding = found.path.to_string_lossy().ends_with(&suffix);
+        let file = self.disk.open(&found.path, Mode::Write)?;
+        if file.len()? > end {
+            file.set_len(end)?;
+        }
+        self.number = found.number;
+        if found.open && same_coding && end > 0 {
+            self.open = Some(Open { file, path: found.path, position: end, info_bytes: 0 });
+            return Ok(());
+        }
+        if found.open && end == 0 {
+            // nothing whole is in it, not even its warcinfo: it is begun again
+            return self.disk.remove(&found.path);
+        }
+        if found.open {
+            self.open = Some(Open { file, path: found.path, position: end, info_bytes: 0 });
+            return self.close();
+        }
+        self.closed_bytes += end;
+        self.number += 1;
+        Ok(())
+    }
+
+    /// Appends `records`; returns the file and the offset at which they lie.
+    pub(super) fn append(&mut self, records: &[u8], now: Time) -> Result<(u32, u64)> {
+        let full = self.open.as_ref().is_some_and(|open| {
+            open.position > open.info_bytes && open.position + records.len() as u64 > self.options.segment_bytes
+        });
+        if full {
+            self.close()?;
+        }
+        if self.open.is_none() {
+            self.begin(now)?;
+        }
+        let open = self.open.as_mut().expect("a file was begun");
+        let offset = open.position;
+        open.file.write_all_at(records, offset)?;
+        open.position += records.len() as u64;
+        Ok((self.number, offset))
+    }
+
+    fn begin(&mut self, now: Time) -> Result<()> {
+        let compression = self.options.compression;
+        let name = format!("value-{:05}.warc{}", self.number, compression.suffix());
+        let path = self.dir.join(format!("{name}{OPEN}"));
+        let file = self.disk.open(&path, Mode::CreateNew)?;
+        let id_seed = u128::from(now.ms()) << 64 | u128::from(self.number);
+        let info = Encoder::new(compression).warcinfo(
+            &name,
+            &self.info.software,
+            &self.info.fields,
+            &self.info.config,
+            now,
+            id_seed ^ u128::from(crc32fast::hash(self.info.config.as_bytes())) << 32,
+        );
+        file.write_all_at(&info, 0)?;
+        self.disk.sync_dir(&self.dir)?;
+        self.open = Some(Open { file, path, position: info.len() as u64, info_bytes: info.len() as u64 });
+        Ok(())
+    }
+
+    /// Ends the file under way.
+    pub(super) fn close(&mut self) -> Result<()> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        open.file.sync()?;
+        let name = open.path.to_string_lossy();
+        let closed = PathBuf::from(name.strip_suffix(OPEN).expect("the file under way has the suffix"));
+        self.disk.rename(&open.path, &closed)?;
+        self.disk.sync_dir(&self.dir)?;
+        self.closed_bytes += open.position;
+        self.number += 1;
+        Ok(())
+    }
+}
