@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod disk;
+pub mod drum;
 pub mod fingerprint;
 pub mod frontier;
 pub mod outcome;
