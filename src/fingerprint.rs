@@ -1,4 +1,15 @@
-//! 64-bit Rabin fingerprints, mixed.
+//! 64-bit Rabin fingerprints, mixed: the names of URLs, hosts, origins and domains in every store.
+//!
+//! A string is read as a polynomial over GF(2), a 1 before its first bit so that leading zero bytes count, and reduced
+//! modulo an irreducible polynomial of degree 64. With a polynomial drawn at random for each crawl, two given strings
+//! of n bytes share a fingerprint with probability of about 8n / 2^64 (Rabin 1981; Broder, "Some applications of
+//! Rabin's fingerprinting method", 1993), and nobody who does not know the polynomial can prepare two that do.
+//!
+//! Rabin's remainder alone does not spread: strings that differ in their last bytes only differ in the low bits only.
+//! So the remainder passes a bijective mixer before anybody sees it. It adds no collisions, and every bit of the
+//! result may choose a bucket, a partition or a slot.
+//!
+//! Cost: eight table look-ups for eight bytes; 16 KiB of tables for each [`Fingerprinter`].
 
 use serde::{Deserialize, Serialize};
 
@@ -22,21 +33,37 @@ impl Fingerprint {
 #[derive(Clone, Debug)]
 pub struct Fingerprinter {
     polynomial: u64,
-    table: Box<[u64; 256]>,
+    /// `tables[j][b]` is b * x^(64 + 8j), reduced.
+    tables: Box<[[u64; 256]; 8]>,
 }
 
 impl Fingerprinter {
-    /// Fingerprints by x^64 + `polynomial`.
+    /// Fingerprints by x^64 + `polynomial`, which was drawn by [`Fingerprinter::random`] when the crawl began.
     pub fn new(polynomial: u64) -> Self {
-        let mut table = Box::new([0; 256]);
-        for (byte, entry) in (0_u64..).zip(table.iter_mut()) {
-            let mut rest = byte << 56;
+        let mut tables = Box::new([[0; 256]; 8]);
+        for byte in 0..256_usize {
+            let mut rest = byte as u64;
             for _ in 0..8 {
-                rest = (rest << 1) ^ (if rest >> 63 == 1 { polynomial } else { 0 });
+                rest = times_x8(rest, polynomial);
             }
-            *entry = rest;
+            for table in tables.iter_mut() {
+                table[byte] = rest;
+                rest = times_x8(rest, polynomial);
+            }
         }
-        Fingerprinter { polynomial, table }
+        Fingerprinter { polynomial, tables }
+    }
+
+    /// Fingerprints by an irreducible polynomial that `seed` chooses among the 2^58 there are.
+    pub fn random(seed: u64) -> Self {
+        let mut state = seed;
+        loop {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let candidate = mix(state) | 1;
+            if is_irreducible(candidate) {
+                return Fingerprinter::new(candidate);
+            }
+        }
     }
 
     /// The polynomial without its leading term.
@@ -45,17 +72,183 @@ impl Fingerprinter {
     }
 
     /// The fingerprint of `bytes`.
+    #[inline]
     pub fn of(&self, bytes: &[u8]) -> Fingerprint {
+        Fingerprint(mix(self.remainder(bytes)))
+    }
+
+    /// (x^(8n) + `bytes`) modulo the polynomial, n the number of bytes.
+    #[inline]
+    fn remainder(&self, bytes: &[u8]) -> u64 {
+        let tables = &*self.tables;
         let mut rest = 1_u64;
-        for &byte in bytes {
-            rest = (rest << 8 | u64::from(byte)) ^ self.table[(rest >> 56) as usize];
+        let (words, tail) = bytes.as_chunks::<8>();
+        for word in words {
+            let [b7, b6, b5, b4, b3, b2, b1, b0] = rest.to_be_bytes();
+            rest = (tables[0][usize::from(b0)] ^ tables[1][usize::from(b1)])
+                ^ (tables[2][usize::from(b2)] ^ tables[3][usize::from(b3)])
+                ^ (tables[4][usize::from(b4)] ^ tables[5][usize::from(b5)])
+                ^ (tables[6][usize::from(b6)] ^ tables[7][usize::from(b7)])
+                ^ u64::from_be_bytes(*word);
         }
-        Fingerprint(mix(rest))
+        for &byte in tail {
+            rest = (rest << 8 | u64::from(byte)) ^ tables[0][(rest >> 56) as usize];
+        }
+        rest
     }
 }
 
+/// Whether x^64 + `polynomial` has no factor over GF(2).
+///
+/// Rabin's test for degree 64, whose only prime factor is 2: P is irreducible exactly when P divides x^(2^64) - x
+/// and shares no factor with x^(2^32) - x.
+pub fn is_irreducible(polynomial: u64) -> bool {
+    if polynomial & 1 == 0 {
+        return false; // divisible by x
+    }
+    let mut power = 2_u64; // x
+    for squared in 1..=64 {
+        power = times(power, power, polynomial);
+        if squared == 32 && !is_coprime(power ^ 2, polynomial) {
+            return false;
+        }
+    }
+    power == 2
+}
+
+/// a * b modulo x^64 + `polynomial`.
+fn times(a: u64, b: u64, polynomial: u64) -> u64 {
+    let mut product = 0;
+    for bit in (0..64).rev() {
+        product = (product << 1) ^ if product >> 63 == 1 { polynomial } else { 0 };
+        if b >> bit & 1 == 1 {
+            product ^= a;
+        }
+    }
+    product
+}
+
+/// `rest` * x^8 modulo x^64 + `polynomial`.
+fn times_x8(mut rest: u64, polynomial: u64) -> u64 {
+    for _ in 0..8 {
+        rest = (rest << 1) ^ if rest >> 63 == 1 { polynomial } else { 0 };
+    }
+    rest
+}
+
+/// Whether `a` and x^64 + `polynomial` share no factor (Euclid).
+fn is_coprime(a: u64, polynomial: u64) -> bool {
+    let (mut big, mut small) = (1_u128 << 64 | u128::from(polynomial), u128::from(a));
+    while small != 0 {
+        while big != 0 && big.leading_zeros() <= small.leading_zeros() {
+            big ^= small << (small.leading_zeros() - big.leading_zeros());
+        }
+        (big, small) = (small, big);
+    }
+    big == 1
+}
+
+/// Spreads all bits over all bits; a bijection (the finaliser of Steele's SplitMix64, Stafford's variant 13).
 fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ bits >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The remainder by schoolbook division, bit by bit.
+    fn naive_remainder(bytes: &[u8], polynomial: u64) -> u64 {
+        let modulus = 1_u128 << 64 | u128::from(polynomial);
+        let mut rest = 1_u128;
+        for byte in bytes {
+            for bit in (0..8).rev() {
+                rest = rest << 1 | u128::from(byte >> bit & 1);
+                if rest >> 64 == 1 {
+                    rest ^= modulus;
+                }
+            }
+        }
+        rest as u64
+    }
+
+    /// Trial division by every polynomial of at most `degree`.
+    fn has_factor_up_to(polynomial: u64, degree: u32) -> bool {
+        (2_u128..1 << (degree + 1)).any(|factor| {
+            let mut rest = 1_u128 << 64 | u128::from(polynomial);
+            while rest != 0 && rest.leading_zeros() <= factor.leading_zeros() {
+                rest ^= factor << (factor.leading_zeros() - rest.leading_zeros());
+            }
+            rest == 0
+        })
+    }
+
+    #[test]
+    fn the_tables_give_the_remainder_of_schoolbook_division() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for seed in 0..20 {
+            let fingerprinter = Fingerprinter::random(seed);
+            for length in 0..40 {
+                let bytes: Vec<u8> = (0..length).map(|_| random.u8(..)).collect();
+                let expected = naive_remainder(&bytes, fingerprinter.polynomial());
+                assert_eq!(fingerprinter.remainder(&bytes), expected, "seed {seed}, {bytes:02x?}");
+                assert_eq!(fingerprinter.of(&bytes).bits(), mix(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn known_polynomials_are_judged_rightly() {
+        assert!(is_irreducible(0x1b), "x^64 + x^4 + x^3 + x + 1, the one with the lowest terms");
+        assert!(!is_irreducible(0), "x^64");
+        assert!(!is_irreducible(1), "(x + 1)^64");
+        assert!(!is_irreducible(2), "divisible by x");
+        assert!((1..0x1b).all(|low| !is_irreducible(low)), "0x1b is the smallest");
+        // (x^32 + x^7 + x^3 + x^2 + 1)^2: squares of irreducible ones pass the first half of the test's idea
+        let square = (0..32).filter(|bit| 0x8d_u64 >> bit & 1 == 1).fold(0, |sum, bit| sum | 1 << (2 * bit));
+        assert!(!is_irreducible(square));
+    }
+
+    #[test]
+    fn what_has_a_small_factor_is_refused_and_one_in_32_passes() {
+        let mut random = fastrand::Rng::with_seed(11);
+        let mut passed = 0;
+        for _ in 0..2_000 {
+            let polynomial = random.u64(..) | 1;
+            if is_irreducible(polynomial) {
+                passed += 1;
+                assert!(passed > 5 || !has_factor_up_to(polynomial, 10), "{polynomial:#x}");
+            }
+        }
+        assert!((30..110).contains(&passed), "{passed} of 2000, 62 expected");
+    }
+
+    #[test]
+    fn the_seed_chooses_the_polynomial() {
+        let polynomials: Vec<u64> = (0..50).map(|seed| Fingerprinter::random(seed).polynomial()).collect();
+        assert!(polynomials.iter().all(|&polynomial| is_irreducible(polynomial)));
+        assert_eq!(polynomials.iter().collect::<std::collections::BTreeSet<_>>().len(), 50);
+        assert_eq!(Fingerprinter::random(3).polynomial(), polynomials[3]);
+    }
+
+    #[test]
+    fn numbered_urls_spread_evenly_over_the_buckets() {
+        let fingerprinter = Fingerprinter::random(1);
+        let mut buckets = [0_u32; 64];
+        for number in 0..100_000 {
+            let url = format!("http://example.com/page/{number:06}");
+            buckets[(fingerprinter.of(url.as_bytes()).bits() >> 58) as usize] += 1;
+        }
+        // 1562 expected, standard deviation 39
+        assert!(buckets.iter().all(|count| (1_350..1_780).contains(count)), "{buckets:?}");
+    }
+
+    #[test]
+    fn leading_zero_bytes_count() {
+        let fingerprinter = Fingerprinter::new(0x1b);
+        assert_ne!(fingerprinter.of(b""), fingerprinter.of(b"\0"));
+        assert_ne!(fingerprinter.of(b"\0a"), fingerprinter.of(b"a"));
+    }
 }

@@ -1,0 +1,408 @@
+//! DRUM, a disk repository with update management: exact answers about billions of keys without random access.
+//!
+//! A [`Drum`] stores keys with values. What is asked of it is not answered at once: every operation is appended to
+//! its key's *bucket* (the top bits of the key), and when a bucket has gathered enough, its operations are sorted and
+//! merged with the bucket's part of the sorted repository in one sequential pass. The answers go to a [`Dispatcher`],
+//! each with the *auxiliary* that came with the question. In front of it, a [`Store`] answers most questions at once
+//! from an LRU and a Bloom filter.
+//!
+//! # What is promised
+//! - **Results are those of carrying out the operations one by one.** `check` says whether its key is stored at its
+//!   place in the order, with the value it then has; `check_update` says the same and stores; `update` stores;
+//!   `append_update` lets [`Value::append`] add to what is stored. So of several `check_update`s of a new key the first
+//!   is unique and the rest are duplicates, all of them are when an `update` came before, and the last update wins.
+//! - **Order.** Results of a bucket come in the order in which its operations were asked for, over all batches.
+//!   Between buckets there is no order. Every operation is dispatched exactly once.
+//! - **Durability.** [`Drum::cut`] takes a consistent cut. Once its owner has made it durable (synced the files, stored
+//!   state and RAM section), reopening with it continues as if nothing had happened after it: what was dispatched before
+//!   the cut does not come again, what was not does. Files that neither that cut nor the present needs are deleted by
+//!   [`Drum::committed`], never before.
+//! - **Damage is an error** with file and offset, never another answer: every byte of every file is under a checksum,
+//!   and every file says which bucket and generation it is.
+//! - "Exact" is meant up to equal keys: of 10^10 URLs with 64-bit fingerprints, about 3 share one with another.
+//!
+//! # What it costs
+//! RAM: [`DrumOptions::ram_per_bucket`] for every bucket, and in a merge some 40 bytes for each of at most 2 M
+//! operations. Disk: an operation is written and read once (9 bytes and its auxiliary); a merge reads and writes its
+//! bucket (5 bytes a key). A bucket waits with its merge until it has gathered twice as many bytes as it stores, so that
+//! the repository costs no more than the operations do, however large it grows.
+//!
+//! # What it refuses
+//! After an error of the disk or of the dispatcher every call fails: the cure is to reopen at the last durable cut.
+//! Only one merge is under way at a time. It is not for threads to share; a [`MergeJob`] runs on any.
+//!
+//! # Source
+//! H.-T. Lee, D. Leonard, X. Wang, D. Loguinov: *IRLbot: Scaling to 6 Billion Pages and Beyond* (2008); L. T. C. Melo's
+//! article on implementing it, whose names the interface keeps. Different here: one repository file a bucket instead of
+//! one for all, so that a merge stops nobody and replaces atomically; keys coded to 4.9 bytes; generations and
+//! cuts; a bucket's threshold that grows with its repository.
+
+mod bucket;
+mod contract;
+mod merge;
+mod names;
+mod pending;
+mod repository;
+mod results;
+mod rice;
+mod sequential;
+mod sort;
+mod state;
+pub(crate) mod varint;
+
+use std::io;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use crate::disk::{Disk, Error, Result};
+
+use bucket::{Bucket, Ledger};
+pub use contract::{Aux, Dispatcher, Key, Value};
+pub use merge::{MergeDone, MergeJob};
+use names::Place;
+use pending::{Op, RamArray};
+use results::Results;
+use state::RamEntry;
+pub use state::{DrumCut, DrumState};
+
+/// A batch is frozen at the latest with so many operations: what a merge may hold in memory.
+const BATCH_OPERATIONS_MAX: u64 = 2 << 20;
+/// How many bytes a starving owner lets a merge pass over for each answer it gives.
+const STARVING_BYTES_PER_CHECK: u64 = 256 << 10;
+const DISPATCH_AT_ONCE: usize = 4096;
+
+/// The shape of a DRUM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrumOptions {
+    /// Number of buckets, a power of two. A DRUM that exists keeps its own.
+    pub buckets: usize,
+    /// Bytes that each bucket gathers in RAM before it appends them to its files.
+    pub ram_per_bucket: usize,
+    /// Bytes that a bucket gathers in all before it is merged; twice the bytes of its repository, where that is more.
+    pub merge_threshold: u64,
+}
+
+impl Default for DrumOptions {
+    fn default() -> Self {
+        DrumOptions { buckets: 64, ram_per_bucket: 256 << 10, merge_threshold: 16 << 20 }
+    }
+}
+
+/// Why a merge is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// In the ordinary course: a bucket that has gathered enough.
+    Threshold,
+    /// The owner has little to do: the bucket that gives most answers for its cost, unless they cost too much.
+    Starving,
+    /// Everything must come out: the bucket with most answers, whatever it costs.
+    All,
+}
+
+/// Figures of a DRUM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DrumCounters {
+    /// Merges finished since it was opened.
+    pub merges: u64,
+    /// Bytes of the repository.
+    pub repository_bytes: u64,
+    /// Bytes of operations in files, frozen ones included.
+    pub pending_bytes: u64,
+}
+
+/// The merge that is under way.
+#[derive(Debug)]
+enum Merging<V> {
+    None,
+    /// Its job was handed out for this bucket.
+    Running(usize),
+    /// It is done and its results wait to be dispatched.
+    Done(Results<V>),
+}
+
+/// A repository of keys and values with asynchronous operations; see the [module](self).
+#[derive(Debug)]
+pub struct Drum<K, V, A> {
+    disk: Disk,
+    dir: PathBuf,
+    options: DrumOptions,
+    buckets: Vec<Bucket>,
+    ledger: Ledger,
+    merging: Merging<V>,
+    /// Files that the last cut does not name: deleted when it is durable.
+    superseded_by_cut: Vec<PathBuf>,
+    merges: u64,
+    failed: bool,
+    types: PhantomData<fn() -> (K, A)>,
+}
+
+impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
+    /// Opens the DRUM in `dir`: an empty one, or the one that a cut's state and RAM section describe.
+    ///
+    /// Files in `dir` that the state does not name are deleted, pending files cut to the lengths it notes; a file that is
+    /// missing or too short is an error. A state has its own number of buckets, which takes the place of the option's.
+    ///
+    /// # Panics
+    /// When `options.buckets` is not a power of two.
+    pub fn open(disk: Disk, dir: &Path, options: DrumOptions, saved: Option<(&DrumState, &[u8])>) -> Result<Self> {
+        assert!(options.buckets.is_power_of_two(), "drum.buckets must be a power of two, not {}", options.buckets);
+        disk.create_dir_all(dir)?;
+        let count = saved.map_or(options.buckets, |(state, _)| state.buckets());
+        if let Some((state, _)) = saved {
+            state.check(dir)?;
+        }
+        let place = |bucket| Place { disk: disk.clone(), dir: dir.to_owned(), bucket, buckets: count as u32 };
+        let state = |index: usize| saved.map(|(state, _)| state.buckets[index].clone());
+        let mut buckets: Vec<_> = (0..count).map(|index| Bucket::new(place(index as u32), state(index))).collect();
+        buckets.iter().try_for_each(Bucket::recover)?;
+        let named: std::collections::HashSet<PathBuf> = buckets.iter().flat_map(Bucket::paths).collect();
+        names::remove_unknown(&disk, dir, |path| named.contains(path))?;
+        if let Some((_, ram)) = saved {
+            restore_ram(&mut buckets, ram, dir, V::FIXED_BYTES)?;
+        }
+        Ok(Drum {
+            disk,
+            dir: dir.to_owned(),
+            options,
+            buckets,
+            ledger: Ledger { names_changed: true, ..Ledger::default() },
+            merging: Merging::None,
+            superseded_by_cut: Vec::new(),
+            merges: 0,
+            failed: false,
+            types: PhantomData,
+        })
+    }
+
+    /// Asks whether `key` is stored, and what under it.
+    #[inline]
+    pub fn check(&mut self, key: K, aux: Option<A>) -> Result<()> {
+        self.push(Op::Check, key, None, aux)
+    }
+
+    /// Stores `value` under `key`.
+    #[inline]
+    pub fn update(&mut self, key: K, value: V, aux: Option<A>) -> Result<()> {
+        self.push(Op::Update, key, Some(value), aux)
+    }
+
+    /// Stores `value` under `key` and asks whether `key` was stored before.
+    #[inline]
+    pub fn check_update(&mut self, key: K, value: V, aux: Option<A>) -> Result<()> {
+        self.push(Op::CheckUpdate, key, Some(value), aux)
+    }
+
+    /// Appends `value` to what is stored under `key`, as [`Value::append`] says.
+    #[inline]
+    pub fn append_update(&mut self, key: K, value: V, aux: Option<A>) -> Result<()> {
+        self.push(Op::AppendUpdate, key, Some(value), aux)
+    }
+
+    /// Freezes the bucket that is to be merged now, if any is, and gives the job. `None` while a merge is running or
+    /// has results that are not dispatched. A batch that was frozen before a restart comes first.
+    pub fn next_merge(&mut self, need: Need) -> Result<Option<MergeJob<K, V, A>>> {
+        self.refuse_after_failure()?;
+        if !matches!(self.merging, Merging::None) {
+            return Ok(None);
+        }
+        let frozen = self.buckets.iter().position(|bucket| bucket.state.frozen.is_some());
+        let Some(index) = frozen.or_else(|| self.choose(need)) else { return Ok(None) };
+        let bucket = &mut self.buckets[index];
+        if frozen.is_none() {
+            let result = bucket.freeze(&mut self.ledger);
+            self.failed |= result.is_err();
+            result?;
+        }
+        let bucket = &self.buckets[index];
+        let batch = bucket.state.frozen.as_ref().expect("frozen above or before").batch.clone();
+        self.merging = Merging::Running(index);
+        let repository = bucket.state.repository.clone();
+        Ok(Some(MergeJob { place: bucket.place.clone(), batch, repository, types: PhantomData }))
+    }
+
+    fn choose(&self, need: Need) -> Option<usize> {
+        let candidates = self.buckets.iter().enumerate().filter(|(_, bucket)| match need {
+            Need::Threshold => {
+                let due = self.options.merge_threshold.max(2 * bucket.repository_bytes());
+                bucket.pending_bytes() >= due || bucket.waiting_operations() >= BATCH_OPERATIONS_MAX
+            }
+            Need::Starving => bucket.repository_bytes() < bucket.waiting_checks() * STARVING_BYTES_PER_CHECK,
+            Need::All => bucket.waiting_operations() > 0,
+        });
+        let gain = |bucket: &Bucket| match need {
+            Need::Threshold => bucket.pending_bytes() as f64,
+            Need::Starving => {
+                bucket.waiting_checks() as f64 / (1 + bucket.repository_bytes() + bucket.pending_bytes()) as f64
+            }
+            Need::All => bucket.waiting_checks() as f64,
+        };
+        candidates.max_by(|a, b| gain(a.1).total_cmp(&gain(b.1))).map(|(index, _)| index)
+    }
+
+    /// Takes back the merge that [`Drum::next_merge`] handed out; its results can now be dispatched.
+    ///
+    /// # Panics
+    /// When it is not the one that was handed out last.
+    pub fn finish_merge(&mut self, done: MergeDone<K, V, A>) {
+        let index = done.bucket as usize;
+        let frozen = self.buckets.get(index).and_then(|bucket| bucket.state.frozen.as_ref());
+        let is_ours = matches!(self.merging, Merging::Running(running) if running == index)
+            && frozen.is_some_and(|frozen| frozen.batch.generation == done.generation);
+        assert!(is_ours, "a merge goes back to the DRUM that handed it out");
+        self.ledger.names_changed |= done.repository.is_some();
+        self.merges += 1;
+        self.merging = Merging::Done(Results::new(index, done.repository, done.outcomes));
+    }
+
+    /// Hands up to `results_max` results to `dispatcher` and says how many there were; 0 when none is ready.
+    pub fn dispatch(&mut self, dispatcher: &mut impl Dispatcher<K, V, A>, results_max: usize) -> Result<usize> {
+        self.refuse_after_failure()?;
+        let Merging::Done(results) = &mut self.merging else { return Ok(0) };
+        let bucket = &mut self.buckets[results.bucket];
+        let frozen = bucket.state.frozen.as_mut().expect("a merge keeps its bucket frozen");
+        let dispatched = results.dispatch(&bucket.place, frozen, dispatcher, results_max);
+        self.failed |= dispatched.is_err();
+        let dispatched = dispatched?;
+        if frozen.dispatched == frozen.batch.operations {
+            bucket.supersede(results.repository.take(), &mut self.ledger);
+            self.merging = Merging::None;
+        }
+        Ok(dispatched)
+    }
+
+    /// Operations that are not dispatched yet, wherever they are.
+    pub fn pending(&self) -> u64 {
+        self.buckets.iter().map(Bucket::undispatched).sum()
+    }
+
+    /// Checks that wait for a merge: what starves while nothing is merged. Frozen ones are not counted.
+    pub fn pending_checks(&self) -> u64 {
+        self.buckets.iter().map(Bucket::waiting_checks).sum()
+    }
+
+    /// Keys in the repository.
+    pub fn keys(&self) -> u64 {
+        self.buckets.iter().filter_map(|bucket| bucket.state.repository.as_ref()).map(|file| file.keys).sum()
+    }
+
+    /// Figures for reports.
+    pub fn counters(&self) -> DrumCounters {
+        let batches = self
+            .buckets
+            .iter()
+            .flat_map(|bucket| bucket.state.frozen.iter().map(|frozen| &frozen.batch).chain([&bucket.state.pending]));
+        DrumCounters {
+            merges: self.merges,
+            repository_bytes: self.buckets.iter().map(Bucket::repository_bytes).sum(),
+            pending_bytes: batches.map(|batch| batch.kv_bytes + batch.aux_bytes).sum(),
+        }
+    }
+
+    /// Calls `each` with every key that is stored or will be, possibly several times, and with whether it comes from
+    /// an operation that is not dispatched. `progress` gets the number of keys passed, now and then.
+    pub fn for_each_key(&self, mut each: impl FnMut(K, bool), progress: &mut dyn FnMut(u64)) -> Result<()> {
+        let mut count = 0_u64;
+        for bucket in &self.buckets {
+            bucket.for_each_key(V::FIXED_BYTES, &mut |key, undispatched| {
+                each(K::from_bits(key), undispatched);
+                count += 1;
+                if count.is_multiple_of(1 << 20) {
+                    progress(count);
+                }
+            })?;
+        }
+        progress(count);
+        Ok(())
+    }
+
+    /// Takes a consistent cut: appends the arrays in RAM to `ram` and says what to sync and to store.
+    ///
+    /// Cuts are made durable one after the other: the next one is taken when this one is [`Drum::committed`] or given up.
+    pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<DrumCut> {
+        self.refuse_after_failure()?;
+        let held = self.buckets.iter().filter(|bucket| bucket.ram.operations > 0);
+        let entries: Vec<_> = held
+            .map(|bucket| {
+                let (kv, aux) = bucket.ram.contents();
+                RamEntry { bucket: bucket.place.bucket, kv, aux }
+            })
+            .collect();
+        state::push_ram_section(&entries, ram);
+        self.superseded_by_cut.append(&mut self.ledger.superseded);
+        let sync_dirs =
+            if std::mem::take(&mut self.ledger.names_changed) { vec![self.dir.clone()] } else { Vec::new() };
+        let state = DrumState { buckets: self.buckets.iter().map(|bucket| bucket.state.clone()).collect() };
+        Ok(DrumCut { state, sync: std::mem::take(&mut self.ledger.dirty).into_iter().collect(), sync_dirs })
+    }
+
+    /// The last cut is durable: deletes what only earlier ones named.
+    pub fn committed(&mut self) -> Result<()> {
+        self.superseded_by_cut.drain(..).try_for_each(|path| self.disk.remove(&path))
+    }
+
+    /// Merges and dispatches everything, here and now.
+    ///
+    /// # Panics
+    /// When a merge that was handed out is not finished.
+    pub fn synchronize(&mut self, dispatcher: &mut impl Dispatcher<K, V, A>) -> Result<()> {
+        assert!(!matches!(self.merging, Merging::Running(_)), "a merge that was handed out must be finished first");
+        loop {
+            while self.dispatch(dispatcher, DISPATCH_AT_ONCE)? > 0 {}
+            let Some(job) = self.next_merge(Need::All)? else { return Ok(()) };
+            let done = job.run();
+            self.failed |= done.is_err();
+            self.finish_merge(done?);
+        }
+    }
+
+    /// Merges and dispatches everything, makes it durable and gives the state to open it with again. The RAM section
+    /// that goes with it is [`DrumState::EMPTY_RAM`].
+    ///
+    /// # Panics
+    /// When a merge that was handed out is not finished.
+    pub fn close(mut self, dispatcher: &mut impl Dispatcher<K, V, A>) -> Result<DrumState> {
+        self.synchronize(dispatcher)?;
+        let cut = self.cut(&mut Vec::new())?;
+        for path in cut.sync {
+            self.disk.open(path, crate::disk::Mode::Write)?.sync()?;
+        }
+        self.disk.sync_dir(&self.dir)?;
+        Ok(cut.state)
+    }
+
+    #[inline]
+    fn push(&mut self, op: Op, key: K, value: Option<V>, aux: Option<A>) -> Result<()> {
+        self.refuse_after_failure()?;
+        let key = key.to_bits();
+        let index = names::bucket_of(key, self.buckets.len() as u32);
+        let bucket = &mut self.buckets[index];
+        let ram_max = self.options.ram_per_bucket;
+        let result = bucket.push(op, key, value.as_ref(), aux.as_ref(), ram_max, &mut self.ledger);
+        self.failed |= result.is_err();
+        result
+    }
+
+    #[inline]
+    fn refuse_after_failure(&self) -> Result<()> {
+        if self.failed { Err(self.failure()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn failure(&self) -> Error {
+        let reason = "an earlier operation on it failed; start again from the last checkpoint";
+        Error::io("go on with the DRUM in", &self.dir, io::Error::other(reason))
+    }
+}
+
+fn restore_ram(buckets: &mut [Bucket], ram: &[u8], dir: &Path, fixed: Option<usize>) -> Result<()> {
+    for entry in state::read_ram_section(ram, dir)? {
+        let array = RamArray::restore(entry.kv, entry.aux, fixed);
+        let bucket = buckets.get_mut(entry.bucket as usize);
+        let (Some(bucket), Some(array)) = (bucket, array) else {
+            let found = format!("an entry for bucket {} that is none", entry.bucket);
+            return Err(Error::damaged(dir, 0, "the arrays of a bucket in the checkpoint", found));
+        };
+        bucket.ram = array;
+    }
+    Ok(())
+}
