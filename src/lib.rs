@@ -5,3 +5,4 @@ pub mod disk;
 pub mod fingerprint;
 pub mod frontier;
 pub mod outcome;
+pub mod web;
