@@ -42,11 +42,13 @@ pub fn group_of(agent_token: &str, bytes: &[u8]) -> Group {
     let (mut is_ours, mut is_all, mut is_header) = (false, false, false);
     let mut sitemap_lines = Vec::new();
     for line in bytes.split(|byte| matches!(byte, b'\n' | b'\r' | b'\0')).filter_map(parse_line) {
-        let mut each = |act: &mut dyn FnMut(&mut Group)| {
-            [(is_ours, &mut ours), (is_all, &mut all)]
-                .into_iter()
-                .filter(|(is_meant, _)| *is_meant)
-                .for_each(|(_, group)| act(group));
+        let mut each = |act: &dyn Fn(&mut Group)| {
+            if is_ours {
+                act(&mut ours);
+            }
+            if is_all {
+                act(&mut all);
+            }
         };
         match line {
             Line::UserAgent(name) => {
@@ -59,14 +61,14 @@ pub fn group_of(agent_token: &str, bytes: &[u8]) -> Group {
             }
             Line::Allow(path) => {
                 is_header = false;
-                each(&mut |group| group.add_rule(path, true));
+                each(&|group| group.add_rule(path, true));
             }
             Line::Disallow(path) => {
                 is_header = false;
-                each(&mut |group| group.add_rule(path, false));
+                each(&|group| group.add_rule(path, false));
             }
-            Line::CrawlDelay(value) => each(&mut |group| group.add_delay(read_delay(value))),
-            Line::RequestRate(value) => each(&mut |group| group.add_delay(read_rate(value))),
+            Line::CrawlDelay(value) => each(&|group| group.add_delay(read_delay(value))),
+            Line::RequestRate(value) => each(&|group| group.add_delay(read_rate(value))),
             Line::Sitemap(url) => sitemap_lines.push(url),
         }
     }
@@ -89,18 +91,19 @@ impl Group {
     }
 }
 
-/// A line without its comment, split at the `:`. The `:` may be missing, and common misspellings are understood.
+/// A line without its comment, split at the `:`, or where it is missing at the first blank.
 fn parse_line(line: &[u8]) -> Option<Line<'_>> {
     let line = line.split(|&byte| byte == b'#').next()?.trim_ascii();
-    let (key, value) = match memchr::memchr(b':', line) {
-        Some(colon) if !has_field_before_blank(&line[..colon]) => (&line[..colon], &line[colon + 1..]),
-        _ => {
-            let blank = line.iter().position(u8::is_ascii_whitespace)?;
-            (&line[..blank], &line[blank..])
-        }
-    };
-    let value = value.trim_ascii();
-    let key = key.trim_ascii();
+    let at_colon = memchr::memchr(b':', line).and_then(|colon| field(&line[..colon], &line[colon + 1..]));
+    at_colon.or_else(|| {
+        let blank = line.iter().position(u8::is_ascii_whitespace)?;
+        field(&line[..blank], &line[blank..])
+    })
+}
+
+/// What a field says, where it concerns us. Common misspellings are understood.
+fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Line<'a>> {
+    let (key, value) = (key.trim_ascii(), value.trim_ascii());
     if key.len() > 16 {
         return None;
     }
@@ -113,12 +116,6 @@ fn parse_line(line: &[u8]) -> Option<Line<'_>> {
         b"sitemap" | b"site-map" | b"site map" => Line::Sitemap(value),
         _ => return None,
     })
-}
-
-/// `Disallow /a:b` has its `:` in the value.
-fn has_field_before_blank(before_colon: &[u8]) -> bool {
-    let before_colon = before_colon.trim_ascii();
-    before_colon.contains(&b'/') && before_colon.iter().any(u8::is_ascii_whitespace)
 }
 
 /// The name of an agent without version and comment: `ourbot` of `ourbot/1.0 (x)`.

@@ -1,6 +1,6 @@
 //! The rows of RFC 9309 and of what other crawlers got wrong; and our matcher beside that of `texting_robots`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use texting_robots::Robot;
 
@@ -47,7 +47,7 @@ fn r2_groups_of_the_same_token_are_merged() {
 fn r2_a_named_group_inherits_nothing_and_no_group_allows_all() {
     let found = rules("User-agent: *\nDisallow: /a\n\nUser-agent: ourbot\nDisallow: /b");
     assert!(found.allows("/a") && !found.allows("/b"));
-    assert!(rules("User-agent: ourbot\n\nUser-agent: *\nDisallow: /").allows("/a") == false, "one group of two names");
+    assert!(!rules("User-agent: ourbot\n\nUser-agent: *\nDisallow: /").allows("/a"), "one group of two names");
     assert!(rules("User-agent: *\nDisallow: /\nUser-agent: ourbot\nDisallow:").allows("/a"));
     assert!(rules("User-agent: x\nDisallow: /").allows("/a"));
     assert!(rules("").allows("/a"));
@@ -139,7 +139,7 @@ fn r7_half_a_megabyte_of_rules_is_obeyed_to_its_end() {
 #[test]
 fn r12_stars_without_end_take_no_time() {
     let url = format!("/{}", "a".repeat(60_000));
-    let started = Instant::now();
+    // a matcher that tries again would not be done before the sun goes out
     for pattern in [
         format!("/{}/", "*".repeat(10_000)),
         format!("/{}b$", "a*".repeat(10_000)),
@@ -148,8 +148,6 @@ fn r12_stars_without_end_take_no_time() {
         assert!(for_all(&format!("Disallow: {pattern}")).allows(&url));
     }
     assert!(!for_all("Disallow: /***a***a***$").allows(&url));
-    // a matcher that tries again would not be done before the sun goes out
-    assert!(started.elapsed() < Duration::from_secs(60));
 }
 
 #[test]
@@ -286,12 +284,11 @@ fn no_bytes_make_parser_or_decoder_panic() {
 
 /// A file of which both must think the same. Left out are the known differences:
 /// - escapes of unreserved characters, and escaped `*` and `$` (it compares escapes as they stand);
-/// - a `$` before the end of a pattern (it takes it for the end), and what follows the last `*` of a pattern with `$`;
+/// - a `$` before the end of a pattern (it takes it for the end);
 /// - `Disallow:` without a path (it takes it for `Allow: /`), and paths without `/` (it never matches them);
 /// - rules before any group (it takes them for its own where there is no group at all);
 /// - names with a version (it compares the whole line), and delays (it takes the first, and those before any group);
-/// - groups that are separated by a delay alone (it begins a new one);
-/// - patterns that begin with `*` (its search then fails for a URL that is shorter than its first part).
+/// - groups that are separated by a delay alone (it begins a new one).
 fn generated_file(random: &mut fastrand::Rng) -> String {
     const PIECES: [&str; 9] = ["/", "a", "b", "ab", "*", "c", "?", "=", "%2F"];
     let mut file = String::new();
