@@ -1,0 +1,78 @@
+//! Links of HTML pages, found in one pass without building a tree.
+//!
+//! [`LinkScan`] goes from tag to tag ([`tags`]), takes what names a URL out of the attributes ([`element`]), and resolves,
+//! canonicalises, deduplicates and fingerprints it. Beside it stand the other places where a page tells about links:
+//! `X-Robots-Tag` ([`x_robots_tag`]) and `Link` ([`link_header`]).
+//!
+//! Everything here takes time linear in its input and gives no more links than it was told to.
+
+pub mod directives;
+pub mod element;
+mod header;
+mod references;
+mod scan;
+mod sniff;
+pub mod tags;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::ops::Range;
+
+pub use directives::{RobotsDirectives, x_robots_tag};
+pub use header::link_header;
+pub use scan::LinkScan;
+pub use sniff::is_html;
+
+use super::url::Keys;
+
+/// How a page names a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LinkKind {
+    /// `a`, `area`: for people to follow.
+    Anchor,
+    /// Images, scripts, styles, frames, media: part of the page.
+    Embed,
+    /// `<meta http-equiv=refresh>`.
+    Refresh,
+    /// `<link rel=canonical>`.
+    Canonical,
+    /// Other `<link>`s: `next`, `alternate` and so on.
+    Other,
+}
+
+/// A link of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Where its canonical absolute URL stands in [`Links::text`].
+    pub range: Range<u32>,
+    /// How the page names it first.
+    pub kind: LinkKind,
+    /// The fingerprints of the URL.
+    pub keys: Keys,
+}
+
+/// What a page says about links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    /// All URLs, one after the other.
+    pub text: String,
+    /// The links, each URL key once, in the order of the page.
+    pub entries: Vec<Link>,
+    /// Links beyond the limits of number and length. Beyond a multiple of the number limit, repeated ones count each
+    /// time.
+    pub dropped: u32,
+    /// The page asks not to follow its links, by meta tag or header.
+    pub nofollow_page: bool,
+    /// The page asks not to be indexed, by meta tag or header.
+    pub noindex: bool,
+    /// The canonical URL that the page names for itself.
+    pub canonical: Option<String>,
+}
+
+impl Links {
+    /// The URL of an entry.
+    pub fn url(&self, link: &Link) -> &str {
+        self.text.get(link.range.start as usize..link.range.end as usize).unwrap_or_default()
+    }
+}

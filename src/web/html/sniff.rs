@@ -1,0 +1,77 @@
+//! Whether a body is HTML: by its Content-Type, or by its start where that says nothing.
+
+/// Types that say nothing.
+const UNKNOWN: [&str; 4] = ["", "unknown/unknown", "application/unknown", "*/*"];
+
+/// What an HTML page starts with (WHATWG MIME Sniffing, 7.1), lower case.
+const STARTS: [&str; 17] = [
+    "<!doctype html",
+    "<html",
+    "<head",
+    "<script",
+    "<iframe",
+    "<h1",
+    "<div",
+    "<font",
+    "<table",
+    "<a",
+    "<style",
+    "<title",
+    "<b",
+    "<body",
+    "<br",
+    "<p",
+    "<!--",
+];
+
+/// Whether links are looked for in a body. A stated type is believed.
+pub fn is_html(content_type: Option<&str>, body: &[u8]) -> bool {
+    let essence = essence(content_type);
+    if essence.eq_ignore_ascii_case("text/html") || is_xhtml(content_type) {
+        return true;
+    }
+    UNKNOWN.iter().any(|unknown| unknown.eq_ignore_ascii_case(essence)) && starts_as_html(body)
+}
+
+/// Whether the page is to be read by XML's rules of what a `/>` closes.
+pub(super) fn is_xhtml(content_type: Option<&str>) -> bool {
+    essence(content_type).eq_ignore_ascii_case("application/xhtml+xml")
+}
+
+fn essence(content_type: Option<&str>) -> &str {
+    content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim()
+}
+
+fn starts_as_html(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    STARTS.iter().any(|start| {
+        let Some((found, rest)) = body.split_at_checked(start.len()) else { return false };
+        let is_ended = matches!(rest.first(), Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'>' | b'/'));
+        found.eq_ignore_ascii_case(start.as_bytes()) && (is_ended || *start == "<!--")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stated_type_is_believed() {
+        assert!(is_html(Some("text/html; charset=utf-8"), b""));
+        assert!(is_html(Some("Text/HTML"), b"\0"));
+        assert!(is_html(Some("application/xhtml+xml"), b""));
+        assert!(!is_html(Some("text/plain"), b"<html>"));
+        assert!(!is_html(Some("application/pdf"), b"<html>"));
+    }
+
+    #[test]
+    fn without_a_type_the_start_of_the_body_tells() {
+        for body in ["<!DOCTYPE html>", "\u{feff} \n<HTML lang=de>", "<!--x", "<p>", "<a href=x>"] {
+            assert!(is_html(None, body.as_bytes()), "{body}");
+            assert!(is_html(Some(""), body.as_bytes()), "{body}");
+        }
+        for body in ["", "%PDF-1.4", "<?xml", "<abbr>", "text <p>", "<html"] {
+            assert!(!is_html(None, body.as_bytes()), "{body}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The web's formats, pure: bytes in, values out; no I/O, no clock, no panic on any input.
+//!
+//! ```text
+//!   seeds file ──► seeds ─┐                      ┌─► scope ──► admitted or a reason
+//!                         ├──► url (fetch form) ─┤
+//!   body ─► coding ─► html┘      │               └─► address (literal or resolved)
+//!             charset ─┘         └──► keys (fingerprints of the key form, origin, host, domain)
+//!
+//!   robots.txt ──► robots (rules of our own agent)       Retry-After ──► retry_after
+//! ```
+//!
+//! - [`url`]: URLs as they are requested, and the keys that make two of them the same
+//! - [`scope`]: which URLs belong to the crawl
+//! - [`seeds`]: the seed file
+//! - [`robots`]: robots.txt by RFC 9309, compiled for one agent
+//! - [`html`]: the streaming link scan, robots directives of pages, the Link header
+//! - [`charset`]: the encoding of a page
+//! - [`coding`]: content codings, capped on decoded bytes
+//! - [`address`]: which addresses may be connected to
+//! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
+
+pub mod address;
+pub mod charset;
+pub mod coding;
+pub mod html;
+pub mod retry_after;
+pub mod robots;
+pub mod scope;
+pub mod seeds;
+pub mod url;

@@ -1,0 +1,94 @@
+//! The rules in bytes, for the robots store.
+//!
+//! ```text
+//! version 1 | delay: 0 or ms + 1 | number of rules | rules: length * 2 + is_allow, pattern | number of sitemaps |
+//! sitemaps: length, text             (all numbers as LEB128; nothing behind the last one)
+//! ```
+
+use super::{RobotsRules, Rule};
+
+const VERSION: u8 = 1;
+
+impl RobotsRules {
+    /// Appends all of it.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        self.encode_with(&self.sitemaps, out);
+    }
+
+    /// Appends the rules and the delay without the sitemaps: these are of use once, when the file has been fetched.
+    pub fn encode_rules(&self, out: &mut Vec<u8>) {
+        self.encode_with(&[], out);
+    }
+
+    fn encode_with(&self, sitemaps: &[String], out: &mut Vec<u8>) {
+        out.push(VERSION);
+        push_number(self.delay_ms.map_or(0, |ms| ms.saturating_add(1)), out);
+        push_number(self.rules.len() as u64, out);
+        let mut start = 0;
+        for rule in &self.rules {
+            let pattern = &self.patterns[start..rule.end as usize];
+            push_number((pattern.len() as u64) << 1 | u64::from(rule.is_allow), out);
+            out.extend_from_slice(pattern);
+            start = rule.end as usize;
+        }
+        push_number(sitemaps.len() as u64, out);
+        for sitemap in sitemaps {
+            push_number(sitemap.len() as u64, out);
+            out.extend_from_slice(sitemap.as_bytes());
+        }
+    }
+
+    /// Reads what [`encode`](Self::encode) or [`encode_rules`](Self::encode_rules) wrote; none if it is anything else.
+    /// Takes no more memory than a small multiple of the input.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut input = Input(bytes);
+        if input.take(1)? != [VERSION] {
+            return None;
+        }
+        let delay_ms = input.number()?.checked_sub(1);
+        let mut rules = RobotsRules { delay_ms, ..RobotsRules::default() };
+        for _ in 0..input.number()? {
+            let head = input.number()?;
+            let pattern = input.take(head >> 1)?;
+            rules.patterns.extend_from_slice(pattern);
+            let end = u32::try_from(rules.patterns.len()).ok()?;
+            rules.rules.push(Rule { end, is_allow: head & 1 == 1 });
+        }
+        for _ in 0..input.number()? {
+            let length = input.number()?;
+            let text = std::str::from_utf8(input.take(length)?).ok()?;
+            rules.sitemaps.push(text.to_owned());
+        }
+        input.0.is_empty().then_some(rules)
+    }
+}
+
+fn push_number(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    fn take(&mut self, length: u64) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..63).step_by(7) {
+            let [byte] = *self.take(1)? else { return None };
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,108 @@
+//! Paths and patterns in one spelling, and matching them in linear time.
+//!
+//! RFC 9309 compares octets after percent-encoding was normalised (figure 4): escapes of unreserved characters are
+//! decoded, everything outside of the reserved and unreserved characters is escaped. In a normalised pattern `*` and
+//! a `$` at the end are special; the characters themselves are escaped, in URLs too.
+
+use crate::web::url::{escaped_byte, is_unreserved};
+
+/// A pattern from robots.txt, normalised.
+pub fn normalise_pattern(pattern: &[u8]) -> Vec<u8> {
+    let (body, is_anchored) = match pattern.split_last() {
+        Some((b'$', body)) => (body, true),
+        _ => (pattern, false),
+    };
+    let mut normalised = Vec::with_capacity(pattern.len());
+    push_normalised(body, b"*", &mut normalised);
+    if is_anchored {
+        normalised.push(b'$');
+    }
+    normalised
+}
+
+/// Characters that have a meaning in URLs (RFC 3986, reserved), but for `*` and `$`.
+fn is_reserved(byte: u8) -> bool {
+    matches!(
+        byte,
+        b':' | b'/' | b'?' | b'#' | b'[' | b']' | b'@' | b'!' | b'&' | b'\'' | b'(' | b')' | b'+' | b',' | b';' | b'='
+    )
+}
+
+fn push_normalised(text: &[u8], special: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut rest = text;
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        let mut byte = first;
+        let mut is_plain = is_unreserved(byte) || is_reserved(byte) || special.contains(&byte);
+        if first == b'%' {
+            if let Some(escaped) = escaped_byte(after) {
+                byte = escaped;
+                is_plain = is_unreserved(byte);
+                rest = &after[2..];
+            }
+        }
+        if is_plain {
+            out.push(byte);
+        } else {
+            out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+    }
+}
+
+/// The path and query of a URL, normalised.
+#[derive(Debug)]
+pub struct Subject(Vec<u8>);
+
+impl Subject {
+    /// Of an absolute URL, or one that begins with its path.
+    pub fn of_url(url: &str) -> Self {
+        let url = url.split('#').next().unwrap_or_default();
+        let from_path = match url.split_once("://") {
+            Some((scheme, rest)) if !scheme.contains(['/', '?']) => {
+                rest.find(['/', '?']).map_or("", |start| &rest[start..])
+            }
+            _ => url,
+        };
+        let mut normalised = Vec::with_capacity(from_path.len() + 1);
+        if !from_path.starts_with('/') {
+            normalised.push(b'/');
+        }
+        push_normalised(from_path.as_bytes(), b"", &mut normalised);
+        Subject(normalised)
+    }
+
+    /// Whether it is robots.txt itself, which is always allowed.
+    pub fn is_robots_txt(&self) -> bool {
+        self.0 == b"/robots.txt"
+    }
+
+    /// Whether a normalised pattern matches its start, or all of it if the pattern ends with `$`.
+    ///
+    /// The parts between the `*`s are looked for from left to right, each as early as possible: a later place never
+    /// leaves more for the parts after it. So nothing is tried twice.
+    pub fn matches(&self, pattern: &[u8]) -> bool {
+        let (pattern, is_anchored) = match pattern.split_last() {
+            Some((b'$', body)) => (body, true),
+            _ => (pattern, false),
+        };
+        let mut parts = pattern.split(|&byte| byte == b'*');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = self.0.strip_prefix(first) else { return false };
+        let mut parts = parts.peekable();
+        if parts.peek().is_none() {
+            return !is_anchored || rest.is_empty();
+        }
+        while let Some(part) = parts.next() {
+            if is_anchored && parts.peek().is_none() {
+                return rest.ends_with(part);
+            }
+            if part.is_empty() {
+                continue;
+            }
+            let Some(at) = memchr::memmem::find(rest, part) else { return false };
+            rest = &rest[at + part.len()..];
+        }
+        true
+    }
+}

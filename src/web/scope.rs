@@ -1,0 +1,388 @@
+//! Which URLs belong to the crawl: the mode, the operator's patterns, trap rules and limits.
+//!
+//! Everything that must not mark a URL as seen is decided here, before URL-seen is asked. Otherwise a URL that is met
+//! first too deep, or in too long a chain of redirects, could not be admitted later by a shorter way.
+//!
+//! A [`Scope`] never changes; it is shared, and a seed that redirects elsewhere gives a new one that holds what the
+//! old one holds and costs little beside it.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use regex::{Regex, RegexBuilder};
+
+use super::url::CanonicalUrl;
+use crate::outcome::Reason;
+
+/// Bound of a compiled pattern in bytes: matching takes linear time anyhow, this keeps its memory small.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// What a seed takes into scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScopeMode {
+    /// Everything under its registrable domain.
+    #[default]
+    Domain,
+    /// Everything.
+    Any,
+    /// Everything on its host.
+    Host,
+    /// Everything that starts with the seed's URL up to and including the last `/` of its path.
+    Prefix,
+}
+
+/// What a [`Scope`] is made of.
+#[derive(Clone, Debug)]
+pub struct ScopeOptions {
+    /// What a seed takes into scope.
+    pub mode: ScopeMode,
+    /// Regular expressions; a URL that one of them matches anywhere is in scope whatever the mode says.
+    pub include: Vec<String>,
+    /// Regular expressions; a URL that one of them matches anywhere is out of scope whatever else says.
+    pub exclude: Vec<String>,
+    /// Longest URL in bytes.
+    pub max_url_length: usize,
+    /// Most segments in a path.
+    pub max_path_segments: usize,
+    /// How often the same segment may stand in a path, in a row or not: with 2, `/a/b/a/b` passes and `/a/b/a/b/a` is
+    /// taken for a trap.
+    pub max_repeated_segments: usize,
+    /// Most redirects in a row.
+    pub max_redirects: usize,
+    /// Most links between a seed and a URL.
+    pub max_depth: Option<u16>,
+}
+
+impl Default for ScopeOptions {
+    fn default() -> Self {
+        ScopeOptions {
+            mode: ScopeMode::Domain,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            max_url_length: 2048,
+            max_path_segments: 20,
+            max_repeated_segments: 2,
+            max_redirects: 20,
+            max_depth: None,
+        }
+    }
+}
+
+/// A pattern that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern `{regex}` in scope.{list} cannot be used: {why}")]
+pub struct ScopeError {
+    /// `include` or `exclude`.
+    pub list: &'static str,
+    /// The pattern.
+    pub regex: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// Judges URLs before they are marked as seen.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    limits: Arc<Limits>,
+    seeds: SeedSet,
+}
+
+#[derive(Debug)]
+struct Limits {
+    options: ScopeOptions,
+    include: Vec<Regex>,
+    exclude: Vec<Regex>,
+}
+
+impl Scope {
+    /// The scope of a crawl from `seeds`.
+    pub fn new<'a>(options: &ScopeOptions, seeds: impl Iterator<Item = &'a CanonicalUrl>) -> Result<Scope, ScopeError> {
+        let limits = Limits {
+            include: compile("include", &options.include)?,
+            exclude: compile("exclude", &options.exclude)?,
+            options: options.clone(),
+        };
+        let names: BTreeSet<Box<str>> = match options.mode {
+            ScopeMode::Any => BTreeSet::new(),
+            mode => seeds.map(|seed| Box::from(territory(mode, seed))).collect(),
+        };
+        Ok(Scope { limits: Arc::new(limits), seeds: SeedSet::new(options.mode, names) })
+    }
+
+    /// This scope with one more seed: where a seed was redirected to.
+    pub fn with_seed(&self, seed: &CanonicalUrl) -> Scope {
+        let mode = self.limits.options.mode;
+        if mode == ScopeMode::Any || self.seeds.holds(mode, seed) {
+            return self.clone();
+        }
+        Scope { limits: Arc::clone(&self.limits), seeds: self.seeds.with(mode, territory(mode, seed)) }
+    }
+
+    /// Whether a URL that was found at `depth`, after `redirects` redirects in a row, belongs to the crawl.
+    ///
+    /// Depth is judged last: its reason says that the URL would have been fetched from nearer by.
+    pub fn judge(&self, url: &CanonicalUrl, depth: u16, redirects: usize) -> Result<(), Reason> {
+        let options = &self.limits.options;
+        if url.as_str().len() > options.max_url_length {
+            return Err(Reason::TooLong);
+        }
+        if !self.holds(url) {
+            return Err(Reason::Scope);
+        }
+        if is_trap(url.path(), options.max_path_segments, options.max_repeated_segments) {
+            return Err(Reason::Trap);
+        }
+        if redirects > options.max_redirects {
+            return Err(Reason::Redirects);
+        }
+        if options.max_depth.is_some_and(|max| depth > max) {
+            return Err(Reason::Depth);
+        }
+        Ok(())
+    }
+
+    fn holds(&self, url: &CanonicalUrl) -> bool {
+        let matches = |list: &[Regex]| list.iter().any(|regex| regex.is_match(url.as_str()));
+        let mode = self.limits.options.mode;
+        !matches(&self.limits.exclude)
+            && (mode == ScopeMode::Any || self.seeds.holds(mode, url) || matches(&self.limits.include))
+    }
+}
+
+fn compile(list: &'static str, patterns: &[String]) -> Result<Vec<Regex>, ScopeError> {
+    let one = |pattern: &String| {
+        RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build().map_err(|error| ScopeError {
+            list,
+            regex: pattern.clone(),
+            why: error.to_string(),
+        })
+    };
+    patterns.iter().map(one).collect()
+}
+
+/// What a seed takes into scope, as a text: a domain, a host, or the start of URLs.
+fn territory(mode: ScopeMode, seed: &CanonicalUrl) -> &str {
+    match mode {
+        ScopeMode::Any => "",
+        ScopeMode::Domain => seed.registrable_domain(),
+        ScopeMode::Host => seed.host(),
+        ScopeMode::Prefix => {
+            let directory = seed.path().rfind('/').map_or(0, |slash| slash + 1);
+            &seed.as_str()[..seed.authority().len() + directory]
+        }
+    }
+}
+
+/// A path of more segments than allowed, or one segment of it more often than allowed.
+fn is_trap(path: &str, segments_max: usize, repeated_max: usize) -> bool {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let path = path.strip_suffix('/').unwrap_or(path);
+    if memchr::memchr_iter(b'/', path.as_bytes()).count() >= segments_max.max(1) {
+        return !path.is_empty();
+    }
+    let mut segments: Vec<&str> = path.split('/').collect();
+    if segments.len() <= repeated_max {
+        return false;
+    }
+    segments.sort_unstable();
+    segments.chunk_by(|a, b| a == b).any(|same| same.len() > repeated_max)
+}
+
+/// What the seeds take into scope: sets in layers that are shared between scopes.
+///
+/// Adding makes a layer of one and folds layers of like size together, as a counter carries: a lookup asks at most
+/// log2(n) layers, and n additions copy n log2(n) names altogether.
+#[derive(Clone, Debug)]
+struct SeedSet {
+    layers: Vec<Arc<BTreeSet<Box<str>>>>,
+}
+
+impl SeedSet {
+    fn new(mode: ScopeMode, names: BTreeSet<Box<str>>) -> Self {
+        SeedSet { layers: vec![Arc::new(without_nested(mode, names))] }
+    }
+
+    fn with(&self, mode: ScopeMode, name: &str) -> Self {
+        let mut layers = self.layers.clone();
+        let mut top = BTreeSet::from([Box::from(name)]);
+        while layers.last().is_some_and(|below| below.len() <= top.len()) {
+            if let Some(below) = layers.pop() {
+                top.extend(below.iter().cloned());
+            }
+        }
+        layers.push(Arc::new(without_nested(mode, top)));
+        SeedSet { layers }
+    }
+
+    fn holds(&self, mode: ScopeMode, url: &CanonicalUrl) -> bool {
+        if mode != ScopeMode::Prefix {
+            let name = territory(mode, url);
+            return self.layers.iter().any(|layer| layer.contains(name));
+        }
+        // no prefix of a layer starts with another one, so only the greatest that is not above the URL can fit
+        let fits = |layer: &BTreeSet<Box<str>>| {
+            let below = layer.range::<str, _>((Bound::Unbounded, Bound::Included(url.as_str()))).next_back();
+            below.is_some_and(|prefix| url.as_str().starts_with(&**prefix))
+        };
+        self.layers.iter().any(|layer| fits(layer))
+    }
+}
+
+/// In prefix mode: `names` without those that start with another one.
+fn without_nested(mode: ScopeMode, names: BTreeSet<Box<str>>) -> BTreeSet<Box<str>> {
+    if mode != ScopeMode::Prefix {
+        return names;
+    }
+    let mut last: Option<Box<str>> = None;
+    let mut keep = |name: &Box<str>| {
+        if last.as_deref().is_some_and(|last| name.starts_with(last)) {
+            return false;
+        }
+        last = Some(name.clone());
+        true
+    };
+    names.into_iter().filter(|name| keep(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> CanonicalUrl {
+        CanonicalUrl::parse(text).unwrap()
+    }
+
+    fn scope(mode: ScopeMode, seeds: &[&str]) -> Scope {
+        let seeds: Vec<CanonicalUrl> = seeds.iter().map(|seed| url(seed)).collect();
+        Scope::new(&ScopeOptions { mode, ..ScopeOptions::default() }, seeds.iter()).unwrap()
+    }
+
+    fn judge(scope: &Scope, text: &str) -> Result<(), Reason> {
+        scope.judge(&url(text), 0, 0)
+    }
+
+    #[test]
+    fn a_domain_holds_its_subdomains_but_no_neighbours() {
+        let scope = scope(ScopeMode::Domain, &["http://www.example.co.uk/x"]);
+        for inside in ["https://example.co.uk/", "http://deep.sub.example.co.uk:8080/"] {
+            assert_eq!(judge(&scope, inside), Ok(()), "{inside}");
+        }
+        for outside in ["http://other.co.uk/", "http://notexample.co.uk/", "http://example.co.uk.evil.com/"] {
+            assert_eq!(judge(&scope, outside), Err(Reason::Scope), "{outside}");
+        }
+    }
+
+    #[test]
+    fn a_host_holds_all_its_ports_and_nothing_else() {
+        let scope = scope(ScopeMode::Host, &["http://www.example.com/", "http://127.0.0.1:8080/"]);
+        for inside in ["https://www.example.com/x", "http://www.example.com:81/", "http://127.0.0.1:9/"] {
+            assert_eq!(judge(&scope, inside), Ok(()), "{inside}");
+        }
+        assert_eq!(judge(&scope, "http://example.com/"), Err(Reason::Scope));
+    }
+
+    #[test]
+    fn a_prefix_ends_at_the_last_slash_of_the_seeds_path() {
+        let scope = scope(
+            ScopeMode::Prefix,
+            &["http://h/docs/index.html?a=/b/", "http://h/docs/deep/", "http://h/doc", "http://g/a/"],
+        );
+        assert_eq!(judge(&scope, "http://h/docs/x/y?z"), Ok(()));
+        assert_eq!(judge(&scope, "http://h/other"), Ok(()), "the seed /doc lies in /");
+        assert_eq!(judge(&scope, "http://g/a/b"), Ok(()));
+        for outside in ["http://g/a", "http://g/b/", "https://h/docs/", "http://h:8080/docs/"] {
+            assert_eq!(judge(&scope, outside), Err(Reason::Scope), "{outside}");
+        }
+    }
+
+    #[test]
+    fn the_right_one_of_many_prefixes_is_found() {
+        let seeds: Vec<String> = (0..200).map(|number| format!("http://h/{number}/x")).collect();
+        let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
+        let scope = scope(ScopeMode::Prefix, &seeds);
+        for number in 0..200 {
+            assert_eq!(judge(&scope, &format!("http://h/{number}/zzz")), Ok(()));
+            assert_eq!(judge(&scope, &format!("http://h/{number}.")), Err(Reason::Scope));
+        }
+    }
+
+    #[test]
+    fn patterns_add_to_the_scope_and_take_away_from_it() {
+        let options = ScopeOptions {
+            include: vec![r"^https?://cdn\.".into()],
+            exclude: vec![r"\.iso$".into(), "logout".into()],
+            ..ScopeOptions::default()
+        };
+        let scope = Scope::new(&options, [url("http://example.com/")].iter()).unwrap();
+        assert_eq!(judge(&scope, "http://cdn.net/x"), Ok(()));
+        assert_eq!(judge(&scope, "http://cdn.net/x.iso"), Err(Reason::Scope));
+        assert_eq!(judge(&scope, "http://example.com/x?do=logout"), Err(Reason::Scope));
+        assert_eq!(judge(&scope, "http://example.com/x.iso.txt"), Ok(()));
+    }
+
+    #[test]
+    fn a_pattern_that_is_broken_or_too_large_is_named() {
+        for (pattern, why) in [("(", "unclosed group"), (r"\w{1000}{1000}", "size limit"), (r"(a)\1", "backreference")]
+        {
+            let options = ScopeOptions { exclude: vec!["fine".into(), pattern.into()], ..ScopeOptions::default() };
+            let error = Scope::new(&options, std::iter::empty()).unwrap_err();
+            assert_eq!((error.list, error.regex.as_str()), ("exclude", pattern));
+            assert!(error.why.contains(why), "{}", error.why);
+        }
+    }
+
+    #[test]
+    fn traps_are_recognised_by_their_paths() {
+        let scope = scope(ScopeMode::Any, &[]);
+        for trap in [
+            "http://h/a/b/a/b/a/b/",
+            "http://h/a/a/a",
+            "http://h/a/x/a/y/a/z",
+            "http://h////",
+            &format!("http://h/{}", (0..21).map(|number| number.to_string()).collect::<Vec<_>>().join("/")),
+        ] {
+            assert_eq!(judge(&scope, trap), Err(Reason::Trap), "{trap}");
+        }
+        for fine in [
+            "http://h/",
+            "http://h/a/b/a/b",
+            "http://h/2011/11/11/",
+            "http://h/x?path=/a/a/a/a/a",
+            &format!("http://h/{}/", (0..20).map(|number| number.to_string()).collect::<Vec<_>>().join("/")),
+        ] {
+            assert_eq!(judge(&scope, fine), Ok(()), "{fine}");
+        }
+    }
+
+    #[test]
+    fn length_redirects_and_depth_have_limits() {
+        let options =
+            ScopeOptions { max_depth: Some(3), max_redirects: 2, max_url_length: 30, ..ScopeOptions::default() };
+        let scope = Scope::new(&options, [url("http://h/")].iter()).unwrap();
+        assert_eq!(scope.judge(&url("http://h/"), 3, 2), Ok(()));
+        assert_eq!(scope.judge(&url("http://h/"), 4, 2), Err(Reason::Depth));
+        assert_eq!(scope.judge(&url("http://h/"), 3, 3), Err(Reason::Redirects));
+        assert_eq!(scope.judge(&url("http://h/67890123456789012345678901"), 0, 0), Err(Reason::TooLong));
+        assert_eq!(scope.judge(&url("http://g/"), 9, 9), Err(Reason::Scope));
+    }
+
+    #[test]
+    fn a_redirected_seed_takes_its_target_into_a_new_scope() {
+        for mode in [ScopeMode::Domain, ScopeMode::Host, ScopeMode::Prefix] {
+            let mut scope = scope(mode, &["http://seed.com/"]);
+            let before = scope.clone();
+            for number in 0..100 {
+                scope = scope.with_seed(&url(&format!("http://target{number}.org/a/")));
+                scope = scope.with_seed(&url(&format!("http://target{number}.org/a/")));
+            }
+            assert!(scope.seeds.layers.len() <= 8);
+            for number in 0..100 {
+                let target = format!("http://target{number}.org/a/b");
+                assert_eq!(judge(&scope, &target), Ok(()), "{mode:?}");
+                assert_eq!(judge(&before, &target), Err(Reason::Scope), "{mode:?}");
+            }
+            assert_eq!(judge(&scope, "http://seed.com/x"), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The seed file: one URL a line.
+//!
+//! Blank lines, `#` comments, CRLF and a byte order mark are tolerated. A line that is no URL is reported with its
+//! number and does not stop the rest. The file is only read, never written.
+
+use super::url::{CanonicalUrl, UrlError};
+
+/// Characters of a bad line that are shown.
+const SHOWN_CHARS: usize = 120;
+
+/// A seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seed {
+    /// Number of its line, from 1.
+    pub line: usize,
+    /// What to fetch.
+    pub url: CanonicalUrl,
+    /// What to fetch if that cannot be connected to: a host without scheme means https, then http.
+    pub fallback: Option<CanonicalUrl>,
+}
+
+/// A line that is no seed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: `{text}`: {why}")]
+pub struct SeedProblem {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// Its start, escaped for terminals.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// The seeds of a file, and its lines that are none, each in the order of the file.
+pub fn parse_seeds(bytes: &[u8]) -> (Vec<Seed>, Vec<SeedProblem>) {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let (mut seeds, mut problems) = (Vec::new(), Vec::new());
+    for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        let content = without_comment(line).trim_ascii();
+        if content.is_empty() {
+            continue;
+        }
+        match parse_line(content) {
+            Ok((url, fallback)) => seeds.push(Seed { line: index + 1, url, fallback }),
+            Err(why) => problems.push(SeedProblem { line: index + 1, text: escaped(content), why }),
+        }
+    }
+    (seeds, problems)
+}
+
+/// A comment starts the line or follows a blank; any other `#` starts a fragment.
+fn without_comment(line: &[u8]) -> &[u8] {
+    let start = memchr::memchr_iter(b'#', line)
+        .find(|&at| at == 0 || matches!(line[at - 1], b' ' | b'\t'))
+        .unwrap_or(line.len());
+    &line[..start]
+}
+
+fn parse_line(content: &[u8]) -> Result<(CanonicalUrl, Option<CanonicalUrl>), String> {
+    let text = std::str::from_utf8(content).map_err(|_| "not UTF-8".to_owned())?;
+    if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err("one URL a line: it contains blanks".to_owned());
+    }
+    let parse = |text: &str| CanonicalUrl::parse(text).map_err(|error: UrlError| error.to_string());
+    if text.contains("://") {
+        return Ok((parse(text)?, None));
+    }
+    let host_and_port = text.split(['/', '?', '#']).next().unwrap_or_default();
+    check_host(host_and_port)?;
+    Ok((parse(&format!("https://{text}"))?, Some(parse(&format!("http://{text}"))?)))
+}
+
+/// Tells a host without scheme from other things that people write: mail addresses, `mailto:`, single words.
+fn check_host(host_and_port: &str) -> Result<(), String> {
+    if host_and_port.contains('@') {
+        return Err("neither a URL nor a host".to_owned());
+    }
+    // the colons of an IPv6 address end with its bracket
+    let after_address = host_and_port.rfind(']').map_or(0, |at| at + 1);
+    let (host, port) = match host_and_port[after_address..].split_once(':') {
+        Some((_, port)) => (&host_and_port[..host_and_port.len() - port.len() - 1], Some(port)),
+        None => (host_and_port, None),
+    };
+    if let Some(port) = port {
+        if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err("only http and https URLs are crawled".to_owned());
+        }
+    }
+    let is_plain_word = port.is_none() && !host.contains(['.', '[']) && !host.eq_ignore_ascii_case("localhost");
+    if is_plain_word && !host.is_ascii() || !is_plain_word {
+        return Ok(());
+    }
+    Err(format!("a single word; write `http://{host}/` if it is a host"))
+}
+
+fn escaped(content: &[u8]) -> String {
+    let text = String::from_utf8_lossy(content);
+    let mut shown = String::new();
+    for (number, c) in text.chars().enumerate() {
+        if number == SHOWN_CHARS {
+            shown.push_str("...");
+            break;
+        }
+        match c {
+            '\'' | '"' => shown.push(c),
+            c => shown.extend(c.escape_debug()),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn urls(text: &str) -> Vec<(usize, String, Option<String>)> {
+        let (seeds, problems) = parse_seeds(text.as_bytes());
+        assert_eq!(problems, []);
+        let text_of = |url: CanonicalUrl| url.as_str().to_owned();
+        seeds.into_iter().map(|seed| (seed.line, text_of(seed.url), seed.fallback.map(text_of))).collect()
+    }
+
+    fn why(text: &str) -> String {
+        let (seeds, problems) = parse_seeds(text.as_bytes());
+        assert_eq!(seeds, [], "{text}");
+        assert_eq!(problems.len(), 1, "{text}");
+        problems[0].why.clone()
+    }
+
+    #[test]
+    fn comments_blank_lines_crlf_and_a_byte_order_mark_are_tolerated() {
+        let text =
+            "\u{feff}http://a.com\r\n\r\n# comment\r\n  https://b.com/x#part  # why\n\t# http://c.com\nhttp://d.com/#y";
+        let expected = [(1, "http://a.com/"), (4, "https://b.com/x"), (6, "http://d.com/")];
+        let expected: Vec<_> = expected.into_iter().map(|(line, url)| (line, url.to_owned(), None)).collect();
+        assert_eq!(urls(text), expected);
+    }
+
+    #[test]
+    fn a_host_without_scheme_means_https_then_http() {
+        for (line, rest) in [
+            ("example.com", "example.com/"),
+            ("example.com:8080/x?y=http", "example.com:8080/x?y=http"),
+            ("localhost", "localhost/"),
+            ("intranet:81", "intranet:81/"),
+            ("192.0.2.1/a", "192.0.2.1/a"),
+            ("[2001:db8::1]", "[2001:db8::1]/"),
+            ("[2001:db8::1]:81/a", "[2001:db8::1]:81/a"),
+            ("bücher.example", "xn--bcher-kva.example/"),
+        ] {
+            assert_eq!(urls(line), [(1, format!("https://{rest}"), Some(format!("http://{rest}")))], "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_url_is_reported_and_does_not_stop_the_rest() {
+        let (seeds, problems) = parse_seeds(b"http://a.com/\nhttp://[\nnonsense\n\xff\xfe\nhttp://b.com/\n");
+        assert_eq!(seeds.iter().map(|seed| seed.line).collect::<Vec<_>>(), [1, 5]);
+        assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [2, 3, 4]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert!(why("ftp://example.com/").contains("only http and https"));
+        assert!(why("mailto:somebody@example.com").contains("neither"));
+        assert!(why("javascript:alert(1)").contains("only http and https"));
+        assert!(why("word").contains("http://word/"));
+        assert!(why("http://a.com http://b.com").contains("one URL a line"));
+        assert!(why("http://a b.com/").contains("one URL a line"));
+        assert!(why("http://").contains("not a URL"));
+    }
+
+    #[test]
+    fn a_hostile_line_is_shown_escaped_and_short() {
+        let (_, problems) = parse_seeds("word\u{1b}[2J\u{202e}".as_bytes());
+        assert_eq!(problems[0].text, "word\\u{1b}[2J\\u{202e}");
+        let (_, problems) = parse_seeds("x".repeat(1_000_000).as_bytes());
+        assert!(problems[0].text.len() < 200);
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        let pieces: [&[u8]; 12] =
+            [b"http://", b"\n", b"#", b" ", b"\xff", b":", b"[", b"]", b"a.com", b"@", "é".as_bytes(), b"\r"];
+        for seed in 0..4_000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let text: Vec<u8> = (0..random.usize(..12)).flat_map(|_| pieces[random.usize(..12)].to_vec()).collect();
+            parse_seeds(&text);
+        }
+    }
+}
