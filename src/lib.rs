@@ -1,7 +1,9 @@
 //! A web crawler for one machine: polite, exact, crash-safe.
 
+pub mod cli;
 pub mod clock;
 pub mod disk;
 pub mod fingerprint;
 pub mod frontier;
 pub mod outcome;
+pub mod simweb;
