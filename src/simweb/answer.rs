@@ -1,0 +1,130 @@
+//! What the web answers to a request: status, headers and body, from host and path alone.
+//!
+//! The only state is how often each flaky URL was asked for.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::names::url_at;
+use super::page::{Pages, location, names_nofollow};
+use super::plan::{Kind, Plan, Purpose, Robots};
+use super::robots::robots_txt;
+
+/// An answer before it meets HTTP.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub status: u16,
+    pub content_type: &'static str,
+    pub location: Option<String>,
+    pub retry_after_s: Option<u64>,
+    pub nofollow: bool,
+    /// The identity body.
+    pub body: Vec<u8>,
+    /// To be sent with Content-Encoding gzip, if the client takes it.
+    pub gzip: bool,
+    /// To be sent in chunks of so many bytes.
+    pub chunk_bytes: Option<usize>,
+    pub latency: Duration,
+}
+
+/// Answers for one web on one port.
+#[derive(Debug)]
+pub(super) struct Answers {
+    pub plan: Plan,
+    pub port: u16,
+    pages: Pages,
+    attempts: Mutex<HashMap<(u32, u32), u8>>,
+}
+
+impl Answers {
+    pub fn new(plan: Plan, port: u16) -> Answers {
+        Answers { pages: Pages::new(&plan), plan, port, attempts: Mutex::new(HashMap::new()) }
+    }
+
+    /// The answer to a request that came to `address` for a host by that name.
+    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str) -> Answer {
+        let name = host_header.rsplit_once(':').map_or(host_header, |(name, _)| name).to_ascii_lowercase();
+        let Some(host) = self.plan.host_named(&name).filter(|&host| self.plan.host(host).address == address) else {
+            return plain(421, "This host does not live here.\n".to_owned());
+        };
+        if path == "/robots.txt" {
+            let (status, text) = robots_txt(&self.plan, host);
+            return self.timed(plain(status, text), host, u32::MAX);
+        }
+        let Some(url) = url_at(&self.plan, host, path) else {
+            return self.timed(plain(404, "There is no such page, and no link to it.\n".to_owned()), host, u32::MAX);
+        };
+        if self.is_flaky_now(host, url) {
+            let mut answer = plain(503, "Try again.\n".to_owned());
+            answer.retry_after_s = Some(self.plan.options.retry_after_s);
+            return self.timed(answer, host, url);
+        }
+        let (status, body) = self.last(host, url);
+        let mut answer = Answer { status, body, ..self.kind_of_answer(host, url) };
+        let mut dice = self.plan.dice(Purpose::Answer, host, url);
+        answer.gzip = dice.f64() < self.plan.options.gzip_share && status == 200;
+        if dice.f64() < self.plan.options.chunked_share {
+            answer.chunk_bytes = Some(dice.usize(200..8_000));
+        }
+        self.timed(answer, host, url)
+    }
+
+    /// Status and identity body of the last answer of a URL: after the failures that pass.
+    pub fn last(&self, host: u32, url: u32) -> (u16, Vec<u8>) {
+        match self.plan.kind(host, url) {
+            Kind::Redirect => {
+                let status = [301, 302, 307, 308][self.plan.dice(Purpose::Answer, host, url).usize(0..4)];
+                let there = self.location(host, url).replace('&', "&amp;");
+                (status, format!("<p>See <a href=\"{there}\">there</a>.</p>\n").into_bytes())
+            }
+            Kind::NotFound => (404, format!("<h1>Not found</h1>\n<p>{url}</p>\n").into_bytes()),
+            Kind::ServerError => (500, format!("<h1>Out of order</h1>\n<p>{url}</p>\n").into_bytes()),
+            _ => (200, self.pages.page(&self.plan, self.port, host, url)),
+        }
+    }
+
+    fn location(&self, host: u32, url: u32) -> String {
+        location(&self.plan, self.port, host, url)
+    }
+
+    fn kind_of_answer(&self, host: u32, url: u32) -> Answer {
+        let html = Answer { content_type: "text/html; charset=utf-8", ..Default::default() };
+        match self.plan.kind(host, url) {
+            Kind::Redirect => Answer { location: Some(self.location(host, url)), ..html },
+            Kind::ServerError => Answer { retry_after_s: Some(self.plan.options.retry_after_s), ..html },
+            Kind::Sealed => Answer { nofollow: !names_nofollow(&self.plan, host, url), ..html },
+            _ => html,
+        }
+    }
+
+    /// Counts a request for a flaky URL and says whether it fails.
+    fn is_flaky_now(&self, host: u32, url: u32) -> bool {
+        if self.plan.kind(host, url) != Kind::Flaky || self.plan.host(host).robots == Robots::Failing {
+            return false;
+        }
+        let failures = self.plan.dice(Purpose::Answer, host, url).u8(1..=2);
+        let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = attempts.entry((host, url)).or_default();
+        *count = count.saturating_add(1);
+        *count <= failures
+    }
+
+    fn timed(&self, answer: Answer, host: u32, url: u32) -> Answer {
+        let jitter = 0.5 + self.plan.dice(Purpose::Answer, host, url).f64();
+        Answer { latency: self.plan.options.latency.mul_f64(jitter), ..answer }
+    }
+}
+
+/// The body in gzip.
+pub(super) fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(body.len() / 2), flate2::Compression::fast());
+    encoder.write_all(body).expect("a vector takes every byte");
+    encoder.finish().expect("a vector takes every byte")
+}
+
+fn plain(status: u16, text: String) -> Answer {
+    Answer { status, body: text.into_bytes(), content_type: "text/plain; charset=utf-8", ..Default::default() }
+}

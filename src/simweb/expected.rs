@@ -1,0 +1,138 @@
+//! What a right crawl ends with, found by a walk over the plan: no request is made, no page is parsed.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use sha1::{Digest, Sha1};
+
+use super::answer::Answers;
+use super::links::{links, sealed};
+use super::names::{address, gone_name};
+use super::plan::{Kind, Plan, Robots, Target};
+use super::robots::allows;
+
+/// A URL that a right crawl stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExpectedPage {
+    /// The status of its last answer.
+    pub status: u16,
+    /// The SHA-1 digest of its body without transfer and content encoding.
+    pub body_sha1: [u8; 20],
+}
+
+/// The ends of all URLs of a synthetic web, for a crawl that starts with its seeds and has no limits. robots.txt files
+/// are in none of the sets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// What is stored in the end, by URL: pages, redirects, 404 and, after all attempts, 500.
+    pub pages: BTreeMap<String, ExpectedPage>,
+    /// URLs that are linked and excluded by robots.txt. They must never be requested.
+    pub disallowed: BTreeSet<String>,
+    /// URLs that exist and are mentioned, but never as a link that may be followed. They must never be requested.
+    pub never: BTreeSet<String>,
+    /// URLs that are linked and whose host cannot be fetched from.
+    pub unfetched: BTreeSet<String>,
+    /// Names of hosts that are linked and do not exist.
+    pub unresolvable: BTreeSet<String>,
+    /// Names of hosts whose robots.txt is never answered with more than an error of the server.
+    pub robots_unreachable: BTreeSet<String>,
+    /// Crawl-delays asked for, by name of host, of the hosts with stored pages.
+    pub crawl_delays: BTreeMap<String, Duration>,
+}
+
+impl Expected {
+    /// Whether a URL may be requested: it is stored in the end, or it is a robots.txt.
+    pub fn may_request(&self, url: &str) -> bool {
+        self.pages.contains_key(url) || url.ends_with("/robots.txt")
+    }
+}
+
+/// Walks the web from its seeds.
+pub(super) fn walk(answers: &Answers) -> Expected {
+    let plan = &answers.plan;
+    let mut walk = Walk { seen: vec![false; plan.len()], mentioned: vec![false; plan.len()], queue: VecDeque::new() };
+    let mut expected = Expected::default();
+    for host in plan.seeds() {
+        walk.reach(plan, Target::Url(host, 0));
+    }
+    let mut stored = Vec::new();
+    while let Some(target) = walk.queue.pop_front() {
+        let Target::Url(host, url) = target else {
+            expected.unfetched.insert(address(plan, answers.port, target));
+            continue;
+        };
+        if plan.host(host).robots == Robots::Failing {
+            expected.unfetched.insert(address(plan, answers.port, target));
+            expected.robots_unreachable.insert(plan.host(host).name.clone());
+        } else if !allows(plan, host, url) {
+            expected.disallowed.insert(address(plan, answers.port, target));
+        } else {
+            stored.push((host, url));
+            walk.follow(plan, host, url);
+        }
+    }
+    expected.unresolvable = (0..plan.gone).map(gone_name).collect();
+    expected.never = walk.only_mentioned(plan, answers.port);
+    expected.pages = pages(answers, &stored);
+    for host in stored.iter().filter(|(_, url)| *url == 0).map(|(host, _)| plan.host(*host)) {
+        if host.crawl_delay {
+            expected.crawl_delays.insert(host.name.clone(), plan.options.robots_crawl_delay);
+        }
+    }
+    expected
+}
+
+struct Walk {
+    seen: Vec<bool>,
+    mentioned: Vec<bool>,
+    queue: VecDeque<Target>,
+}
+
+impl Walk {
+    fn reach(&mut self, plan: &Plan, target: Target) {
+        // A name that does not exist leads nowhere, so that it does no harm to come here again.
+        let new = match target {
+            Target::Url(host, url) => !std::mem::replace(&mut self.seen[plan.place(host, url)], true),
+            Target::Gone(_) => true,
+        };
+        if new {
+            self.queue.push_back(target);
+        }
+    }
+
+    fn follow(&mut self, plan: &Plan, host: u32, url: u32) {
+        if plan.kind(host, url) == Kind::Redirect {
+            return self.reach(plan, plan.redirect_target(host, url));
+        }
+        let sealed = sealed(plan, host, url);
+        for link in links(plan, host, url) {
+            match link.target {
+                target if link.markup.followed() && !sealed => self.reach(plan, target),
+                Target::Url(host, url) => self.mentioned[plan.place(host, url)] = true,
+                Target::Gone(_) => {}
+            }
+        }
+    }
+
+    fn only_mentioned(&self, plan: &Plan, port: u16) -> BTreeSet<String> {
+        let places = (0..plan.len()).filter(|&place| self.mentioned[place] && !self.seen[place]);
+        places.map(|place| plan.at(place)).map(|(host, url)| address(plan, port, Target::Url(host, url))).collect()
+    }
+}
+
+/// Digests what is stored, on as many threads as the machine has.
+fn pages(answers: &Answers, stored: &[(u32, u32)]) -> BTreeMap<String, ExpectedPage> {
+    let digest = |&(host, url): &(u32, u32)| {
+        let (status, body) = answers.last(host, url);
+        let page = ExpectedPage { status, body_sha1: Sha1::digest(body).into() };
+        (address(&answers.plan, answers.port, Target::Url(host, url)), page)
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = stored.len().div_ceil(threads).max(1);
+    let parts: Vec<Vec<(String, ExpectedPage)>> = std::thread::scope(|scope| {
+        let workers: Vec<_> =
+            stored.chunks(share).map(|part| scope.spawn(move || part.iter().map(digest).collect())).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a digest does not panic")).collect()
+    });
+    parts.into_iter().flatten().collect()
+}

@@ -1,0 +1,74 @@
+//! The server's own log: one entry for every request served, with the times at which it came and was answered.
+
+use std::net::Ipv4Addr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+/// A request as the server saw it. Times are microseconds of a monotonic clock that starts with the web.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The host asked for, in lower case, without port.
+    pub host: String,
+    /// Path and query, as they came.
+    pub path: String,
+    /// The method, `GET` or another.
+    pub method: String,
+    /// The status answered.
+    pub status: u16,
+    /// The loopback address the request came to.
+    pub address: Ipv4Addr,
+    /// The number of the connection it came on.
+    pub connection: u64,
+    /// What the client says it is.
+    pub user_agent: String,
+    /// When its head had been read.
+    pub started_us: u64,
+    /// When the last byte of the answer was handed to the connection, or the connection broke.
+    pub finished_us: u64,
+}
+
+impl Request {
+    /// The URL asked for, as a right client would write it.
+    pub fn url(&self, port: u16) -> String {
+        format!("http://{}:{port}{}", self.host, self.path)
+    }
+}
+
+/// Gathers requests as they are finished.
+#[derive(Debug)]
+pub(super) struct Log {
+    epoch: Instant,
+    requests: Mutex<Vec<Request>>,
+}
+
+impl Log {
+    pub fn new() -> Log {
+        Log { epoch: Instant::now(), requests: Mutex::new(Vec::new()) }
+    }
+
+    /// Microseconds since the web started.
+    pub fn now_us(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    pub fn push(&self, request: Request) {
+        self.lock().push(request);
+    }
+
+    /// All requests, in the order in which they came.
+    pub fn all(&self) -> Vec<Request> {
+        let mut requests = self.lock().clone();
+        requests.sort_by_key(|request| (request.started_us, request.finished_us));
+        requests
+    }
+
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Request>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

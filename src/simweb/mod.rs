@@ -1,0 +1,208 @@
+//! A synthetic web on loopback: a real HTTP server and a real DNS server with thousands of host names, deterministic
+//! from a seed, that knows what a right crawl of it ends with.
+//!
+//! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
+//! hosts, robots.txt of all kinds, errors that pass and errors that stay, names that do not exist, duplicates, URLs in
+//! many spellings, links that must not be followed. Nothing is stored: a page is written from the seed, its URL and the
+//! port whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
+//!
+//! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
+//! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one thread of their own,
+//! which ends with [`SimWeb`].
+//!
+//! The addresses 127.0.0.1, 127.0.0.2 and so on must be there: on Linux they are.
+
+mod answer;
+mod dns;
+mod expected;
+mod http;
+mod judge;
+mod links;
+mod log;
+mod names;
+mod options;
+mod page;
+mod plan;
+mod robots;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+pub use expected::{Expected, ExpectedPage};
+pub use judge::{Limits, Violation, judge, largest_concurrency};
+pub use log::Request;
+pub use options::SimOptions;
+
+use answer::Answers;
+use http::Site;
+use plan::{Plan, Target};
+
+/// How often another port is tried when one is free on some addresses only.
+const PORT_ATTEMPTS: u32 = 50;
+/// How long a silent TCP connection to the DNS server stays open.
+const DNS_TCP_TIMEOUT: Duration = Duration::from_secs(30);
+/// Answers that may wait on a TCP connection to the DNS server.
+const DNS_TCP_ANSWERS_MAX: usize = 64;
+
+/// A synthetic web with its servers running. They stop when it is dropped.
+pub struct SimWeb {
+    site: Arc<Site>,
+    expected: OnceLock<Expected>,
+    dns_address: SocketAddr,
+    dns_queries: Arc<AtomicU64>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl SimWeb {
+    /// Draws up the web and starts its servers on free ports. Options that describe no web are refused with
+    /// [`io::ErrorKind::InvalidInput`].
+    pub fn start(options: SimOptions) -> io::Result<SimWeb> {
+        let addresses = options.addresses.min(options.hosts);
+        let plan = Plan::new(options)?;
+        let (listeners, port) = bind_http(addresses)?;
+        let (udp, tcp, dns_address) = bind_dns()?;
+        let site = Arc::new(Site::new(Answers::new(plan, port)));
+        let dns_queries = Arc::new(AtomicU64::new(0));
+        let names = dns::NameServer { site: site.clone(), queries: dns_queries.clone() };
+        let (stop, stopped) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let sockets = {
+            let _inside = runtime.enter();
+            Sockets {
+                http: listeners.into_iter().map(tokio::net::TcpListener::from_std).collect::<io::Result<_>>()?,
+                udp: tokio::net::UdpSocket::from_std(udp)?,
+                tcp: tokio::net::TcpListener::from_std(tcp)?,
+            }
+        };
+        let served = site.clone();
+        let thread = std::thread::Builder::new()
+            .name("simweb".to_owned())
+            .spawn(move || runtime.block_on(serve(served, names, sockets, stopped)))?;
+        Ok(SimWeb { site, expected: OnceLock::new(), dns_address, dns_queries, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// The port of all hosts.
+    pub fn http_port(&self) -> u16 {
+        self.site.answers.port
+    }
+
+    /// Where the DNS server listens, by UDP and TCP.
+    pub fn dns_address(&self) -> SocketAddr {
+        self.dns_address
+    }
+
+    /// How many DNS queries came so far.
+    pub fn dns_queries(&self) -> u64 {
+        self.dns_queries.load(Ordering::Relaxed)
+    }
+
+    /// URLs from which every URL that can be reached is reached, if every host may be visited.
+    pub fn seeds(&self) -> Vec<String> {
+        let Answers { plan, port, .. } = &self.site.answers;
+        plan.seeds().into_iter().map(|host| names::address(plan, *port, Target::Url(host, 0))).collect()
+    }
+
+    /// The names and addresses of all hosts that resolve.
+    pub fn hosts(&self) -> impl Iterator<Item = (&str, Ipv4Addr)> {
+        self.site.answers.plan.hosts.iter().map(|host| (host.name.as_str(), host.address))
+    }
+
+    /// The least configuration that crawls this web, as fast as it answers.
+    pub fn config_toml(&self) -> String {
+        format!(
+            "[network]\nallow = [\"127.0.0.0/8\"]\n\n[dns]\nnameservers = [\"{}\"]\n\n[scope]\nmode = \"any\"\n\n\
+             [politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\n",
+            self.dns_address
+        )
+    }
+
+    /// What a right crawl ends with. Computed when first asked for.
+    pub fn expected(&self) -> &Expected {
+        self.expected.get_or_init(|| expected::walk(&self.site.answers))
+    }
+
+    /// Every request served so far, in the order in which they came.
+    pub fn log(&self) -> Vec<Request> {
+        self.site.log.all()
+    }
+
+    /// Forgets the requests so far.
+    pub fn clear_log(&self) {
+        self.site.log.clear();
+    }
+}
+
+impl Drop for SimWeb {
+    fn drop(&mut self) {
+        // The thread may be gone already; then there is nobody to tell.
+        let _ = self.stop.take().map(|stop| stop.send(()));
+        if let Some(thread) = self.thread.take() {
+            // A panic of the servers has shown in the test that asked them; a second one here would hide it.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Sockets {
+    http: Vec<tokio::net::TcpListener>,
+    udp: tokio::net::UdpSocket,
+    tcp: tokio::net::TcpListener,
+}
+
+async fn serve(site: Arc<Site>, names: dns::NameServer, sockets: Sockets, stopped: oneshot::Receiver<()>) {
+    let mut server = hickory_server::Server::new(names);
+    server.register_socket(sockets.udp);
+    server.register_listener(sockets.tcp, DNS_TCP_TIMEOUT, DNS_TCP_ANSWERS_MAX);
+    for listener in sockets.http {
+        tokio::spawn(http::listen(site.clone(), listener));
+    }
+    // The sender is dropped or says so: either way the web ends, and its tasks with the runtime.
+    let _ = stopped.await;
+}
+
+/// Listeners on one port of 127.0.0.1 and the addresses after it.
+fn bind_http(addresses: usize) -> io::Result<(Vec<TcpListener>, u16)> {
+    retry_ports(|| {
+        let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let port = first.local_addr()?.port();
+        first.set_nonblocking(true)?;
+        let mut listeners = vec![first];
+        for number in 1..addresses {
+            let listener = TcpListener::bind((plan::loopback(number as u32), port))?;
+            listener.set_nonblocking(true)?;
+            listeners.push(listener);
+        }
+        Ok((listeners, port))
+    })
+}
+
+fn bind_dns() -> io::Result<(UdpSocket, TcpListener, SocketAddr)> {
+    retry_ports(|| {
+        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = udp.local_addr()?;
+        let tcp = TcpListener::bind(address)?;
+        udp.set_nonblocking(true)?;
+        tcp.set_nonblocking(true)?;
+        Ok((udp, tcp, address))
+    })
+}
+
+fn retry_ports<T>(mut bind: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut result = bind();
+    for _ in 1..PORT_ATTEMPTS {
+        match &result {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => result = bind(),
+            _ => break,
+        }
+    }
+    result
+}

@@ -1,0 +1,190 @@
+//! What a synthetic web is made of.
+//!
+//! Two webs with equal options are equal to the byte, except for their ports. [`SimOptions::check`] refuses numbers
+//! that describe no web; everything behind it may rely on them.
+
+use std::io;
+use std::time::Duration;
+
+/// The most hosts and loopback addresses that can be told apart.
+const HOSTS_MAX: usize = 1_000_000;
+const ADDRESSES_MAX: usize = 60_000;
+const PAGES_MAX: usize = 50_000_000;
+const PAGE_BYTES_MAX: usize = 256 << 20;
+const LINKS_MAX: usize = 100_000;
+
+/// Sizes, shares and speeds of a synthetic web. Shares lie between 0 and 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimOptions {
+    /// Everything random comes from it.
+    pub seed: u64,
+    /// Host names that resolve.
+    pub hosts: usize,
+    /// URLs over all hosts, redirects and errors included; a few hosts are large, many small. Every host has a root
+    /// page, so that a number below `hosts` means `hosts`.
+    pub pages: usize,
+    /// Loopback addresses from 127.0.0.1 on that the hosts are spread over.
+    pub addresses: usize,
+    /// Mean time until an answer starts; each URL has its own between half and one and a half of it.
+    pub latency: Duration,
+    /// Mean size of a page's identity body; each page has its own between half and one and a half of it.
+    pub page_bytes: usize,
+    /// Mean number of links of a page, beside those that make every page reachable.
+    pub links: usize,
+    /// Of those links, the share that leads to other hosts.
+    pub cross_links: f64,
+    /// URLs that redirect (301, 302, 307, 308), in chains of up to three.
+    pub redirect_share: f64,
+    /// URLs that answer 404.
+    pub not_found_share: f64,
+    /// URLs that always answer 500.
+    pub server_error_share: f64,
+    /// URLs that answer 503 with Retry-After once or twice, and then are fine.
+    pub flaky_share: f64,
+    /// What Retry-After says, in seconds, with 503 and 500.
+    pub retry_after_s: u64,
+    /// URLs that are linked only where a crawler must not follow: nofollow, comments, scripts.
+    pub hidden_share: f64,
+    /// Pages whose body is the same for all such pages of a host.
+    pub duplicate_share: f64,
+    /// Pages that forbid to follow their links (meta robots or X-Robots-Tag).
+    pub sealed_share: f64,
+    /// Hosts whose robots.txt excludes some of their URLs; one in eight of them excludes everything.
+    pub robots_share: f64,
+    /// Hosts whose robots.txt asks for a Crawl-delay.
+    pub robots_crawl_delay_share: f64,
+    /// The delay that those ask for.
+    pub robots_crawl_delay: Duration,
+    /// Hosts whose robots.txt always answers 503.
+    pub robots_5xx_share: f64,
+    /// Hosts whose robots.txt answers 404.
+    pub robots_missing_share: f64,
+    /// Names that are linked and do not exist, as a share of `hosts`.
+    pub unresolvable_share: f64,
+    /// Pages sent with Content-Encoding gzip, where the client accepts it.
+    pub gzip_share: f64,
+    /// Answers sent in chunks instead of with a Content-Length.
+    pub chunked_share: f64,
+    /// Links from images, frames, areas and meta refresh beside plain anchors.
+    pub varied_markup: bool,
+    /// TTL of the DNS answers, in seconds.
+    pub dns_ttl_s: u32,
+}
+
+impl Default for SimOptions {
+    fn default() -> Self {
+        SimOptions {
+            seed: 1,
+            hosts: 50,
+            pages: 1_000,
+            addresses: 4,
+            latency: Duration::ZERO,
+            page_bytes: 4_096,
+            links: 12,
+            cross_links: 0.2,
+            redirect_share: 0.05,
+            not_found_share: 0.03,
+            server_error_share: 0.005,
+            flaky_share: 0.01,
+            retry_after_s: 1,
+            hidden_share: 0.02,
+            duplicate_share: 0.02,
+            sealed_share: 0.01,
+            robots_share: 0.2,
+            robots_crawl_delay_share: 0.0,
+            robots_crawl_delay: Duration::from_millis(200),
+            robots_5xx_share: 0.02,
+            robots_missing_share: 0.2,
+            unresolvable_share: 0.04,
+            gzip_share: 0.3,
+            chunked_share: 0.3,
+            varied_markup: true,
+            dns_ttl_s: 300,
+        }
+    }
+}
+
+impl SimOptions {
+    /// These options with nothing that takes time or fails: every URL answers at once, and no answer has to be asked
+    /// for twice.
+    pub fn smooth(self) -> Self {
+        SimOptions {
+            latency: Duration::ZERO,
+            server_error_share: 0.0,
+            flaky_share: 0.0,
+            robots_crawl_delay_share: 0.0,
+            robots_5xx_share: 0.0,
+            unresolvable_share: 0.0,
+            ..self
+        }
+    }
+
+    /// Refuses options that describe no web.
+    pub(super) fn check(&self) -> io::Result<()> {
+        in_range("hosts", self.hosts, HOSTS_MAX)?;
+        in_range("addresses", self.addresses, ADDRESSES_MAX)?;
+        in_range("pages", self.pages, PAGES_MAX)?;
+        in_range("page_bytes", self.page_bytes, PAGE_BYTES_MAX)?;
+        in_range("links", self.links, LINKS_MAX)?;
+        let kinds = [
+            ("redirect_share", self.redirect_share),
+            ("not_found_share", self.not_found_share),
+            ("server_error_share", self.server_error_share),
+            ("flaky_share", self.flaky_share),
+            ("hidden_share", self.hidden_share),
+            ("duplicate_share", self.duplicate_share),
+            ("sealed_share", self.sealed_share),
+        ];
+        let robots = [
+            ("robots_share", self.robots_share),
+            ("robots_5xx_share", self.robots_5xx_share),
+            ("robots_missing_share", self.robots_missing_share),
+        ];
+        let single = [
+            ("cross_links", self.cross_links),
+            ("robots_crawl_delay_share", self.robots_crawl_delay_share),
+            ("unresolvable_share", self.unresolvable_share),
+            ("gzip_share", self.gzip_share),
+            ("chunked_share", self.chunked_share),
+        ];
+        for (name, share) in kinds.iter().chain(&robots).chain(&single) {
+            if !(0.0..=1.0).contains(share) {
+                return Err(refuse(format!("{name} is {share}, but a share lies between 0 and 1")));
+            }
+        }
+        for shares in [&kinds[..], &robots[..]] {
+            let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+            if sum > 1.0 {
+                let names: Vec<_> = shares.iter().map(|(name, _)| *name).collect();
+                return Err(refuse(format!("{} add up to {sum}, more than 1: lower one", names.join(", "))));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn in_range(name: &str, number: usize, max: usize) -> io::Result<()> {
+    if (1..=max).contains(&number) {
+        return Ok(());
+    }
+    Err(refuse(format!("{name} is {number}, but lies between 1 and {max}")))
+}
+
+fn refuse(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_describe_no_web_are_refused_by_name() {
+        let message = |options: SimOptions| options.check().unwrap_err().to_string();
+        assert!(message(SimOptions { hosts: 0, ..Default::default() }).contains("hosts is 0"));
+        assert!(message(SimOptions { gzip_share: f64::NAN, ..Default::default() }).contains("gzip_share"));
+        assert!(message(SimOptions { redirect_share: 0.6, flaky_share: 0.6, ..Default::default() }).contains("add up"));
+        SimOptions::default().check().unwrap();
+        SimOptions::default().smooth().check().unwrap();
+    }
+}

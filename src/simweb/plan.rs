@@ -1,0 +1,417 @@
+//! Which hosts there are, how large they are, and of which kind each of their URLs is.
+//!
+//! The plan holds some bytes a host and five bytes a URL; everything else about a URL (path, links, body) is a
+//! function of the seed, its host and its number. It also holds the two trees that make the web whole: every host
+//! hangs on a page of another host, every URL of a host on a page of that host, and only what a crawler may fetch
+//! and follow carries others.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::ops::Range;
+
+use super::names;
+use super::options::SimOptions;
+
+/// How many hosts hang on one host.
+const HOST_FAN: usize = 10;
+/// How many ordinary pages hang on one page; what else there is comes on top.
+const PAGE_FAN: usize = 10;
+/// Share of a host's URLs that its robots.txt excludes, where it excludes some.
+const EXCLUDED_SHARE: f64 = 0.15;
+
+/// What a URL answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A page with links.
+    Page,
+    /// A page with links, after one or two 503.
+    Flaky,
+    /// A redirect.
+    Redirect,
+    /// 404.
+    NotFound,
+    /// 500, always.
+    ServerError,
+    /// A page that is linked only where nobody may follow.
+    Hidden,
+    /// A page with the body of all such pages of its host.
+    Duplicate,
+    /// A page that forbids to follow its links.
+    Sealed,
+    /// A page that robots.txt excludes.
+    Excluded,
+}
+
+/// What the robots.txt of a host is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Robots {
+    /// There, and excludes nothing.
+    Open,
+    /// 404.
+    Missing,
+    /// Excludes some URLs, in one of four ways.
+    Some(u8),
+    /// Excludes everything.
+    Closed,
+    /// 503.
+    Failing,
+}
+
+/// One host.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub name: String,
+    pub address: Ipv4Addr,
+    pub robots: Robots,
+    pub crawl_delay: bool,
+    /// Its URLs in the numbering of the whole web.
+    pub urls: Range<usize>,
+    ordinary: Range<usize>,
+    redirects: Range<usize>,
+    /// Hosts that hang on its root page.
+    pub hosts: Vec<u32>,
+    /// Names without a host that its root page links.
+    pub gone: Vec<u32>,
+}
+
+impl Host {
+    /// Whether a crawler may fetch pages of it.
+    pub fn sound(&self) -> bool {
+        !matches!(self.robots, Robots::Closed | Robots::Failing)
+    }
+
+    /// How many URLs it has.
+    pub fn len(&self) -> u32 {
+        u32::try_from(self.urls.len()).expect("a host has fewer URLs than the web, whose number is checked")
+    }
+}
+
+/// What a link leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Target {
+    /// A URL of this web.
+    Url(u32, u32),
+    /// The root of a name that does not exist.
+    Gone(u32),
+}
+
+/// The whole web in outline.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub options: SimOptions,
+    pub hosts: Vec<Host>,
+    /// How many names are linked and do not exist.
+    pub gone: u32,
+    by_name: HashMap<String, u32>,
+    kinds: Vec<Kind>,
+    /// Numbers of the ordinary pages and of the redirects of all hosts, ascending in each host.
+    ordinary: Vec<u32>,
+    redirects: Vec<u32>,
+}
+
+impl Plan {
+    /// Draws up the web that the options describe.
+    pub fn new(options: SimOptions) -> io::Result<Plan> {
+        options.check()?;
+        let gone = (options.unresolvable_share * options.hosts as f64).ceil() as u32;
+        let mut plan = Plan {
+            hosts: Vec::with_capacity(options.hosts),
+            gone,
+            by_name: HashMap::with_capacity(options.hosts),
+            kinds: Vec::with_capacity(options.pages),
+            ordinary: Vec::new(),
+            redirects: Vec::new(),
+            options,
+        };
+        for (host, urls) in (0..).zip(sizes(&plan.options)) {
+            plan.add_host(host, urls);
+        }
+        plan.hang_hosts();
+        Ok(plan)
+    }
+
+    /// The random numbers for one purpose at one place of the web.
+    pub fn dice(&self, purpose: Purpose, host: u32, url: u32) -> fastrand::Rng {
+        let place = u64::from(host) << 32 | u64::from(url);
+        fastrand::Rng::with_seed(mix(mix(self.options.seed ^ (purpose as u64) << 56) ^ place))
+    }
+
+    /// The number of the host of that name, in lower case.
+    pub fn host_named(&self, name: &str) -> Option<u32> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The host of that number.
+    pub fn host(&self, host: u32) -> &Host {
+        &self.hosts[host as usize]
+    }
+
+    /// Of which kind a URL is.
+    pub fn kind(&self, host: u32, url: u32) -> Kind {
+        self.kinds[self.place(host, url)]
+    }
+
+    /// The URL's number in the whole web.
+    pub fn place(&self, host: u32, url: u32) -> usize {
+        self.host(host).urls.start + url as usize
+    }
+
+    /// How many URLs there are.
+    pub fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// The URL of that number in the whole web.
+    pub fn at(&self, place: usize) -> (u32, u32) {
+        let host = self.hosts.partition_point(|host| host.urls.end <= place);
+        (host as u32, (place - self.hosts[host].urls.start) as u32)
+    }
+
+    /// The hosts whose roots start a crawl: all of the web can be reached from any of them.
+    pub fn seeds(&self) -> Vec<u32> {
+        let sound: Vec<u32> =
+            (0..).zip(&self.hosts).filter(|(_, host)| host.sound()).map(|(number, _)| number).collect();
+        sound.iter().copied().step_by(sound.len().div_ceil(8)).collect()
+    }
+
+    /// The URLs of its host that hang on an ordinary page.
+    pub fn children(&self, host: u32, url: u32) -> Range<u32> {
+        let ordinary = &self.ordinary[self.host(host).ordinary.clone()];
+        let Ok(rank) = ordinary.binary_search(&url) else { return 0..0 };
+        let Some(&first) = ordinary.get(rank * PAGE_FAN) else { return 0..0 };
+        let last = ordinary.get((rank + 1) * PAGE_FAN).copied().unwrap_or(self.host(host).len() - 1);
+        first + 1..last + 1
+    }
+
+    /// Where a redirect leads: on in its chain, or to the URL after it, or to another host, or round in a circle.
+    pub fn redirect_target(&self, host: u32, url: u32) -> Target {
+        let redirects = &self.redirects[self.host(host).redirects.clone()];
+        let rank = redirects.binary_search(&url).expect("every redirect is listed");
+        if !rank.is_multiple_of(3) {
+            return Target::Url(host, redirects[rank - 1]);
+        }
+        let mut dice = self.dice(Purpose::Redirect, host, url);
+        let next = url + 1;
+        match dice.u8(0..16) {
+            0 => Target::Url(host, redirects.get(rank + 2).copied().unwrap_or(url)),
+            1..=4 => self.any_root(&mut dice),
+            _ if next < self.host(host).len() && !matches!(self.kind(host, next), Kind::Hidden | Kind::Redirect) => {
+                Target::Url(host, next)
+            }
+            _ => Target::Url(host, 0),
+        }
+    }
+
+    /// Whether a URL is reached by the redirect before it instead of by a link of the page it hangs on.
+    pub fn behind_redirect(&self, host: u32, url: u32) -> bool {
+        url > 0
+            && self.kind(host, url - 1) == Kind::Redirect
+            && self.redirect_target(host, url - 1) == Target::Url(host, url)
+    }
+
+    /// The root page of some host.
+    pub fn any_root(&self, dice: &mut fastrand::Rng) -> Target {
+        Target::Url(dice.usize(0..self.hosts.len()) as u32, 0)
+    }
+
+    /// Some URL that may be linked.
+    pub fn any_url(&self, dice: &mut fastrand::Rng, places: Range<usize>) -> Target {
+        let (host, url) = self.at(dice.usize(places));
+        Target::Url(host, if self.kind(host, url) == Kind::Hidden { 0 } else { url })
+    }
+
+    fn add_host(&mut self, host: u32, urls: usize) {
+        let mut dice = self.dice(Purpose::Host, host, 0);
+        let robots = if host == 0 { Robots::Open } else { robots(&self.options, &mut dice) };
+        let crawl_delay =
+            dice.f64() < self.options.robots_crawl_delay_share && matches!(robots, Robots::Open | Robots::Some(_));
+        let (first, ordinary, redirects) = (self.kinds.len(), self.ordinary.len(), self.redirects.len());
+        for url in 0..urls as u32 {
+            let kind = if url == 0 { Kind::Page } else { kind(&self.options, robots, &mut dice) };
+            self.kinds.push(kind);
+            match kind {
+                Kind::Page | Kind::Flaky => self.ordinary.push(url),
+                Kind::Redirect => self.redirects.push(url),
+                _ => {}
+            }
+        }
+        let name = names::host_name(host, self.options.hosts);
+        self.by_name.insert(name.clone(), host);
+        self.hosts.push(Host {
+            name,
+            address: loopback(host % self.options.addresses as u32),
+            robots,
+            crawl_delay,
+            urls: first..self.kinds.len(),
+            ordinary: ordinary..self.ordinary.len(),
+            redirects: redirects..self.redirects.len(),
+            hosts: Vec::new(),
+            gone: Vec::new(),
+        });
+    }
+
+    /// Hangs every host but the first on an earlier sound host, and the names that do not exist on any sound host.
+    fn hang_hosts(&mut self) {
+        let mut sound = Vec::new();
+        for host in 0..self.hosts.len() as u32 {
+            if host > 0 {
+                let parent: u32 = sound[(sound.len() - 1) / HOST_FAN];
+                self.hosts[parent as usize].hosts.push(host);
+            }
+            if self.host(host).sound() {
+                sound.push(host);
+            }
+        }
+        for gone in 0..self.gone {
+            let parent = sound[gone as usize % sound.len()];
+            self.hosts[parent as usize].gone.push(gone);
+        }
+    }
+}
+
+/// What random numbers are drawn for, so that one use does not disturb another.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Purpose {
+    Sizes = 1,
+    Host,
+    Redirect,
+    Path,
+    Links,
+    Body,
+    Answer,
+    Words,
+}
+
+/// The loopback address of that number; 0 is 127.0.0.1.
+pub(super) fn loopback(number: u32) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + number)
+}
+
+/// How many URLs each host has: one, and a share of the rest by Zipf's law in an order drawn by lot.
+fn sizes(options: &SimOptions) -> Vec<usize> {
+    let rest = options.pages.saturating_sub(options.hosts);
+    let weight = |rank: usize| 1.0 / (rank as f64 + 1.0).powf(0.9);
+    let total: f64 = (0..options.hosts).map(weight).sum();
+    let mut sizes: Vec<usize> =
+        (0..options.hosts).map(|rank| 1 + (rest as f64 * weight(rank) / total) as usize).collect();
+    let missing = options.pages.max(options.hosts).saturating_sub(sizes.iter().sum());
+    for size in sizes.iter_mut().take(missing) {
+        *size += 1;
+    }
+    fastrand::Rng::with_seed(mix(options.seed ^ (Purpose::Sizes as u64) << 56)).shuffle(&mut sizes);
+    sizes
+}
+
+fn robots(options: &SimOptions, dice: &mut fastrand::Rng) -> Robots {
+    let (lot, way) = (dice.f64(), dice.u8(0..32));
+    let mut upto = options.robots_5xx_share;
+    if lot < upto {
+        return Robots::Failing;
+    }
+    upto += options.robots_missing_share;
+    if lot < upto {
+        return Robots::Missing;
+    }
+    upto += options.robots_share;
+    match way {
+        _ if lot >= upto => Robots::Open,
+        0..4 => Robots::Closed,
+        _ => Robots::Some(way % 4),
+    }
+}
+
+fn kind(options: &SimOptions, robots: Robots, dice: &mut fastrand::Rng) -> Kind {
+    let excluded = dice.f64() < EXCLUDED_SHARE;
+    let mut lot = dice.f64();
+    if excluded && matches!(robots, Robots::Some(_)) {
+        return Kind::Excluded;
+    }
+    for (share, kind) in [
+        (options.redirect_share, Kind::Redirect),
+        (options.not_found_share, Kind::NotFound),
+        (options.server_error_share, Kind::ServerError),
+        (options.flaky_share, Kind::Flaky),
+        (options.hidden_share, Kind::Hidden),
+        (options.duplicate_share, Kind::Duplicate),
+        (options.sealed_share, Kind::Sealed),
+    ] {
+        if lot < share {
+            return kind;
+        }
+        lot -= share;
+    }
+    Kind::Page
+}
+
+/// A bijection of 64-bit numbers that leaves no pattern.
+fn mix(mut bits: u64) -> u64 {
+    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_add_up_and_are_skewed() {
+        for (hosts, pages) in [(1, 1), (1, 50), (10, 3), (100, 1_000), (1_000, 20_000)] {
+            let mut sizes = sizes(&SimOptions { hosts, pages, ..Default::default() });
+            assert_eq!(sizes.iter().sum::<usize>(), pages.max(hosts), "{hosts} hosts, {pages} pages");
+            assert!(sizes.iter().all(|&size| size > 0));
+            sizes.sort_unstable();
+            if hosts == 1_000 {
+                assert!(sizes[999] > 50 * sizes[500]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_url_hangs_on_exactly_one_earlier_page() {
+        let plan = Plan::new(SimOptions { hosts: 20, pages: 3_000, ..Default::default() }).unwrap();
+        for host in 0..20 {
+            let mut parents = vec![0; plan.host(host).urls.len()];
+            for url in 0..plan.host(host).len() {
+                for child in plan.children(host, url) {
+                    assert!(child > url);
+                    parents[child as usize] += 1;
+                }
+            }
+            assert_eq!(parents[0], 0);
+            assert!(parents[1..].iter().all(|&count| count == 1), "host {host}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_the_whole_web_lead_back_to_host_and_url() {
+        let plan = Plan::new(SimOptions { hosts: 30, pages: 500, ..Default::default() }).unwrap();
+        for place in 0..plan.len() {
+            let (host, url) = plan.at(place);
+            assert_eq!(plan.place(host, url), place);
+        }
+    }
+
+    #[test]
+    fn chains_of_redirects_end_after_three_or_turn_in_a_circle() {
+        let options = SimOptions { hosts: 3, pages: 2_000, redirect_share: 0.3, ..Default::default() };
+        let plan = Plan::new(options).unwrap();
+        let (mut longest, mut circles) = (0, 0);
+        for place in 0..plan.len() {
+            let (mut at, mut hops) = (plan.at(place), 0);
+            while plan.kind(at.0, at.1) == Kind::Redirect && hops < 5 {
+                let Target::Url(host, url) = plan.redirect_target(at.0, at.1) else { panic!("to a name that is gone") };
+                (at, hops) = ((host, url), hops + 1);
+            }
+            if hops < 5 {
+                longest = longest.max(hops);
+            } else {
+                circles += 1;
+            }
+        }
+        assert_eq!(longest, 3);
+        assert!(circles > 0);
+    }
+}
