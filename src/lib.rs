@@ -1,6 +1,7 @@
 //! A web crawler for one machine: polite, exact, crash-safe.
 
 pub mod clock;
+pub mod config;
 pub mod disk;
 pub mod fingerprint;
 pub mod frontier;
