@@ -6,3 +6,4 @@ pub mod disk;
 pub mod fingerprint;
 pub mod frontier;
 pub mod outcome;
+pub mod report;
