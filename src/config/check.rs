@@ -1,0 +1,184 @@
+//! The limits of settings: values of the right type that no crawl can be run with.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use regex::RegexBuilder;
+
+use super::Config;
+use super::value::Bytes;
+
+/// A key whose value breaks a limit.
+pub(super) struct Limit {
+    pub key: &'static str,
+    pub problem: String,
+}
+
+type Checked = Result<(), Limit>;
+
+/// Memory that a compiled regular expression may take.
+const REGEX_BYTES_MAX: usize = 10 << 20;
+/// RFC 9309, section 2.5: at least so much of a robots.txt has to be read.
+const ROBOTS_BYTES_MIN: Bytes = Bytes::kib(500);
+
+/// Checks every limit; the first one broken is the answer.
+pub(super) fn limits(config: &Config) -> Checked {
+    identity(config)?;
+    crawl(config)?;
+    scope(config)?;
+    politeness(config)?;
+    fetch(config)?;
+    names_and_addresses(config)?;
+    stores(config)
+}
+
+/// The product token that `agent` starts with.
+pub(super) fn agent_token(agent: &str) -> &str {
+    let end = agent.find(|c: char| !c.is_ascii_alphabetic() && c != '-' && c != '_');
+    &agent[..end.unwrap_or(agent.len())]
+}
+
+fn require(holds: bool, key: &'static str, problem: impl Into<String>) -> Checked {
+    if holds { Ok(()) } else { Err(Limit { key, problem: problem.into() }) }
+}
+
+fn identity(config: &Config) -> Checked {
+    let (agent, contact) = (&config.crawl.user_agent, &config.crawl.contact);
+    // What goes into a header line must not be able to end it.
+    let printable = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    require(
+        printable(agent) && agent.len() <= 200,
+        "crawl.user_agent",
+        "write at most 200 printable ASCII characters",
+    )?;
+    let token = agent_token(agent);
+    let whole = matches!(agent[token.len()..].chars().next(), None | Some('/' | ' '));
+    let problem = "must start with a name of letters, - and _ (robots.txt files name it so), \
+                   such as \"mybot\" or \"mybot/1.0\"";
+    require(!token.is_empty() && whole, "crawl.user_agent", problem)?;
+    let bare = contact.is_empty() || contact.trim() == contact && !contact.contains(['(', ')']);
+    let problem = "write a URL or an e-mail address, such as \"https://example.com/bot\"";
+    require(bare && printable(contact) && contact.len() <= 200, "crawl.contact", problem)
+}
+
+fn crawl(config: &Config) -> Checked {
+    let crawl = &config.crawl;
+    let nothing = "0 would fetch nothing; leave the key out or write \"unlimited\" for no limit";
+    require(crawl.max_pages != Some(0), "crawl.max_pages", nothing)?;
+    require(crawl.max_bytes != Some(Bytes(0)), "crawl.max_bytes", nothing)?;
+    require(crawl.max_time != Some(Duration::ZERO), "crawl.max_time", nothing)?;
+    at_least(crawl.checkpoint_interval, "1s", "crawl.checkpoint_interval")?;
+    require(config.budget.pages_per_host != Some(0), "budget.pages_per_host", nothing)?;
+    require(config.budget.pages_per_domain != Some(0), "budget.pages_per_domain", nothing)?;
+    require(config.budget.bytes_per_host != Some(Bytes(0)), "budget.bytes_per_host", nothing)
+}
+
+fn at_least(value: Duration, least: &'static str, key: &'static str) -> Checked {
+    let bound = super::parse_duration(least).expect("limits are written as durations");
+    require(value >= bound, key, format!("{value:?} is too short; write at least \"{least}\""))
+}
+
+fn scope(config: &Config) -> Checked {
+    let scope = &config.scope;
+    for (key, patterns) in [("scope.include", &scope.include), ("scope.exclude", &scope.exclude)] {
+        for pattern in patterns {
+            let built = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
+            built.map_err(|e| Limit { key, problem: format!("{pattern:?} is no regular expression: {e}") })?;
+        }
+    }
+    let length = (16..=65_000).contains(&scope.max_url_length);
+    require(length, "scope.max_url_length", "must be from 16 to 65000 bytes")?;
+    require(
+        scope.max_links_per_page > 0,
+        "scope.max_links_per_page",
+        "0 would follow no link; use crawl.max_depth = 0",
+    )?;
+    require(scope.max_path_segments > 0, "scope.max_path_segments", "must be at least 1")?;
+    require(scope.max_repeated_segments > 0, "scope.max_repeated_segments", "must be at least 1")?;
+    require(scope.max_redirects <= 30, "scope.max_redirects", "must be at most 30; browsers give up after 20")?;
+    let named = scope.strip_query_params.iter().all(|name| !name.is_empty() && !name.contains(['&', '=', '#', ' ']));
+    require(named, "scope.strip_query_params", "must be names of parameters, without & and =")
+}
+
+fn politeness(config: &Config) -> Checked {
+    let politeness = &config.politeness;
+    let (min, max) = (politeness.delay_min, politeness.delay_max);
+    let problem = format!("{min:?} is more than politeness.delay_max, {max:?}");
+    require(min <= max, "politeness.delay_min", problem)?;
+    let factor = politeness.delay_factor;
+    require((0.0..=1_000.0).contains(&factor), "politeness.delay_factor", "must be from 0 to 1000")?;
+    let connections = (1..=64).contains(&politeness.connections_per_host);
+    require(connections, "politeness.connections_per_host", "must be from 1 to 64; 1 is polite")?;
+    let requests = politeness.requests_per_second.is_none_or(|rate| (0.001..=1e6).contains(&rate));
+    require(requests, "politeness.requests_per_second", "must be from 0.001 to 1000000, or \"unlimited\"")?;
+    let bytes = politeness.bytes_per_second.is_none_or(|rate| rate >= Bytes::kib(1));
+    require(bytes, "politeness.bytes_per_second", "must be at least \"1KiB\", or \"unlimited\"")
+}
+
+fn fetch(config: &Config) -> Checked {
+    let fetch = &config.fetch;
+    let workers = (1..=10_000).contains(&fetch.workers);
+    require(workers, "fetch.workers", "must be from 1 to 10000: how many requests are in flight at once")?;
+    at_least(fetch.timeout_connect, "100ms", "fetch.timeout_connect")?;
+    at_least(fetch.timeout_total, "100ms", "fetch.timeout_total")?;
+    let order = fetch.timeout_connect <= fetch.timeout_total;
+    require(order, "fetch.timeout_connect", "is longer than fetch.timeout_total")?;
+    let body = (Bytes::kib(1)..=Bytes::gib(1)).contains(&fetch.max_body);
+    require(body, "fetch.max_body", "must be from \"1KiB\" to \"1GiB\"")?;
+    require(fetch.retries <= 20, "fetch.retries", "must be at most 20")?;
+    if !fetch.proxy.is_empty() {
+        let proxy = url::Url::parse(&fetch.proxy).ok().filter(|url| url.has_host());
+        let known = proxy.is_some_and(|url| matches!(url.scheme(), "http" | "https"));
+        require(known, "fetch.proxy", "must be an http or https URL, such as \"http://127.0.0.1:3128\"")?;
+    }
+    require(config.robots.max_bytes >= ROBOTS_BYTES_MIN, "robots.max_bytes", "must be at least \"500KiB\" (RFC 9309)")?;
+    require(config.robots.max_bytes <= Bytes::mib(64), "robots.max_bytes", "must be at most \"64MiB\"")?;
+    at_least(config.robots.cache, "1m", "robots.cache")
+}
+
+fn names_and_addresses(config: &Config) -> Checked {
+    for server in &config.dns.nameservers {
+        let known = server.parse::<IpAddr>().is_ok() || server.parse::<SocketAddr>().is_ok();
+        let problem = format!("{server:?} is no address; write \"9.9.9.9\" or \"127.0.0.1:5353\"");
+        require(known, "dns.nameservers", problem)?;
+    }
+    require(config.dns.ttl_min <= config.dns.ttl_max, "dns.ttl_min", "is more than dns.ttl_max")?;
+    for range in &config.network.allow {
+        let problem = format!("{range:?} is no CIDR; write \"127.0.0.0/8\" or \"fd00::/8\"");
+        require(is_cidr(range), "network.allow", problem)?;
+    }
+    Ok(())
+}
+
+/// Whether `text` is `ADDRESS/BITS`, or an address alone.
+fn is_cidr(text: &str) -> bool {
+    let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+    let bits_max = match address.parse() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return false,
+    };
+    bits.is_none_or(|bits| !bits.starts_with('+') && bits.parse::<u8>().is_ok_and(|bits| bits <= bits_max))
+}
+
+fn stores(config: &Config) -> Checked {
+    let buckets = config.drum.buckets;
+    let problem = format!("{buckets} is not a power of two from 1 to 4096");
+    require(buckets.is_power_of_two() && buckets <= 4_096, "drum.buckets", problem)?;
+    let ram = (Bytes::kib(4)..=Bytes::mib(64)).contains(&config.drum.ram_per_bucket);
+    require(ram, "drum.ram_per_bucket", "must be from \"4KiB\" to \"64MiB\"")?;
+    let merge = config.drum.merge_threshold >= config.drum.ram_per_bucket;
+    require(merge, "drum.merge_threshold", "must be at least drum.ram_per_bucket")?;
+    require(config.seen.lru_entries > 0, "seen.lru_entries", "must be at least 1")?;
+    require(config.seen.lru_entries <= 1 << 28, "seen.lru_entries", "must be at most 268435456")?;
+    require(config.seen.bloom_memory >= Bytes::kib(64), "seen.bloom_memory", "must be at least \"64KiB\"")?;
+    require((1e-6..=0.5).contains(&config.seen.bloom_fpr), "seen.bloom_fpr", "must be from 0.000001 to 0.5")?;
+    require(config.frontier.memory >= Bytes::mib(8), "frontier.memory", "must be at least \"8MiB\"")?;
+    let hosts = (1..=1 << 20).contains(&config.frontier.active_hosts);
+    require(hosts, "frontier.active_hosts", "must be from 1 to 1048576")?;
+    let segment = (Bytes::mib(1)..=Bytes::gib(64)).contains(&config.container.segment_bytes);
+    require(segment, "container.segment_bytes", "must be from \"1MiB\" to \"64GiB\"")?;
+    at_least(config.report.interval, "100ms", "report.interval")?;
+    let problem = "this version has no metrics yet; write metrics = \"off\"";
+    require(config.report.metrics == "off", "report.metrics", problem)
+}

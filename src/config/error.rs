@@ -1,0 +1,104 @@
+//! What is wrong with a configuration, where, and what to write instead.
+
+use std::fmt;
+use std::io;
+
+/// A line of a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    name: String,
+    line: usize,
+}
+
+impl Place {
+    /// Line `line` of the file `name`; 0 where the value is not from a line.
+    pub(super) fn new(name: &str, line: usize) -> Self {
+        Place { name: name.to_owned(), line }
+    }
+
+    /// The line, counted from 1; 0 where the value is not from a line.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.name),
+            line => write!(f, "{}:{line}", self.name),
+        }
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {name}: {source}")]
+    Read {
+        /// The file.
+        name: String,
+        /// The operating system's word.
+        source: io::Error,
+    },
+    /// The file is not TOML.
+    #[error("{place}: {problem}")]
+    Syntax {
+        /// Where.
+        place: Place,
+        /// What the parser says.
+        problem: String,
+    },
+    /// No section has this name.
+    #[error("{place}: unknown section [{section}]{}", suggestion(nearest))]
+    UnknownSection {
+        /// Where.
+        place: Place,
+        /// What is written there.
+        section: String,
+        /// The section that was likely meant.
+        nearest: Option<String>,
+    },
+    /// No key has this name.
+    #[error("{place}: unknown key {key}{}", suggestion(nearest))]
+    UnknownKey {
+        /// Where.
+        place: Place,
+        /// What is written there.
+        key: String,
+        /// The key that was likely meant, as `section.key`.
+        nearest: Option<String>,
+    },
+    /// The value has the wrong type or unit.
+    #[error("{place}: {key}: expected {expected}, found {found}; write for example: {example}")]
+    WrongType {
+        /// Where.
+        place: Place,
+        /// The key, as `section.key`.
+        key: String,
+        /// What is written there.
+        found: String,
+        /// What should be.
+        expected: &'static str,
+        /// A line that is right.
+        example: String,
+    },
+    /// The value is not one that can be run with.
+    #[error("{place}: {key}: {problem}")]
+    Limit {
+        /// Where.
+        place: Place,
+        /// The key, as `section.key`.
+        key: String,
+        /// Which limit it breaks.
+        problem: String,
+    },
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    match nearest {
+        Some(nearest) => format!("; did you mean {nearest}?"),
+        None => "; config/default.toml lists them all".to_owned(),
+    }
+}

@@ -1,0 +1,258 @@
+//! The configuration: every setting of a crawl, with its default, read from TOML.
+//!
+//! It promises that a [`Config`] that was loaded is one that can be run: names are known, types fit, limits hold.
+//! A key that is not known is an error, never ignored: a misspelt `max_page` would otherwise crawl without a limit.
+//! Everything else is refused with the file, the line, the key and what to write instead.
+
+mod check;
+mod error;
+mod nearest;
+mod sections;
+mod value;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+pub use error::ConfigError;
+pub use sections::{
+    Budget, Compression, Container, Crawl, Dns, Drum, Fetch, Frontier, Network, Politeness, Report, Robots, Scope,
+    ScopeMode, Seen,
+};
+pub use value::{Bytes, parse_bytes, parse_duration};
+
+use error::Place;
+use nearest::nearest;
+use sections::Section;
+
+/// Every setting of a crawl, a struct for each section of the file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// Who crawls, and how far.
+    pub crawl: Crawl,
+    /// Which URLs belong to the crawl.
+    pub scope: Scope,
+    /// How gently servers are asked.
+    pub politeness: Politeness,
+    /// How much a host or domain may take.
+    pub budget: Budget,
+    /// How a page is fetched.
+    pub fetch: Fetch,
+    /// What robots.txt means here.
+    pub robots: Robots,
+    /// How names become addresses.
+    pub dns: Dns,
+    /// Which addresses outside of the public internet may be fetched.
+    pub network: Network,
+    /// The stores of URLs seen, robots and DNS.
+    pub drum: Drum,
+    /// What stands before the stores in memory.
+    pub seen: Seen,
+    /// The queue.
+    pub frontier: Frontier,
+    /// The page store.
+    pub container: Container,
+    /// What is told while it runs.
+    pub report: Report,
+}
+
+/// Applies `$act` to every section of a [`Config`], each under its name.
+macro_rules! each_section {
+    ($config:expr, $name:ident, $act:expr) => {
+        each_section!(@ $config, $name, $act, crawl, scope, politeness, budget, fetch, robots, dns, network, drum, seen,
+            frontier, container, report)
+    };
+    (@ $config:expr, $name:ident, $act:expr, $($section:ident),*) => {
+        match $name {
+            $(stringify!($section) => Some($act(&mut $config.$section)),)*
+            _ => None,
+        }
+    };
+}
+
+/// Names of the sections, in the order of the file.
+const SECTIONS: [&str; 13] = [
+    "crawl",
+    "scope",
+    "politeness",
+    "budget",
+    "fetch",
+    "robots",
+    "dns",
+    "network",
+    "drum",
+    "seen",
+    "frontier",
+    "container",
+    "report",
+];
+
+impl Config {
+    /// The configuration in the file at `path`, or the defaults where there is no path.
+    pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
+        let Some(path) = path else { return Ok(Config::default()) };
+        let name = path.display().to_string();
+        let read = |source| ConfigError::Read { name: name.clone(), source };
+        let content = fs::read(path).map_err(read)?;
+        let text = std::str::from_utf8(&content).map_err(|e| {
+            let line = 1 + content[..e.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+            ConfigError::Syntax { place: Place::new(&name, line), problem: "not UTF-8 text".to_owned() }
+        })?;
+        Config::parse(text, &name)
+    }
+
+    /// The configuration written in `text`; `name` stands for the file in errors.
+    pub fn parse(text: &str, name: &str) -> Result<Config, ConfigError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let lines = Lines { text, name };
+        let table = DeTable::parse(text).map_err(|e| ConfigError::Syntax {
+            place: lines.place(e.span().map_or(0, |span| span.start)),
+            problem: e.message().to_owned(),
+        })?;
+        let mut config = Config::default();
+        let mut places = HashMap::new();
+        for (section, content) in table.get_ref() {
+            let section_name: &str = section.get_ref();
+            let Some(content) = content.get_ref().as_table() else {
+                return Err(lines.loose_key(section, content));
+            };
+            let mut act = |target: &mut dyn Section| read_section(target, section_name, content, &lines, &mut places);
+            each_section!(config, section_name, act).unwrap_or_else(|| Err(lines.unknown_section(section)))?;
+        }
+        check::limits(&config).map_err(|limit| {
+            let place = places.get(limit.key).cloned().unwrap_or_else(|| Place::new(name, 0));
+            ConfigError::Limit { place, key: limit.key.to_owned(), problem: limit.problem }
+        })?;
+        Ok(config)
+    }
+
+    /// Checks the limits again, after settings were changed in code.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        check::limits(self).map_err(|limit| ConfigError::Limit {
+            place: Place::new("the configuration", 0),
+            key: limit.key.to_owned(),
+            problem: limit.problem,
+        })
+    }
+
+    /// What is sent as `User-Agent`: `NAME/VERSION (+CONTACT)`.
+    pub fn user_agent(&self) -> String {
+        let mut agent = self.crawl.user_agent.clone();
+        if !agent.contains('/') {
+            agent.push('/');
+            agent.push_str(env!("CARGO_PKG_VERSION"));
+        }
+        if !self.crawl.contact.is_empty() {
+            agent.push_str(&format!(" (+{})", self.crawl.contact));
+        }
+        agent
+    }
+
+    /// The product token that robots.txt files name: the letters, `-` and `_` that `user_agent` starts with.
+    pub fn agent_token(&self) -> &str {
+        check::agent_token(&self.crawl.user_agent)
+    }
+
+    /// Every key there is, as `section.key`, in the order of the file.
+    pub fn keys() -> Vec<String> {
+        let mut config = Config::default();
+        let mut keys = Vec::new();
+        for name in SECTIONS {
+            let act = |section: &mut dyn Section| section.keys();
+            for key in each_section!(config, name, act).unwrap_or_default() {
+                keys.push(format!("{name}.{key}"));
+            }
+        }
+        keys
+    }
+}
+
+/// Reads the keys of one `[section]` into `target`.
+fn read_section(
+    target: &mut dyn Section,
+    name: &str,
+    content: &DeTable<'_>,
+    lines: &Lines<'_>,
+    places: &mut HashMap<String, Place>,
+) -> Result<(), ConfigError> {
+    for (key, value) in content {
+        let place = lines.place(key.span().start);
+        let full = format!("{name}.{}", key.get_ref());
+        match target.set(key.get_ref(), value.get_ref()) {
+            None => return Err(lines.unknown_key(place, name, key.get_ref(), &target.keys())),
+            Some(Ok(())) => drop(places.insert(full, place)),
+            Some(Err(mismatch)) => {
+                let example = format!("{} = {}", key.get_ref(), mismatch.example);
+                let found = describe(value.get_ref());
+                return Err(ConfigError::WrongType { place, key: full, found, expected: mismatch.expected, example });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value as an error names it: its type, and itself where it is short.
+fn describe(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) if text.len() <= 60 => format!("the string {text:?}"),
+        DeValue::Integer(number) => format!("the number {}", number.as_str()),
+        DeValue::Float(number) => format!("the number {}", number.as_str()),
+        DeValue::Boolean(value) => format!("{value}"),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+        other => format!("a {}", other.type_str()),
+    }
+}
+
+/// The text being read: turns positions into lines, and strangers into errors.
+struct Lines<'a> {
+    text: &'a str,
+    name: &'a str,
+}
+
+impl Lines<'_> {
+    fn place(&self, offset: usize) -> Place {
+        let before = self.text.as_bytes().iter().take(offset);
+        Place::new(self.name, 1 + before.filter(|&&byte| byte == b'\n').count())
+    }
+
+    fn unknown_key(&self, place: Place, section: &str, key: &str, known: &[&'static str]) -> ConfigError {
+        let near = nearest(key, known.iter().copied()).map(|near| format!("{section}.{near}"));
+        // A right key in the wrong section is as common as a misspelt one.
+        let elsewhere = || Config::keys().into_iter().find(|full| full.split('.').nth(1) == Some(key));
+        let all = Config::keys();
+        let names = || nearest(key, all.iter().filter_map(|full| full.split('.').nth(1)));
+        let anywhere = || names().and_then(|near| all.iter().find(|full| full.ends_with(&format!(".{near}"))).cloned());
+        let nearest = elsewhere().or(near).or_else(anywhere);
+        ConfigError::UnknownKey { place, key: format!("{section}.{key}"), nearest }
+    }
+
+    fn unknown_section(&self, section: &Spanned<toml::de::DeString<'_>>) -> ConfigError {
+        ConfigError::UnknownSection {
+            place: self.place(section.span().start),
+            section: section.get_ref().to_string(),
+            nearest: nearest(section.get_ref(), SECTIONS.into_iter()).map(str::to_owned),
+        }
+    }
+
+    /// A key before the first `[section]`.
+    fn loose_key(&self, key: &Spanned<toml::de::DeString<'_>>, _value: &Spanned<DeValue<'_>>) -> ConfigError {
+        let place = self.place(key.span().start);
+        if SECTIONS.contains(&key.get_ref().as_ref()) {
+            let section = key.get_ref();
+            let problem = format!("{section} is a section: write [{section}] and its keys below");
+            return ConfigError::Syntax { place, problem };
+        }
+        let all = Config::keys();
+        let near = nearest(key.get_ref(), all.iter().filter_map(|full| full.split('.').nth(1)));
+        let full = near.and_then(|near| all.iter().find(|full| full.ends_with(&format!(".{near}"))));
+        ConfigError::UnknownKey { place, key: key.get_ref().to_string(), nearest: full.cloned() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! The types of settings and how they are written in TOML: durations and sizes with their units, and lists.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use toml::de::DeValue;
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// `n` KiB.
+    pub const fn kib(n: u64) -> Self {
+        Bytes(n << 10)
+    }
+
+    /// `n` MiB.
+    pub const fn mib(n: u64) -> Self {
+        Bytes(n << 20)
+    }
+
+    /// `n` GiB.
+    pub const fn gib(n: u64) -> Self {
+        Bytes(n << 30)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The number as a length in memory.
+    pub fn as_usize(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// The largest unit that divides the number: `64MiB`, `1500B`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
+            if self.0 != 0 && self.0.trailing_zeros() >= shift {
+                return write!(f, "{}{unit}", self.0 >> shift);
+            }
+        }
+        write!(f, "{}B", self.0)
+    }
+}
+
+/// A value did not have the type of its key.
+pub(super) struct Mismatch {
+    pub expected: &'static str,
+    pub example: &'static str,
+}
+
+/// A type that a key can have.
+pub(super) trait Setting: Sized {
+    /// What to write, in words.
+    const EXPECTED: &'static str;
+    /// What to write, in TOML.
+    const EXAMPLE: &'static str;
+
+    /// The value, where it has this type.
+    fn from_toml(value: &DeValue<'_>) -> Option<Self>;
+
+    /// The value, or what was expected.
+    fn read(value: &DeValue<'_>) -> Result<Self, Mismatch> {
+        Self::from_toml(value).ok_or(Mismatch { expected: Self::EXPECTED, example: Self::EXAMPLE })
+    }
+}
+
+/// A duration written as numbers with units: `250ms`, `10s`, `5m`, `24h`, `30d`, `1h30m`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let mut rest = text.trim();
+    let mut total = Duration::ZERO;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let (number, after) = split_number(rest)?;
+        let unit_len = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let unit_ms: f64 = match &after[..unit_len] {
+            "ms" => 1.0,
+            "s" => 1_000.0,
+            "m" | "min" => 60_000.0,
+            "h" => 3_600_000.0,
+            "d" => 86_400_000.0,
+            _ => return None,
+        };
+        let seconds = number * unit_ms / 1_000.0;
+        total = total.checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
+        rest = after[unit_len..].trim_start();
+    }
+    // Beyond centuries a date would overflow somewhere.
+    (total <= Duration::from_secs(1_000 * 366 * 86_400)).then_some(total)
+}
+
+/// A size written as a number with a unit: `500KiB`, `64MiB`, `2GiB`, `1TiB`, `10MB`, `128B`, or a plain number.
+pub fn parse_bytes(text: &str) -> Option<Bytes> {
+    let (number, unit) = split_number(text.trim())?;
+    let unit_bytes: u64 = match unit.trim() {
+        "" | "B" => 1,
+        "KiB" | "K" => 1 << 10,
+        "MiB" | "M" => 1 << 20,
+        "GiB" | "G" => 1 << 30,
+        "TiB" | "T" => 1 << 40,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        _ => return None,
+    };
+    let bytes = number * unit_bytes as f64;
+    // Past 2^53 a float no longer tells neighbours apart; no disk is that large.
+    (bytes <= 9e15).then_some(Bytes(bytes as u64))
+}
+
+/// The decimal number that `text` starts with, and what follows it.
+fn split_number(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+fn integer(value: &DeValue<'_>) -> Option<i64> {
+    let number = value.as_integer()?;
+    i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
+}
+
+macro_rules! whole_number {
+    ($type:ty, $expected:literal) => {
+        impl Setting for $type {
+            const EXPECTED: &'static str = $expected;
+            const EXAMPLE: &'static str = "10";
+
+            fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+                integer(value).and_then(|number| number.try_into().ok())
+            }
+        }
+    };
+}
+
+whole_number!(u8, "a whole number from 0 to 255");
+whole_number!(u16, "a whole number from 0 to 65535");
+whole_number!(u64, "a whole number");
+whole_number!(usize, "a whole number");
+
+impl Setting for f64 {
+    const EXPECTED: &'static str = "a number";
+    const EXAMPLE: &'static str = "5.0";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let float = value.as_float().and_then(|number| number.as_str().replace('_', "").parse().ok());
+        float.or_else(|| integer(value).map(|number| number as f64))
+    }
+}
+
+impl Setting for bool {
+    const EXPECTED: &'static str = "true or false";
+    const EXAMPLE: &'static str = "true";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl Setting for String {
+    const EXPECTED: &'static str = "a string";
+    const EXAMPLE: &'static str = "\"text\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+}
+
+impl Setting for Vec<String> {
+    const EXPECTED: &'static str = "a list of strings";
+    const EXAMPLE: &'static str = "[\"one\", \"two\"]";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        value.as_array()?.iter().map(|item| String::from_toml(item.get_ref())).collect()
+    }
+}
+
+impl Setting for Duration {
+    const EXPECTED: &'static str = "a duration with its unit (ms, s, m, h, d)";
+    const EXAMPLE: &'static str = "\"10s\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        value.as_str().and_then(parse_duration)
+    }
+}
+
+impl Setting for Bytes {
+    const EXPECTED: &'static str = "a size with its unit (B, KiB, MiB, GiB, TiB) or a number of bytes";
+    const EXAMPLE: &'static str = "\"64MiB\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let number = || integer(value).and_then(|number| u64::try_from(number).ok()).map(Bytes);
+        value.as_str().and_then(parse_bytes).or_else(number)
+    }
+}
+
+/// Types of which a key may also be `"unlimited"`.
+macro_rules! or_unlimited {
+    ($type:ty, $expected:literal, $example:literal) => {
+        impl Setting for Option<$type> {
+            const EXPECTED: &'static str = $expected;
+            const EXAMPLE: &'static str = $example;
+
+            fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+                if value.as_str() == Some("unlimited") { Some(None) } else { <$type>::from_toml(value).map(Some) }
+            }
+        }
+    };
+}
+
+or_unlimited!(u16, "a whole number from 0 to 65535, or \"unlimited\"", "10");
+or_unlimited!(u64, "a whole number, or \"unlimited\"", "1000");
+or_unlimited!(f64, "a number, or \"unlimited\"", "10.0");
+or_unlimited!(Duration, "a duration with its unit (ms, s, m, h, d), or \"unlimited\"", "\"24h\"");
+or_unlimited!(Bytes, "a size with its unit (B, KiB, MiB, GiB, TiB), or \"unlimited\"", "\"10GiB\"");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_with_their_units_and_refused_without() {
+        let ms = |text| parse_duration(text).map(|duration| duration.as_millis());
+        assert_eq!(ms("10s"), Some(10_000));
+        assert_eq!(ms("250ms"), Some(250));
+        assert_eq!(ms("5m"), Some(300_000));
+        assert_eq!(ms("24h"), Some(86_400_000));
+        assert_eq!(ms("30d"), Some(2_592_000_000));
+        assert_eq!(ms("1h30m"), Some(5_400_000));
+        assert_eq!(ms("1.5s"), Some(1_500));
+        assert_eq!(ms("0s"), Some(0));
+        for wrong in ["", "10", "s", "-5s", "5 parsecs", "1e9s", "99999999999999d", "5s x", "1..2s", "∞s"] {
+            assert_eq!(ms(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_in_binary_and_decimal_units() {
+        assert_eq!(parse_bytes("64MiB"), Some(Bytes::mib(64)));
+        assert_eq!(parse_bytes("500KiB"), Some(Bytes::kib(500)));
+        assert_eq!(parse_bytes("2 GiB"), Some(Bytes::gib(2)));
+        assert_eq!(parse_bytes("1.5KiB"), Some(Bytes(1_536)));
+        assert_eq!(parse_bytes("10MB"), Some(Bytes(10_000_000)));
+        assert_eq!(parse_bytes("128"), Some(Bytes(128)));
+        for wrong in ["", "MiB", "-1", "1XiB", "99999999TiB", "1MiB MiB"] {
+            assert_eq!(parse_bytes(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_size_is_shown_as_it_would_be_written() {
+        for text in ["64MiB", "2GiB", "500KiB", "128B", "1TiB", "0B"] {
+            assert_eq!(parse_bytes(text).unwrap().to_string(), text);
+        }
+    }
+}

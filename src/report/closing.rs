@@ -1,0 +1,184 @@
+//! The closing statistics: what a session ends with on standard error, and `status` shows in between.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use super::figures::{count, rate, size, span};
+use super::{Finish, Gauges, Statistics};
+
+/// What the closing statistics say beside the figures.
+#[derive(Clone, Copy, Debug)]
+pub struct Closing<'a> {
+    /// The crawl directory.
+    pub dir: &'a Path,
+    /// The seeds as they were given, `-` for standard input.
+    pub seeds: &'a Path,
+    /// The configuration file, where one was given.
+    pub config: Option<&'a Path>,
+    /// Peak memory of this process, from [`peak_memory`].
+    pub memory_bytes: Option<u64>,
+}
+
+/// The closing statistics as lines of text.
+pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: &Closing<'_>) -> String {
+    let mut table = Table::default();
+    table.row("finish reason", finish);
+    figures(&mut table, statistics, gauges);
+    if let Some(bytes) = closing.memory_bytes {
+        table.row("peak memory", size(bytes));
+    }
+    table.row("archive", shell_word(&closing.dir.join("pages")));
+    if finish.can_resume() {
+        table.row("resume with", resume_line(closing));
+    }
+    table.row("inspect with", format!("crawler list --dir {}", shell_word(closing.dir)));
+    table.0
+}
+
+/// The rows that `status` and the closing statistics share.
+pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauges) {
+    table.row("elapsed", span(statistics.elapsed));
+    let pages = statistics.pages_stored;
+    table.row("pages stored", format!("{} ({}/s)", count(pages), per_second(pages, statistics.elapsed)));
+    table.row(
+        "bytes",
+        format!("{} received, {} stored", size(statistics.bytes_received), size(statistics.bytes_stored)),
+    );
+    table.row("requests", format!("{}, {} of them retries", count(statistics.requests), count(statistics.retries)));
+    for (status, number) in &statistics.statuses {
+        table.row(&format!("status {status}"), count(*number));
+    }
+    for (failure, number) in &statistics.failures {
+        table.row(&format!("error: {failure}"), count(*number));
+    }
+    table.row("links found", count(statistics.links_found));
+    table.row("duplicates", format!("{} links known, {} new", count(statistics.duplicates), count(statistics.unique)));
+    if statistics.revisits > 0 {
+        table.row("same content", format!("{} pages stored as references", count(statistics.revisits)));
+    }
+    for (reason, number) in &statistics.dropped {
+        table.row(&format!("dropped: {reason}"), count(*number));
+    }
+    table.row(
+        "robots.txt",
+        format!(
+            "{} fetched, {} unreachable, {} URLs denied",
+            count(statistics.robots_fetched),
+            count(statistics.robots_unreachable),
+            count(statistics.robots_denied),
+        ),
+    );
+    table.row("DNS", format!("{} resolved, {} failed", count(statistics.dns_resolved), count(statistics.dns_failed)));
+    table.row("hosts", count(statistics.hosts));
+    table.row("depth reached", statistics.depth_max);
+    table.row("still queued", count(gauges.queued));
+}
+
+fn per_second(number: u64, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    rate(if seconds > 0.0 { number as f64 / seconds } else { 0.0 })
+}
+
+/// The command line that goes on with the crawl.
+fn resume_line(closing: &Closing<'_>) -> String {
+    let mut line = format!("crawler --seeds {} --dir {}", shell_word(closing.seeds), shell_word(closing.dir));
+    if let Some(config) = closing.config {
+        let _ = write!(line, " --config {}", shell_word(config));
+    }
+    line
+}
+
+/// A path as a shell reads it back, and a terminal shows it.
+pub(crate) fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=~".contains(c);
+    if !text.is_empty() && text.chars().all(plain) && !text.starts_with('~') {
+        return text.into_owned();
+    }
+    super::escape::escaped(&format!("'{}'", text.replace('\'', "'\\''")))
+}
+
+/// Lines of a name and a value.
+#[derive(Debug, Default)]
+pub(crate) struct Table(pub(crate) String);
+
+impl Table {
+    pub(crate) fn row(&mut self, name: &str, value: impl std::fmt::Display) {
+        let _ = writeln!(self.0, "{name:<24} {value}");
+    }
+}
+
+/// The most memory that this process has held at once, where the system tells.
+pub fn peak_memory() -> Option<u64> {
+    parse_peak(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+fn parse_peak(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::{Failure, Reason};
+
+    fn closing_text(finish: Finish, seeds: &str, config: Option<&Path>) -> String {
+        let mut statistics = Statistics {
+            pages_stored: 12_345,
+            links_found: 67_890,
+            elapsed: Duration::from_secs(100),
+            robots_denied: 3,
+            depth_max: 4,
+            ..Default::default()
+        };
+        statistics.statuses.insert(200, 12_000);
+        statistics.statuses.insert(404, 345);
+        statistics.failures.insert(Failure::Timeout, 6);
+        statistics.dropped.insert(Reason::Trap, 7);
+        let closing =
+            Closing { dir: Path::new("./crawl"), seeds: Path::new(seeds), config, memory_bytes: Some(100 << 20) };
+        text(&statistics, &Gauges { queued: 9, ..Default::default() }, &finish, &closing)
+    }
+
+    fn row<'a>(text: &'a str, name: &str) -> &'a str {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name} in {text}"));
+        line[name.len()..].trim()
+    }
+
+    #[test]
+    fn every_figure_has_its_row() {
+        let text = closing_text(Finish::PageLimit, "seeds.txt", None);
+        assert!(row(&text, "finish reason").starts_with("page limit reached"));
+        assert_eq!(row(&text, "elapsed"), "1m 40s");
+        assert_eq!(row(&text, "pages stored"), "12,345 (123/s)");
+        assert_eq!(row(&text, "status 200"), "12,000");
+        assert_eq!(row(&text, "status 404"), "345");
+        assert_eq!(row(&text, "error: timed out"), "6");
+        assert_eq!(row(&text, "dropped: trap rule"), "7");
+        assert_eq!(row(&text, "links found"), "67,890");
+        assert!(row(&text, "robots.txt").ends_with("3 URLs denied"));
+        assert_eq!(row(&text, "depth reached"), "4");
+        assert_eq!(row(&text, "still queued"), "9");
+        assert_eq!(row(&text, "peak memory"), "100 MiB");
+        assert_eq!(row(&text, "archive"), "./crawl/pages");
+        assert_eq!(row(&text, "inspect with"), "crawler list --dir ./crawl");
+    }
+
+    #[test]
+    fn the_line_that_resumes_can_be_pasted_into_a_shell() {
+        let text = closing_text(Finish::StoppedBySignal, "my seeds' list.txt", Some(Path::new("my.toml")));
+        let expected = r"crawler --seeds 'my seeds'\'' list.txt' --dir ./crawl --config my.toml";
+        assert_eq!(row(&text, "resume with"), expected);
+        assert!(!closing_text(Finish::Complete, "seeds.txt", None).contains("resume with"));
+    }
+
+    #[test]
+    fn peak_memory_is_read_where_the_system_tells() {
+        assert_eq!(parse_peak("Name:\tx\nVmHWM:\t  1024 kB\nVmRSS:\t 1 kB\n"), Some(1 << 20));
+        assert_eq!(parse_peak("VmHWM:\tmany kB\n"), None);
+        assert_eq!(parse_peak(""), None);
+        assert!(!cfg!(target_os = "linux") || peak_memory().unwrap() > 1 << 20);
+    }
+}

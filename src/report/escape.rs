@@ -1,0 +1,114 @@
+//! Text from the web made safe for terminals and for logs of one line an event.
+//!
+//! Control characters of both sets (ESC and the C1 ones that terminals obey too), line ends, and the characters that
+//! turn or hide text (BiDi, zero width, line separators) are shown by their code. All else stays as it is.
+
+use std::fmt::{self, Write};
+
+/// Shows a text with everything escaped that a terminal or a log would obey instead of showing.
+#[derive(Clone, Copy, Debug)]
+pub struct Escaped<'a>(pub &'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '\n' => f.write_str("\\n")?,
+                '\r' => f.write_str("\\r")?,
+                '\t' => f.write_str("\\t")?,
+                _ if !is_obeyed(c) => f.write_char(c)?,
+                _ if (c as u32) < 0x100 => write!(f, "\\x{:02x}", c as u32)?,
+                _ => write!(f, "\\u{{{:x}}}", c as u32)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a terminal or a reader of lines may obey `c` instead of showing it.
+pub fn is_obeyed(c: char) -> bool {
+    matches!(c,
+        '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
+/// `text` with everything escaped.
+pub fn escaped(text: &str) -> String {
+    Escaped(text).to_string()
+}
+
+/// `text` as one field of a line whose fields are parted by blanks: blanks are percent-encoded, nothing is `-`.
+pub fn field(text: &str) -> String {
+    if text.is_empty() {
+        return "-".to_owned();
+    }
+    let mut field = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_whitespace() {
+            let mut buffer = [0; 4];
+            for byte in c.encode_utf8(&mut buffer).bytes() {
+                let _ = write!(field, "%{byte:02X}");
+            }
+        } else {
+            let mut buffer = [0; 4];
+            let _ = write!(field, "{}", Escaped(c.encode_utf8(&mut buffer)));
+        }
+    }
+    field
+}
+
+/// JSON in which what a terminal would obey is written by its code; it means the same.
+pub fn json_line(value: &impl serde::Serialize) -> serde_json::Result<String> {
+    let json = serde_json::to_string(value)?;
+    if !json.chars().any(is_obeyed) {
+        return Ok(json);
+    }
+    let mut safe = String::with_capacity(json.len() + 32);
+    for c in json.chars() {
+        if is_obeyed(c) {
+            // Such characters come in strings only, and past the first plane as two units.
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    Ok(safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "a\x1b[2Jb\u{9b}31mc\r\nd\u{202e}e\u{2028}f\0g\x7fh\ti\u{e0041}";
+
+    #[test]
+    fn what_a_terminal_obeys_is_shown_by_its_code() {
+        let shown = escaped(HOSTILE);
+        assert_eq!(shown, "a\\x1b[2Jb\\x9b31mc\\r\\nd\\u{202e}e\\u{2028}f\\x00g\\x7fh\\ti\\u{e0041}");
+        assert!(!shown.chars().any(is_obeyed));
+    }
+
+    #[test]
+    fn ordinary_text_of_any_script_stays_as_it_is() {
+        for text in ["https://example.com/a?b=c", "日本語", "größer", "עברית", "🙂"] {
+            assert_eq!(escaped(text), text);
+        }
+    }
+
+    #[test]
+    fn a_field_holds_no_blank_and_is_never_empty() {
+        assert_eq!(field(""), "-");
+        assert_eq!(field("a b\u{a0}c\nd"), "a%20b%C2%A0c%0Ad");
+        assert!(!field(HOSTILE).chars().any(|c| c.is_whitespace() || is_obeyed(c)));
+    }
+
+    #[test]
+    fn safe_json_means_the_same() {
+        let line = json_line(&HOSTILE).unwrap();
+        assert!(!line.chars().any(is_obeyed), "{line}");
+        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), HOSTILE);
+    }
+}

@@ -1,0 +1,45 @@
+//! Why a session of a crawl ended.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a session of a crawl ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Finish {
+    /// No URL is left.
+    Complete,
+    /// `crawl.max_pages` is reached.
+    PageLimit,
+    /// `crawl.max_bytes` is reached.
+    ByteLimit,
+    /// `crawl.max_time` has passed.
+    TimeLimit,
+    /// A signal asked for a stop; what was in flight was finished.
+    StoppedBySignal,
+    /// A second signal asked for a stop at once.
+    ForcedBySignal,
+    /// Less free space than `crawl.disk_floor`.
+    DiskLow,
+}
+
+impl Finish {
+    /// Whether the same command line has something left to do.
+    pub fn can_resume(self) -> bool {
+        self != Finish::Complete
+    }
+}
+
+impl fmt::Display for Finish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Finish::Complete => "complete: no URL is left",
+            Finish::PageLimit => "page limit reached (crawl.max_pages, --max-pages)",
+            Finish::ByteLimit => "byte limit reached (crawl.max_bytes)",
+            Finish::TimeLimit => "time limit reached (crawl.max_time, --max-time)",
+            Finish::StoppedBySignal => "stopped by a signal",
+            Finish::ForcedBySignal => "forced to stop by a second signal",
+            Finish::DiskLow => "disk low: less free space than crawl.disk_floor",
+        })
+    }
+}

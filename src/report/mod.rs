@@ -1,0 +1,23 @@
+//! What a crawl tells people: live progress, the closing statistics, its logs, and the snapshot that `status` reads.
+//!
+//! Nothing here decides anything: it is handed counters and prints them. Everything that came from the web passes
+//! [`escape`] before it reaches a terminal or a log, so that a page cannot forge a line or move a cursor.
+
+pub mod closing;
+pub mod crawl_log;
+pub mod escape;
+pub mod figures;
+mod finish;
+mod progress;
+mod screen;
+pub mod skipped;
+mod snapshot;
+mod statistics;
+
+pub use crawl_log::{CrawlLog, LogLine};
+pub use finish::Finish;
+pub use progress::{Mode, Progress};
+pub use screen::Screen;
+pub use skipped::SkippedLog;
+pub use snapshot::{SNAPSHOT_FILE, Snapshot, State, StoreBytes};
+pub use statistics::{Gauges, Statistics};

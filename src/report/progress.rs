@@ -1,0 +1,326 @@
+//! Live progress on standard error: a display redrawn in place on a terminal, a line every interval elsewhere.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::figures::{rate, short, size, span};
+use super::{Gauges, Screen, Statistics};
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A display of some lines, redrawn in place.
+    Live,
+    /// One line every interval.
+    Lines,
+    /// Nothing.
+    Quiet,
+}
+
+impl Mode {
+    /// What suits standard error, and what `-q` asks for.
+    pub fn auto(quiet: bool) -> Self {
+        Mode::on(&Screen::stderr(), quiet)
+    }
+
+    /// What suits `screen`.
+    pub fn on(screen: &Screen, quiet: bool) -> Self {
+        match (quiet, screen.is_terminal()) {
+            (true, _) => Mode::Quiet,
+            (false, true) => Mode::Live,
+            (false, false) => Mode::Lines,
+        }
+    }
+}
+
+/// Shortest time between two redraws.
+const REDRAW: Duration = Duration::from_millis(250);
+/// Time that "now" covers.
+const WINDOW: Duration = Duration::from_secs(10);
+/// Columns that a line may fill: of 80, the last one is left free, for some terminals wrap when it is written.
+const COLUMNS_MAX: usize = 79;
+
+/// A moment of the past, to tell the present rate.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    elapsed: Duration,
+    pages: u64,
+    bytes: u64,
+}
+
+/// Shows how a crawl goes.
+#[derive(Debug)]
+pub struct Progress {
+    mode: Mode,
+    interval: Duration,
+    screen: Screen,
+    /// When something was shown last; `None` before the first time.
+    shown: Option<Duration>,
+    samples: VecDeque<Sample>,
+}
+
+impl Progress {
+    /// Shows progress on standard error; `interval` is that of [`Mode::Lines`].
+    pub fn new(mode: Mode, interval: Duration) -> Self {
+        Progress::on(Screen::stderr(), mode, interval)
+    }
+
+    /// Shows progress on a screen that logs are written to as well.
+    pub fn on(screen: Screen, mode: Mode, interval: Duration) -> Self {
+        Progress { mode, interval, screen, shown: None, samples: VecDeque::new() }
+    }
+
+    /// Shows the present figures where it is time to; `elapsed` is the time of this session. Call it as often as you
+    /// like: it costs a comparison when there is nothing to show.
+    pub fn tick(&mut self, statistics: &Statistics, gauges: &Gauges, elapsed: Duration) {
+        let pause = match self.mode {
+            Mode::Quiet => return,
+            Mode::Live => REDRAW,
+            Mode::Lines => self.interval,
+        };
+        let due = match self.shown {
+            Some(shown) => elapsed.saturating_sub(shown) >= pause,
+            // The first line of a log comes after an interval; a display is there at once.
+            None => self.mode == Mode::Live || elapsed >= pause,
+        };
+        if due {
+            self.show(statistics, gauges, elapsed);
+        }
+    }
+
+    /// Shows the present figures a last time and leaves them standing.
+    pub fn finish(&mut self, statistics: &Statistics, gauges: &Gauges, elapsed: Duration) {
+        if self.mode == Mode::Live {
+            self.show(statistics, gauges, elapsed);
+        }
+        self.screen.keep();
+    }
+
+    fn show(&mut self, statistics: &Statistics, gauges: &Gauges, elapsed: Duration) {
+        self.shown = Some(elapsed);
+        let (pages_now, bytes_now) = self.rates(statistics, elapsed);
+        // The average is that of the whole crawl, as the counters are.
+        let total = statistics.elapsed.max(elapsed).as_secs_f64();
+        let average = if total > 0.0 { statistics.pages_stored as f64 / total } else { 0.0 };
+        let figures =
+            Figures { statistics, gauges, elapsed: statistics.elapsed.max(elapsed), pages_now, bytes_now, average };
+        match self.mode {
+            Mode::Live => self.screen.redraw(&figures.display(self.screen.colour())),
+            Mode::Lines => self.screen.print(&(figures.line() + "\n")),
+            Mode::Quiet => {}
+        }
+    }
+
+    /// Pages and bytes a second over the last moments.
+    fn rates(&mut self, statistics: &Statistics, elapsed: Duration) -> (f64, f64) {
+        let window = WINDOW.max(if self.mode == Mode::Lines { self.interval } else { WINDOW });
+        let now = Sample { elapsed, pages: statistics.pages_stored, bytes: statistics.bytes_received };
+        while self.samples.len() > 1 && elapsed.saturating_sub(self.samples[1].elapsed) >= window {
+            self.samples.pop_front();
+        }
+        let before = self.samples.front().copied().unwrap_or(Sample { elapsed: Duration::ZERO, ..now });
+        self.samples.push_back(now);
+        let seconds = elapsed.saturating_sub(before.elapsed).as_secs_f64();
+        if seconds <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let per_second = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
+        (per_second(now.pages, before.pages), per_second(now.bytes, before.bytes))
+    }
+}
+
+/// What is shown at one moment.
+struct Figures<'a> {
+    statistics: &'a Statistics,
+    gauges: &'a Gauges,
+    elapsed: Duration,
+    pages_now: f64,
+    bytes_now: f64,
+    average: f64,
+}
+
+impl Figures<'_> {
+    /// The display: four lines, each within [`COLUMNS_MAX`].
+    fn display(&self, colour: bool) -> Vec<String> {
+        let (statistics, gauges) = (self.statistics, self.gauges);
+        let [_, ok, moved, refused, broken] = statistics.status_classes().map(short);
+        let lines = [
+            (
+                "pages",
+                format!(
+                    "{}  now {}/s  average {}/s  {}/s  elapsed {}",
+                    short(statistics.pages_stored),
+                    rate(self.pages_now),
+                    rate(self.average),
+                    size(self.bytes_now as u64),
+                    span(self.elapsed),
+                ),
+            ),
+            (
+                "queue",
+                format!(
+                    "{} URLs  {} seen  hosts {} ready, {} waiting  {} in flight",
+                    short(gauges.queued),
+                    short(gauges.keys_seen),
+                    short(gauges.hosts_ready),
+                    short(gauges.hosts_waiting),
+                    gauges.in_flight,
+                ),
+            ),
+            (
+                "answers",
+                format!(
+                    "2xx {ok}  3xx {moved}  4xx {refused}  5xx {broken}  errors {}  dropped {}",
+                    short(statistics.failures_total()),
+                    short(statistics.dropped_total()),
+                ),
+            ),
+            (
+                "disk",
+                format!(
+                    "{} received  {} stored  {} free",
+                    size(statistics.bytes_received),
+                    size(statistics.bytes_stored),
+                    size(gauges.disk_free_bytes),
+                ),
+            ),
+        ];
+        let paint = |(name, text): (&str, String)| {
+            let text: String = text.chars().take(COLUMNS_MAX - 9).collect();
+            if colour { format!("\x1b[1m{name:<8}\x1b[0m {text}") } else { format!("{name:<8} {text}") }
+        };
+        lines.into_iter().map(paint).collect()
+    }
+
+    /// The same in one line, for logs.
+    fn line(&self) -> String {
+        let (statistics, gauges) = (self.statistics, self.gauges);
+        let [_, ok, moved, refused, broken] = statistics.status_classes();
+        format!(
+            "{} pages={} now={}/s average={}/s in={}/s queued={} ready={} waiting={} in_flight={} 2xx={ok} 3xx={moved} \
+             4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
+            span(self.elapsed).replace(' ', ""),
+            statistics.pages_stored,
+            rate(self.pages_now),
+            rate(self.average),
+            compact(self.bytes_now as u64),
+            gauges.queued,
+            gauges.hosts_ready,
+            gauges.hosts_waiting,
+            gauges.in_flight,
+            statistics.failures_total(),
+            statistics.dropped_total(),
+            compact(statistics.bytes_stored),
+            compact(gauges.disk_free_bytes),
+        )
+    }
+}
+
+/// A size without a blank, so that a line splits at blanks.
+fn compact(bytes: u64) -> String {
+    size(bytes).replace(' ', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::screen::tests::Paper;
+    use super::*;
+    use crate::outcome::{Failure, Reason};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn progress(mode: Mode, colour: bool) -> (Progress, Paper) {
+        let paper = Paper::default();
+        let screen = Screen::new(Box::new(paper.clone()), mode == Mode::Live, colour);
+        (Progress::on(screen, mode, SECOND * 10), paper)
+    }
+
+    fn pages(pages_stored: u64) -> Statistics {
+        Statistics { pages_stored, bytes_received: pages_stored << 20, ..Default::default() }
+    }
+
+    #[test]
+    fn off_a_terminal_there_is_one_line_an_interval() {
+        let (mut progress, paper) = progress(Mode::Lines, false);
+        for second in 0..35 {
+            progress.tick(&pages(u64::from(second) * 2), &Gauges::default(), SECOND * second);
+        }
+        let text = paper.text();
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.lines().nth(1).unwrap().starts_with("20s pages=40 now=2.0/s average=2.0/s in=2.0MiB/s"), "{text}");
+        assert!(!text.contains('\x1b'));
+    }
+
+    #[test]
+    fn now_follows_the_last_seconds_and_average_the_whole_crawl() {
+        let (mut progress, paper) = progress(Mode::Live, false);
+        for second in 0..=200_u32 {
+            let stored = if second <= 100 { u64::from(second) * 10 } else { 1_000 };
+            progress.tick(&pages(stored), &Gauges::default(), SECOND * second);
+        }
+        let text = paper.text();
+        let last = text.rsplit("pages ").next().unwrap();
+        assert!(last.contains("1,000  now 0.00/s  average 5.0/s"), "{last}");
+    }
+
+    #[test]
+    fn a_resumed_crawl_does_not_count_its_past_as_present() {
+        let (mut progress, paper) = progress(Mode::Lines, false);
+        let resumed = Statistics { elapsed: SECOND * 1_000, ..pages(5_000) };
+        progress.tick(&resumed, &Gauges::default(), SECOND * 10);
+        assert!(paper.text().contains("pages=5000 now=0.00/s average=5.0/s"), "{}", paper.text());
+    }
+
+    #[test]
+    fn the_display_fits_eighty_columns_with_the_largest_figures() {
+        let mut statistics = Statistics {
+            pages_stored: u64::MAX / 4,
+            bytes_received: u64::MAX / 4,
+            bytes_stored: u64::MAX / 4,
+            ..Default::default()
+        };
+        for status in [200, 301, 404, 503] {
+            statistics.statuses.insert(status, 888_888_888_888);
+        }
+        statistics.failures.insert(Failure::Dns, 888_888_888_888);
+        statistics.dropped.insert(Reason::Scope, 888_888_888_888);
+        let many = 888_888_888_888;
+        let gauges = Gauges {
+            queued: many,
+            keys_seen: many,
+            hosts_ready: many,
+            hosts_waiting: many,
+            in_flight: 10_000,
+            disk_free_bytes: u64::MAX,
+            ..Default::default()
+        };
+        let (mut progress, paper) = progress(Mode::Live, false);
+        progress.tick(&statistics, &gauges, Duration::from_secs(1_000 * 86_400));
+        for line in paper.text().lines() {
+            assert!(line.chars().count() <= COLUMNS_MAX, "{} {line}", line.chars().count());
+        }
+        assert_eq!(paper.text().lines().count(), 4);
+    }
+
+    #[test]
+    fn quiet_says_nothing_and_colours_come_only_where_they_are_wanted() {
+        let (mut quiet, paper) = progress(Mode::Quiet, false);
+        quiet.tick(&pages(1), &Gauges::default(), SECOND * 60);
+        quiet.finish(&pages(1), &Gauges::default(), SECOND * 61);
+        assert_eq!(paper.text(), "");
+        for colour in [false, true] {
+            let (mut live, paper) = progress(Mode::Live, colour);
+            live.tick(&pages(1), &Gauges::default(), SECOND);
+            assert_eq!(paper.text().contains("\x1b[1m"), colour);
+        }
+    }
+
+    #[test]
+    fn a_display_is_not_redrawn_more_often_than_eyes_can_follow() {
+        let (mut progress, paper) = progress(Mode::Live, false);
+        for ms in 0..1_000 {
+            progress.tick(&pages(ms), &Gauges::default(), Duration::from_millis(ms));
+        }
+        assert_eq!(paper.text().matches("pages ").count(), 4);
+    }
+}

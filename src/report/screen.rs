@@ -1,0 +1,170 @@
+//! Standard error, shared by the live display and the log: a log line goes above the display, never through it.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// A handle on the one place that progress and logs are written to.
+#[derive(Clone)]
+pub struct Screen(Arc<Mutex<Inner>>);
+
+struct Inner {
+    out: Box<dyn Write + Send>,
+    /// Lines of the display that stand above the cursor.
+    live_lines: usize,
+    terminal: bool,
+    colour: bool,
+}
+
+impl std::fmt::Debug for Screen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Screen")
+    }
+}
+
+impl Screen {
+    /// Standard error. Colours where it is a terminal, unless `NO_COLOR` is set or the terminal is `dumb`.
+    pub fn stderr() -> Self {
+        let terminal = io::stderr().is_terminal();
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Screen::new(Box::new(io::stderr()), terminal && !dumb, terminal && !plain && !dumb)
+    }
+
+    /// Any other place; `terminal` says whether it obeys cursor movements.
+    pub fn new(out: Box<dyn Write + Send>, terminal: bool, colour: bool) -> Self {
+        Screen(Arc::new(Mutex::new(Inner { out, live_lines: 0, terminal, colour })))
+    }
+
+    /// Whether the display can be redrawn in place.
+    pub fn is_terminal(&self) -> bool {
+        self.inner().terminal
+    }
+
+    /// Whether colours are wanted.
+    pub fn colour(&self) -> bool {
+        self.inner().colour
+    }
+
+    /// Puts `lines` in the place of the display that stands there.
+    pub(super) fn redraw(&self, lines: &[String]) {
+        let mut inner = self.inner();
+        let mut text = inner.erasure();
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        inner.put(text.as_bytes());
+        inner.live_lines = lines.len();
+    }
+
+    /// Writes lines that stay, above the display; the next redraw brings the display back.
+    pub fn print(&self, text: &str) {
+        let mut inner = self.inner();
+        let whole = inner.erasure() + text;
+        inner.live_lines = 0;
+        inner.put(whole.as_bytes());
+    }
+
+    /// Leaves the display as it stands: what follows is written below it.
+    pub fn keep(&self) {
+        self.inner().live_lines = 0;
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // A panic while writing to a terminal leaves nothing that could be wrong.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// What takes the display away: up to its first line, clear to the end of the screen.
+    fn erasure(&self) -> String {
+        if self.live_lines == 0 { String::new() } else { format!("\x1b[{}A\r\x1b[J", self.live_lines) }
+    }
+
+    /// A terminal that is gone is no reason to stop a crawl.
+    fn put(&mut self, bytes: &[u8]) {
+        let _ = self.out.write_all(bytes);
+        let _ = self.out.flush();
+    }
+}
+
+/// One event of the log on its way to the screen; written as a whole when it is dropped.
+#[derive(Debug)]
+pub struct ScreenLine {
+    screen: Screen,
+    line: Vec<u8>,
+}
+
+impl Write for ScreenLine {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for ScreenLine {
+    fn drop(&mut self) {
+        if !self.line.is_empty() {
+            self.screen.print(&String::from_utf8_lossy(&self.line));
+        }
+    }
+}
+
+impl<'a> MakeWriter<'a> for Screen {
+    type Writer = ScreenLine;
+
+    fn make_writer(&'a self) -> ScreenLine {
+        ScreenLine { screen: self.clone(), line: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A place to write to that can be read.
+    #[derive(Clone, Default)]
+    pub(in crate::report) struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Paper {
+        pub(in crate::report) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+
+        pub(in crate::report) fn take(&self) -> String {
+            String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
+        }
+    }
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_log_line_takes_the_display_away_and_the_next_redraw_brings_it_back() {
+        let paper = Paper::default();
+        let screen = Screen::new(Box::new(paper.clone()), true, false);
+        screen.redraw(&["one".to_owned(), "two".to_owned()]);
+        assert_eq!(paper.take(), "one\ntwo\n");
+        screen.make_writer().write_all(b"log\n").unwrap();
+        assert_eq!(paper.take(), "\x1b[2A\r\x1b[Jlog\n");
+        screen.redraw(&["three".to_owned()]);
+        assert_eq!(paper.take(), "three\n");
+        screen.redraw(&["four".to_owned()]);
+        assert_eq!(paper.take(), "\x1b[1A\r\x1b[Jfour\n");
+    }
+}

@@ -1,0 +1,70 @@
+//! `logs/skipped.jsonl`: one JSON line for every URL that was not fetched, with the reason and the rule that decided.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::crawl_log::append_lines;
+use super::escape::json_line;
+use crate::disk::{Disk, Result, Writer};
+use crate::outcome::Reason;
+
+/// The open log.
+#[derive(Debug)]
+pub struct SkippedLog {
+    writer: Writer,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    url: &'a str,
+    reason: String,
+    rule: &'a str,
+}
+
+impl SkippedLog {
+    /// Where the log of the crawl in `dir` lies.
+    pub fn path(dir: &Path) -> PathBuf {
+        dir.join("logs").join("skipped.jsonl")
+    }
+
+    /// Opens the log of the crawl in `dir` at its end; makes it where there is none.
+    pub fn open(disk: &Disk, dir: &Path) -> Result<Self> {
+        Ok(SkippedLog { writer: append_lines(disk, &SkippedLog::path(dir))? })
+    }
+
+    /// Appends a line: `rule` is what decided, such as `Disallow: /private` or `scope.max_url_length = 2048`.
+    pub fn push(&mut self, url: &str, reason: Reason, rule: &str) -> Result<()> {
+        let line = Line { url, reason: reason.to_string(), rule };
+        let mut line = json_line(&line).expect("strings always have a JSON form");
+        line.push('\n');
+        self.writer.push(line.as_bytes())
+    }
+
+    /// Hands everything to the operating system, for readers of the file.
+    pub fn flush(&mut self) -> Result<()> {
+        self.writer.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skipped_url_leaves_one_line_with_reason_and_rule() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Disk::real();
+        let mut log = SkippedLog::open(&disk, dir.path()).unwrap();
+        log.push("https://example.com/private", Reason::Robots, "Disallow: /private").unwrap();
+        log.push("https://example.com/\x1b\n", Reason::Scope, "scope.mode = \"domain\"").unwrap();
+        log.flush().unwrap();
+        let content = String::from_utf8(disk.read(SkippedLog::path(dir.path())).unwrap()).unwrap();
+        let lines: Vec<serde_json::Value> = content.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines[0]["reason"], "robots.txt");
+        assert_eq!(lines[0]["rule"], "Disallow: /private");
+        assert_eq!(lines[1]["url"], "https://example.com/\x1b\n");
+        assert!(!content.contains('\x1b'));
+    }
+}

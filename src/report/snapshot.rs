@@ -1,0 +1,161 @@
+//! `status.json`: a plain copy of the last checkpoint's figures, for readers beside a crawl that runs.
+//!
+//! The catalog is locked by the process that crawls; this file is not. It is derived: nothing is recovered from it. It
+//! is replaced as a whole, so a reader finds the old one or the new one.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Finish, Gauges, Statistics};
+use crate::clock::Time;
+use crate::disk::{Disk, Error, Result};
+
+/// Name of the file in the crawl directory.
+pub const SNAPSHOT_FILE: &str = "status.json";
+/// Longest file that is read: some hundred counters need a hundredth of it.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// How a crawl stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// A process is at work; or it was killed.
+    Running,
+    /// It ended with work left; the same command line goes on.
+    Stopped,
+    /// No URL is left.
+    Finished,
+}
+
+/// Bytes on disk, store by store.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreBytes {
+    /// URLs seen.
+    pub url_seen: u64,
+    /// Rules of robots.txt.
+    pub robots: u64,
+    /// Addresses.
+    pub dns: u64,
+    /// The queue.
+    pub frontier: u64,
+    /// The archive: value files.
+    pub pages: u64,
+    /// The archive's index: keys and addresses.
+    pub index: u64,
+    /// The catalog.
+    pub catalog: u64,
+}
+
+/// What `status` shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Version of this format.
+    pub version: u16,
+    /// How the crawl stands.
+    pub state: State,
+    /// Why the last session ended, where it has.
+    pub finish: Option<Finish>,
+    /// When the crawl was created.
+    pub started: Time,
+    /// When these figures were taken.
+    pub updated: Time,
+    /// What has happened.
+    pub statistics: Statistics,
+    /// How things stood.
+    pub gauges: Gauges,
+    /// What lies on disk.
+    pub stores: StoreBytes,
+}
+
+/// The part of a snapshot that every version has.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u16,
+}
+
+impl Snapshot {
+    /// The version that this program writes.
+    pub const VERSION: u16 = 1;
+
+    /// Replaces the snapshot of the crawl in `dir`.
+    pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
+        let mut json = serde_json::to_vec_pretty(self).expect("counters always have a JSON form");
+        json.push(b'\n');
+        disk.replace(&dir.join(SNAPSHOT_FILE), &json)
+    }
+
+    /// The snapshot of the crawl in `dir`; none before the first checkpoint.
+    pub fn read(disk: &Disk, dir: &Path) -> Result<Option<Snapshot>> {
+        let path = dir.join(SNAPSHOT_FILE);
+        let Some(file) = disk.open_if_there(&path)? else { return Ok(None) };
+        let len = file.len()?;
+        if len > BYTES_MAX {
+            return Err(Error::damaged(&path, BYTES_MAX, "a file of at most 1 MiB", format!("{len} bytes")));
+        }
+        let mut json = vec![0; usize::try_from(len).expect("at most BYTES_MAX")];
+        file.read_exact_at(&mut json, 0)?;
+        let damaged = |e: serde_json::Error| {
+            let lines = json.split_inclusive(|&byte| byte == b'\n').take(e.line().saturating_sub(1));
+            let before: usize = lines.map(<[u8]>::len).sum();
+            Error::damaged(&path, (before + e.column()) as u64, "the figures of a checkpoint", e.to_string())
+        };
+        let version = serde_json::from_slice::<Versioned>(&json).map_err(damaged)?.version;
+        if version > Snapshot::VERSION {
+            return Err(Error::Newer { path, found: version, known: Snapshot::VERSION });
+        }
+        serde_json::from_slice(&json).map(Some).map_err(damaged)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A snapshot of a crawl under way.
+    pub(crate) fn example() -> Snapshot {
+        let mut statistics = Statistics { pages_stored: 1_234, hosts: 56, ..Default::default() };
+        statistics.count_status(200);
+        Snapshot {
+            version: Snapshot::VERSION,
+            state: State::Running,
+            finish: None,
+            started: Time::from_ms(1_700_000_000_000),
+            updated: Time::from_ms(1_700_000_360_000),
+            statistics,
+            gauges: Gauges { queued: 789, ..Default::default() },
+            stores: StoreBytes { pages: 5 << 20, ..Default::default() },
+        }
+    }
+
+    #[test]
+    fn a_snapshot_is_read_as_it_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Disk::real();
+        assert_eq!(Snapshot::read(&disk, dir.path()).unwrap(), None);
+        example().write(&disk, dir.path()).unwrap();
+        assert_eq!(Snapshot::read(&disk, dir.path()).unwrap(), Some(example()));
+    }
+
+    #[test]
+    fn a_snapshot_cut_at_any_byte_is_damage_with_its_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Disk::real();
+        example().write(&disk, dir.path()).unwrap();
+        let path = dir.path().join(SNAPSHOT_FILE);
+        let whole = disk.read(&path).unwrap();
+        for len in 0..whole.len() - 2 {
+            std::fs::write(&path, &whole[..len]).unwrap();
+            let error = Snapshot::read(&disk, dir.path()).unwrap_err();
+            assert!(matches!(error, Error::Damaged { .. }), "{len}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_of_a_later_version_is_refused_whatever_else_it_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(SNAPSHOT_FILE), r#"{"version": 9, "colour": "blue"}"#).unwrap();
+        let error = Snapshot::read(&Disk::real(), dir.path()).unwrap_err();
+        assert!(matches!(error, Error::Newer { found: 9, .. }), "{error}");
+    }
+}

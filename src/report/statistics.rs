@@ -1,0 +1,141 @@
+//! The counters of a crawl over all its sessions, and the gauges of the moment.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{Failure, Reason};
+
+/// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Pages in the archive, revisits included.
+    pub pages_stored: u64,
+    /// Requests made, robots.txt and retries included.
+    pub requests: u64,
+    /// Bytes of answers, as sent.
+    pub bytes_received: u64,
+    /// Bytes added to the archive.
+    pub bytes_stored: u64,
+    /// Answers by status code.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Attempts without an answer, by cause.
+    pub failures: BTreeMap<Failure, u64>,
+    /// URLs that were never asked for, by reason.
+    pub dropped: BTreeMap<Reason, u64>,
+    /// Links found on pages.
+    pub links_found: u64,
+    /// Links that were known already.
+    pub duplicates: u64,
+    /// Links that were new.
+    pub unique: u64,
+    /// Payloads that the archive had already.
+    pub revisits: u64,
+    /// Attempts after the first one.
+    pub retries: u64,
+    /// robots.txt files fetched.
+    pub robots_fetched: u64,
+    /// robots.txt files that could not be reached.
+    pub robots_unreachable: u64,
+    /// URLs that robots.txt forbids.
+    pub robots_denied: u64,
+    /// Names resolved.
+    pub dns_resolved: u64,
+    /// Names that could not be resolved.
+    pub dns_failed: u64,
+    /// Hosts met.
+    pub hosts: u64,
+    /// Most links between a seed and a page that was fetched.
+    pub depth_max: u16,
+    /// Time of all sessions together.
+    pub elapsed: Duration,
+}
+
+impl Statistics {
+    /// Counts an answer.
+    pub fn count_status(&mut self, status: u16) {
+        *self.statuses.entry(status).or_default() += 1;
+    }
+
+    /// Counts an attempt without an answer.
+    pub fn count_failure(&mut self, failure: Failure) {
+        *self.failures.entry(failure).or_default() += 1;
+    }
+
+    /// Counts a URL that is not asked for.
+    pub fn count_dropped(&mut self, reason: Reason) {
+        *self.dropped.entry(reason).or_default() += 1;
+    }
+
+    /// Answers by the first digit of their status, 1xx first.
+    pub fn status_classes(&self) -> [u64; 5] {
+        let mut classes = [0; 5];
+        for (status, count) in &self.statuses {
+            if let Some(class) = classes.get_mut(usize::from(status / 100).wrapping_sub(1)) {
+                *class += count;
+            }
+        }
+        classes
+    }
+
+    /// Attempts without an answer, all causes together.
+    pub fn failures_total(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    /// URLs never asked for, all reasons together.
+    pub fn dropped_total(&self) -> u64 {
+        self.dropped.values().sum()
+    }
+}
+
+/// How things stand at this moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gauges {
+    /// URLs that wait to be fetched.
+    pub queued: u64,
+    /// Active hosts that may be asked now.
+    pub hosts_ready: u64,
+    /// Active hosts that rest, back off, or wait for DNS or robots.txt.
+    pub hosts_waiting: u64,
+    /// Hosts held in memory.
+    pub hosts_active: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Keys that wait for a merge.
+    pub keys_pending: u64,
+    /// URLs seen.
+    pub keys_seen: u64,
+    /// Bytes of the store of URLs seen.
+    pub url_seen_bytes: u64,
+    /// Free space on the disk of the crawl directory.
+    pub disk_free_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_falls_into_one_class_and_strange_ones_into_none() {
+        let mut statistics = Statistics::default();
+        for status in [100, 200, 204, 301, 404, 503, 0, 99, 600, 999] {
+            statistics.count_status(status);
+        }
+        assert_eq!(statistics.status_classes(), [1, 2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn statistics_survive_json_and_the_catalogs_format() {
+        let mut statistics =
+            Statistics { pages_stored: 7, elapsed: Duration::from_millis(1_234), ..Default::default() };
+        statistics.count_status(200);
+        statistics.count_failure(Failure::Tls);
+        statistics.count_dropped(Reason::Robots);
+        let json = serde_json::to_string(&statistics).unwrap();
+        assert_eq!(serde_json::from_str::<Statistics>(&json).unwrap(), statistics);
+        let bytes = postcard::to_allocvec(&statistics).unwrap();
+        assert_eq!(postcard::from_bytes::<Statistics>(&bytes).unwrap(), statistics);
+    }
+}
