@@ -237,6 +237,11 @@ impl Container {
         self.values.total_bytes()
     }
 
+    /// Bytes of key.dat and, as of the last cut, of the address file.
+    pub fn index_bytes(&self) -> u64 {
+        self.keys.len() + self.addresses.bytes()
+    }
+
     /// Notes the state as it is, and returns the work that makes it durable. The cut before must have come back.
     pub fn cut(&mut self) -> Result<ContainerCut> {
         self.frozen = Arc::new(std::mem::take(&mut self.fresh));

@@ -15,14 +15,14 @@ use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk};
 use crate::drum::{DrumOptions, FrontOptions};
-use crate::engine::{Identity, Opening, Settings};
+use crate::engine::{Executors, Identity, Opening, Settings};
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
-use crate::report::CrawlLog;
+use crate::report::{CrawlLog, SkippedLog};
 use crate::web::address::{AddressGuard, Cidr};
 use crate::web::scope::{ScopeMode, ScopeOptions};
-use crate::web::url::KeyMaker;
+use crate::web::url::{CanonicalUrl, KeyMaker};
 use crate::web::warc::Compression;
 
 /// Partitions of a new crawl's frontier.
@@ -113,10 +113,10 @@ pub(super) fn opening(
     clock: Arc<dyn Clock>,
     identity: Identity,
     keys: Arc<KeyMaker>,
-) -> impl FnOnce(Box<dyn crate::engine::Executors>, CrawlLog, Vec<crate::web::url::CanonicalUrl>) -> Opening {
+) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), Vec<CanonicalUrl>) -> Opening {
     let config = request.config.clone();
     let dir = request.dir.clone();
-    move |executors, log, seeds| Opening {
+    move |executors, (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,
         catalog,
@@ -148,7 +148,8 @@ pub(super) fn opening(
             compression: compression(&config),
         },
         warcinfo: warcinfo(&config),
-        log,
+        crawl_log,
+        skipped_log,
     }
 }
 

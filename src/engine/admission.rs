@@ -27,8 +27,8 @@ impl Engine {
         self.way.arrival().now = self.clock.now();
         if let Err(reason) = self.scope.judge(url, 0, 0) {
             self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()));
-            self.statistics.count_dropped(reason, 1);
-            return Ok(());
+            self.statistics.count_dropped(reason);
+            return self.skipped_log.push(url.as_str(), reason, "seed");
         }
         let keys = self.keys.keys(url);
         self.way.admit(QueuedUrl {
@@ -121,15 +121,19 @@ impl Engine {
     }
 
     /// Counts and logs the URLs that ended without a request.
-    pub(super) fn collect_dropped(&mut self) {
+    pub(super) fn collect_dropped(&mut self) -> Result<()> {
         let dropped = std::mem::take(&mut self.way.arrival().dropped);
         for (url, reason) in dropped {
-            self.statistics.count_dropped(reason, 1);
-            self.log.skipped(&url.url, reason);
-            if url.depth == 0 {
+            self.statistics.count_dropped(reason);
+            if reason == Reason::Robots {
+                self.statistics.robots_denied += 1;
+            }
+            self.skipped_log.push(&url.url, reason, "")?;
+            if url.hops.as_str().is_empty() {
                 self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
             }
         }
+        Ok(())
     }
 }
 

@@ -18,6 +18,7 @@ use crate::outcome::{Failure, Verdict, judge_answer, judge_failure};
 use crate::report::LogLine;
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
+use crate::web::warc::Truncation;
 
 /// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS_MAX: u8 = 5;
@@ -117,20 +118,20 @@ impl Engine {
         let Processed { job, response, retry_after, records, mime, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         self.under_way.pages -= 1;
-        self.log.fetched(&LogLine {
-            at: response.started + response.duration,
-            code: i32::from(response.status),
+        self.crawl_log.push(&LogLine {
+            time: response.started + response.duration,
+            status: i32::from(response.status),
             bytes: Some(records.payload_bytes),
             url: job.url.as_str(),
             hops: url.hops.as_str(),
-            via: job.via.as_deref(),
+            via: job.via.as_deref().unwrap_or_default(),
             mime: &mime,
-            started: response.started,
-            duration: response.duration,
+            worker: 0,
+            fetched: Some((response.started, response.duration)),
             sha1: Some(records.payload_sha1),
-            seed: self.seeds.get(url.seed).map(|seed| seed.url.as_str()),
-            annotation: "",
-        });
+            seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
+            annotations: &annotations(&url, response.truncated).iter().map(String::as_str).collect::<Vec<_>>(),
+        })?;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         let feedback = Feedback {
             started: response.started,
@@ -153,8 +154,9 @@ impl Engine {
 
     /// The page of `url` is in the archive at `record`: it is counted, and what it names is admitted.
     pub(super) fn page_done(&mut self, url: &QueuedUrl, status: u16, findings: Findings, record: u64) -> Result<()> {
-        self.statistics.count_page(status);
-        self.statistics.depth_max = self.statistics.depth_max.max(u64::from(url.depth));
+        self.statistics.pages_stored += 1;
+        self.statistics.count_status(status);
+        self.statistics.depth_max = self.statistics.depth_max.max(url.depth);
         if url.hops.redirects() == url.hops.as_str().len() {
             self.seeds.set_status(url.seed, SeedStatus::Answered(status));
         }
@@ -165,7 +167,7 @@ impl Engine {
         }
         for (reason, count) in findings.dropped {
             self.statistics.links_found += u64::from(count);
-            self.statistics.count_dropped(reason, u64::from(count));
+            *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
         }
         for link in findings.links {
             self.statistics.links_found += 1;
@@ -236,20 +238,20 @@ impl Engine {
         self.under_way.pages -= 1;
         let verdict = judge_failure(failure, url.attempts, self.settings.retries);
         let code = if verdict == Verdict::Retry || url.attempts == 0 { failure.code() } else { -8 };
-        self.log.fetched(&LogLine {
-            at: started + duration,
-            code,
+        self.crawl_log.push(&LogLine {
+            time: started + duration,
+            status: code,
             bytes: None,
             url: job.url.as_str(),
             hops: url.hops.as_str(),
-            via: job.via.as_deref(),
+            via: job.via.as_deref().unwrap_or_default(),
             mime: "",
-            started,
-            duration,
+            worker: 0,
+            fetched: Some((started, duration)),
             sha1: None,
-            seed: self.seeds.get(url.seed).map(|seed| seed.url.as_str()),
-            annotation: &failure.to_string(),
-        });
+            seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
+            annotations: &[&failure.to_string()],
+        })?;
         let feedback = Feedback {
             started,
             duration,
@@ -306,4 +308,16 @@ impl Engine {
         let arrival = self.way.arrival();
         arrival.frontier.resolved(host, answer, arrival.now)
     }
+}
+
+/// What crawl.log says beside the columns: which try it was, and what cut the body short.
+fn annotations(url: &QueuedUrl, truncated: Option<Truncation>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if url.attempts > 0 {
+        notes.push(format!("{}t", url.attempts + 1));
+    }
+    if let Some(truncated) = truncated {
+        notes.push(format!("{}Trunc", truncated.as_str()));
+    }
+    notes
 }

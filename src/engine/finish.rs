@@ -52,7 +52,7 @@ impl Engine {
 
     /// Whether as many pages are done or under way as the crawl may have.
     pub(super) fn page_limit_reached(&self) -> bool {
-        let pages = self.statistics.pages + self.under_way.pages;
+        let pages = self.statistics.pages_stored + self.under_way.pages;
         self.settings.pages_max.is_some_and(|limit| pages >= limit)
     }
 
@@ -62,7 +62,7 @@ impl Engine {
             return Ok(());
         }
         let reached = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
-        if reached(self.settings.pages_max, self.statistics.pages) {
+        if reached(self.settings.pages_max, self.statistics.pages_stored) {
             self.begin_stop(Finish::PageLimit);
         } else if reached(self.settings.bytes_max, self.statistics.bytes_received) {
             self.begin_stop(Finish::ByteLimit);
@@ -103,7 +103,7 @@ impl Engine {
         self.under_way.requests == 0
             && self.under_way.merges == 0
             && self.under_way.partitions == 0
-            && self.way.pending() == 0
+            && self.way.waiting() == 0
             && self.way.arrival().frontier.is_idle()
     }
 }

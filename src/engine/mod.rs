@@ -41,7 +41,7 @@ use crate::clock::{Clock, Time};
 use crate::container::Container;
 use crate::disk::{Disk, Result};
 use crate::frontier::Task;
-use crate::report::{CrawlLog, Statistics};
+use crate::report::{CrawlLog, SkippedLog, Statistics};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use limits::Limits;
@@ -114,9 +114,11 @@ pub struct Engine {
     limited_until: Time,
     rng: fastrand::Rng,
     statistics: Statistics,
-    log: CrawlLog,
+    crawl_log: CrawlLog,
+    skipped_log: SkippedLog,
     under_way: UnderWay,
     phase: Phase,
+    dispatching: bool,
     checkpoint_number: u64,
     checkpoint_due: Time,
     checkpoint_wanted: bool,
@@ -126,6 +128,7 @@ pub struct Engine {
     disk_check_due: Time,
     disk_free: u64,
     started: Time,
+    created: Time,
     elapsed_before: Duration,
 }
 
@@ -149,16 +152,15 @@ impl Engine {
             Event::Stop => self.stop(),
             Event::Checkpoint => self.checkpoint_wanted = true,
         }
-        self.collect_dropped();
-        Ok(())
+        self.collect_dropped()
     }
 
     /// Sends out what can be done now.
     pub fn pump(&mut self) -> Result<()> {
         let now = self.clock.now();
         self.way.arrival().now = now;
-        self.way.dispatch(RESULTS_PER_PUMP)?;
-        self.collect_dropped();
+        self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
+        self.collect_dropped()?;
         self.watch_limits(now)?;
         if self.phase == Phase::Crawling {
             self.request(now)?;
@@ -194,8 +196,7 @@ impl Engine {
             Task::Fetch { host, url, addresses, permit } => self.start_page(host, url, addresses, permit)?,
             Task::Drop { url, reason } => self.way.arrival().dropped.push((url, reason)),
         }
-        self.collect_dropped();
-        Ok(())
+        self.collect_dropped()
     }
 
     /// When `pump` may have something to do without an event.
@@ -211,7 +212,7 @@ impl Engine {
 
     /// Whether results of merges wait to be handed on, so that `pump` has to be called again at once.
     pub fn is_busy(&self) -> bool {
-        self.way.has_results()
+        self.dispatching
     }
 
     /// A record id seed, from the crawl's own randomness.

@@ -18,7 +18,7 @@ use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, DrumState, FrontOptions, Store};
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::{Frontier, FrontierOptions};
-use crate::report::{CrawlLog, Finish};
+use crate::report::{CrawlLog, Finish, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -121,8 +121,10 @@ pub struct Opening {
     pub container: ContainerOptions,
     /// What the first record of every value file says.
     pub warcinfo: WarcInfo,
-    /// logs/.
-    pub log: CrawlLog,
+    /// logs/crawl.log.
+    pub crawl_log: CrawlLog,
+    /// logs/skipped.jsonl.
+    pub skipped_log: SkippedLog,
 }
 
 /// Why a crawl cannot be opened.
@@ -240,7 +242,10 @@ impl Engine {
             started: now,
             keys: opening.keys,
             executors: opening.executors,
-            log: opening.log,
+            crawl_log: opening.crawl_log,
+            skipped_log: opening.skipped_log,
+            created: opening.identity.created,
+            dispatching: false,
             settings,
             disk: opening.disk,
             dir: opening.dir,

@@ -10,7 +10,7 @@ use crate::catalog::Batch;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::Need;
-use crate::report::{Finish, Gauges, Snapshot};
+use crate::report::{Finish, Gauges, Snapshot, State, StoreBytes};
 
 /// Takes and merges of the frontier that may be under way.
 const PARTITION_JOBS_MAX: usize = 4;
@@ -37,8 +37,10 @@ impl Engine {
         if self.under_way.merges > 0 {
             return Ok(());
         }
-        let idle = self.under_way.requests == 0 && self.way.arrival().frontier.is_idle();
-        let starving = self.under_way.requests < self.settings.workers / 2
+        let waiting = self.way.waiting();
+        let idle = waiting > 0 && self.under_way.requests == 0 && self.way.arrival().frontier.is_idle();
+        let starving = waiting > 0
+            && self.under_way.requests < self.settings.workers / 2
             && self.way.arrival().frontier.ready_hosts(now) == 0
             && now >= self.merge_rest_until;
         let need = match (idle, starving) {
@@ -67,9 +69,9 @@ impl Engine {
         let took = now.since(self.merge_began).max(Duration::from_millis(1));
         self.merge_rest_until = now + took * MERGE_REST;
         match merged {
-            StoreMerged::Seen(done) => self.way.store.finish_merge(done)?,
-            StoreMerged::Robots(done) => self.way.next.store.finish_merge(done)?,
-            StoreMerged::Dns(done) => self.way.next.next.store.finish_merge(done)?,
+            StoreMerged::Seen(done) => self.way.store.finish_merge(done),
+            StoreMerged::Robots(done) => self.way.next.store.finish_merge(done),
+            StoreMerged::Dns(done) => self.way.next.next.store.finish_merge(done),
         }
         Ok(())
     }
@@ -99,7 +101,12 @@ impl Engine {
         let arrival = self.way.arrival();
         let frontier = arrival.frontier.cut(&mut sections.frontier)?;
         sections.replayed = arrival.replayed.iter().copied().collect();
+        if finish.is_some() {
+            self.container.close()?;
+        }
         let container = self.container.cut()?;
+        self.crawl_log.flush()?;
+        self.skipped_log.flush()?;
         let mut sync = Vec::new();
         let mut sync_dirs = Vec::new();
         for (files, dirs) in [
@@ -178,25 +185,53 @@ impl Engine {
     /// What is going on at this moment.
     pub fn gauges(&mut self) -> Gauges {
         let now = self.clock.now();
-        let pending = self.way.pending();
+        let pending = self.way.waiting();
         let seen_keys = self.way.store.keys();
         let in_flight = self.under_way.requests as u64;
         let disk_free = self.disk_free;
+        let url_seen_bytes = self.way.store.drum_counters().repository_bytes;
         let frontier = &mut self.way.arrival().frontier;
         Gauges {
             queued: frontier.queued(),
             hosts_ready: frontier.ready_hosts(now) as u64,
-            hosts_waiting: frontier.waiting_hosts() as u64,
+            hosts_waiting: frontier.waiting_hosts(now) as u64,
             hosts_active: frontier.active_hosts() as u64,
             in_flight,
             keys_pending: pending,
             keys_seen: seen_keys,
-            disk_free,
+            disk_free_bytes: disk_free,
+            url_seen_bytes,
         }
     }
 
     fn snapshot(&mut self, now: Time, finish: Option<Finish>) -> Snapshot {
         let gauges = self.gauges();
-        Snapshot { updated: now, checkpoint: self.checkpoint_number, finish, statistics: self.statistics.clone(), gauges }
+        let state = match finish {
+            None => State::Running,
+            Some(Finish::Complete) => State::Finished,
+            Some(_) => State::Stopped,
+        };
+        Snapshot {
+            version: Snapshot::VERSION,
+            state,
+            finish,
+            started: self.created,
+            updated: now,
+            statistics: self.statistics.clone(),
+            stores: self.store_bytes(),
+            gauges,
+        }
+    }
+
+    /// Bytes on disk, as far as the stores count them.
+    fn store_bytes(&self) -> StoreBytes {
+        StoreBytes {
+            url_seen: self.way.store.drum_counters().repository_bytes,
+            robots: self.way.next.store.drum_counters().repository_bytes,
+            dns: self.way.next.next.store.drum_counters().repository_bytes,
+            pages: self.container.value_bytes(),
+            index: self.container.index_bytes(),
+            ..StoreBytes::default()
+        }
     }
 }

@@ -84,9 +84,9 @@ impl SeenStage {
         Ok(count)
     }
 
-    /// Operations that wait in any of the stores.
-    pub fn pending(&self) -> u64 {
-        self.store.pending() + self.next.store.pending() + self.next.next.store.pending()
+    /// URLs that wait in any of the stores for an answer.
+    pub fn waiting(&self) -> u64 {
+        self.store.pending_checks() + self.next.store.pending_checks() + self.next.next.store.pending_checks()
     }
 
     /// The end of the way.

@@ -68,7 +68,8 @@ pub fn media_type(content_type: Option<&str>) -> String {
 impl Processor {
     /// Tools with `options`.
     pub fn new(options: ProcessOptions) -> Self {
-        let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max);
+        let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max)
+            .with_agent(&options.agent_token);
         let encoder = Encoder::new(options.compression);
         Processor { options, scan, encoder }
     }
@@ -144,9 +145,9 @@ impl Processor {
             return;
         }
         let decoded = coding::decode(response.header("content-encoding"), &response.body, self.options.decoded_max);
-        let links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys);
+        let links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
         for link in &links.entries {
-            let text = &links.text[link.range.start as usize..link.range.end as usize];
+            let text = links.url(link);
             let Ok(target) = CanonicalUrl::parse(text) else { continue };
             match self.judge(scope, &target, depth) {
                 Ok(()) => findings.links.push(FoundLink { url: text.into(), keys: link.keys, kind: link.kind }),

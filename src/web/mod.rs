@@ -17,6 +17,7 @@
 //! - [`charset`]: the encoding of a page
 //! - [`coding`]: content codings, capped on decoded bytes
 //! - [`address`]: which addresses may be connected to
+//! - [`warc`]: records of the archive
 //! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
 
 pub mod address;
@@ -28,3 +29,4 @@ pub mod robots;
 pub mod scope;
 pub mod seeds;
 pub mod url;
+pub mod warc;

@@ -37,7 +37,7 @@ fn exchange<'a>(headers: &'a Headers, body: &'a [u8]) -> Exchange<'a> {
 
 fn file_of(dir: &tempfile::TempDir, bytes: &[u8]) -> DiskFile {
     let path = dir.path().join("value");
-    Disk::real().replace(&path, bytes).unwrap();
+    std::fs::write(&path, bytes).unwrap();
     Disk::real().open(&path, Mode::Read).unwrap()
 }
 
