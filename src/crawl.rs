@@ -8,63 +8,39 @@
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
 
 mod options;
+mod request;
 mod signals;
 mod threads;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
 use crate::catalog::{Catalog, SledCatalog};
 use crate::clock::{Clock, SystemClock};
-use crate::cli::run::CrawlRequest;
-use crate::disk::{self, DirectoryLock, Disk};
-use crate::engine::{Engine, Event, Identity, OpenError, Opening, Past, Phase};
-use crate::fetch::StartError;
+use crate::disk::{DirectoryLock, Disk};
+use crate::engine::{Engine, Event, Opening, Past, Phase};
+use crate::outcome::{Failure, Reason};
 use crate::process::Processor;
-use crate::report::{self, CrawlLog, Finish, Progress};
+use crate::report::{CrawlLog, Finish, Progress, SkippedLog, Statistics, closing};
 use crate::web::seeds::{Seed, parse_seeds};
+pub use request::{CrawlError, CrawlRequest, Verbosity};
 use threads::Threads;
 
 /// Events that are taken in before the engine looks at what it can send out.
 const EVENTS_PER_PUMP: usize = 64;
 /// The display is looked after this often.
 const DISPLAY: Duration = Duration::from_millis(250);
-
-/// Why a crawl could not be run.
-#[derive(Debug, thiserror::Error)]
-pub enum CrawlError {
-    /// Something on disk.
-    #[error(transparent)]
-    Disk(#[from] disk::Error),
-    /// The engine cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The network side cannot be started.
-    #[error(transparent)]
-    Start(#[from] StartError),
-    /// The configuration contradicts itself.
-    #[error("{0}")]
-    Configuration(String),
-    /// The seeds hold no URL, and there is nothing to resume.
-    #[error("{0}: no URL in it; write one URL a line, for example https://example.com/")]
-    NoSeeds(String),
-    /// No thread could be started.
-    #[error("cannot start a thread: {0}")]
-    Thread(#[from] std::io::Error),
-}
+/// A long start says how far it is this often.
+const TELL: Duration = Duration::from_secs(2);
 
 /// Runs the crawl of `request` to its end, and prints how it went.
 pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let disk = Disk::real();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let seeds = read_seeds(&request);
-    let known = request.dir.join("catalog").exists();
-    if seeds.is_empty() && !known {
-        return Err(CrawlError::NoSeeds(request.seeds_path.display().to_string()));
-    }
+    let seeds = read_seeds(&request)?;
     let guard = options::guard(&request.config)?;
     disk.create_dir_all(&request.dir)?;
     let _lock = DirectoryLock::acquire(&request.dir)?;
@@ -79,21 +55,28 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let fetch = options::fetch(&request.config)?;
     let (threads, executors, events) =
         Threads::start(request.config.fetch.workers, fetch, guard, process.clone(), clock.clone())?;
+    let logs = (CrawlLog::open(&disk, &request.dir)?, SkippedLog::open(&disk, &request.dir)?);
     let opening = options::opening(&request, disk, catalog, clock.clone(), identity, keys);
-    let log = CrawlLog::open(&request.dir.join("logs"))?;
-    let opening = opening(Box::new(executors), log, seeds.iter().map(|seed| seed.url.clone()).collect());
+    let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
     let finish = drive(&request, opening, &seeds, Processor::new(process), &events, &*clock);
     threads.stop();
     finish
 }
 
-/// The URLs of the seed file; lines that are none are reported and left out.
-fn read_seeds(request: &CrawlRequest) -> Vec<Seed> {
+/// The URLs of the seed file; lines that are none are reported and left out. A file without a URL starts no crawl,
+/// but it may resume one.
+fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
     let (seeds, problems) = parse_seeds(&request.seeds);
+    let name = request.seeds_path.display();
     for problem in problems {
-        eprintln!("crawler: {}:{}: {}: {}", request.seeds_path.display(), problem.line, problem.why, problem.text);
+        tracing::warn!("{name}:{}: {}: {}", problem.line, problem.why, problem.text);
     }
-    seeds
+    if seeds.is_empty() && !request.dir.join("catalog").exists() {
+        return Err(CrawlError::Usage(format!(
+            "{name}: no URL in it; write one URL a line, for example https://example.com/"
+        )));
+    }
+    Ok(seeds)
 }
 
 /// Opens the engine, replays, admits the seeds, and feeds it events until it is done.
@@ -105,18 +88,23 @@ fn drive(
     events: &Receiver<Event>,
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
-    let mut display = Progress::new(request.quiet(), request.config.report.interval);
-    let (mut engine, recovery, past) = Engine::open(opening, &mut |_| {})?;
+    let mut display = request.progress();
+    let (mut engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
     let mut find = |url: &_, depth, response: &_, scope: &_| processor.findings(url, depth, response, scope);
-    let replayed = engine.replay(recovery, &mut find, &mut |done, total| display.replaying(done, total))?;
+    let replayed = engine.replay(recovery, &mut find, &mut tell_replay())?;
     tell_past(past, replayed, &request.dir);
     for seed in seeds {
         engine.admit_seed(&seed.url, seed.fallback.as_ref())?;
     }
     let finish = run_engine(&mut engine, &mut display, events, clock)?;
-    display.end();
     let (statistics, gauges) = (engine.statistics(), engine.gauges());
-    eprint!("{}", report::closing(&statistics, &gauges, finish, &request.dir, &request.command_line()));
+    display.finish(&statistics, &gauges, statistics.elapsed);
+    if request.verbosity != Verbosity::Quiet {
+        request.screen.print(&closing::text(&statistics, &gauges, &finish, &request.closing()));
+    }
+    if finish == Finish::Complete && statistics.pages_stored == 0 {
+        return Err(CrawlError::NothingFetched(why_nothing(&statistics)));
+    }
     Ok(finish)
 }
 
@@ -126,13 +114,15 @@ fn run_engine(
     events: &Receiver<Event>,
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
+    let mut display_due = clock.now();
     loop {
         engine.pump()?;
         if let Phase::Done { finish } = engine.phase() {
             return Ok(finish);
         }
         let now = clock.now();
-        if display.is_due() {
+        if now >= display_due {
+            display_due = now + DISPLAY;
             display.tick(&engine.statistics(), &engine.gauges(), engine.elapsed(now));
         }
         let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
@@ -152,14 +142,52 @@ fn run_engine(
 fn tell_past(past: Past, replayed: u64, dir: &Path) {
     let dir = dir.display();
     match past {
-        Past::New if replayed == 0 => eprintln!("crawler: a new crawl in {dir}"),
+        Past::New if replayed == 0 => tracing::info!("a new crawl in {dir}"),
         Past::Stopped(Finish::Complete) => {
-            eprintln!("crawler: the crawl in {dir} is complete; only new seeds will be crawled (--fresh starts anew)");
+            tracing::warn!("the crawl in {dir} is complete; only new seeds will be crawled (--fresh starts anew)");
         }
-        Past::Stopped(finish) => eprintln!("crawler: resuming the crawl in {dir} (last run: {finish})"),
-        Past::New | Past::Killed => eprintln!(
-            "crawler: resuming the crawl in {dir} after an unclean stop; \
-             {replayed} answers stored since the last checkpoint were taken back in"
+        Past::Stopped(finish) => tracing::warn!("resuming the crawl in {dir} (last run: {finish})"),
+        Past::New | Past::Killed => tracing::warn!(
+            "resuming the crawl in {dir} after an unclean stop; {replayed} answers stored since the last checkpoint \
+             were taken back in"
         ),
     }
+}
+
+/// Progress of the Bloom filters' rebuild, now and then.
+fn tell_keys() -> impl FnMut(u64) {
+    let mut told = Instant::now();
+    move |keys| {
+        if told.elapsed() > TELL {
+            told = Instant::now();
+            tracing::warn!("reading what was seen before: {keys} keys");
+        }
+    }
+}
+
+/// Progress of the replay, now and then.
+fn tell_replay() -> impl FnMut(u64, u64) {
+    let mut told = Instant::now();
+    move |done, total| {
+        if told.elapsed() > TELL {
+            told = Instant::now();
+            tracing::warn!("taking back in what was stored since the last checkpoint: {done} of {total} bytes");
+        }
+    }
+}
+
+/// What stood in the way of every page, and what to do.
+fn why_nothing(statistics: &Statistics) -> String {
+    let failures = statistics.failures.iter().map(|(failure, count)| format!("{failure} ({count})"));
+    let dropped = statistics.dropped.iter().map(|(reason, count)| format!("{reason} ({count})"));
+    let reasons: Vec<String> = failures.chain(dropped).collect();
+    let private = statistics.failures.contains_key(&Failure::PrivateAddress)
+        || statistics.dropped.contains_key(&Reason::PrivateAddress);
+    let hint = if private {
+        "; addresses outside of the public internet are refused unless network.allow names them"
+    } else {
+        ""
+    };
+    let reasons = if reasons.is_empty() { "there was nothing to fetch".to_owned() } else { reasons.join(", ") };
+    format!("{reasons}{hint}")
 }

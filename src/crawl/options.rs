@@ -7,9 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::CrawlError;
+use super::{CrawlError, CrawlRequest};
 use crate::catalog::Catalog;
-use crate::cli::run::CrawlRequest;
 use crate::clock::{Clock, Time};
 use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
@@ -40,7 +39,7 @@ const NAME_SERVER_PORT: u16 = 53;
 /// Which addresses may be connected to.
 pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
     let parse = |text: &String| {
-        text.parse::<Cidr>().map_err(|e| CrawlError::Configuration(format!("network.allow: {text}: {e}")))
+        text.parse::<Cidr>().map_err(|e| CrawlError::Usage(format!("network.allow: {text}: {e}")))
     };
     let allowed: Vec<Cidr> = config.network.allow.iter().map(parse).collect::<Result<_, _>>()?;
     Ok(AddressGuard::new(&allowed))
@@ -59,7 +58,7 @@ pub(super) fn identity(request: &CrawlRequest, catalog: &dyn Catalog, now: Time)
     ];
     for (key, same) in fixed {
         if !same {
-            eprintln!("crawler: {key} was fixed when this crawl was created; the configured value is not used");
+            tracing::warn!("{key} was fixed when this crawl was created; the configured value is not used");
         }
     }
     Ok(identity)
@@ -72,7 +71,7 @@ pub(super) fn fetch(config: &Config) -> Result<FetchOptions, CrawlError> {
         let with_port = text.parse::<SocketAddr>();
         with_port
             .or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, NAME_SERVER_PORT)))
-            .map_err(|_| CrawlError::Configuration(format!("dns.nameservers: {text} is no address")))
+            .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is no address")))
     };
     Ok(FetchOptions {
         user_agent: config.user_agent(),

@@ -6,8 +6,10 @@ use std::thread;
 use crossbeam_channel::Sender;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::exit::Exit;
 use crate::engine::Event;
+
+/// Exit code of a stop that a second signal forced.
+const FORCED: i32 = 13;
 
 /// Listens for signals on a thread of its own, for as long as the process lives.
 pub(super) fn listen(events: Sender<Event>) -> io::Result<()> {
@@ -33,11 +35,11 @@ async fn wait(events: Sender<Event>) {
             }
         }
         if stopping {
-            eprintln!("\ncrawler: stopped at once; the next run takes back in what was stored since the last checkpoint");
-            std::process::exit(Exit::Forced as i32);
+            tracing::warn!("stopped at once; the next run takes back in what was stored since the last checkpoint");
+            std::process::exit(FORCED);
         }
         stopping = true;
-        eprintln!("\ncrawler: stopping; requests under way may finish. Once more stops at once.");
+        tracing::warn!("stopping: requests under way may finish; once more stops at once");
         let _ = events.send(Event::Stop);
     }
 }

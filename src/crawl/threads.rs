@@ -47,23 +47,27 @@ impl Threads {
         process: ProcessOptions,
         clock: Arc<dyn Clock>,
     ) -> Result<(Threads, ThreadExecutors, Receiver<Event>), CrawlError> {
+        let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
         raise_file_limit();
         let (answers_in, answers) = bounded(workers + 1);
         let (events_in, events) = bounded(workers + OTHER_EVENTS);
         let cores = thread::available_parallelism().map_or(2, usize::from);
-        let pool = ProcessPool::start(cores, &process, &answers, &events_in)?;
+        let pool = ProcessPool::start(cores, &process, &answers, &events_in).map_err(no_thread)?;
         let fetcher = Arc::new(Fetcher::start(fetch, guard, clock, answers_in, events_in.clone())?);
         let executors = ThreadExecutors {
             fetcher: fetcher.clone(),
-            merges: Worker::start("merge", 1, &events_in, |job: StoreMerge| job.run().map(Event::Merged))?,
+            merges: Worker::start("merge", 1, &events_in, |job: StoreMerge| job.run().map(Event::Merged))
+                .map_err(no_thread)?,
             partitions: Worker::start("frontier", PARTITION_PLACES, &events_in, |job: PartitionJob| {
                 job.run().map(Event::Partition)
-            })?,
+            })
+            .map_err(no_thread)?,
             checkpoints: Worker::start("checkpoint", 1, &events_in, |job: CheckpointJob| {
                 job.run().map(Event::Checkpointed)
-            })?,
+            })
+            .map_err(no_thread)?,
         };
-        signals::listen(events_in)?;
+        signals::listen(events_in).map_err(no_thread)?;
         Ok((Threads { fetcher, pool }, executors, events))
     }
 

@@ -290,14 +290,14 @@ impl Engine {
         &mut self,
         host: HostId,
         name: &str,
-        answer: Result<(Arc<[IpAddr]>, Time), Failure>,
+        answer: std::result::Result<(Arc<[IpAddr]>, Time), Failure>,
     ) -> Result<()> {
         self.under_way.requests -= 1;
         match &answer {
             Ok((addresses, expires)) => {
                 self.statistics.dns_resolved += 1;
                 let value = Addresses { addresses: addresses.clone(), expires: *expires };
-                self.way.next.next.store.put(self.keys.host(name), value)?;
+                self.way.next.next.store.put(self.keys.of(name), value)?;
             }
             Err(failure) => {
                 self.statistics.dns_failed += 1;

@@ -44,11 +44,11 @@ impl Engine {
     }
 
     fn replay_page(&mut self, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
-        let record = self.container.readopt(&page, self.keys.key_of(&page.url))?;
         self.statistics.requests += 1;
         self.statistics.bytes_received += page.payload_bytes;
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
         let keys = self.keys.keys(&url);
+        let record = self.container.readopt(&page, keys.key)?;
         let response = Response {
             status: page.status,
             reason: String::new(),

@@ -1,0 +1,93 @@
+//! What a crawl is asked to do, and why it may not be done.
+
+use std::path::PathBuf;
+
+use crate::config::Config;
+use crate::disk;
+use crate::engine::OpenError;
+use crate::fetch::StartError;
+use crate::report::closing::{Closing, peak_memory};
+use crate::report::{Mode, Progress, Screen};
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Errors only.
+    Quiet,
+    /// Progress, notices and warnings.
+    Normal,
+    /// What the program does and why, too.
+    Verbose,
+}
+
+/// A crawl that can be run: everything was read and checked.
+#[derive(Debug)]
+pub struct CrawlRequest {
+    /// The configuration, the limits of the command line merged in.
+    pub config: Config,
+    /// The configuration file, where one was given.
+    pub config_path: Option<PathBuf>,
+    /// The seeds file; `-` for standard input.
+    pub seeds_path: PathBuf,
+    /// Raw bytes of the seeds file.
+    pub seeds: Vec<u8>,
+    /// The crawl directory: one of a crawl, an empty one, or none yet.
+    pub dir: PathBuf,
+    /// How much is said.
+    pub verbosity: Verbosity,
+    /// Where progress and the closing statistics go; the log goes there already.
+    pub screen: Screen,
+}
+
+impl CrawlRequest {
+    /// The progress display that suits this run.
+    pub fn progress(&self) -> Progress {
+        let mode = Mode::on(&self.screen, self.verbosity == Verbosity::Quiet);
+        Progress::on(self.screen.clone(), mode, self.config.report.interval)
+    }
+
+    /// What the closing statistics say of this run.
+    pub fn closing(&self) -> Closing<'_> {
+        Closing {
+            dir: &self.dir,
+            seeds: &self.seeds_path,
+            config: self.config_path.as_deref(),
+            memory_bytes: peak_memory(),
+        }
+    }
+}
+
+/// Why a crawl could not be run to an end of its own.
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    /// The disk, or what lies on it.
+    #[error(transparent)]
+    Disk(#[from] disk::Error),
+    /// Something that the user has to write differently.
+    #[error("{0}")]
+    Usage(String),
+    /// Not one page could be fetched; why.
+    #[error("nothing could be fetched: {0}")]
+    NothingFetched(String),
+    /// A fault of the program.
+    #[error("internal fault: {0}")]
+    Internal(String),
+}
+
+impl From<OpenError> for CrawlError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Disk(error) => CrawlError::Disk(error),
+            OpenError::Scope(error) => CrawlError::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<StartError> for CrawlError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Dns(_) | StartError::Client(_) => CrawlError::Usage(error.to_string()),
+            StartError::Tls(_) | StartError::Runtime(_) => CrawlError::Internal(error.to_string()),
+        }
+    }
+}
