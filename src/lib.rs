@@ -1,5 +1,6 @@
 //! A web crawler for one machine: polite, exact, crash-safe.
 
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod disk;
