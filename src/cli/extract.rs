@@ -157,7 +157,11 @@ fn parse(text: &str, time_max: Duration) -> Option<Html> {
     let mut parser = parse_document(HtmlTreeSink::new(Html::new_document()), ParseOpts::default());
     let mut rest = text;
     while !rest.is_empty() {
-        let (step, after) = rest.split_at(rest.floor_char_boundary(PARSE_STEP));
+        let mut end = rest.len().min(PARSE_STEP);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (step, after) = rest.split_at(end);
         parser.process(StrTendril::from(step));
         rest = after;
         if started.elapsed() >= time_max {
