@@ -107,7 +107,7 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     let mut message = String::from("crawler: ");
     for (number, line) in text.lines().enumerate() {
         if number > 0 {
-            message.push_str("\n  ");
+            message.push_str(if line.is_empty() { "\n" } else { "\n  " });
         }
         message.push_str(&Escaped(line).to_string());
     }

@@ -80,8 +80,12 @@ A seeds file has one URL a line; blank lines and lines that begin with # are ski
 Ctrl-C stops gracefully: what is in flight is finished and saved. A second Ctrl-C stops at once.
 
 Exit codes:
-  0 done   1 internal fault, or not in the archive   2 usage or configuration   3 state damaged or newer
-  4 disk full or failing   5 nothing could be fetched   6 directory in use   11 stopped by a signal   13 forced";
+  0  done                       5   nothing could be fetched
+  1  internal fault; for get:   6   directory in use
+     not in the archive         11  stopped by a signal
+  2  usage or configuration     13  forced by a second signal
+  3  state damaged or newer
+  4  disk full or failing";
 
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
