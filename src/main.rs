@@ -1,3 +1,7 @@
 //! The `crawler` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    crawler::cli::run()
+}

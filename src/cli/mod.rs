@@ -1,3 +1,147 @@
-//! The command line.
+//! The command line: what was typed, turned into one request, one call and one exit code.
+//!
+//! Each subcommand has a file of its own. Answers go to standard output and nothing else does; progress, logs and
+//! errors go to standard error. Subcommands read a crawl directory and never write to it.
 
+pub mod archive;
+mod exit;
+mod extract;
+mod get;
+mod list;
+mod parts;
+mod run;
 pub mod simulate;
+mod status;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+pub use exit::{Exit, UsageError};
+
+use archive::Archive;
+use run::CrawlArgs;
+
+use crate::crawl::{CrawlError, CrawlRequest};
+
+/// Runs a crawl to its end.
+pub type CrawlFn = fn(CrawlRequest) -> Result<crate::report::Finish, CrawlError>;
+/// Opens the archive of a crawl directory for reading.
+pub type OpenArchive = fn(&Path) -> anyhow::Result<Box<dyn Archive>>;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "crawler",
+    version,
+    about = "Crawls the web from a list of seeds: politely, exactly, and safe against crashes",
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    crawl: CrawlArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print a page from the archive
+    Get(get::GetArgs),
+    /// List what is in the archive
+    List(list::ListArgs),
+    /// Show how a crawl stands, while it runs or afterwards
+    Status(status::StatusArgs),
+    /// Select elements of the archived HTML pages with CSS
+    Extract(extract::ExtractArgs),
+    /// Serve a synthetic web on loopback, to try a crawl without the internet
+    Simulate(simulate::SimulateArgs),
+}
+
+/// The crawl directory that a subcommand reads.
+#[derive(Debug, Args)]
+struct DirArg {
+    /// Crawl directory
+    #[arg(long, value_name = "DIR", default_value = "./crawl")]
+    dir: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  crawler --seeds seeds.txt                    start a crawl in ./crawl; the same line resumes it
+  crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
+  crawler --seeds seeds.txt --config my.toml   with settings of your own (see config/default.toml)
+  crawler status                               how the crawl in ./crawl stands
+  crawler list --status 404                    which pages were not found
+  crawler get https://example.com/             print an archived page
+  crawler extract --select h1 --text           headings of all pages, as JSON lines
+
+A seeds file has one URL a line; blank lines and lines that begin with # are skipped.
+Ctrl-C stops gracefully: what is in flight is finished and saved. A second Ctrl-C stops at once.
+
+Exit codes:
+  0  done                       5   nothing could be fetched
+  1  internal fault; for get:   6   directory in use
+     not in the archive         11  stopped by a signal
+  2  usage or configuration     13  forced by a second signal
+  3  state damaged or newer
+  4  disk full or failing";
+
+/// Runs the command line of this process.
+pub fn run() -> ExitCode {
+    run_with(parts::crawl, parts::open_archive)
+}
+
+/// Runs the command line of this process with the given crawl and archive.
+pub fn run_with(crawl: CrawlFn, open_archive: OpenArchive) -> ExitCode {
+    run_args(std::env::args_os(), crawl, open_archive).into()
+}
+
+/// Runs the command line `args`, its first element the program's name.
+pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_archive: OpenArchive) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(e) => {
+            // --help and --version arrive here too; a closed pipe is no reason for another message.
+            let _ = e.print();
+            return if e.use_stderr() { Exit::Usage } else { Exit::Done };
+        }
+    };
+    let done = match cli.command {
+        None => run::run(cli.crawl, crawl),
+        Some(Command::Get(args)) => args.run(open_archive),
+        Some(Command::List(args)) => args.run(open_archive),
+        Some(Command::Status(args)) => args.run(),
+        Some(Command::Extract(args)) => args.run(open_archive),
+        Some(Command::Simulate(args)) => simulate::simulate(&args).map(|()| Exit::Done),
+    };
+    done.unwrap_or_else(|e| {
+        let exit = exit::of(&e);
+        if exit != Exit::Done {
+            let _ = io::stderr().write_all(exit::message(&e).as_bytes());
+        }
+        exit
+    })
+}
+
+/// Opens the archive of the crawl in `dir`, or says that there is no crawl.
+fn open(dir: &Path, open_archive: OpenArchive) -> anyhow::Result<Box<dyn Archive>> {
+    run::require_crawl(dir)?;
+    open_archive(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

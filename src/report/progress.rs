@@ -48,6 +48,12 @@ struct Sample {
     bytes: u64,
 }
 
+impl Sample {
+    fn of(statistics: &Statistics, elapsed: Duration) -> Self {
+        Sample { elapsed, pages: statistics.pages_stored, bytes: statistics.bytes_received }
+    }
+}
+
 /// Shows how a crawl goes.
 #[derive(Debug)]
 pub struct Progress {
@@ -78,6 +84,10 @@ impl Progress {
             Mode::Live => REDRAW,
             Mode::Lines => self.interval,
         };
+        if self.samples.is_empty() {
+            // Where this session began: what was done before it is not its pace.
+            self.samples.push_back(Sample::of(statistics, elapsed));
+        }
         let due = match self.shown {
             Some(shown) => elapsed.saturating_sub(shown) >= pause,
             // The first line of a log comes after an interval; a display is there at once.
@@ -114,11 +124,11 @@ impl Progress {
     /// Pages and bytes a second over the last moments.
     fn rates(&mut self, statistics: &Statistics, elapsed: Duration) -> (f64, f64) {
         let window = WINDOW.max(if self.mode == Mode::Lines { self.interval } else { WINDOW });
-        let now = Sample { elapsed, pages: statistics.pages_stored, bytes: statistics.bytes_received };
+        let now = Sample::of(statistics, elapsed);
         while self.samples.len() > 1 && elapsed.saturating_sub(self.samples[1].elapsed) >= window {
             self.samples.pop_front();
         }
-        let before = self.samples.front().copied().unwrap_or(Sample { elapsed: Duration::ZERO, ..now });
+        let before = self.samples.front().copied().unwrap_or(now);
         self.samples.push_back(now);
         let seconds = elapsed.saturating_sub(before.elapsed).as_secs_f64();
         if seconds <= 0.0 {
@@ -247,6 +257,7 @@ mod tests {
         }
         let text = paper.text();
         assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.starts_with("10s pages=20 now=2.0/s average=2.0/s"), "{text}");
         assert!(text.lines().nth(1).unwrap().starts_with("20s pages=40 now=2.0/s average=2.0/s in=2.0MiB/s"), "{text}");
         assert!(!text.contains('\x1b'));
     }

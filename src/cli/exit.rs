@@ -1,0 +1,175 @@
+//! Exit codes, in one place: scripts rely on them.
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::config::ConfigError;
+use crate::crawl::CrawlError;
+use crate::disk;
+use crate::report::Finish;
+use crate::report::escape::Escaped;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// What was asked for is done.
+    Done = 0,
+    /// A fault of the program; for `get`, the URL is not in the archive.
+    Internal = 1,
+    /// The command line, the seeds or the configuration cannot be used.
+    Usage = 2,
+    /// State on disk is damaged, or of a newer format.
+    Damaged = 3,
+    /// The disk is full or fails.
+    Disk = 4,
+    /// Not one page could be fetched.
+    NothingFetched = 5,
+    /// Another process works on the directory.
+    InUse = 6,
+    /// Stopped gracefully by a signal.
+    Stopped = 11,
+    /// Stopped at once by a second signal.
+    Forced = 13,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+impl From<Finish> for Exit {
+    fn from(finish: Finish) -> Self {
+        match finish {
+            Finish::Complete | Finish::PageLimit | Finish::ByteLimit | Finish::TimeLimit => Exit::Done,
+            Finish::StoppedBySignal => Exit::Stopped,
+            Finish::ForcedBySignal => Exit::Forced,
+            Finish::DiskLow => Exit::Disk,
+        }
+    }
+}
+
+impl From<&disk::Error> for Exit {
+    fn from(error: &disk::Error) -> Self {
+        match error {
+            disk::Error::Io { .. } => Exit::Disk,
+            disk::Error::Damaged { .. } | disk::Error::Newer { .. } => Exit::Damaged,
+            disk::Error::InUse { .. } => Exit::InUse,
+        }
+    }
+}
+
+impl From<&CrawlError> for Exit {
+    fn from(error: &CrawlError) -> Self {
+        match error {
+            CrawlError::Disk(error) => error.into(),
+            CrawlError::Usage(_) => Exit::Usage,
+            CrawlError::NothingFetched(_) => Exit::NothingFetched,
+            CrawlError::Internal(_) => Exit::Internal,
+        }
+    }
+}
+
+/// Something that the user has to write differently.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+impl UsageError {
+    /// The error as the command line passes it on.
+    pub fn because(problem: impl Into<String>) -> anyhow::Error {
+        UsageError(problem.into()).into()
+    }
+}
+
+/// The exit code of an error. A reader that closed its end of our output has what it wanted: that is no error.
+pub(super) fn of(error: &anyhow::Error) -> Exit {
+    for cause in error.chain() {
+        if let Some(error) = cause.downcast_ref::<disk::Error>() {
+            return error.into();
+        }
+        if let Some(error) = cause.downcast_ref::<CrawlError>() {
+            return error.into();
+        }
+        if cause.is::<UsageError>() || cause.is::<ConfigError>() {
+            return Exit::Usage;
+        }
+        if let Some(error) = cause.downcast_ref::<io::Error>() {
+            return if error.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Disk };
+        }
+    }
+    Exit::Internal
+}
+
+/// What is said of an error: every line safe for a terminal, and what to do where the system's word does not tell.
+pub(super) fn message(error: &anyhow::Error) -> String {
+    let text = error.to_string();
+    let mut message = String::from("crawler: ");
+    for (number, line) in text.lines().enumerate() {
+        if number > 0 {
+            message.push_str(if line.is_empty() { "\n" } else { "\n  " });
+        }
+        message.push_str(&Escaped(line).to_string());
+    }
+    if let Some(advice) = error.chain().find_map(advice) {
+        message.push_str(advice);
+    }
+    message.push('\n');
+    message
+}
+
+fn advice(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    match cause.downcast_ref::<io::Error>()?.kind() {
+        io::ErrorKind::PermissionDenied => Some("\n  check who owns it and may write there, or choose another --dir"),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Some("\n  free some space, then run the same command again: it goes on from the last checkpoint")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => Some("\n  the disk is mounted read-only: choose another --dir"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn io_error(kind: io::ErrorKind) -> anyhow::Error {
+        CrawlError::Disk(disk::Error::io("write", Path::new("crawl/x"), kind.into())).into()
+    }
+
+    #[test]
+    fn every_finish_and_every_fault_has_its_code() {
+        assert_eq!(Exit::from(Finish::Complete) as u8, 0);
+        assert_eq!(Exit::from(Finish::TimeLimit) as u8, 0);
+        assert_eq!(Exit::from(Finish::DiskLow) as u8, 4);
+        assert_eq!(Exit::from(Finish::StoppedBySignal) as u8, 11);
+        assert_eq!(Exit::from(Finish::ForcedBySignal) as u8, 13);
+        let path = Path::new("crawl/x");
+        let damaged = disk::Error::damaged(path, 7, "a", "b");
+        let newer = disk::Error::Newer { path: path.into(), found: 9, known: 1 };
+        let in_use = disk::Error::InUse { path: path.into(), holder: "4711".to_owned() };
+        assert_eq!(of(&damaged.into()), Exit::Damaged);
+        assert_eq!(of(&CrawlError::Disk(newer).into()), Exit::Damaged);
+        assert_eq!(of(&CrawlError::Disk(in_use).into()), Exit::InUse);
+        assert_eq!(of(&io_error(io::ErrorKind::StorageFull)), Exit::Disk);
+        assert_eq!(of(&CrawlError::NothingFetched("x".to_owned()).into()), Exit::NothingFetched);
+        assert_eq!(of(&UsageError::because("x")), Exit::Usage);
+        assert_eq!(of(&anyhow::anyhow!("x")), Exit::Internal);
+        assert_eq!(of(&io::Error::from(io::ErrorKind::BrokenPipe).into()), Exit::Done);
+    }
+
+    #[test]
+    fn a_full_or_forbidden_disk_says_what_to_do() {
+        assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("free some space"));
+        assert!(message(&io_error(io::ErrorKind::PermissionDenied)).contains("choose another --dir"));
+        assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("crawl/x"));
+    }
+
+    #[test]
+    fn an_error_that_quotes_the_web_cannot_move_the_cursor() {
+        let said = message(&anyhow::anyhow!("bad \x1b[2J thing\r\nsecond"));
+        assert_eq!(said, "crawler: bad \\x1b[2J thing\n  second\n");
+    }
+}

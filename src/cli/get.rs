@@ -1,0 +1,240 @@
+//! `crawler get URL`: one page out of the archive, byte for byte.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use clap::Args;
+use url::Url;
+
+use super::archive::{Archive, Entry, Response};
+use super::exit::{Exit, UsageError};
+use super::{DirArg, OpenArchive, open};
+use crate::report::closing::shell_word;
+use crate::report::escape::{Escaped, is_obeyed};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without an option the body is printed as a browser would get it, its content coding (gzip, br, ...) removed. On a
+terminal control characters are shown by their code; into a file or a pipe every byte goes as it is.
+
+Examples:
+  crawler get https://example.com/ > page.html
+  crawler get https://example.com/ --headers
+  crawler get https://example.com/ --version 1     the version before the newest
+
+Exit codes: 0 printed, 1 not in the archive, 2 not a URL or no crawl directory.")]
+pub(super) struct GetArgs {
+    /// The URL, with its scheme
+    url: String,
+    #[command(flatten)]
+    dir: DirArg,
+    /// Print status line and headers only
+    #[arg(long, group = "part")]
+    headers: bool,
+    /// Print the whole WARC record, uncompressed
+    #[arg(long, group = "part")]
+    warc: bool,
+    /// Print the body as the server sent it, content coding included
+    #[arg(long, group = "part")]
+    raw: bool,
+    /// How many versions to go back: 0 is the newest
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    version: u32,
+}
+
+impl GetArgs {
+    pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
+        let url = parse(&self.url)?;
+        let archive = open(&self.dir.dir, open_archive)?;
+        let mut out = io::stdout().lock();
+        let terminal = out.is_terminal();
+        self.print(&*archive, &url, &mut out, terminal, &mut io::stderr())
+    }
+
+    /// Prints what `archive` has of `url`.
+    fn print(
+        &self,
+        archive: &dyn Archive,
+        url: &str,
+        out: &mut dyn Write,
+        terminal: bool,
+        errors: &mut dyn Write,
+    ) -> anyhow::Result<Exit> {
+        let Some(newest) = archive.newest(url)? else {
+            writeln!(errors, "crawler: {}", not_there(url, &self.dir.dir))?;
+            return Ok(Exit::Internal);
+        };
+        let Some(entry) = self.go_back(archive, newest, errors)? else { return Ok(Exit::Internal) };
+        let response = archive.response(&entry)?;
+        let bytes = match (self.headers, self.warc, self.raw) {
+            (true, _, _) => head(&response),
+            (_, true, _) => response.warc,
+            (_, _, true) => response.body,
+            _ => response.decoded,
+        };
+        if terminal {
+            out.write_all(shown(&bytes).as_bytes())?
+        } else {
+            out.write_all(&bytes)?
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+
+    /// The version that was asked for; where there are not so many, that is said.
+    fn go_back(&self, archive: &dyn Archive, newest: Entry, errors: &mut dyn Write) -> anyhow::Result<Option<Entry>> {
+        let mut entry = newest;
+        for gone in 0..self.version {
+            let Some(previous) = archive.previous(&entry)? else {
+                let (url, last) = (Escaped(&entry.url), gone);
+                writeln!(errors, "crawler: {url} has no version {}; the oldest is --version {last}", self.version)?;
+                return Ok(None);
+            };
+            entry = previous;
+        }
+        Ok(Some(entry))
+    }
+}
+
+/// A URL as the archive knows it: serialised, without fragment.
+fn parse(text: &str) -> anyhow::Result<String> {
+    let refuse = |why: &str| UsageError::because(format!("{text} is not a URL that can be in an archive: {why}"));
+    let mut url = match Url::parse(text) {
+        Ok(url) => url,
+        Err(url::ParseError::RelativeUrlWithoutBase) => {
+            return Err(refuse(&format!("write it with its scheme: https://{}", text.trim_start_matches('/'))));
+        }
+        Err(e) => return Err(refuse(&e.to_string())),
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse("only http and https are crawled"));
+    }
+    url.set_fragment(None);
+    Ok(url.into())
+}
+
+fn not_there(url: &str, dir: &Path) -> String {
+    let origin = Url::parse(url).map_or(String::new(), |url| url.origin().ascii_serialization());
+    let word = shell_word(dir);
+    format!(
+        "not in the archive of {}: {}\n  see what it has of that site: crawler list --dir {word} --prefix {}/",
+        dir.display(),
+        Escaped(url),
+        Escaped(&origin)
+    )
+}
+
+/// Status line and headers, a line each.
+fn head(response: &Response) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {} {}", response.status, Escaped(&response.reason)).trim_end().as_bytes().to_vec();
+    head.push(b'\n');
+    for (name, value) in &response.headers {
+        for (part, end) in [(name, &b": "[..]), (value, b"\n")] {
+            // A line end inside of a field would forge the next one.
+            head.extend(part.iter().map(|&byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
+            head.extend_from_slice(end);
+        }
+    }
+    head
+}
+
+/// Bytes of a page as a terminal may see them: lines and tabs stay, what it would obey is shown by its code.
+fn shown(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for c in String::from_utf8_lossy(bytes).chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            '\r' => {}
+            _ if is_obeyed(c) => shown.push_str(&Escaped(c.encode_utf8(&mut [0; 4])).to_string()),
+            _ => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::archive::tests::FakeArchive;
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: GetArgs,
+    }
+
+    /// What `get` with `args` prints of a small archive: exit, standard output, standard error.
+    fn get(args: &[&str], terminal: bool) -> (Exit, Vec<u8>, String) {
+        let mut archive = FakeArchive::default();
+        archive.page("https://example.com/", 200, "text/html", b"old");
+        archive.store(
+            "https://example.com/",
+            "text/html",
+            Response {
+                status: 200,
+                reason: "OK".to_owned(),
+                headers: vec![
+                    (b"Content-Encoding".to_vec(), b"gzip".to_vec()),
+                    (b"X".to_vec(), b"a\r\nY: b\xff".to_vec()),
+                ],
+                body: b"\x1f\x8bcoded".to_vec(),
+                decoded: b"new\0\xff\x1b[2J\r\n\tend".to_vec(),
+                warc: b"WARC/1.1\r\n".to_vec(),
+            },
+        );
+        let line = Line::parse_from([&["get"], args].concat());
+        let (mut out, mut errors) = (Vec::new(), Vec::new());
+        let url = parse(&line.args.url).unwrap();
+        let exit = line.args.print(&archive, &url, &mut out, terminal, &mut errors).unwrap();
+        (exit, out, String::from_utf8(errors).unwrap())
+    }
+
+    #[test]
+    fn a_body_comes_byte_for_byte_with_its_coding_removed() {
+        assert_eq!(get(&["https://example.com"], false).1, b"new\0\xff\x1b[2J\r\n\tend");
+        assert_eq!(get(&["HTTPS://example.com:443/#top"], false).1, b"new\0\xff\x1b[2J\r\n\tend");
+        assert_eq!(get(&["https://example.com/", "--raw"], false).1, b"\x1f\x8bcoded");
+        assert_eq!(get(&["https://example.com/", "--warc"], false).1, b"WARC/1.1\r\n");
+    }
+
+    #[test]
+    fn a_terminal_is_not_moved_by_what_a_page_says() {
+        assert_eq!(get(&["https://example.com/"], true).1, "new\\x00\u{fffd}\\x1b[2J\n\tend".as_bytes());
+    }
+
+    #[test]
+    fn headers_cannot_forge_headers() {
+        let head = get(&["https://example.com/", "--headers"], false).1;
+        assert_eq!(head, b"HTTP/1.1 200 OK\nContent-Encoding: gzip\nX: a  Y: b\xff\n");
+    }
+
+    #[test]
+    fn versions_are_counted_back_from_the_newest() {
+        assert_eq!(get(&["https://example.com/", "--version", "1"], false).1, b"old");
+        let (exit, out, errors) = get(&["https://example.com/", "--version", "5"], false);
+        assert_eq!((exit, out.len()), (Exit::Internal, 0));
+        assert!(errors.contains("no version 5; the oldest is --version 1"), "{errors}");
+    }
+
+    #[test]
+    fn a_url_that_is_not_there_names_the_directory_and_what_to_try() {
+        let (exit, _, errors) = get(&["https://example.org/x", "--dir", "my crawl"], false);
+        assert_eq!(exit, Exit::Internal);
+        assert!(errors.contains("not in the archive of my crawl: https://example.org/x"), "{errors}");
+        assert!(errors.contains("crawler list --dir 'my crawl' --prefix https://example.org/"), "{errors}");
+    }
+
+    #[test]
+    fn what_is_no_url_is_a_usage_error_that_says_how_to_write_it() {
+        for (text, hint) in [
+            ("example.com/a", "https://example.com/a"),
+            ("ftp://example.com/", "only http and https"),
+            ("https://", "empty host"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.is::<UsageError>() && error.to_string().contains(hint), "{error}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What the command line calls: the crawl, and the reader of its archive.
+
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::archive::{Archive, Entry, Response};
+use crate::catalog::{Catalog, SledCatalog};
+use crate::container::{KeyRecord, Reader};
+use crate::crawl::{self, CrawlError, CrawlRequest};
+use crate::disk::Disk;
+use crate::report::Finish;
+use crate::web::coding;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// A body is decoded up to this size.
+const DECODED_MAX: usize = 1 << 30;
+
+/// Runs a crawl.
+pub(super) fn crawl(request: CrawlRequest) -> Result<Finish, CrawlError> {
+    crawl::run(request)
+}
+
+/// Opens the archive in a crawl directory.
+pub(super) fn open_archive(dir: &Path) -> anyhow::Result<Box<dyn Archive>> {
+    let disk = Disk::real();
+    let keys = crawl::read_identity(&disk, dir)?.key_maker();
+    let reader = Reader::open(disk, &dir.join("pages"))?;
+    Ok(Box::new(Container { reader, keys }))
+}
+
+/// The page container as an archive.
+struct Container {
+    reader: Reader,
+    keys: KeyMaker,
+}
+
+impl Archive for Container {
+    fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
+        let url = CanonicalUrl::parse(url).with_context(|| format!("{url} is not a URL that is crawled"))?;
+        let key = self.keys.keys(&url).key;
+        Ok(self.reader.newest(key, url.as_str())?.map(entry))
+    }
+
+    fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>> {
+        let record = self.reader.record_at(entry.handle)?;
+        Ok(self.reader.previous(&record)?.map(self::entry))
+    }
+
+    fn entries(&self) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_> {
+        Box::new(self.reader.records().map(|record| Ok(entry(record?))))
+    }
+
+    fn response(&self, entry: &Entry) -> anyhow::Result<Response> {
+        let record = self.reader.record_at(entry.handle)?;
+        let stored = self.reader.response(&record)?;
+        let named = |name: &[u8]| stored.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
+        let encoding = named(b"content-encoding").and_then(|(_, value)| std::str::from_utf8(value).ok());
+        let decoded = coding::decode(encoding, &stored.body, DECODED_MAX).bytes.into_owned();
+        Ok(Response {
+            status: stored.status,
+            reason: stored.reason,
+            headers: stored.headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            body: stored.body,
+            decoded,
+            warc: stored.record,
+        })
+    }
+}
+
+fn entry(record: KeyRecord) -> Entry {
+    Entry {
+        status: record.status,
+        time: record.time,
+        bytes: record.payload_bytes,
+        digest_sha1: record.payload_sha1,
+        robots: record.robots,
+        previous: record.previous,
+        handle: record.offset,
+        mime: record.mime,
+        url: record.url,
+    }
+}

@@ -1,0 +1,233 @@
+//! `crawler --seeds FILE`: everything is read and checked before the first byte is written, then the crawl is called.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::CrawlFn;
+use super::exit::{Exit, UsageError};
+use crate::clock::{Clock, SystemClock, Time};
+use crate::config::{Config, parse_duration};
+use crate::crawl::{CrawlRequest, Verbosity};
+use crate::disk::{self, DirectoryLock, Disk};
+use crate::report::closing::{Closing, peak_memory, shell_word};
+use crate::report::figures::stamp;
+use crate::report::{Finish, Mode, Progress, Screen};
+
+/// Longest seeds file: some ten million URLs.
+const SEEDS_BYTES_MAX: u64 = 1 << 30;
+
+/// The command line of a crawl.
+#[derive(Debug, Args)]
+pub(super) struct CrawlArgs {
+    /// File of seed URLs, one a line; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    seeds: Option<PathBuf>,
+    /// Settings in TOML; config/default.toml explains them all
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Crawl directory; made when it is not there, resumed when it is
+    #[arg(long, value_name = "DIR", default_value = "./crawl")]
+    dir: PathBuf,
+    /// Pages to store over the whole crawl, resumes included
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_pages: Option<u64>,
+    /// Time to crawl over all sessions, such as 90s, 10m or 2h
+    #[arg(long, value_name = "TIME", value_parser = max_time)]
+    max_time: Option<Duration>,
+    /// Links to follow from a seed; 0 fetches the seeds alone
+    #[arg(long, value_name = "N")]
+    max_depth: Option<u16>,
+    /// Start anew: an old crawl directory is moved aside, never deleted
+    #[arg(long)]
+    fresh: bool,
+    /// Say nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Say more
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+/// How a crawl directory stands before the crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Not there, or empty.
+    New,
+    /// Of a crawl.
+    Crawl,
+}
+
+/// Reads, checks, and calls the crawl.
+pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
+    let Some(seeds_path) = args.seeds.clone() else { return Err(UsageError::because(HOW_TO_START)) };
+    let config = configure(&args)?;
+    let seeds = read_seeds(&seeds_path)?;
+    let standing = standing(&args.dir)?;
+    if (standing == Standing::New || args.fresh) && !has_seed(&seeds) {
+        let problem = format!("{} holds no URL; {HOW_TO_SEED}", seeds_name(&seeds_path));
+        return Err(UsageError::because(problem));
+    }
+    let verbosity = match (args.quiet, args.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (_, true) => Verbosity::Verbose,
+        _ => Verbosity::Normal,
+    };
+    let screen = Screen::stderr();
+    log_to(&screen, verbosity);
+    if args.fresh && standing == Standing::Crawl {
+        let aside = move_aside(&args.dir, SystemClock::new().now())?;
+        tracing::info!("the old crawl lies in {} now", aside.display());
+    }
+    if config.crawl.contact.is_empty() {
+        tracing::warn!("crawl.contact is not set: webmasters cannot reach you; set it in the file of --config");
+    }
+    let request =
+        CrawlRequest { config, config_path: args.config, seeds_path, seeds, dir: args.dir, verbosity, screen };
+    let finish: Finish = crawl(request)?;
+    Ok(finish.into())
+}
+
+const HOW_TO_SEED: &str = "write one URL a line, for example:
+
+    # lines like this one are skipped
+    https://example.com/";
+
+const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one a line, for example seeds.txt:
+
+    # lines like this one are skipped
+    https://example.com/
+
+then: crawler --seeds seeds.txt
+Other commands: get, list, status, extract; crawler --help explains them.";
+
+fn max_time(text: &str) -> Result<Duration, String> {
+    let duration = parse_duration(text).ok_or("write a duration with its unit, such as 90s, 10m or 2h")?;
+    if duration.is_zero() { Err("0 would fetch nothing".to_owned()) } else { Ok(duration) }
+}
+
+/// The configuration with the limits of the command line.
+fn configure(args: &CrawlArgs) -> anyhow::Result<Config> {
+    let mut config = Config::load(args.config.as_deref())?;
+    let limits = &mut config.crawl;
+    limits.max_pages = args.max_pages.or(limits.max_pages);
+    limits.max_time = args.max_time.or(limits.max_time);
+    limits.max_depth = args.max_depth.or(limits.max_depth);
+    config.check()?;
+    Ok(config)
+}
+
+fn seeds_name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let refuse = |e: io::Error| {
+        let hint = if e.kind() == io::ErrorKind::NotFound { format!("\n{HOW_TO_SEED}") } else { String::new() };
+        UsageError::because(format!("cannot read the seeds in {}: {e}{hint}", seeds_name(path)))
+    };
+    let source: Box<dyn Read> =
+        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(fs::File::open(path).map_err(refuse)?) };
+    let mut seeds = Vec::new();
+    source.take(SEEDS_BYTES_MAX + 1).read_to_end(&mut seeds).map_err(refuse)?;
+    if seeds.len() as u64 > SEEDS_BYTES_MAX {
+        let problem = format!("{} is longer than 1 GiB: split it, and add the parts one by one", seeds_name(path));
+        return Err(UsageError::because(problem));
+    }
+    Ok(seeds)
+}
+
+/// Whether any line is neither blank nor a comment. Whether it is a URL, the crawl says, with its number.
+fn has_seed(seeds: &[u8]) -> bool {
+    let seeds = seeds.strip_prefix(b"\xef\xbb\xbf").unwrap_or(seeds);
+    seeds.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).any(|line| !line.is_empty() && line[0] != b'#')
+}
+
+/// How `dir` stands; a directory with other things in it is refused, so that nothing is written among them.
+fn standing(dir: &Path) -> anyhow::Result<Standing> {
+    let list = |e| disk::Error::io("list", dir, e);
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Standing::New),
+        Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+            return Err(UsageError::because(format!("{} is a file, not a directory", dir.display())));
+        }
+        Err(e) => return Err(list(e).into()),
+    };
+    let mut empty = true;
+    for entry in entries {
+        let name = entry.map_err(list)?.file_name();
+        if name == "LOCK" || name == "catalog" {
+            return Ok(Standing::Crawl);
+        }
+        empty = false;
+    }
+    if empty {
+        return Ok(Standing::New);
+    }
+    let name = dir.display();
+    Err(UsageError::because(format!("{name} is not a crawl directory, and not empty; choose another --dir")))
+}
+
+/// Refuses a directory that no crawl was made in; nothing is written.
+pub(super) fn require_crawl(dir: &Path) -> anyhow::Result<()> {
+    match standing(dir)? {
+        Standing::Crawl => Ok(()),
+        Standing::New => Err(UsageError::because(format!(
+            "no crawl in {}; choose another --dir, or start one: crawler --seeds seeds.txt --dir {}",
+            dir.display(),
+            shell_word(dir)
+        ))),
+    }
+}
+
+/// Renames the crawl directory to `DIR.old-YYYYMMDD-HHMMSS`, unless a crawler works on it.
+fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
+    let lock = DirectoryLock::acquire(dir)?;
+    // `crawl/` and `.` name their directory in ways that cannot be renamed.
+    let whole = fs::canonicalize(dir).map_err(|e| disk::Error::io("find", dir, e))?;
+    let (Some(parent), Some(name)) = (whole.parent(), whole.file_name()) else {
+        return Err(UsageError::because(format!("{} cannot be moved aside; choose another --dir", dir.display())));
+    };
+    let mut aside_name = name.to_owned();
+    aside_name.push(format!(".old-{}", stamp(now)));
+    let mut aside = parent.join(&aside_name);
+    for number in 2..1_000 {
+        if fs::symlink_metadata(&aside).is_err() {
+            break;
+        }
+        let mut numbered = aside_name.clone();
+        numbered.push(format!("-{number}"));
+        aside = parent.join(numbered);
+    }
+    let disk = Disk::real();
+    disk.rename(&whole, &aside)?;
+    disk.sync_dir(parent)?;
+    drop(lock);
+    Ok(aside)
+}
+
+/// Sends the log to `screen`. A second call in a process keeps the first one's.
+fn log_to(screen: &Screen, verbosity: Verbosity) {
+    let level = match verbosity {
+        Verbosity::Quiet => LevelFilter::ERROR,
+        Verbosity::Normal => LevelFilter::INFO,
+        Verbosity::Verbose => LevelFilter::DEBUG,
+    };
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(screen.clone())
+        .with_ansi(screen.colour())
+        .with_target(verbosity == Verbosity::Verbose);
+    let targets = Targets::new().with_default(LevelFilter::ERROR).with_target("crawler", level);
+    let _ = tracing_subscriber::registry().with(targets).with(layer).try_init();
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+//! `crawler status`: how a crawl stands, from the plain copy of its last checkpoint.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::Args;
+
+use super::exit::Exit;
+use super::{DirArg, run};
+use crate::clock::{Clock, SystemClock, Time};
+use crate::disk::Disk;
+use crate::report::closing::{Table, figures, shell_word};
+use crate::report::escape::json_line;
+use crate::report::figures::{count, date, size, span};
+use crate::report::{Snapshot, State};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The figures are those of the last checkpoint, 30 seconds old at most while a crawl runs. Nothing is written, and the
+crawl is not disturbed.
+
+Examples:
+  crawler status
+  crawler status --dir news --json")]
+pub(super) struct StatusArgs {
+    #[command(flatten)]
+    dir: DirArg,
+    /// One JSON object with all figures
+    #[arg(long)]
+    json: bool,
+}
+
+impl StatusArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        let dir = &self.dir.dir;
+        run::require_crawl(dir)?;
+        let mut out = io::stdout().lock();
+        let Some(snapshot) = Snapshot::read(&Disk::real(), dir)? else {
+            let state = if is_held(dir) { "a crawl has just begun" } else { "a crawl was begun, and ended" };
+            anyhow::ensure!(!self.json, "{}: no checkpoint yet: {state}", dir.display());
+            writeln!(out, "{}: no checkpoint yet: {state}", dir.display())?;
+            return Ok(Exit::Done);
+        };
+        if self.json {
+            writeln!(out, "{}", json_line(&snapshot)?)?;
+        } else {
+            out.write_all(text(&snapshot, dir, is_held(dir), SystemClock::new().now()).as_bytes())?;
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Whether a process holds the lock of `dir`. It is asked for shared and given back at once; nothing is written.
+fn is_held(dir: &Path) -> bool {
+    let Ok(file) = File::open(dir.join("LOCK")) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// The figures for people.
+fn text(snapshot: &Snapshot, dir: &Path, held: bool, now: Time) -> String {
+    let mut table = Table::default();
+    let state = match (snapshot.state, held) {
+        (_, true) => "running",
+        (State::Running, false) => "not running: it was killed; the line that started it resumes it",
+        (State::Stopped, false) => "stopped; the line that started it resumes it",
+        (State::Finished, false) => "finished",
+    };
+    table.row("state", state);
+    if let Some(finish) = snapshot.finish.filter(|_| !held) {
+        table.row("finish reason", finish);
+    }
+    table.row("started", date(snapshot.started));
+    let age = span(now.since(snapshot.updated));
+    table.row("as of", format!("{} ({age} ago)", date(snapshot.updated)));
+    figures(&mut table, &snapshot.statistics, &snapshot.gauges);
+    let gauges = &snapshot.gauges;
+    let (active, ready, waiting) = (count(gauges.hosts_active), count(gauges.hosts_ready), count(gauges.hosts_waiting));
+    table.row("active hosts", format!("{active}: {ready} ready, {waiting} waiting"));
+    table.row("URLs seen", format!("{}, {} keys to merge", count(gauges.keys_seen), count(gauges.keys_pending)));
+    let stores = &snapshot.stores;
+    for (name, bytes) in [
+        ("archive", stores.pages),
+        ("archive index", stores.index),
+        ("queue", stores.frontier),
+        ("URL-seen store", stores.url_seen),
+        ("robots.txt store", stores.robots),
+        ("DNS store", stores.dns),
+        ("catalog", stores.catalog),
+    ] {
+        table.row(name, size(bytes));
+    }
+    table.row("disk free", size(gauges.disk_free_bytes));
+    table.row("inspect with", format!("crawler list --dir {}", shell_word(dir)));
+    table.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::DirectoryLock;
+    use crate::report::Finish;
+
+    fn snapshot() -> Snapshot {
+        Snapshot {
+            version: Snapshot::VERSION,
+            state: State::Running,
+            finish: None,
+            started: Time::from_ms(1_114_650_975_990),
+            updated: Time::from_ms(1_114_651_000_000),
+            statistics: Default::default(),
+            gauges: Default::default(),
+            stores: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_crawl_that_was_killed_is_not_said_to_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = DirectoryLock::acquire(dir.path()).unwrap();
+        assert!(is_held(dir.path()));
+        drop(lock);
+        assert!(!is_held(dir.path()));
+        let now = Time::from_ms(1_114_651_005_000);
+        assert!(text(&snapshot(), dir.path(), true, now).contains(" running\n"));
+        let killed = text(&snapshot(), dir.path(), false, now);
+        assert!(killed.contains("not running: it was killed"), "{killed}");
+        assert!(killed.contains("2005-04-28 01:16:40 UTC (5s ago)"), "{killed}");
+    }
+
+    #[test]
+    fn a_finished_crawl_says_why_it_ended() {
+        let finished = Snapshot { state: State::Finished, finish: Some(Finish::Complete), ..snapshot() };
+        let text = text(&finished, Path::new("crawl"), false, Time::MAX);
+        assert!(text.contains("no URL is left"), "{text}");
+    }
+
+    #[test]
+    fn looking_does_not_keep_a_crawl_from_starting() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(DirectoryLock::acquire(dir.path()).unwrap());
+        assert!(!is_held(dir.path()));
+        DirectoryLock::acquire(dir.path()).unwrap();
+    }
+}
