@@ -49,6 +49,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     }
     let catalog: Arc<dyn Catalog> = Arc::new(SledCatalog::open(&request.dir.join("catalog"))?);
     let identity = options::identity(&request, &*catalog, clock.now())?;
+    identity.write_copy(&disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
 
     let process = options::process(&request.config, keys.clone(), guard.clone());

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::archive::{Archive, Entry, Response};
-use crate::catalog::{Catalog, SledCatalog};
 use crate::container::{KeyRecord, Reader};
 use crate::crawl::{self, CrawlError, CrawlRequest};
 use crate::disk::Disk;
+use crate::engine::Identity;
 use crate::report::Finish;
 use crate::web::coding;
 use crate::web::url::{CanonicalUrl, KeyMaker};
@@ -24,7 +24,7 @@ pub(super) fn crawl(request: CrawlRequest) -> Result<Finish, CrawlError> {
 /// Opens the archive in a crawl directory.
 pub(super) fn open_archive(dir: &Path) -> anyhow::Result<Box<dyn Archive>> {
     let disk = Disk::real();
-    let keys = crawl::read_identity(&disk, dir)?.key_maker();
+    let keys = Identity::read_copy(&disk, dir)?.key_maker();
     let reader = Reader::open(disk, &dir.join("pages"))?;
     Ok(Box::new(Container { reader, keys }))
 }

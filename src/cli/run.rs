@@ -16,9 +16,9 @@ use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, parse_duration};
 use crate::crawl::{CrawlRequest, Verbosity};
 use crate::disk::{self, DirectoryLock, Disk};
-use crate::report::closing::{Closing, peak_memory, shell_word};
+use crate::report::closing::shell_word;
 use crate::report::figures::stamp;
-use crate::report::{Finish, Mode, Progress, Screen};
+use crate::report::{Finish, Screen};
 
 /// Longest seeds file: some ten million URLs.
 const SEEDS_BYTES_MAX: u64 = 1 << 30;

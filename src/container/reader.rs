@@ -37,6 +37,8 @@ pub struct StoredResponse {
     pub headers: Vec<(Box<[u8]>, Box<[u8]>)>,
     /// The body as sent.
     pub body: Vec<u8>,
+    /// The whole record, uncompressed.
+    pub record: Vec<u8>,
 }
 
 impl Reader {
@@ -98,7 +100,8 @@ impl Reader {
             parse_http_head(&value.block).ok_or_else(|| wrong("no HTTP head".to_owned()))?;
         let line = value.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
         let reason = String::from_utf8_lossy(line.get(13..).unwrap_or_default()).into_owned();
-        Ok(StoredResponse { fields: value.fields, status, reason, headers, body: value.block[body_at..].to_vec() })
+        let (record, body) = (value.to_bytes(), value.block[body_at..].to_vec());
+        Ok(StoredResponse { fields: value.fields, status, reason, headers, body, record })
     }
 
     /// The response record as it lies in the value file, compressed.

@@ -85,8 +85,9 @@ impl Engine {
 
     /// Moves on to the last checkpoint once nothing is left to do or to wait for.
     pub(super) fn watch_end(&mut self, now: Time) -> Result<()> {
+        let nothing_left = self.phase == Phase::Crawling && self.nothing_left();
         match self.phase {
-            Phase::Crawling if self.nothing_left() => self.phase = Phase::Closing { finish: Finish::Complete },
+            Phase::Crawling if nothing_left => self.phase = Phase::Closing { finish: Finish::Complete },
             Phase::Stopping { finish, deadline } if self.under_way.requests == 0 || now >= deadline => {
                 self.phase = Phase::Closing { finish };
             }

@@ -103,7 +103,7 @@ pub struct Response {
 
 impl Response {
     /// The first value of the header `name`, where it is text.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub fn header<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.headers_named(name).next()
     }
 

@@ -24,6 +24,8 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Key of the identity in the catalog.
 const IDENTITY_KEY: &str = "identity";
+/// A plain copy of the identity.
+const COPY_FILE: &str = "identity.json";
 /// Version of the whole directory's format.
 const FORMAT: u16 = 1;
 
@@ -79,6 +81,20 @@ impl Identity {
         batch.put(IDENTITY_KEY, postcard::to_stdvec(&identity).expect("an identity consists of plain data"));
         catalog.commit(&batch)?;
         Ok(identity)
+    }
+
+    /// Puts a copy into the crawl directory for those who read it while the crawl has the catalog locked.
+    pub fn write_copy(&self, disk: &Disk, dir: &Path) -> disk::Result<()> {
+        let mut json = serde_json::to_vec_pretty(self).expect("an identity consists of plain data");
+        json.push(b'\n');
+        disk.replace(&dir.join(COPY_FILE), &json)
+    }
+
+    /// Reads the copy.
+    pub fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Self> {
+        let path = dir.join(COPY_FILE);
+        let json = disk.read(&path)?;
+        serde_json::from_slice(&json).map_err(|e| Error::damaged(&path, 0, "the identity of a crawl", e.to_string()))
     }
 
     /// Makes the fingerprints of this crawl.
@@ -156,15 +172,16 @@ impl Engine {
         opening: Opening,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(Engine, Recovery, Past), OpenError> {
-        let Opening { disk, dir, catalog, clock, .. } = &opening;
+        let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
+        let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
         let now = clock.now();
-        let saved = checkpoint::load(&**catalog, dir)?;
+        let saved = checkpoint::load(&*catalog, dir)?;
         let sections = match &saved {
             Some(checkpoint) => Sections::read(disk, dir, checkpoint.number)?,
             None => Sections::default(),
         };
         remove_unnamed_checkpoints(disk, dir, saved.as_ref().map(|checkpoint| checkpoint.number))?;
-        let seeds = SeedTable::load(&**catalog, dir)?;
+        let seeds = SeedTable::load(&*catalog, dir)?;
         let scope_added = saved.as_ref().map(|checkpoint| checkpoint.scope_added.clone()).unwrap_or_default();
         let scope = open_scope(&opening, &seeds, &scope_added)?;
         let past = match &saved {
@@ -200,7 +217,7 @@ impl Engine {
             disk.clone(),
             &dir.join("pages"),
             opening.container.clone(),
-            opening.warcinfo,
+            opening.warcinfo.clone(),
             saved.as_ref().map(|c| &c.container),
         )?;
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
@@ -216,7 +233,7 @@ impl Engine {
             store: seen,
             next: RobotsStage { store: robots, next: DnsStage { store: dns, next: arrival } },
         };
-        let settings = opening.settings;
+        let settings = opening.settings.clone();
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
             way,
@@ -249,8 +266,8 @@ impl Engine {
             settings,
             disk: opening.disk,
             dir: opening.dir,
-            catalog: opening.catalog,
-            clock: opening.clock,
+            catalog,
+            clock,
         };
         Ok((engine, recovery, past))
     }

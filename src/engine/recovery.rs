@@ -38,7 +38,7 @@ impl Engine {
             self.replay_page(page, find)?;
             pages += 1;
             while self.way.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
-            self.collect_dropped();
+            self.collect_dropped()?;
         }
         Ok(pages)
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Time;
-use crate::drum::Value;
-use crate::frontier::Rules;
+use crate::drum::{Aux, Value};
+use crate::frontier::{QueuedUrl, Rules};
 use crate::web::robots::RobotsRules;
 
 /// The rules of an origin for our own agent, and until when they hold.
@@ -94,6 +94,17 @@ impl Rules for RobotsRules {
 
     fn encode(&self, out: &mut Vec<u8>) {
         RobotsRules::encode(self, out);
+    }
+}
+
+/// A URL on its way through the stores, as the frontier writes it down.
+impl Aux for QueuedUrl {
+    fn encode(&self, out: &mut Vec<u8>) {
+        QueuedUrl::encode(self, out);
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        QueuedUrl::decode(bytes).filter(|(_, used)| *used == bytes.len()).map(|(url, _)| url)
     }
 }
 

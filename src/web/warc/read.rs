@@ -30,6 +30,18 @@ impl Record {
         self.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
+    /// The record as it was before it was compressed.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = b"WARC/1.1\r\n".to_vec();
+        for (name, value) in &self.fields {
+            bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        }
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(&self.block);
+        bytes.extend_from_slice(b"\r\n\r\n");
+        bytes
+    }
+
     /// `WARC-Type`.
     pub fn kind(&self) -> &str {
         self.field("WARC-Type").unwrap_or_default()
