@@ -19,7 +19,8 @@ use super::values::{refresh_url, srcset_urls};
 use super::{Link, LinkKind, Links};
 use crate::fingerprint::Fingerprint;
 use crate::web::charset;
-use crate::web::url::{CanonicalUrl, KeyMaker, LastOrigin};
+use crate::web::keys::LastOrigin;
+use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
 const VALUES_PER_LINK: usize = 8;
