@@ -9,7 +9,9 @@
 //!   robots.txt ──► robots (rules of our own agent)       Retry-After ──► retry_after
 //! ```
 //!
-//! - [`url`]: URLs as they are requested, and the keys that make two of them the same
+//! - [`url`]: URLs as they are requested
+//! - [`keys`]: what makes two of them the same
+//! - `percent`: percent-encoding, for keys and robots patterns
 //! - [`scope`]: which URLs belong to the crawl
 //! - [`seeds`]: the seed file
 //! - [`robots`]: robots.txt by RFC 9309, compiled for one agent
@@ -24,6 +26,8 @@ pub mod address;
 pub mod charset;
 pub mod coding;
 pub mod html;
+pub mod keys;
+pub(crate) mod percent;
 pub mod retry_after;
 pub mod robots;
 pub mod scope;

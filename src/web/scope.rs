@@ -235,14 +235,14 @@ fn without_nested(mode: ScopeMode, names: BTreeSet<Box<str>>) -> BTreeSet<Box<st
         return names;
     }
     let mut last: Option<Box<str>> = None;
-    let mut keep = |name: &Box<str>| {
-        if last.as_deref().is_some_and(|last| name.starts_with(last)) {
-            return false;
+    let mut is_nested = |name: &str| {
+        let is_nested = last.as_deref().is_some_and(|last| name.starts_with(last));
+        if !is_nested {
+            last = Some(name.into());
         }
-        last = Some(name.clone());
-        true
+        is_nested
     };
-    names.into_iter().filter(|name| keep(name)).collect()
+    names.into_iter().filter(|name| !is_nested(name)).collect()
 }
 
 #[cfg(test)]

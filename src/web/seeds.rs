@@ -81,16 +81,11 @@ fn check_host(host_and_port: &str) -> Result<(), String> {
         Some((_, port)) => (&host_and_port[..host_and_port.len() - port.len() - 1], Some(port)),
         None => (host_and_port, None),
     };
-    if let Some(port) = port {
-        if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err("only http and https URLs are crawled".to_owned());
-        }
+    if port.is_some_and(|port| port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Err("only http and https URLs are crawled".to_owned());
     }
     let is_plain_word = port.is_none() && !host.contains(['.', '[']) && !host.eq_ignore_ascii_case("localhost");
-    if is_plain_word && !host.is_ascii() || !is_plain_word {
-        return Ok(());
-    }
-    Err(format!("a single word; write `http://{host}/` if it is a host"))
+    if is_plain_word { Err(format!("a single word; write `http://{host}/` if it is a host")) } else { Ok(()) }
 }
 
 fn escaped(content: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! Links of HTML pages, found in one pass without building a tree.
 //!
-//! [`LinkScan`] goes from tag to tag ([`tags`]), takes what names a URL out of the attributes ([`element`]), and resolves,
-//! canonicalises, deduplicates and fingerprints it. Beside it stand the other places where a page tells about links:
+//! [`LinkScan`] goes from tag to tag ([`tags`]), takes what names a URL out of the attributes ([`element`]), and
+//! resolves, canonicalises, deduplicates and fingerprints it. Beside it stand the other places where a page tells about links:
 //! `X-Robots-Tag` ([`x_robots_tag`]) and `Link` ([`link_header`]).
 //!
 //! Everything here takes time linear in its input and gives no more links than it was told to.

@@ -19,7 +19,8 @@ use super::values::{refresh_url, srcset_urls};
 use super::{Link, LinkKind, Links};
 use crate::fingerprint::Fingerprint;
 use crate::web::charset;
-use crate::web::url::{CanonicalUrl, KeyMaker, LastOrigin};
+use crate::web::keys::{KeyMaker, Keys, LastOrigin};
+use crate::web::url::CanonicalUrl;
 
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
 const VALUES_PER_LINK: usize = 8;
@@ -133,26 +134,28 @@ impl LinkScan {
                 continue;
             }
             let url_keys = keys.keys_after(&url, &mut last_origin);
-            if self.keys_seen.contains(&url_keys.key) {
+            if !self.keys_seen.insert(url_keys.key) {
                 continue;
             }
-            let range = text_range(&links.text, url.as_str());
-            match range.filter(|_| links.entries.len() < self.links_max && url.as_str().len() <= self.url_length_max) {
-                Some(range) => {
-                    links.text.push_str(url.as_str());
-                    links.entries.push(Link { range, kind, keys: url_keys });
-                }
-                None => links.dropped = links.dropped.saturating_add(1),
-            }
-            self.keys_seen.insert(url_keys.key);
+            let has_room = links.entries.len() < self.links_max && url.as_str().len() <= self.url_length_max;
+            links.add(&url, kind, url_keys, has_room);
         }
         links
     }
 }
 
-fn text_range(text: &str, url: &str) -> Option<std::ops::Range<u32>> {
-    let start = u32::try_from(text.len()).ok()?;
-    Some(start..u32::try_from(text.len() + url.len()).ok()?)
+impl Links {
+    /// Takes a link over, or counts it as dropped.
+    fn add(&mut self, url: &CanonicalUrl, kind: LinkKind, keys: Keys, has_room: bool) {
+        let start = self.text.len();
+        match (u32::try_from(start), u32::try_from(start + url.as_str().len())) {
+            (Ok(start), Ok(end)) if has_room => {
+                self.text.push_str(url.as_str());
+                self.entries.push(Link { range: start..end, kind, keys });
+            }
+            _ => self.dropped = self.dropped.saturating_add(1),
+        }
+    }
 }
 
 /// What links are resolved against: the page's `<base>` (itself resolved), unless it is broken or of a scheme that the

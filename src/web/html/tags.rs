@@ -295,11 +295,10 @@ fn script_end(html: &[u8], start: usize) -> Option<usize> {
         };
         let rest = &html[at..];
         match escaped_from {
-            Some(from) if rest[0] == b'>' => {
-                if html[from..at].ends_with(b"--") {
-                    (escaped_from, is_nested) = (None, false);
-                }
+            Some(from) if rest[0] == b'>' && html[from..at].ends_with(b"--") => {
+                (escaped_from, is_nested) = (None, false);
             }
+            _ if rest[0] == b'>' => {}
             _ if rest[1..].starts_with(b"/") && is_name_at(html, at + 2, SCRIPT) => {
                 if !is_nested {
                     return Some(at);

@@ -1,7 +1,7 @@
 //! robots.txt (RFC 9309), compiled for one agent.
 //!
 //! Of a whole file only what concerns our own agent is kept: its rules, longest first, its delay, and the sitemaps.
-//! Grouping ([`lines`]) and matching ([`pattern`]) follow the RFC to the letter and take linear time; delays and
+//! Grouping (`lines`) and matching (`pattern`) follow the RFC to the letter and take linear time; delays and
 //! sitemaps are read by `texting_robots`.
 //!
 //! Statuses, redirects, caching and the size limit belong to the caller.
@@ -79,8 +79,8 @@ impl RobotsRules {
         }
     }
 
-    /// Whether a URL (absolute, or from its path on) may be fetched: the longest matching pattern decides, `Allow` where
-    /// two are equally long.
+    /// Whether a URL (absolute, or from its path on) may be fetched: the longest matching pattern decides, `Allow`
+    /// where two are equally long.
     pub fn allows(&self, url: &str) -> bool {
         if self.rules.is_empty() {
             return true;

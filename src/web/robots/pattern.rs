@@ -4,7 +4,7 @@
 //! decoded, everything outside of the reserved and unreserved characters is escaped. In a normalised pattern `*` and
 //! a `$` at the end are special; the characters themselves are escaped, in URLs too.
 
-use crate::web::url::{escaped_byte, is_unreserved};
+use crate::web::percent::{escape, escaped_byte, is_unreserved};
 
 /// A pattern from robots.txt, normalised.
 pub fn normalise_pattern(pattern: &[u8]) -> Vec<u8> {
@@ -29,23 +29,22 @@ fn is_reserved(byte: u8) -> bool {
 }
 
 fn push_normalised(text: &[u8], special: &[u8], out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut rest = text;
     while let Some((&first, after)) = rest.split_first() {
         rest = after;
         let mut byte = first;
         let mut is_plain = is_unreserved(byte) || is_reserved(byte) || special.contains(&byte);
-        if first == b'%' {
-            if let Some(escaped) = escaped_byte(after) {
-                byte = escaped;
-                is_plain = is_unreserved(byte);
-                rest = &after[2..];
-            }
+        if first == b'%'
+            && let Some(escaped) = escaped_byte(after)
+        {
+            byte = escaped;
+            is_plain = is_unreserved(byte);
+            rest = &after[2..];
         }
         if is_plain {
             out.push(byte);
         } else {
-            out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+            out.extend(escape(byte));
         }
     }
 }
