@@ -37,9 +37,16 @@
 //! one for all, so that a merge stops nobody and replaces atomically; keys coded to 4.9 bytes; generations and
 //! cuts; a bucket's threshold that grows with its repository.
 
+mod bloom;
 mod bucket;
 mod contract;
+#[cfg(test)]
+mod forgetful;
+mod front;
+mod lru;
 mod merge;
+#[cfg(test)]
+mod model_tests;
 mod names;
 mod pending;
 mod repository;
@@ -48,6 +55,7 @@ mod rice;
 mod sequential;
 mod sort;
 mod state;
+mod store;
 pub(crate) mod varint;
 
 use std::io;
@@ -56,14 +64,18 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::{Disk, Error, Result};
 
+pub use bloom::Bloom;
 use bucket::{Bucket, Ledger};
 pub use contract::{Aux, Dispatcher, Key, Value};
+pub use front::{Front, FrontCounters, FrontOptions};
+pub use lru::Lru;
 pub use merge::{MergeDone, MergeJob};
 use names::Place;
 use pending::{Op, RamArray};
 use results::Results;
 use state::RamEntry;
 pub use state::{DrumCut, DrumState};
+pub use store::{Admission, Answer, Store};
 
 /// A batch is frozen at the latest with so many operations: what a merge may hold in memory.
 const BATCH_OPERATIONS_MAX: u64 = 2 << 20;
