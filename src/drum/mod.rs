@@ -56,6 +56,8 @@ mod sequential;
 mod sort;
 mod state;
 mod store;
+#[cfg(test)]
+mod store_tests;
 pub(crate) mod varint;
 
 use std::io;
