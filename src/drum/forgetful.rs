@@ -66,7 +66,7 @@ impl ForgetfulDisk {
         let resurrect = random.bool();
         let there = state.files.iter().map(|(path, file)| (path.clone(), file.lock().unwrap().clone()));
         let mut files = BTreeMap::new();
-        for (path, content) in state.removed.iter().cloned().filter(|_| resurrect).chain(there) {
+        for (path, content) in state.removed.iter().filter(|_| resurrect).cloned().chain(there) {
             if content.name_synced || random.bool() {
                 let now = content.torn(random);
                 let content = Content { synced: now.clone(), now, name_synced: true };

@@ -131,7 +131,7 @@ enum Merging<V> {
     /// Its job was handed out for this bucket.
     Running(usize),
     /// It is done and its results wait to be dispatched.
-    Done(Results<V>),
+    Done(Box<Results<V>>),
 }
 
 /// A repository of keys and values with asynchronous operations; see the [module](self).
@@ -265,7 +265,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         assert!(is_ours, "a merge goes back to the DRUM that handed it out");
         self.ledger.names_changed |= done.repository.is_some();
         self.merges += 1;
-        self.merging = Merging::Done(Results::new(index, done.repository, done.outcomes));
+        self.merging = Merging::Done(Box::new(Results::new(index, done.repository, done.outcomes)));
     }
 
     /// Hands up to `results_max` results to `dispatcher` and says how many there were; 0 when none is ready.
