@@ -16,6 +16,7 @@ type Aux = [u8; 70];
 type Job = MergeJob<Fingerprint, (), Aux>;
 type Done = MergeDone<Fingerprint, (), Aux>;
 
+const CUT_EVERY: u64 = 10_000_000;
 /// More bytes than this wait for a merge: the caller waits too.
 const BACKLOG_MAX: u64 = 2 << 30;
 
@@ -143,11 +144,15 @@ impl Run {
                 self.pause_max = self.pause_max.max(before.elapsed());
                 self.hold_back()?;
             }
+            if number % CUT_EVERY == CUT_EVERY - 1 {
+                self.cut()?;
+            }
         }
         while either!(&self.subject, it => it.pending()) > 0 {
             self.attend(Need::All)?;
             self.wait()?;
         }
+        self.cut()?;
         let (drum, front) = match &self.subject {
             Subject::Drum(drum) => (drum.counters(), None),
             Subject::Store(store) => (store.drum_counters(), Some(store.counters())),
@@ -205,6 +210,11 @@ impl Run {
             self.finish(done)?;
         }
         Ok(())
+    }
+
+    /// A checkpoint that is taken for durable at once: what is superseded is deleted.
+    fn cut(&mut self) -> Result<()> {
+        either!(&mut self.subject, it => it.cut(&mut Vec::new()).and_then(|_| it.committed()))
     }
 
     fn hold_back(&mut self) -> Result<()> {

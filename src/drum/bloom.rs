@@ -12,8 +12,8 @@
 //! p = sum over i of P(i) (1 - (1 - 1/512)^(ik))^k. A slice is made as many bits larger as this needs.
 //!
 //! When the keys to come are not known, one filter is not enough (Almeida and others 2007): a *slice* that holds its n
-//! is followed by one of four times the n and half the p. The first has p/2, so all together stay below p. Under a memory
-//! ceiling the last slice takes what is left and then keeps filling: positives become more frequent, a negative is
+//! is followed by one of four times the n and half the p. The first has p/2, so all together stay below p. Under a
+//! memory ceiling the last slice takes what is left and then keeps filling: positives become more frequent, a negative is
 //! never wrong.
 
 use crate::fingerprint::Fingerprint;
