@@ -12,6 +12,9 @@ use super::repository::{Block, RepositoryReader, RepositoryWriter};
 use super::sort::{self, Slot};
 use super::state::{BatchState, RepositoryState};
 
+/// Types that are named in an interface and held by nothing.
+pub(super) type Types<K, V, A> = PhantomData<fn() -> (K, V, A)>;
+
 /// A merge to be run off the owner's thread: [`MergeJob::run`], then [`super::Drum::finish_merge`] with what it gives.
 ///
 /// It touches the frozen files, the old generation of the bucket and the new one, and nothing else.
@@ -21,7 +24,7 @@ pub struct MergeJob<K, V, A> {
     pub(super) place: Place,
     pub(super) batch: BatchState,
     pub(super) repository: Option<RepositoryState>,
-    pub(super) types: PhantomData<fn() -> (K, V, A)>,
+    pub(super) types: Types<K, V, A>,
 }
 
 /// A merge that was run: the new generation of the bucket and the outcomes of the operations.

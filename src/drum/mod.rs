@@ -13,10 +13,10 @@
 //!   is unique and the rest are duplicates, all of them are when an `update` came before, and the last update wins.
 //! - **Order.** Results of a bucket come in the order in which its operations were asked for, over all batches.
 //!   Between buckets there is no order. Every operation is dispatched exactly once.
-//! - **Durability.** [`Drum::cut`] takes a consistent cut. Once its owner has made it durable (synced the files, stored
-//!   state and RAM section), reopening with it continues as if nothing had happened after it: what was dispatched before
-//!   the cut does not come again, what was not does. Files that neither that cut nor the present needs are deleted by
-//!   [`Drum::committed`], never before.
+//! - **Durability.** [`Drum::cut`] takes a consistent cut. Once its owner has made it durable (synced the files,
+//!   stored state and RAM section), reopening with it continues as if nothing had happened after it: what was
+//!   dispatched before the cut does not come again, what was not does. Files that neither that cut nor the present
+//!   needs are deleted by [`Drum::committed`], never before.
 //! - **Damage is an error** with file and offset, never another answer: every byte of every file is under a checksum,
 //!   and every file says which bucket and generation it is.
 //! - "Exact" is meant up to equal keys: of 10^10 URLs with 64-bit fingerprints, about 3 share one with another.
@@ -24,8 +24,8 @@
 //! # What it costs
 //! RAM: [`DrumOptions::ram_per_bucket`] for every bucket, and in a merge some 40 bytes for each of at most 2 M
 //! operations. Disk: an operation is written and read once (9 bytes and its auxiliary); a merge reads and writes its
-//! bucket (5 bytes a key). A bucket waits with its merge until it has gathered twice as many bytes as it stores, so that
-//! the repository costs no more than the operations do, however large it grows.
+//! bucket (5 bytes a key). A bucket waits with its merge until it has gathered twice as many bytes as it stores, or 2 M
+//! operations: up to then the repository costs no more than the operations do, and beyond it more buckets help.
 //!
 //! # What it refuses
 //! After an error of the disk or of the dispatcher every call fails: the cure is to reopen at the last durable cut.
@@ -37,9 +37,16 @@
 //! one for all, so that a merge stops nobody and replaces atomically; keys coded to 4.9 bytes; generations and
 //! cuts; a bucket's threshold that grows with its repository.
 
+mod bloom;
 mod bucket;
 mod contract;
+#[cfg(test)]
+mod forgetful;
+mod front;
+mod lru;
 mod merge;
+#[cfg(test)]
+mod model_tests;
 mod names;
 mod pending;
 mod repository;
@@ -48,6 +55,9 @@ mod rice;
 mod sequential;
 mod sort;
 mod state;
+mod store;
+#[cfg(test)]
+mod store_tests;
 pub(crate) mod varint;
 
 use std::io;
@@ -56,14 +66,18 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::{Disk, Error, Result};
 
+pub use bloom::Bloom;
 use bucket::{Bucket, Ledger};
 pub use contract::{Aux, Dispatcher, Key, Value};
+pub use front::{Front, FrontCounters, FrontOptions};
+pub use lru::Lru;
 pub use merge::{MergeDone, MergeJob};
 use names::Place;
 use pending::{Op, RamArray};
 use results::Results;
 use state::RamEntry;
 pub use state::{DrumCut, DrumState};
+pub use store::{Admission, Answer, Store};
 
 /// A batch is frozen at the latest with so many operations: what a merge may hold in memory.
 const BATCH_OPERATIONS_MAX: u64 = 2 << 20;
@@ -117,7 +131,7 @@ enum Merging<V> {
     /// Its job was handed out for this bucket.
     Running(usize),
     /// It is done and its results wait to be dispatched.
-    Done(Results<V>),
+    Done(Box<Results<V>>),
 }
 
 /// A repository of keys and values with asynchronous operations; see the [module](self).
@@ -139,8 +153,8 @@ pub struct Drum<K, V, A> {
 impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     /// Opens the DRUM in `dir`: an empty one, or the one that a cut's state and RAM section describe.
     ///
-    /// Files in `dir` that the state does not name are deleted, pending files cut to the lengths it notes; a file that is
-    /// missing or too short is an error. A state has its own number of buckets, which takes the place of the option's.
+    /// Files in `dir` that the state does not name are deleted, pending files cut to the lengths it notes; a file that
+    /// is missing or too short is an error. A state has its own number of buckets, which takes the place of the option's.
     ///
     /// # Panics
     /// When `options.buckets` is not a power of two.
@@ -251,7 +265,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         assert!(is_ours, "a merge goes back to the DRUM that handed it out");
         self.ledger.names_changed |= done.repository.is_some();
         self.merges += 1;
-        self.merging = Merging::Done(Results::new(index, done.repository, done.outcomes));
+        self.merging = Merging::Done(Box::new(Results::new(index, done.repository, done.outcomes)));
     }
 
     /// Hands up to `results_max` results to `dispatcher` and says how many there were; 0 when none is ready.
@@ -317,7 +331,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
 
     /// Takes a consistent cut: appends the arrays in RAM to `ram` and says what to sync and to store.
     ///
-    /// Cuts are made durable one after the other: the next one is taken when this one is [`Drum::committed`] or given up.
+    /// Cuts are made durable one after the other: the next one is taken when this one is [`Drum::committed`], or given
+    /// up.
     pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<DrumCut> {
         self.refuse_after_failure()?;
         let held = self.buckets.iter().filter(|bucket| bucket.ram.operations > 0);

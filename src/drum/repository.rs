@@ -261,7 +261,7 @@ mod tests {
     }
 
     fn key(index: u64) -> u64 {
-        1 << 63 | index * index * 1_000_003
+        (1 << 63) | (index * index * 1_000_003)
     }
 
     fn write(place: &Place, keys: u64, fixed: Option<usize>, value: impl Fn(u64) -> Vec<u8>) -> RepositoryState {

@@ -1,0 +1,117 @@
+//! What stands before a DRUM and answers most questions at once: an LRU of recent keys, then a Bloom filter.
+
+use crate::fingerprint::Fingerprint;
+
+use super::bloom::Bloom;
+use super::lru::Lru;
+
+/// The shape of a front.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrontOptions {
+    /// Keys that the LRU remembers, with their values.
+    pub lru_entries: usize,
+    /// Most bytes of the Bloom filter.
+    pub bloom_memory: usize,
+    /// Share of new keys that the Bloom filter may take for stored ones while its memory lasts.
+    pub bloom_fpr: f64,
+}
+
+impl Default for FrontOptions {
+    fn default() -> Self {
+        FrontOptions { lru_entries: 1 << 18, bloom_memory: 160 << 20, bloom_fpr: 0.01 }
+    }
+}
+
+/// How often each layer answered, since the start of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrontCounters {
+    /// Known from the LRU.
+    pub lru_hits: u64,
+    /// New for certain, by the Bloom filter.
+    pub negatives: u64,
+    /// Left to the DRUM because the Bloom filter may know them.
+    pub positives: u64,
+    /// Those of them that the DRUM found to be new.
+    pub false_positives: u64,
+    /// Slices of the Bloom filter.
+    pub slices: usize,
+    /// Bytes of the Bloom filter.
+    pub bloom_bytes: usize,
+}
+
+/// What the front knows of a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Known<V> {
+    /// It is stored, with this value.
+    Recent(V),
+    /// It is not stored.
+    New,
+    /// Only the DRUM can tell.
+    Perhaps,
+}
+
+/// LRU and Bloom filter. It never says that a key is stored unless it was told so, nor that it is new when it was.
+#[derive(Debug)]
+pub struct Front<V> {
+    pub(super) lru: Lru<V>,
+    bloom: Bloom,
+    pub(super) counted: FrontCounters,
+}
+
+impl<V: Clone> Front<V> {
+    /// A front that knows of no key yet, its Bloom filter with room for `keys`.
+    pub fn new(options: FrontOptions, keys: u64) -> Self {
+        Front {
+            lru: Lru::new(options.lru_entries),
+            bloom: Bloom::with_room(options.bloom_memory, options.bloom_fpr, keys),
+            counted: FrontCounters::default(),
+        }
+    }
+
+    /// Adds a stored key to the Bloom filter only.
+    pub(super) fn remember(&mut self, key: Fingerprint) {
+        self.bloom.insert(key);
+    }
+
+    /// What is known of `key`; after it, `key` counts as stored with `value`.
+    pub(super) fn admit(&mut self, key: Fingerprint, value: &V) -> Known<()> {
+        if self.lru.get(key).is_some() {
+            self.counted.lru_hits += 1;
+            return Known::Recent(());
+        }
+        self.lru.insert(key, value.clone());
+        let maybe = self.bloom.insert(key);
+        self.count(maybe)
+    }
+
+    /// What is known of `key`.
+    pub(super) fn ask(&mut self, key: Fingerprint) -> Known<V> {
+        if let Some(value) = self.lru.get(key) {
+            self.counted.lru_hits += 1;
+            return Known::Recent(value.clone());
+        }
+        let maybe = self.bloom.contains(key);
+        self.count(maybe)
+    }
+
+    /// `key` is stored with `value` from now on.
+    pub(super) fn put(&mut self, key: Fingerprint, value: V) {
+        self.lru.insert(key, value);
+        self.bloom.insert(key);
+    }
+
+    /// Figures for reports.
+    pub fn counters(&self) -> FrontCounters {
+        FrontCounters { slices: self.bloom.slices(), bloom_bytes: self.bloom.bytes(), ..self.counted }
+    }
+
+    fn count<T>(&mut self, maybe: bool) -> Known<T> {
+        if maybe {
+            self.counted.positives += 1;
+            Known::Perhaps
+        } else {
+            self.counted.negatives += 1;
+            Known::New
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A DRUM with its front: URL-seen ([`Store::admit`]), and the stores of robots rules and addresses ([`Store::ask`],
+//! [`Store::put`]).
+//!
+//! Answers are exact whichever layer gives them: the LRU holds only what was stored, the Bloom filter decides only
+//! "new", and everything else is left to the DRUM. The layers see operations in the order of the calls, so that an
+//! answer that comes at once and one that comes later are those of the same order.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::disk::{Disk, Result};
+use crate::fingerprint::Fingerprint;
+
+use super::contract::{Aux, Dispatcher, Value};
+use super::front::{Front, FrontCounters, FrontOptions, Known};
+use super::merge::{MergeDone, MergeJob};
+use super::{Drum, DrumCounters, DrumCut, DrumOptions, DrumState, Need};
+
+/// What became of a key that was to be admitted.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Admission<A> {
+    /// It is new, and stored now. It will not be dispatched as unique.
+    Unique(A),
+    /// It is stored already.
+    Duplicate(A),
+    /// The dispatcher will be told, by `unique_key_update` or `duplicate_key_update`.
+    Pending,
+}
+
+/// What is stored under a key.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer<V, A> {
+    /// This value.
+    Known(V, A),
+    /// Nothing.
+    Unknown(A),
+    /// The dispatcher will be told, by `unique_key_check` or `duplicate_key_check`.
+    Pending,
+}
+
+/// Keys with values, on disk, that mostly answers at once.
+#[derive(Debug)]
+pub struct Store<V, A> {
+    front: Front<V>,
+    drum: Drum<Fingerprint, V, A>,
+    /// How many values put under a key are not dispatched: while there are any, what a merge found is older than what
+    /// was put, and must not be remembered as the present value. Not kept for values without content.
+    unmerged: HashMap<Fingerprint, u32>,
+}
+
+impl<V: Value, A: Aux> Store<V, A> {
+    /// Opens the DRUM as [`Drum::open`] does and fills the Bloom filter with every key that is stored or will be.
+    /// `progress` is told the number of keys passed so far, now and then.
+    pub fn open(
+        disk: Disk,
+        dir: &Path,
+        drum: DrumOptions,
+        front: FrontOptions,
+        saved: Option<(&DrumState, &[u8])>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Self> {
+        let drum = Drum::open(disk, dir, drum, saved)?;
+        let mut front = Front::new(front, drum.keys() + drum.pending());
+        let mut unmerged = HashMap::new();
+        let remember = |key, undispatched| {
+            front.remember(key);
+            if undispatched && V::FIXED_BYTES != Some(0) {
+                *unmerged.entry(key).or_insert(0) += 1;
+            }
+        };
+        drum.for_each_key(remember, progress)?;
+        Ok(Store { front, drum, unmerged })
+    }
+
+    /// Admits `key` if it is new, storing `value` with it; in every case the key is stored after it.
+    ///
+    /// A key in the LRU is a duplicate now, and its value stays. One that the Bloom filter does not know is unique now.
+    /// For others the DRUM is asked, which stores `value` and tells the dispatcher.
+    pub fn admit(&mut self, key: Fingerprint, value: V, aux: A) -> Result<Admission<A>> {
+        match self.front.admit(key, &value) {
+            Known::Recent(()) => Ok(Admission::Duplicate(aux)),
+            Known::New => {
+                self.note_unmerged(key);
+                self.drum.update(key, value, None)?;
+                Ok(Admission::Unique(aux))
+            }
+            Known::Perhaps => {
+                self.note_unmerged(key);
+                self.drum.check_update(key, value, Some(aux))?;
+                Ok(Admission::Pending)
+            }
+        }
+    }
+
+    /// Asks what is stored under `key`: from the LRU, or nothing because the Bloom filter does not know the key, or
+    /// later from the DRUM.
+    pub fn ask(&mut self, key: Fingerprint, aux: A) -> Result<Answer<V, A>> {
+        match self.front.ask(key) {
+            Known::Recent(value) => Ok(Answer::Known(value, aux)),
+            Known::New => Ok(Answer::Unknown(aux)),
+            Known::Perhaps => {
+                self.drum.check(key, Some(aux))?;
+                Ok(Answer::Pending)
+            }
+        }
+    }
+
+    /// The value of `key` where the LRU has it.
+    pub fn peek(&mut self, key: Fingerprint) -> Option<V> {
+        self.front.lru.get(key).cloned()
+    }
+
+    /// Stores `value` under `key`. The dispatcher is told by `update` when it has been merged.
+    pub fn put(&mut self, key: Fingerprint, value: V) -> Result<()> {
+        self.front.put(key, value.clone());
+        self.note_unmerged(key);
+        self.drum.update(key, value, None)
+    }
+
+    /// [`Drum::next_merge`].
+    pub fn next_merge(&mut self, need: Need) -> Result<Option<MergeJob<Fingerprint, V, A>>> {
+        self.drum.next_merge(need)
+    }
+
+    /// [`Drum::finish_merge`].
+    pub fn finish_merge(&mut self, done: MergeDone<Fingerprint, V, A>) {
+        self.drum.finish_merge(done);
+    }
+
+    /// [`Drum::dispatch`]; values that were found come into the LRU.
+    pub fn dispatch(
+        &mut self,
+        dispatcher: &mut impl Dispatcher<Fingerprint, V, A>,
+        results_max: usize,
+    ) -> Result<usize> {
+        let mut witness = Witness { front: &mut self.front, unmerged: &mut self.unmerged, dispatcher };
+        self.drum.dispatch(&mut witness, results_max)
+    }
+
+    /// [`Drum::synchronize`].
+    pub fn synchronize(&mut self, dispatcher: &mut impl Dispatcher<Fingerprint, V, A>) -> Result<()> {
+        let mut witness = Witness { front: &mut self.front, unmerged: &mut self.unmerged, dispatcher };
+        self.drum.synchronize(&mut witness)
+    }
+
+    /// [`Drum::pending`].
+    pub fn pending(&self) -> u64 {
+        self.drum.pending()
+    }
+
+    /// [`Drum::pending_checks`].
+    pub fn pending_checks(&self) -> u64 {
+        self.drum.pending_checks()
+    }
+
+    /// [`Drum::keys`].
+    pub fn keys(&self) -> u64 {
+        self.drum.keys()
+    }
+
+    /// [`Drum::cut`].
+    pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<DrumCut> {
+        self.drum.cut(ram)
+    }
+
+    /// [`Drum::committed`].
+    pub fn committed(&mut self) -> Result<()> {
+        self.drum.committed()
+    }
+
+    /// How often each layer answered.
+    pub fn counters(&self) -> FrontCounters {
+        self.front.counters()
+    }
+
+    /// Figures of the DRUM.
+    pub fn drum_counters(&self) -> DrumCounters {
+        self.drum.counters()
+    }
+
+    fn note_unmerged(&mut self, key: Fingerprint) {
+        if V::FIXED_BYTES != Some(0) {
+            *self.unmerged.entry(key).or_insert(0) += 1;
+        }
+    }
+}
+
+/// Sees the results on their way to the dispatcher.
+struct Witness<'a, V, D> {
+    front: &'a mut Front<V>,
+    unmerged: &'a mut HashMap<Fingerprint, u32>,
+    dispatcher: &'a mut D,
+}
+
+impl<V, D> Witness<'_, V, D> {
+    fn merged(&mut self, key: Fingerprint) {
+        if let Some(count) = self.unmerged.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                self.unmerged.remove(&key);
+            }
+        }
+    }
+}
+
+impl<V: Value, A: Aux, D: Dispatcher<Fingerprint, V, A>> Dispatcher<Fingerprint, V, A> for Witness<'_, V, D> {
+    fn unique_key_check(&mut self, key: Fingerprint, aux: Option<A>) -> Result<()> {
+        self.front.counted.false_positives += 1;
+        self.dispatcher.unique_key_check(key, aux)
+    }
+
+    fn duplicate_key_check(&mut self, key: Fingerprint, value: V, aux: Option<A>) -> Result<()> {
+        if !self.unmerged.contains_key(&key) {
+            self.front.lru.insert(key, value.clone());
+        }
+        self.dispatcher.duplicate_key_check(key, value, aux)
+    }
+
+    fn unique_key_update(&mut self, key: Fingerprint, value: V, aux: Option<A>) -> Result<()> {
+        self.front.counted.false_positives += 1;
+        self.merged(key);
+        self.dispatcher.unique_key_update(key, value, aux)
+    }
+
+    fn duplicate_key_update(&mut self, key: Fingerprint, value: V, aux: Option<A>) -> Result<()> {
+        self.merged(key);
+        self.dispatcher.duplicate_key_update(key, value, aux)
+    }
+
+    fn update(&mut self, key: Fingerprint, value: V, aux: Option<A>) -> Result<()> {
+        self.merged(key);
+        self.dispatcher.update(key, value, aux)
+    }
+}
