@@ -1,4 +1,328 @@
-//! Per-host queues.
+//! The frontier: per-host queues of URLs, in memory as far as they are needed now, on disk as far as they are many.
+//!
+//! A host is an origin (`scheme://host:port`). It has an **active** side in memory (a bounded number of hosts, each
+//! with a short buffer of URLs and its state) and a **cold** side on disk (partitions by registrable domain, each
+//! with a tail that grows and a sorted base that is replaced). The way of a URL: [`Frontier::push`] puts it into the
+//! buffer of its host, if that is active or new and there is room, else into its partition; takes bring it from
+//! there; [`Frontier::next`] hands it out once its host's addresses and rules are known and politeness allows.
+//!
+//! Promises:
+//! - every URL that was pushed leaves exactly once, by [`Task::Fetch`] or [`Task::Drop`] (again after
+//!   [`Verdict::Retry`](crate::outcome::Verdict)); over a crash, what the last cut held leaves again;
+//! - nothing is fetched of an origin before its rules are known, and never what they forbid;
+//! - between two requests of a host lies its delay, between two of an address `delay_per_ip`, also over a restart;
+//! - of a host, URLs leave by priority and then in the order of arrival, as far as they are in memory or were merged;
+//! - memory is bounded by [`FrontierOptions::memory`], whatever the numbers of hosts and URLs.
+//!
+//! It is synchronous and deterministic: time, randomness and disk are given. Work on files of the cold side is
+//! handed out as [`PartitionJob`]s, so that the caller can do it on another thread. After an error of the disk the
+//! frontier is not to be used any more: opening it again from the last checkpoint is the cure.
+//!
+//! After Heritrix's frontier (active and inactive queues, snoozing, budgets) and BUbiNG's workbench (delay by host and by
+//! address); the cold side is new: no embedded store, one sequential merge a partition, no index of hosts in memory.
+
+mod active;
+mod address;
+mod answers;
+mod budget;
+mod cold;
+mod dispatch;
+mod host;
+mod jobs;
+mod options;
+mod partition;
+mod politeness;
 mod queued;
-mod queued_aux;
+mod record;
+mod schedule;
+mod state;
+mod task;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::clock::Time;
+use crate::disk::{Disk, Result};
+use crate::fingerprint::Fingerprint;
+
+use active::Active;
+use address::Addresses;
+use budget::Domains;
+use host::{Host, Item, Place};
+use partition::{Files, Partition, domain_key};
+use schedule::Schedule;
+
+pub use options::{Budget, FrontierOptions, Politeness};
+pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use queued::{Hops, QueuedUrl};
+pub use state::{FrontierCut, FrontierState, PartitionState};
+pub use task::{Feedback, HostId, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
+
+/// All queues of a crawl.
+#[derive(Debug)]
+pub struct Frontier {
+    options: FrontierOptions,
+    decode_rules: RulesDecoder,
+    rng: fastrand::Rng,
+    disk: Disk,
+    dir: Arc<Path>,
+    active: Active,
+    schedule: Schedule,
+    addresses: Addresses,
+    domains: Domains,
+    partitions: Vec<Partition>,
+    files: Files,
+    /// URLs on the cold side.
+    cold_urls: u64,
+    jobs_out: usize,
+    /// The partition with which the next search for a job begins.
+    rover: usize,
+    /// Of the next URL or record.
+    sequence: u64,
+    /// The latest time that was passed in.
+    now: Time,
+    /// After an unclean stop: hosts may have been contacted until then without our knowing.
+    unclean_since: Option<Time>,
+    /// Origins that must not be contacted before a time, from the log of long back-offs.
+    holds: BTreeMap<Fingerprint, Time>,
+    /// Long back-offs that were set since the last cut.
+    long_backoffs: BTreeMap<Fingerprint, Time>,
+}
+
+impl Frontier {
+    /// Opens the frontier in `dir`: from `saved` (what [`Frontier::cut`] gave) or empty.
+    ///
+    /// What lies in `dir` and is not named by `saved` is deleted. `clean` is false after a stop that was none of
+    /// ours: no host is then contacted before `now` and its delay have passed. `rules` reads what
+    /// [`Rules::encode`] wrote. Fails with `Damaged` where a file is not as `saved` says.
+    #[expect(clippy::too_many_arguments, reason = "everything that a deterministic frontier depends on is passed in")]
+    pub fn open(
+        disk: Disk,
+        dir: &Path,
+        options: FrontierOptions,
+        rules: RulesDecoder,
+        rng_seed: u64,
+        saved: Option<(&FrontierState, &[u8])>,
+        now: Time,
+        clean: bool,
+    ) -> Result<Self> {
+        disk.create_dir_all(dir)?;
+        let partitions = options.partitions.clamp(1, 1 << 16).next_power_of_two();
+        let mut frontier = Frontier {
+            addresses: Addresses::with_floor(if saved.is_some() { now + options.politeness.delay_per_ip } else { now }),
+            options,
+            decode_rules: rules,
+            rng: fastrand::Rng::with_seed(rng_seed),
+            disk,
+            dir: dir.into(),
+            active: Active::default(),
+            schedule: Schedule::default(),
+            domains: Domains::default(),
+            partitions: Vec::new(),
+            files: Files::default(),
+            cold_urls: 0,
+            jobs_out: 0,
+            rover: 0,
+            sequence: 1,
+            now,
+            unclean_since: (!clean).then_some(now),
+            holds: BTreeMap::new(),
+            long_backoffs: BTreeMap::new(),
+        };
+        frontier.make_partitions(saved.map_or(partitions, |(state, _)| state.partitions.len()));
+        if let Some((state, ram)) = saved {
+            frontier.restore(state, ram, now)?;
+        }
+        frontier.delete_unknown()?;
+        Ok(frontier)
+    }
+
+    fn make_partitions(&mut self, count: usize) {
+        let share = self.options.memory / 8 / count.max(1);
+        let (array_bytes, filter_bytes) = (share.clamp(4 << 10, 1 << 20), (share / 8).clamp(1 << 10, 64 << 10));
+        let partition = |number| Partition::new(number, self.disk.clone(), self.dir.clone(), array_bytes, filter_bytes);
+        self.partitions = (0..count).map(partition).collect();
+    }
+
+    /// Takes in a URL.
+    pub fn push(&mut self, url: QueuedUrl, now: Time) -> Result<()> {
+        self.now = self.now.max(now);
+        let item = Item::new(url, self.sequence);
+        self.sequence += 1;
+        match self.active.find(item.url.origin) {
+            Some(index) => self.push_active(index, item, now),
+            None if self.may_start(&item)? => {
+                let index = self.activate(Host::of(&item.url), 0);
+                self.buffer(index, item);
+                self.settle(index, now);
+                Ok(())
+            }
+            None => self.push_cold(&item),
+        }
+    }
+
+    /// A URL of an active host enters its buffer if nothing that comes before it may be on the cold side.
+    fn push_active(&mut self, index: u32, item: Item, now: Time) -> Result<()> {
+        let host = self.active.host(index);
+        let before_last = host.buffer.back().is_some_and(|last| item.order() < last.order());
+        let room = host.buffer.len() < self.options.buffer_urls && self.has_memory();
+        if before_last || (room && !host.has_cold()) {
+            let surplus = !room;
+            self.buffer(index, item);
+            if surplus && let Some(last) = self.unbuffer_last(index) {
+                self.active.host_mut(index).may_tail = true;
+                self.push_cold(&last)?;
+            }
+            if matches!(self.active.host(index).place, Place::Idle | Place::Nowhere) {
+                self.settle(index, now);
+            }
+            Ok(())
+        } else {
+            self.active.host_mut(index).may_tail = true;
+            self.push_cold(&item)
+        }
+    }
+
+    /// Whether a URL of a host that is not active can make it so: nothing of it is on the cold side, and there is
+    /// room. A quarter of the room is left to hosts from the cold side, if there are any.
+    fn may_start(&mut self, item: &Item) -> Result<bool> {
+        let (origin, domain) = (item.url.origin, item.url.domain);
+        let partition = &self.partitions[self.partition_of(domain)];
+        if partition.may_hold(origin) {
+            return Ok(false);
+        }
+        match self.domains.get(domain) {
+            Some(active) if active.busy as usize >= self.options.per_domain_active_max => return Ok(false),
+            None if self.options.budget.pages_per_domain.is_some() && partition.may_hold(domain_key(domain)) => {
+                return Ok(false);
+            }
+            _ => {}
+        }
+        let all = self.options.active_hosts.max(1);
+        self.make_room(if self.cold_urls == 0 { all } else { (all * 3 / 4).max(1) })
+    }
+
+    /// Which partition a domain belongs to: by the top bits of its fingerprint.
+    fn partition_of(&self, domain: Fingerprint) -> usize {
+        let bits = self.partitions.len().trailing_zeros();
+        if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
+    }
+
+    /// Whether the active side may take more URLs.
+    fn has_memory(&self) -> bool {
+        self.active.bytes < self.options.memory / 2
+    }
+
+    fn buffer(&mut self, index: u32, item: Item) {
+        self.active.bytes += item.memory();
+        self.active.buffered += 1;
+        self.active.host_mut(index).insert(item);
+    }
+
+    fn unbuffer_first(&mut self, index: u32) -> Option<Item> {
+        let item = self.active.host_mut(index).buffer.pop_front()?;
+        self.count_off(&item);
+        Some(item)
+    }
+
+    fn unbuffer_last(&mut self, index: u32) -> Option<Item> {
+        let item = self.active.host_mut(index).buffer.pop_back()?;
+        self.count_off(&item);
+        Some(item)
+    }
+
+    fn count_off(&mut self, item: &Item) {
+        self.active.bytes = self.active.bytes.saturating_sub(item.memory());
+        self.active.buffered -= 1;
+    }
+
+    /// Whether the host of `origin` is active: its robots and DNS answers are here or under way.
+    pub fn knows(&self, origin: Fingerprint) -> bool {
+        self.active.find(origin).is_some()
+    }
+
+    /// Tells what the robots and DNS stores know of a host that has become active by a push just now. Ignored if it
+    /// is not active, and where it has asked already.
+    pub fn preset(
+        &mut self,
+        origin: Fingerprint,
+        rules: Option<(Arc<dyn Rules>, Time)>,
+        addresses: Option<(Arc<[IpAddr]>, Time)>,
+    ) {
+        let Some(index) = self.active.find(origin) else { return };
+        let host = self.active.host(index);
+        let (asks, has_rules, has_addresses) = (host.pending.is_some(), host.rules.is_some(), host.addresses.is_some());
+        if let Some((rules, expires)) = rules.filter(|_| !asks && !has_rules) {
+            self.set_rules(index, rules, expires);
+        }
+        if let Some((list, expires)) = addresses.filter(|(list, _)| !asks && !has_addresses && !list.is_empty()) {
+            // At a crowded address the host has to go the long way, which ends on the cold side.
+            if !self.is_crowded(list[0]) {
+                self.set_addresses(index, list, expires);
+            }
+        }
+    }
+
+    /// Takes over politeness and budgets that were changed.
+    pub fn reconfigure(&mut self, politeness: Politeness, budget: Budget) {
+        self.options.politeness = politeness;
+        self.options.budget = budget;
+    }
+
+    /// URLs that wait, in memory and on disk; those in flight are not among them.
+    pub fn queued(&self) -> u64 {
+        self.active.buffered + self.cold_urls
+    }
+
+    /// Tasks that are out and not answered.
+    pub fn in_flight(&self) -> usize {
+        self.active.in_flight
+    }
+
+    /// Hosts of which something may be done at `now`, as far as their own time is concerned.
+    pub fn ready_hosts(&self, now: Time) -> usize {
+        let ready = |host: &&Host| matches!(host.place, Place::Scheduled(due) if due <= now);
+        self.active.hosts().filter(ready).count()
+    }
+
+    /// Hosts with URLs in memory that have to wait: for their time, their address, or their domain's budget.
+    pub fn waiting_hosts(&self, now: Time) -> usize {
+        let waits = |host: &&Host| match host.place {
+            Place::Scheduled(due) => due > now,
+            Place::Address | Place::Domain => true,
+            Place::Nowhere | Place::Idle => false,
+        };
+        self.active.hosts().filter(waits).count()
+    }
+
+    /// Hosts in memory.
+    pub fn active_hosts(&self) -> usize {
+        self.active.len()
+    }
+
+    /// Whether nothing is queued, in flight, or in a job.
+    pub fn is_idle(&self) -> bool {
+        self.queued() == 0 && self.active.in_flight == 0 && self.jobs_out == 0
+    }
+
+    /// Whether few hosts are ready while something is on the cold side.
+    pub fn starving(&self, now: Time) -> bool {
+        let enough = (self.options.active_hosts / 8).clamp(1, 32);
+        self.cold_urls > 0 && self.schedule.in_line() < enough && self.schedule.next_due().is_none_or(|due| due > now)
+    }
+
+    /// When [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not now.
+    pub fn next_due(&self) -> Option<Time> {
+        let cold = self.partitions.iter().filter_map(|partition| self.next_work(partition)).min();
+        match (self.schedule.next_due(), cold) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}

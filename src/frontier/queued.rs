@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::wire::{self, Reader};
 use crate::fingerprint::Fingerprint;
 
 /// A URL that was admitted: everything that it needs from URL-seen to the fetch.
@@ -31,6 +32,41 @@ pub struct QueuedUrl {
     pub via: u64,
     /// Number of the seed that it descends from.
     pub seed: u32,
+}
+
+impl QueuedUrl {
+    /// Appends the URL in a compact form: four fingerprints, then small numbers and sized strings.
+    ///
+    /// ```text
+    /// | key 8 | origin 8 | host 8 | domain 8 | priority 1 | attempts 1 | depth | seed | via | hops | url |
+    /// ```
+    /// Numbers after the fixed part are varints, strings follow their length as a varint.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        for fingerprint in [self.key, self.origin, self.host, self.domain] {
+            wire::put_fingerprint(out, fingerprint);
+        }
+        out.push(self.priority);
+        out.push(self.attempts);
+        wire::put_varint(out, self.depth.into());
+        wire::put_varint(out, self.seed.into());
+        wire::put_varint(out, self.via);
+        wire::put_sized(out, self.hops.as_str().as_bytes());
+        wire::put_sized(out, self.url.as_bytes());
+    }
+
+    /// Reads a URL at the start of `bytes`, and says how many bytes it took; `None` for what [`QueuedUrl::encode`]
+    /// cannot have written.
+    pub fn decode(bytes: &[u8]) -> Option<(Self, usize)> {
+        let mut reader = Reader::new(bytes);
+        let [key, origin, host, domain] =
+            [reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?];
+        let (priority, attempts) = (reader.u8()?, reader.u8()?);
+        let (depth, seed, via) = (reader.small()?, reader.small()?, reader.varint()?);
+        let hops = Hops::parse(reader.text()?);
+        let url = reader.text()?.into();
+        let url = QueuedUrl { url, key, origin, host, domain, priority, depth, hops, attempts, via, seed };
+        Some((url, reader.position()))
+    }
 }
 
 /// A discovery path as in Heritrix's crawl.log: `L` link, `R` redirect, `E` embedded, `M` sitemap; empty for a seed.
@@ -91,5 +127,30 @@ mod tests {
         assert_eq!(hops.as_str(), format!("12+{}RR", "L".repeat(38)));
         assert_eq!(hops.redirects(), 2);
         assert_eq!(Hops::default().redirects(), 0);
+    }
+
+    #[test]
+    fn a_url_is_read_back_as_it_was_and_never_from_fewer_bytes() {
+        let url = QueuedUrl {
+            url: "https://example.org/a?b=c".into(),
+            key: Fingerprint::from_bits(1),
+            origin: Fingerprint::from_bits(u64::MAX),
+            host: Fingerprint::from_bits(3),
+            domain: Fingerprint::from_bits(4),
+            priority: 7,
+            depth: 300,
+            hops: Hops::parse("LLR"),
+            attempts: 2,
+            via: u64::MAX,
+            seed: u32::MAX,
+        };
+        let mut bytes = Vec::new();
+        url.encode(&mut bytes);
+        let len = bytes.len();
+        for cut in 0..len {
+            assert_eq!(QueuedUrl::decode(&bytes[..cut]), None, "{cut} bytes");
+        }
+        bytes.extend_from_slice(b"more");
+        assert_eq!(QueuedUrl::decode(&bytes), Some((url, len)));
     }
 }

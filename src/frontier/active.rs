@@ -1,0 +1,170 @@
+//! The active side: a slab of hosts, found by origin, with their memory counted.
+//!
+//! A host that has nothing to do (its URLs are out, none is in flight) stays in an idle line until its place is
+//! wanted; one that is held back for long may be parked: its URLs then go to the cold side. A place that was left
+//! gets a new generation, so that an old [`HostId`] or schedule entry never meets another host.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::budget::ByFingerprint;
+use super::host::{Host, Place};
+use super::schedule::HostRef;
+use super::task::HostId;
+use crate::clock::Time;
+use crate::fingerprint::Fingerprint;
+
+/// A host that cannot be contacted for longer may give its place to another.
+pub(super) const PARK_AFTER: Duration = Duration::from_secs(30);
+/// How many entries of a line are looked at for one place.
+const TRIES: usize = 8;
+
+#[derive(Debug, Default)]
+struct Slot {
+    generation: u32,
+    host: Option<Host>,
+}
+
+/// All active hosts.
+#[derive(Debug, Default)]
+pub(super) struct Active {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    by_origin: ByFingerprint<u32>,
+    idle: VecDeque<HostRef>,
+    parkable: VecDeque<HostRef>,
+    /// Bytes of memory of hosts and URLs.
+    pub bytes: usize,
+    /// URLs in buffers.
+    pub buffered: u64,
+    /// Tasks that are out.
+    pub in_flight: usize,
+}
+
+impl Active {
+    pub(super) fn len(&self) -> usize {
+        self.by_origin.len()
+    }
+
+    pub(super) fn find(&self, origin: Fingerprint) -> Option<u32> {
+        self.by_origin.get(&origin).copied()
+    }
+
+    /// The host at `index`, which has to be taken.
+    pub(super) fn host(&self, index: u32) -> &Host {
+        self.slots[index as usize].host.as_ref().expect("an index that was found is taken")
+    }
+
+    pub(super) fn host_mut(&mut self, index: u32) -> &mut Host {
+        self.slots[index as usize].host.as_mut().expect("an index that was found is taken")
+    }
+
+    pub(super) fn reference(&self, index: u32) -> HostRef {
+        HostRef { index, generation: self.slots[index as usize].generation }
+    }
+
+    pub(super) fn id(&self, index: u32, flight: u32) -> HostId {
+        HostId { index, generation: self.slots[index as usize].generation, flight }
+    }
+
+    /// The index behind a reference, unless the host has left.
+    pub(super) fn resolve(&self, reference: HostRef) -> Option<u32> {
+        let slot = self.slots.get(reference.index as usize)?;
+        (slot.generation == reference.generation && slot.host.is_some()).then_some(reference.index)
+    }
+
+    pub(super) fn resolve_id(&self, id: HostId) -> Option<u32> {
+        self.resolve(HostRef { index: id.index, generation: id.generation })
+    }
+
+    /// Gives `host` a place.
+    pub(super) fn insert(&mut self, host: Host) -> u32 {
+        self.bytes += host.memory();
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            u32::try_from(self.slots.len() - 1).expect("fewer than 4 G hosts are active")
+        });
+        self.by_origin.insert(host.origin, index);
+        self.slots[index as usize].host = Some(host);
+        index
+    }
+
+    /// Takes a host out; its buffer has to be counted off by the caller.
+    pub(super) fn remove(&mut self, index: u32) -> Host {
+        let slot = &mut self.slots[index as usize];
+        slot.generation = slot.generation.wrapping_add(1);
+        let host = slot.host.take().expect("an index that was found is taken");
+        self.bytes = self.bytes.saturating_sub(host.memory());
+        self.by_origin.remove(&host.origin);
+        self.free.push(index);
+        host
+    }
+
+    /// Indices of all hosts, in order.
+    pub(super) fn indices(&self) -> impl Iterator<Item = u32> {
+        (0_u32..).zip(&self.slots).filter(|(_, slot)| slot.host.is_some()).map(|(index, _)| index)
+    }
+
+    /// All hosts, in order.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.slots.iter().filter_map(|slot| slot.host.as_ref())
+    }
+
+    /// Puts a host into the idle line.
+    pub(super) fn idle(&mut self, index: u32) {
+        let reference = self.reference(index);
+        self.idle.push_back(reference);
+        if self.idle.len() > 4 * self.len() + 64 {
+            let mut line = std::mem::take(&mut self.idle);
+            line.retain(|&reference| {
+                self.resolve(reference).is_some_and(|index| self.host(index).place == Place::Idle)
+            });
+            // A host that was idle several times is in line several times: its last entry counts.
+            let mut seen = std::collections::BTreeSet::new();
+            let kept: VecDeque<_> = line.into_iter().rev().filter(|&reference| seen.insert(reference)).collect();
+            self.idle = kept.into_iter().rev().collect();
+        }
+    }
+
+    /// Puts a host into the line of those that may be parked.
+    pub(super) fn parkable(&mut self, index: u32) {
+        if !std::mem::replace(&mut self.host_mut(index).parkable, true) {
+            let reference = self.reference(index);
+            self.parkable.push_back(reference);
+        }
+    }
+
+    /// A host that may leave at `now`: one that has been idle longest, else one that is held back for long.
+    pub(super) fn evictable(&mut self, now: Time) -> Option<u32> {
+        for _ in 0..self.idle.len().min(TRIES) {
+            let reference = self.idle.pop_front()?;
+            let Some(index) = self.resolve(reference) else { continue };
+            let host = self.host(index);
+            if host.place != Place::Idle {
+                continue;
+            }
+            if host.standing.available() <= now {
+                return Some(index);
+            }
+            self.idle.push_back(reference);
+        }
+        for _ in 0..self.parkable.len().min(TRIES) {
+            let reference = self.parkable.pop_front()?;
+            let Some(index) = self.resolve(reference) else { continue };
+            let host = self.host_mut(index);
+            if host.standing.available() <= now + PARK_AFTER {
+                host.parkable = false;
+            } else if host.is_at_rest() && matches!(host.place, Place::Scheduled(_) | Place::Idle) {
+                return Some(index);
+            } else {
+                self.parkable.push_back(reference);
+            }
+        }
+        None
+    }
+
+    /// Hosts that are idle, stale entries included.
+    pub(super) fn idle_len(&self) -> usize {
+        self.idle.len()
+    }
+}

@@ -1,0 +1,121 @@
+//! Addresses: many hosts on one server share its due time.
+//!
+//! An address is contacted at most once in `delay_per_ip`, whatever the hosts. Hosts whose own time has come wait in
+//! line at their address, so that a thousand hosts on one server cost no more than a thousand on a thousand. An
+//! address is forgotten when no active host uses it and its due time has passed.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+
+use super::schedule::HostRef;
+use crate::clock::Time;
+
+#[derive(Debug, Default)]
+struct Address {
+    due: Time,
+    /// Active hosts with something to do that have it first.
+    hosts: usize,
+    waiting: VecDeque<HostRef>,
+    scheduled: bool,
+}
+
+/// All addresses of active hosts.
+#[derive(Debug, Default)]
+pub(super) struct Addresses {
+    map: HashMap<IpAddr, Address>,
+    /// After a restart no address is contacted before.
+    floor: Time,
+    swept_len: usize,
+}
+
+impl Addresses {
+    pub(super) fn with_floor(floor: Time) -> Self {
+        Addresses { floor, ..Addresses::default() }
+    }
+
+    /// When `ip` may be contacted.
+    pub(super) fn due(&self, ip: IpAddr) -> Time {
+        self.map.get(&ip).map_or(self.floor, |address| address.due.max(self.floor))
+    }
+
+    /// `ip` may not be contacted before `due`.
+    pub(super) fn delay_until(&mut self, ip: IpAddr, due: Time, now: Time) {
+        let address = self.map.entry(ip).or_default();
+        address.due = address.due.max(due);
+        if self.map.len() > 2 * self.swept_len + 64 {
+            self.map.retain(|_, address| address.hosts > 0 || address.due > now || !address.waiting.is_empty());
+            self.swept_len = self.map.len();
+        }
+    }
+
+    /// Busy hosts at `ip`.
+    pub(super) fn hosts(&self, ip: IpAddr) -> usize {
+        self.map.get(&ip).map_or(0, |address| address.hosts)
+    }
+
+    /// A busy host has `ip` first.
+    pub(super) fn enter(&mut self, ip: IpAddr) {
+        self.map.entry(ip).or_default().hosts += 1;
+    }
+
+    /// A host has `ip` first no longer, or has nothing to do.
+    pub(super) fn leave(&mut self, ip: IpAddr) {
+        if let Some(address) = self.map.get_mut(&ip) {
+            address.hosts = address.hosts.saturating_sub(1);
+        }
+    }
+
+    /// Lets a host wait at `ip`; says when the address has to be scheduled, if it is not yet.
+    pub(super) fn wait(&mut self, ip: IpAddr, host: HostRef) -> Option<Time> {
+        let floor = self.floor;
+        let address = self.map.entry(ip).or_default();
+        address.waiting.push_back(host);
+        (!std::mem::replace(&mut address.scheduled, true)).then(|| address.due.max(floor))
+    }
+
+    /// The scheduled time of `ip` has come: the host that has waited longest, if the address is free at `now`.
+    pub(super) fn pop(&mut self, ip: IpAddr, now: Time) -> Option<HostRef> {
+        let free = self.due(ip) <= now;
+        let address = self.map.get_mut(&ip)?;
+        if free { address.waiting.pop_front() } else { None }
+    }
+
+    /// After its hosts were served: when `ip` has to be scheduled again, if hosts still wait.
+    pub(super) fn reschedule(&mut self, ip: IpAddr) -> Option<Time> {
+        let floor = self.floor;
+        let address = self.map.get_mut(&ip)?;
+        address.scheduled = !address.waiting.is_empty();
+        address.scheduled.then(|| address.due.max(floor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_wait_in_line_and_the_address_is_scheduled_once() {
+        let ip: IpAddr = "10.0.0.1".parse().unwrap();
+        let host = |index| HostRef { index, generation: 0 };
+        let mut addresses = Addresses::default();
+        addresses.delay_until(ip, Time::from_ms(50), Time::ZERO);
+        assert_eq!(addresses.wait(ip, host(1)), Some(Time::from_ms(50)));
+        assert_eq!(addresses.wait(ip, host(2)), None);
+        assert_eq!(addresses.pop(ip, Time::from_ms(49)), None);
+        assert_eq!(addresses.pop(ip, Time::from_ms(50)), Some(host(1)));
+        addresses.delay_until(ip, Time::from_ms(100), Time::from_ms(50));
+        assert_eq!(addresses.reschedule(ip), Some(Time::from_ms(100)));
+        assert_eq!(addresses.pop(ip, Time::from_ms(100)), Some(host(2)));
+        assert_eq!(addresses.reschedule(ip), None);
+    }
+
+    #[test]
+    fn addresses_that_nobody_uses_are_forgotten() {
+        let mut addresses = Addresses::default();
+        for n in 0..10_000_u32 {
+            let now = Time::from_ms(n.into());
+            addresses.delay_until(std::net::Ipv4Addr::from(n).into(), Time::from_ms(u64::from(n) + 10), now);
+        }
+        assert!(addresses.map.len() < 200, "{}", addresses.map.len());
+    }
+}

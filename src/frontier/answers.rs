@@ -1,0 +1,290 @@
+//! What follows from an answer: for the URL, for its host, for its address.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Frontier;
+use super::host::{Item, Pending, Place};
+use super::politeness::Trouble;
+use super::record::ADDRESSES_KEPT;
+use super::task::{Feedback, HostId, RobotsAnswer, Rules};
+use super::{QueuedUrl, active};
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::fingerprint::Fingerprint;
+use crate::outcome::{Failure, Reason, Verdict};
+
+/// A name that does not exist, or has no public address, is asked for again after so long, if URLs of it come.
+const GONE_FOR: Duration = Duration::from_secs(24 * 3_600);
+/// A host at a crowded address comes back after so long at the latest.
+const CROWDED_MAX: Duration = Duration::from_secs(60);
+
+impl Frontier {
+    /// The answer to a [`Task::Resolve`](super::Task::Resolve): addresses and until when they hold, or why there
+    /// are none.
+    ///
+    /// [`Failure::NoSuchHost`] and [`Failure::PrivateAddress`] end all URLs of the host, each by a
+    /// [`Task::Drop`](super::Task::Drop) (the one for which the name was asked like the others), and those that come
+    /// within a day. Other failures hold the host back and count towards its death.
+    pub fn resolved(
+        &mut self,
+        host: HostId,
+        answer: std::result::Result<(Arc<[IpAddr]>, Time), Failure>,
+        now: Time,
+    ) -> Result<()> {
+        let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return Ok(()) };
+        match answer {
+            Ok((addresses, expires)) if !addresses.is_empty() => {
+                if self.is_crowded(addresses[0]) {
+                    return self.postpone(index, addresses, expires, now);
+                }
+                // An answer that has expired already serves once: the host comes up at once.
+                self.set_addresses(index, addresses, expires.max(now + Duration::from_secs(1)));
+            }
+            Err(Failure::NoSuchHost) => self.give_up(index, Reason::HostGivenUp, now + GONE_FOR),
+            Err(Failure::PrivateAddress) => self.give_up(index, Reason::PrivateAddress, now + GONE_FOR),
+            Ok(_) | Err(_) => {
+                self.count_failure(index, now);
+                self.back_off(index, Trouble::Connection, None, now, now);
+            }
+        }
+        self.settle(index, now);
+        Ok(())
+    }
+
+    /// The answer to a [`Task::Robots`](super::Task::Robots). It is a request like any other: it counts for the delays
+    /// of host and address.
+    pub fn robots(&mut self, host: HostId, answer: RobotsAnswer, now: Time) -> Result<()> {
+        let mut started = now;
+        let is_robots = |pending| match pending {
+            Pending::Robots { started: at } => {
+                started = at;
+                true
+            }
+            Pending::Resolve => false,
+        };
+        let Some(index) = self.answered(host, now, is_robots) else { return Ok(()) };
+        match answer {
+            RobotsAnswer::Rules { rules, expires, duration, bytes } => {
+                self.set_rules(index, rules, expires.max(now + Duration::from_secs(1)));
+                let standing = &mut self.active.host_mut(index).standing;
+                (standing.failures, standing.robots_level) = (0, 0);
+                standing.bytes = standing.bytes.saturating_add(bytes);
+                self.options.politeness.learn(standing, duration, false);
+            }
+            RobotsAnswer::Unreachable { duration } => {
+                let standing = &mut self.active.host_mut(index).standing;
+                if standing.robots_level == 0 {
+                    standing.robots_failing_since = now;
+                }
+                let since = standing.robots_failing_since;
+                self.options.politeness.learn(standing, duration, false);
+                self.back_off(index, Trouble::Robots, None, started, now);
+                if now.since(since) >= self.options.give_up {
+                    self.give_up(index, Reason::HostGivenUp, Time::MAX);
+                }
+            }
+        }
+        self.rest(index, now);
+        self.settle(index, now);
+        Ok(())
+    }
+
+    /// The answer to a [`Task::Fetch`](super::Task::Fetch). With [`Verdict::Retry`] the URL comes back as `requeue`, its
+    /// attempts raised, and is the next of its host.
+    pub fn done(&mut self, host: HostId, feedback: &Feedback, requeue: Option<QueuedUrl>, now: Time) -> Result<()> {
+        self.now = self.now.max(now);
+        let Some(index) = self.active.resolve_id(host) else { return Ok(()) };
+        let flights = &mut self.active.host_mut(index).flights;
+        let Some(at) = flights.iter().position(|&(flight, _)| flight == host.flight) else { return Ok(()) };
+        let (_, item) = flights.swap_remove(at);
+        self.active.in_flight -= 1;
+        self.active.bytes = self.active.bytes.saturating_sub(item.memory());
+        self.count_page(index, feedback, now);
+        self.learn(index, feedback, now);
+        self.judge(index, feedback, now);
+        if let Some(url) = requeue {
+            self.buffer(index, Item::again(url, item.sequence));
+        }
+        self.settle(index, now);
+        Ok(())
+    }
+
+    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the page of the URL is in the archive already, so
+    /// its host was not asked and need not rest.
+    pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
+        self.now = self.now.max(now);
+        let Some(index) = self.active.resolve_id(host) else { return Ok(()) };
+        let flights = &mut self.active.host_mut(index).flights;
+        let Some(at) = flights.iter().position(|&(flight, _)| flight == host.flight) else { return Ok(()) };
+        let (_, item) = flights.swap_remove(at);
+        self.active.in_flight -= 1;
+        self.active.bytes = self.active.bytes.saturating_sub(item.memory());
+        let feedback = Feedback {
+            started: now,
+            duration: Duration::ZERO,
+            bytes: 0,
+            verdict: Verdict::Done,
+            failure: None,
+            retry_after: None,
+            address: None,
+            counts_as_page: true,
+        };
+        self.count_page(index, &feedback, now);
+        self.active.host_mut(index).standing.due = now;
+        self.settle(index, now);
+        Ok(())
+    }
+
+    /// Budgets, and the hosts that waited to see them.
+    fn count_page(&mut self, index: u32, feedback: &Feedback, now: Time) {
+        let host = self.active.host_mut(index);
+        let page = u64::from(feedback.counts_as_page);
+        host.standing.pages += page;
+        host.standing.bytes = host.standing.bytes.saturating_add(feedback.bytes);
+        let domain = self.domains.get_mut(host.domain);
+        domain.added += page;
+        domain.in_flight = domain.in_flight.saturating_sub(1);
+        for reference in std::mem::take(&mut domain.waiting) {
+            if let Some(waiting) = self.active.resolve(reference)
+                && self.active.host(waiting).place == Place::Domain
+            {
+                self.active.host_mut(waiting).place = Place::Nowhere;
+                self.settle(waiting, now);
+            }
+        }
+    }
+
+    /// Delays.
+    fn learn(&mut self, index: u32, feedback: &Feedback, now: Time) {
+        let may_lower = feedback.verdict == Verdict::Done && feedback.failure.is_none() && feedback.counts_as_page;
+        let standing = &mut self.active.host_mut(index).standing;
+        self.options.politeness.learn(standing, feedback.duration, may_lower);
+        self.rest(index, now);
+        let delay_per_ip = self.options.politeness.delay_per_ip;
+        if let Some(ip) = feedback.address.filter(|_| !delay_per_ip.is_zero()) {
+            self.addresses.delay_until(ip, feedback.started + delay_per_ip, now);
+        }
+    }
+
+    /// Back-off, failures in a row, death.
+    fn judge(&mut self, index: u32, feedback: &Feedback, now: Time) {
+        match feedback.failure {
+            Some(_) => self.count_failure(index, now),
+            None => self.active.host_mut(index).standing.failures = 0,
+        }
+        if feedback.verdict != Verdict::Done {
+            let trouble = if feedback.failure.is_some() { Trouble::Connection } else { Trouble::Overload };
+            self.back_off(index, trouble, feedback.retry_after, feedback.started, now);
+        }
+    }
+
+    /// After a request was answered at `now`, the host rests.
+    fn rest(&mut self, index: u32, now: Time) {
+        let delay = self.delay_of(index);
+        let standing = &mut self.active.host_mut(index).standing;
+        standing.due = standing.due.max(now + delay);
+    }
+
+    fn count_failure(&mut self, index: u32, now: Time) {
+        let (dead_after, give_up) = (self.options.politeness.dead_after.max(1), self.options.give_up);
+        let standing = &mut self.active.host_mut(index).standing;
+        if standing.failures == 0 {
+            standing.failing_since = now;
+        }
+        standing.failures = standing.failures.saturating_add(1);
+        if standing.failures >= dead_after && now.since(standing.failing_since) >= give_up {
+            self.give_up(index, Reason::HostGivenUp, Time::MAX);
+        }
+    }
+
+    fn back_off(&mut self, index: u32, trouble: Trouble, retry_after: Option<Duration>, started: Time, now: Time) {
+        let host = self.active.host_mut(index);
+        let politeness = &self.options.politeness;
+        let until = politeness.back_off(&mut host.standing, trouble, retry_after, started, now, &mut self.rng);
+        if until > now + active::PARK_AFTER {
+            self.long_backoffs.insert(host.origin, until);
+        }
+    }
+
+    fn give_up(&mut self, index: u32, reason: Reason, until: Time) {
+        self.active.host_mut(index).standing.gone = Some((until, reason));
+    }
+
+    /// The host that waited for this answer, if it did.
+    fn answered(&mut self, host: HostId, now: Time, fits: impl FnOnce(Pending) -> bool) -> Option<u32> {
+        self.now = self.now.max(now);
+        let index = self.active.resolve_id(host)?;
+        let waiting = self.active.host_mut(index);
+        waiting.pending.filter(|&pending| fits(pending))?;
+        waiting.pending = None;
+        self.active.in_flight -= 1;
+        Some(index)
+    }
+
+    /// Whether as many busy hosts as may be share an address.
+    pub(super) fn is_crowded(&self, ip: IpAddr) -> bool {
+        self.addresses.hosts(ip) >= self.options.per_address_active_max.max(1)
+    }
+
+    /// When a host at a crowded address may try again: about when those before it have had a turn.
+    pub(super) fn after_the_crowd(&self, ip: IpAddr, now: Time) -> Time {
+        let turns = u32::try_from(self.addresses.hosts(ip)).unwrap_or(u32::MAX);
+        let wait = self.options.politeness.delay_per_ip.saturating_mul(turns);
+        now + wait.clamp(Duration::from_secs(1), CROWDED_MAX)
+    }
+
+    /// Sends a host whose address is crowded to the cold side for a while.
+    fn postpone(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time, now: Time) -> Result<()> {
+        let due = self.after_the_crowd(addresses[0], now);
+        let host = self.active.host_mut(index);
+        host.standing.due = host.standing.due.max(due);
+        if !host.flights.is_empty() {
+            // It has requests under way by an older answer: it may as well stay.
+            self.set_addresses(index, addresses, expires);
+            self.settle(index, now);
+            return Ok(());
+        }
+        host.addresses = Some((addresses, expires));
+        self.evict(index, now)
+    }
+
+    pub(super) fn set_rules(&mut self, index: u32, rules: Arc<dyn Rules>, expires: Time) {
+        let mut encoded = Vec::new();
+        rules.encode(&mut encoded);
+        let host = self.active.host_mut(index);
+        let before = host.memory();
+        host.rules_bytes = encoded.len();
+        host.rules = Some((rules, expires));
+        let after = host.memory();
+        self.active.bytes = (self.active.bytes + after).saturating_sub(before);
+    }
+
+    pub(super) fn set_addresses(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time) {
+        let addresses = if addresses.len() > ADDRESSES_KEPT { addresses[..ADDRESSES_KEPT].into() } else { addresses };
+        self.active.host_mut(index).addresses = Some((addresses, expires));
+        self.count_at_address(index);
+    }
+
+    /// Back-offs of more than half a minute that were set since this was asked last: to be made durable before the
+    /// next checkpoint, and told to the next process by [`Frontier::hold`].
+    pub fn take_long_backoffs(&mut self) -> Vec<(Fingerprint, Time)> {
+        std::mem::take(&mut self.long_backoffs).into_iter().collect()
+    }
+
+    /// The host of `origin` must not be contacted before `until`: from the log of long back-offs, after a restart.
+    pub fn hold(&mut self, origin: Fingerprint, until: Time, now: Time) {
+        let until = until.min(now + super::politeness::BACKOFF_MAX);
+        if until <= now {
+            return;
+        }
+        if let Some(index) = self.active.find(origin) {
+            let standing = &mut self.active.host_mut(index).standing;
+            standing.backoff_until = standing.backoff_until.max(until);
+        } else {
+            let held = self.holds.entry(origin).or_insert(until);
+            *held = (*held).max(until);
+        }
+    }
+}

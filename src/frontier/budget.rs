@@ -1,0 +1,165 @@
+//! What was fetched of the registrable domains that have active hosts, and what budgets leave.
+//!
+//! A page that is being fetched counts as if it were fetched until its answer says otherwise, so that a budget is
+//! never overrun; hosts that wait for such an answer are woken by it. Totals of a domain are kept as a sum of what
+//! the cold side knows and what was added since, and only the latter goes back there: nothing is counted twice, even
+//! if a domain became active without its old total being read.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::options::Budget;
+use super::record::Standing;
+use super::schedule::HostRef;
+use crate::fingerprint::Fingerprint;
+
+/// Maps by fingerprint: those are mixed already.
+pub(super) type ByFingerprint<V> = HashMap<Fingerprint, V, BuildHasherDefault<FingerprintHasher>>;
+
+/// Takes the bits of a fingerprint as they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FingerprintHasher(u64);
+
+impl Hasher for FingerprintHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, bits: u64) {
+        self.0 = bits;
+    }
+}
+
+/// What a budget says about one more page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Allowance {
+    /// There is room.
+    Free,
+    /// Answers under way may use up the rest of the host's.
+    HostWaits,
+    /// Answers under way may use up the rest of the domain's.
+    DomainWaits,
+    /// Nothing is left.
+    UsedUp,
+}
+
+/// A domain with active hosts.
+#[derive(Debug, Default)]
+pub(super) struct Domain {
+    /// Active hosts.
+    pub hosts: u32,
+    /// Active hosts with something to do.
+    pub busy: u32,
+    /// Pages that the cold side knows of.
+    pub known: u64,
+    /// Pages since.
+    pub added: u64,
+    /// Fetches under way.
+    pub in_flight: u32,
+    /// Hosts that wait for one of them.
+    pub waiting: Vec<HostRef>,
+}
+
+/// The domains with active hosts.
+#[derive(Debug, Default)]
+pub(super) struct Domains {
+    map: ByFingerprint<Domain>,
+}
+
+impl Domains {
+    pub(super) fn get(&self, domain: Fingerprint) -> Option<&Domain> {
+        self.map.get(&domain)
+    }
+
+    pub(super) fn get_mut(&mut self, domain: Fingerprint) -> &mut Domain {
+        self.map.get_mut(&domain).expect("a domain with an active host is here")
+    }
+
+    /// A host of `domain` becomes active; `known` is what the cold side knows, if it was asked.
+    pub(super) fn enter(&mut self, domain: Fingerprint, known: u64) {
+        let entry = self.map.entry(domain).or_default();
+        entry.hosts += 1;
+        entry.known = entry.known.max(known);
+    }
+
+    /// A host of `domain` leaves; with the last one the pages added since it came are given back.
+    pub(super) fn leave(&mut self, domain: Fingerprint) -> Option<u64> {
+        let entry = self.get_mut(domain);
+        entry.hosts -= 1;
+        (entry.hosts == 0).then(|| self.map.remove(&domain).map_or(0, |gone| gone.added))
+    }
+
+    /// All domains, in order.
+    pub(super) fn sorted(&self) -> Vec<(Fingerprint, &Domain)> {
+        let mut all: Vec<_> = self.map.iter().map(|(&domain, entry)| (domain, entry)).collect();
+        all.sort_unstable_by_key(|&(domain, _)| domain);
+        all
+    }
+
+    /// Puts back what was saved; its hosts enter afterwards.
+    pub(super) fn restore(&mut self, domain: Fingerprint, known: u64, added: u64) {
+        self.map.insert(domain, Domain { known, added, ..Domain::default() });
+    }
+
+    /// Drops domains that were put back but have no host.
+    pub(super) fn retain_inhabited(&mut self) {
+        self.map.retain(|_, entry| entry.hosts > 0);
+    }
+}
+
+impl Budget {
+    /// Whether a host of this standing, with `in_flight` fetches under way, may have one more page.
+    pub(super) fn allows(&self, standing: &Standing, in_flight: usize, domain: &Domain) -> Allowance {
+        let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
+        let domain_pages = domain.known + domain.added;
+        if reached(self.pages_per_host, standing.pages)
+            || reached(self.bytes_per_host, standing.bytes)
+            || reached(self.pages_per_domain, domain_pages)
+        {
+            Allowance::UsedUp
+        } else if reached(self.pages_per_host, standing.pages + in_flight as u64) {
+            Allowance::HostWaits
+        } else if reached(self.pages_per_domain, domain_pages + u64::from(domain.in_flight)) {
+            Allowance::DomainWaits
+        } else {
+            Allowance::Free
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_under_way_count_until_their_answers_are_here() {
+        let budget = Budget { pages_per_host: Some(3), pages_per_domain: Some(5), bytes_per_host: Some(100) };
+        let standing = Standing { pages: 2, ..Standing::default() };
+        let domain = Domain { known: 1, added: 2, ..Domain::default() };
+        assert_eq!(budget.allows(&standing, 0, &domain), Allowance::Free);
+        assert_eq!(budget.allows(&standing, 1, &domain), Allowance::HostWaits);
+        let busy = Domain { known: 1, added: 2, in_flight: 2, ..Domain::default() };
+        assert_eq!(budget.allows(&standing, 0, &busy), Allowance::DomainWaits);
+        let full = Domain { known: 3, added: 2, ..Domain::default() };
+        assert_eq!(budget.allows(&standing, 0, &full), Allowance::UsedUp);
+        assert_eq!(budget.allows(&Standing { bytes: 100, ..standing }, 0, &domain), Allowance::UsedUp);
+    }
+
+    #[test]
+    fn a_domain_gives_back_only_what_was_added() {
+        let mut domains = Domains::default();
+        let domain = Fingerprint::from_bits(9);
+        domains.enter(domain, 40);
+        domains.enter(domain, 0);
+        domains.get_mut(domain).added += 3;
+        assert_eq!(domains.leave(domain), None);
+        assert_eq!(domains.leave(domain), Some(3));
+        assert!(domains.get(domain).is_none());
+    }
+}

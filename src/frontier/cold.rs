@@ -1,0 +1,77 @@
+//! Between the active and the cold side: who enters, who leaves.
+
+use super::Frontier;
+use super::host::{Host, Item};
+use super::partition::HostKey;
+use crate::clock::Time;
+use crate::disk::Result;
+
+/// Hosts that leave for one that wants to enter, at most, when memory is short.
+const LEAVING_MAX: usize = 4;
+
+impl Frontier {
+    /// Puts a URL on the cold side.
+    pub(super) fn push_cold(&mut self, item: &Item) -> Result<()> {
+        let number = self.partition_of(item.url.domain);
+        self.cold_urls += 1;
+        self.partitions[number].push_url(item, &mut self.files)
+    }
+
+    /// Gives a host a place on the active side. `known` is what the cold side knows of its domain's pages.
+    pub(super) fn activate(&mut self, mut host: Host, known: u64) -> u32 {
+        if let Some(since) = self.unclean_since {
+            let delay = self.options.politeness.delay(host.standing.pace, host.crawl_delay());
+            host.standing.due = host.standing.due.max(since + delay);
+        }
+        if let Some(until) = self.holds.remove(&host.origin) {
+            host.standing.backoff_until = host.standing.backoff_until.max(until);
+        }
+        self.domains.enter(host.domain, known);
+        let index = self.active.insert(host);
+        self.count_at_address(index);
+        index
+    }
+
+    /// Whether there is a place below `limit`, if need be one that an idle or long waiting host leaves.
+    pub(super) fn make_room(&mut self, limit: usize) -> Result<bool> {
+        for _ in 0..=LEAVING_MAX {
+            if self.active.len() < limit && self.has_memory() {
+                return Ok(true);
+            }
+            match self.active.evictable(self.now) {
+                Some(index) => self.evict(index, self.now)?,
+                None => return Ok(false),
+            }
+        }
+        Ok(self.active.len() < limit && self.has_memory())
+    }
+
+    /// Moves a host at rest, with its URLs if it has any, to the cold side.
+    pub(super) fn evict(&mut self, index: u32, now: Time) -> Result<()> {
+        while let Some(item) = self.unbuffer_last(index) {
+            self.push_cold(&item)?;
+        }
+        self.set_busy(index, false, now);
+        let host = self.active.remove(index);
+        let number = self.partition_of(host.domain);
+        let partition = &mut self.partitions[number];
+        let record = host.record();
+        let key = HostKey { domain: host.domain, origin: host.origin };
+        partition.wanted.remove(&key);
+        if !record.is_blank(now) {
+            let mut bytes = Vec::new();
+            record.encode(&mut bytes);
+            partition.push_record(key, self.sequence, &bytes, &mut self.files)?;
+            self.sequence += 1;
+        }
+        if let Some(pages) = self.domains.leave(key.domain).filter(|&pages| pages > 0) {
+            partition.push_domain(key.domain, pages, &mut self.files)?;
+        }
+        // Its own URLs, or others that waited for a place of its domain, may be chosen from now on.
+        if partition.base_left() > 0 {
+            let available = record.standing.available().max(now);
+            partition.wake = Some(partition.wake.map_or(available, |wake| wake.min(available)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,291 @@
+//! What may be done now: the walk from a due host to a task.
+//!
+//! A host that comes up is asked, in this order: is it given up or its budget used up (its URLs are dropped, without
+//! waiting for anything); may it be contacted now; are its addresses known; is its address free; are its rules known;
+//! do they allow the URL. The first "no" makes the task, or the time at which it comes up again.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::budget::Allowance;
+use super::host::{Item, Pending, Place};
+use super::partition::HostKey;
+use super::schedule::Entry;
+use super::task::{Permit, Task};
+use super::{Frontier, active};
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::outcome::Reason;
+
+impl Frontier {
+    /// Something that may be done at `now`, if there is anything.
+    pub fn next(&mut self, now: Time) -> Result<Option<Task>> {
+        self.now = self.now.max(now);
+        self.schedule.advance(now);
+        while let Some((due, entry)) = self.schedule.pop() {
+            let task = match entry {
+                Entry::Host(reference) => match self.active.resolve(reference) {
+                    Some(index) if self.active.host(index).place == Place::Scheduled(due) => self.attempt(index, now),
+                    _ => None,
+                },
+                Entry::Address(ip) => self.serve(ip, now),
+            };
+            if task.is_some() {
+                return Ok(task);
+            }
+            self.schedule.advance(now);
+        }
+        Ok(None)
+    }
+
+    /// Lets hosts that wait for `ip` have their turn until one uses it.
+    fn serve(&mut self, ip: IpAddr, now: Time) -> Option<Task> {
+        let mut task = None;
+        while task.is_none()
+            && let Some(reference) = self.addresses.pop(ip, now)
+        {
+            if let Some(index) = self.active.resolve(reference)
+                && self.active.host(index).place == Place::Address
+            {
+                task = self.attempt(index, now);
+            }
+        }
+        if let Some(due) = self.addresses.reschedule(ip) {
+            self.schedule.push(due, Entry::Address(ip));
+        }
+        task
+    }
+
+    /// What a host whose time has come may do.
+    fn attempt(&mut self, index: u32, now: Time) -> Option<Task> {
+        self.active.host_mut(index).place = Place::Nowhere;
+        let host = self.active.host(index);
+        if host.pending.is_some() || host.buffer.is_empty() {
+            self.settle(index, now);
+            return None;
+        }
+        if let Some(reason) = self.drains(index, now) {
+            return self.drop_first(index, reason, now);
+        }
+        let host = self.active.host(index);
+        let connections = self.options.politeness.connections_per_host.max(1);
+        if host.standing.available() > now || host.flights.len() >= connections || self.awaits_budget(index) {
+            self.settle(index, now);
+            return None;
+        }
+        let addresses = match self.addresses_of(index, now) {
+            Some(addresses) => addresses,
+            None => return Some(self.resolve(index)),
+        };
+        let addresses = self.with_freest_first(addresses);
+        let host = self.active.host(index);
+        if !self.options.politeness.delay_per_ip.is_zero() && self.addresses.due(addresses[0]) > now {
+            self.wait_for(index, addresses[0]);
+            return None;
+        }
+        match host.rules.clone().filter(|&(_, expires)| expires > now) {
+            None => Some(self.ask_robots(index, addresses, now)),
+            Some((rules, _)) => {
+                let item = self.unbuffer_first(index)?;
+                match Permit::ask(&*rules, &item.url.url) {
+                    Some(permit) => Some(self.fetch(index, item, addresses, permit, now)),
+                    None => {
+                        self.settle(index, now);
+                        Some(Task::Drop { url: item.url, reason: Reason::Robots })
+                    }
+                }
+            }
+        }
+    }
+
+    /// Why the URLs of a host are dropped, if they are.
+    fn drains(&self, index: u32, now: Time) -> Option<Reason> {
+        let host = self.active.host(index);
+        host.gone(now).or_else(|| (self.allowance(index) == Allowance::UsedUp).then_some(Reason::Budget))
+    }
+
+    fn allowance(&self, index: u32) -> Allowance {
+        let host = self.active.host(index);
+        let domain = self.domains.get(host.domain).expect("the domain of an active host is known");
+        self.options.budget.allows(&host.standing, host.flights.len(), domain)
+    }
+
+    fn awaits_budget(&self, index: u32) -> bool {
+        self.allowance(index) != Allowance::Free
+    }
+
+    fn drop_first(&mut self, index: u32, reason: Reason, now: Time) -> Option<Task> {
+        let item = self.unbuffer_first(index)?;
+        self.settle(index, now);
+        Some(Task::Drop { url: item.url, reason })
+    }
+
+    /// The addresses of a host, if they are known and fresh; an address as name needs no asking.
+    fn addresses_of(&mut self, index: u32, now: Time) -> Option<Arc<[IpAddr]>> {
+        let host = self.active.host(index);
+        if let Some((addresses, expires)) = &host.addresses
+            && *expires > now
+        {
+            return Some(addresses.clone());
+        }
+        let literal: IpAddr = host.name().parse().ok()?;
+        let addresses: Arc<[IpAddr]> = [literal].into();
+        self.set_addresses(index, addresses.clone(), Time::MAX);
+        Some(addresses)
+    }
+
+    /// The addresses with the one in front that is free first.
+    fn with_freest_first(&self, addresses: Arc<[IpAddr]>) -> Arc<[IpAddr]> {
+        if addresses.len() == 1 || self.options.politeness.delay_per_ip.is_zero() {
+            return addresses;
+        }
+        let freest = (0..addresses.len()).min_by_key(|&n| (self.addresses.due(addresses[n]), n)).unwrap_or(0);
+        if freest == 0 {
+            return addresses;
+        }
+        let mut turned = addresses.to_vec();
+        turned.swap(0, freest);
+        turned.into()
+    }
+
+    fn resolve(&mut self, index: u32) -> Task {
+        self.active.in_flight += 1;
+        let host = self.active.host_mut(index);
+        host.pending = Some(Pending::Resolve);
+        let name = host.name().into();
+        Task::Resolve { host: self.active.id(index, 0), name }
+    }
+
+    fn wait_for(&mut self, index: u32, ip: IpAddr) {
+        self.active.host_mut(index).place = Place::Address;
+        let reference = self.active.reference(index);
+        if let Some(due) = self.addresses.wait(ip, reference) {
+            self.schedule.push(due, Entry::Address(ip));
+        }
+    }
+
+    fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Task {
+        self.contact(index, addresses[0], now);
+        let host = self.active.host_mut(index);
+        host.pending = Some(Pending::Robots { started: now });
+        let origin = host.origin_text.clone();
+        Task::Robots { host: self.active.id(index, 0), origin, addresses }
+    }
+
+    fn fetch(&mut self, index: u32, item: Item, addresses: Arc<[IpAddr]>, permit: Permit, now: Time) -> Task {
+        self.contact(index, addresses[0], now);
+        let url = item.url.clone();
+        self.active.bytes += item.memory();
+        let host = self.active.host_mut(index);
+        host.flights_made = host.flights_made.wrapping_add(1);
+        let flight = host.flights_made;
+        host.flights.push((flight, item));
+        let domain = host.domain;
+        self.domains.get_mut(domain).in_flight += 1;
+        self.settle(index, now);
+        Task::Fetch { host: self.active.id(index, flight), url, addresses, permit }
+    }
+
+    /// A request of the host starts at `now`: host and address are taken for their delays.
+    fn contact(&mut self, index: u32, ip: IpAddr, now: Time) {
+        self.active.in_flight += 1;
+        let delay = self.delay_of(index);
+        let standing = &mut self.active.host_mut(index).standing;
+        standing.due = standing.due.max(now + delay);
+        let delay_per_ip = self.options.politeness.delay_per_ip;
+        if !delay_per_ip.is_zero() {
+            self.addresses.delay_until(ip, now + delay_per_ip, now);
+        }
+    }
+
+    /// The delay between two requests of a host, as known now.
+    pub(super) fn delay_of(&self, index: u32) -> std::time::Duration {
+        let host = self.active.host(index);
+        self.options.politeness.delay(host.standing.pace, host.crawl_delay())
+    }
+
+    /// Finds a host its place after anything about it has changed.
+    pub(super) fn settle(&mut self, index: u32, now: Time) {
+        self.want_refill(index);
+        let connections = self.options.politeness.connections_per_host.max(1);
+        let host = self.active.host(index);
+        let place = if host.pending.is_some() {
+            Place::Nowhere
+        } else if host.buffer.is_empty() {
+            if host.flights.is_empty() && host.base_left == 0 { Place::Idle } else { Place::Nowhere }
+        } else if self.drains(index, now).is_some() {
+            Place::Scheduled(now)
+        } else if host.flights.len() >= connections || self.allowance(index) == Allowance::HostWaits {
+            Place::Nowhere
+        } else if self.allowance(index) == Allowance::DomainWaits {
+            Place::Domain
+        } else {
+            Place::Scheduled(host.standing.available().max(now))
+        };
+        self.put(index, place, now);
+    }
+
+    fn put(&mut self, index: u32, place: Place, now: Time) {
+        self.set_busy(index, place != Place::Idle, now);
+        let reference = self.active.reference(index);
+        let host = self.active.host_mut(index);
+        let before = std::mem::replace(&mut host.place, place);
+        if before == place {
+            return;
+        }
+        match place {
+            Place::Scheduled(due) => {
+                self.schedule.push(due, Entry::Host(reference));
+                if due > now + active::PARK_AFTER {
+                    self.active.parkable(index);
+                }
+            }
+            Place::Idle => self.active.idle(index),
+            Place::Domain => {
+                let domain = host.domain;
+                self.domains.get_mut(domain).waiting.push(reference);
+            }
+            Place::Nowhere | Place::Address => {}
+        }
+    }
+
+    /// Notes that an active host runs dry while its base has more.
+    fn want_refill(&mut self, index: u32) {
+        let host = self.active.host(index);
+        if host.base_left > 0 && host.buffer.len() <= self.options.buffer_urls / 2 {
+            let key = HostKey { domain: host.domain, origin: host.origin };
+            let partition = self.partition_of(key.domain);
+            self.partitions[partition].wanted.insert(key);
+        }
+    }
+
+    /// Counts a host as having something to do, or not, at its domain and its address.
+    pub(super) fn set_busy(&mut self, index: u32, busy: bool, now: Time) {
+        let host = self.active.host_mut(index);
+        if std::mem::replace(&mut host.busy, busy) == busy {
+            return;
+        }
+        let domain = host.domain;
+        let counter = &mut self.domains.get_mut(domain).busy;
+        *counter = if busy { *counter + 1 } else { counter.saturating_sub(1) };
+        self.count_at_address(index);
+        if !busy {
+            let partition = self.partition_of(domain);
+            let partition = &mut self.partitions[partition];
+            if std::mem::take(&mut partition.blocked) {
+                partition.wake = Some(now);
+            }
+        }
+    }
+
+    /// Brings the count of hosts at addresses in line with a host that changed.
+    pub(super) fn count_at_address(&mut self, index: u32) {
+        let host = self.active.host_mut(index);
+        let first = host.addresses.as_ref().and_then(|(list, _)| list.first().copied()).filter(|_| host.busy);
+        let before = std::mem::replace(&mut host.counted_at, first);
+        if before != first {
+            before.into_iter().for_each(|ip| self.addresses.leave(ip));
+            first.into_iter().for_each(|ip| self.addresses.enter(ip));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! An active host: its buffer of URLs, its requests in flight, its standing, rules and addresses.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::QueuedUrl;
+use super::record::{HostRecord, Standing};
+use super::task::{Rules, RulesDecoder};
+use crate::clock::Time;
+use crate::fingerprint::Fingerprint;
+
+/// The rank of a URL that is tried again: before all others of its host.
+const HEAD: u16 = 0;
+
+/// A queued URL and its place in the order of its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Smaller comes first: 0 for one that is tried again, else its priority plus 1.
+    pub rank: u16,
+    /// Then in the order of arrival.
+    pub sequence: u64,
+    pub url: QueuedUrl,
+}
+
+impl Item {
+    /// A URL that has just come.
+    pub(super) fn new(url: QueuedUrl, sequence: u64) -> Self {
+        Item { rank: u16::from(url.priority) + 1, sequence, url }
+    }
+
+    /// The URL again, now first of its host.
+    pub(super) fn again(url: QueuedUrl, sequence: u64) -> Self {
+        Item { rank: HEAD, sequence, url }
+    }
+
+    pub(super) fn order(&self) -> (u16, u64) {
+        (self.rank, self.sequence)
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn memory(&self) -> usize {
+        const ALLOCATIONS: usize = 2 * 16;
+        size_of::<Item>() + ALLOCATIONS + self.url.url.len() + self.url.hops.as_str().len()
+    }
+}
+
+/// What a host waits for from the engine before anything else can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pending {
+    Resolve,
+    Robots { started: Time },
+}
+
+/// Where a host waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// For an answer, or for URLs from the cold side.
+    Nowhere,
+    /// For its time.
+    Scheduled(Time),
+    /// For its address.
+    Address,
+    /// For an answer to another host of its domain.
+    Domain,
+    /// For new URLs; it may leave.
+    Idle,
+}
+
+/// A host in memory.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub origin: Fingerprint,
+    pub domain: Fingerprint,
+    /// `http://host:port`.
+    pub origin_text: Box<str>,
+    pub standing: Standing,
+    pub rules: Option<(Arc<dyn Rules>, Time)>,
+    pub rules_bytes: usize,
+    pub addresses: Option<(Arc<[IpAddr]>, Time)>,
+    /// Sorted by rank and sequence.
+    pub buffer: VecDeque<Item>,
+    pub flights: Vec<(u32, Item)>,
+    pub flights_made: u32,
+    pub pending: Option<Pending>,
+    pub place: Place,
+    /// URLs that are left in the base of its partition.
+    pub base_left: u64,
+    /// Whether the tail that is written now may hold URLs of it, and the one that is being merged.
+    pub may_tail: bool,
+    pub may_frozen: bool,
+    /// The address under which it is counted, while it has something to do.
+    pub counted_at: Option<IpAddr>,
+    /// Whether it is counted as having something to do.
+    pub busy: bool,
+    /// Whether it stands in the line of hosts that may be parked.
+    pub parkable: bool,
+}
+
+impl Host {
+    /// The host of a URL.
+    pub(super) fn of(url: &QueuedUrl) -> Self {
+        Host::new(url.origin, url.domain, origin_text(&url.url).into())
+    }
+
+    pub(super) fn new(origin: Fingerprint, domain: Fingerprint, origin_text: Box<str>) -> Self {
+        Host {
+            origin,
+            domain,
+            origin_text,
+            standing: Standing::default(),
+            rules: None,
+            rules_bytes: 0,
+            addresses: None,
+            buffer: VecDeque::new(),
+            flights: Vec::new(),
+            flights_made: 0,
+            pending: None,
+            place: Place::Nowhere,
+            base_left: 0,
+            may_tail: false,
+            may_frozen: false,
+            counted_at: None,
+            busy: false,
+            parkable: false,
+        }
+    }
+
+    /// Takes over what is known of the host.
+    pub(super) fn adopt(&mut self, record: HostRecord, decode: RulesDecoder) {
+        self.standing = record.standing;
+        self.rules = record.rules.and_then(|(bytes, expires)| {
+            self.rules_bytes = bytes.len();
+            decode(&bytes).map(|rules| (rules, expires))
+        });
+        self.addresses = record.addresses.filter(|(list, _)| !list.is_empty()).map(|(list, t)| (list.into(), t));
+    }
+
+    /// What is kept of the host.
+    pub(super) fn record(&self) -> HostRecord {
+        let rules = self.rules.as_ref().map(|(rules, expires)| {
+            let mut bytes = Vec::new();
+            rules.encode(&mut bytes);
+            (bytes.into(), *expires)
+        });
+        let addresses = self.addresses.as_ref().map(|(list, expires)| (list.to_vec(), *expires));
+        HostRecord { standing: self.standing, rules, addresses }
+    }
+
+    /// Whether URLs of the host may lie on the cold side.
+    pub(super) fn has_cold(&self) -> bool {
+        self.base_left > 0 || self.may_tail || self.may_frozen
+    }
+
+    /// Whether anything is under way for it.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.flights.is_empty() && self.pending.is_none()
+    }
+
+    /// Puts a URL in its place in the buffer.
+    pub(super) fn insert(&mut self, item: Item) {
+        let at = self.buffer.partition_point(|other| other.order() < item.order());
+        self.buffer.insert(at, item);
+    }
+
+    /// Why its URLs are dropped at `now`, if they are.
+    pub(super) fn gone(&self, now: Time) -> Option<crate::outcome::Reason> {
+        self.standing.gone.filter(|&(until, _)| until > now).map(|(_, reason)| reason)
+    }
+
+    pub(super) fn crawl_delay(&self) -> Option<Duration> {
+        self.rules.as_ref().and_then(|(rules, _)| rules.crawl_delay())
+    }
+
+    /// The host's name without port and brackets.
+    pub(super) fn name(&self) -> &str {
+        let authority = self.origin_text.split_once("://").map_or(&*self.origin_text, |(_, authority)| authority);
+        if let Some(v6) = authority.strip_prefix('[') {
+            return v6.split(']').next().unwrap_or(v6);
+        }
+        authority.split(':').next().unwrap_or(authority)
+    }
+
+    /// Bytes of memory of the host without its URLs.
+    pub(super) fn memory(&self) -> usize {
+        const TABLES: usize = 160;
+        size_of::<Host>() + TABLES + self.origin_text.len() + 2 * self.rules_bytes
+    }
+}
+
+/// `scheme://host:port` of a URL, without user information.
+fn origin_text(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_origin_and_the_name_of_a_host_are_read_from_its_urls() {
+        for (url, origin, name) in [
+            ("http://a.example/x?y", "http://a.example", "a.example"),
+            ("https://a.example:8443?y", "https://a.example:8443", "a.example"),
+            ("http://me:secret@a.example:81/@", "http://a.example:81", "a.example"),
+            ("http://[::1]:8080/", "http://[::1]:8080", "::1"),
+        ] {
+            assert_eq!(origin_text(url), origin);
+            let host = Host::new(Fingerprint::default(), Fingerprint::default(), origin.into());
+            assert_eq!(host.name(), name);
+        }
+    }
+}

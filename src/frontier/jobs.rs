@@ -1,0 +1,300 @@
+//! Which work on partitions is due, and what follows when it is done.
+//!
+//! In this order: takes for active hosts that run dry; takes of new hosts while there is room; merges where the tail
+//! has grown to a quarter of its base, half of the base is consumed, or newer records take too much memory; and, when
+//! the active side starves, the merge that frees most URLs for what it has to write, but no partition more often
+//! than its size allows. So every URL comes out, and a giant base is not rewritten for ten.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::Frontier;
+use super::host::{Host, Place};
+use super::partition::{Done, Merge, MergeDone, Partition, PartitionDone, PartitionJob, Take, TakeDone, Taken, Work};
+use super::record::HostRecord;
+use crate::clock::Time;
+use crate::disk::{Error, Result};
+
+/// Jobs that are out at once.
+const JOBS_MAX: usize = 4;
+/// Hosts that one take may bring.
+const TAKE_HOSTS_MAX: usize = 64;
+/// A starving partition is merged no faster than so many bytes a millisecond.
+const STARVING_BYTES_PER_MS: u64 = 8 << 10;
+/// A tail below this is merged only when the active side starves.
+const TAIL_BYTES_MIN: u64 = 256 << 10;
+/// A consumed base below this is not worth reclaiming.
+const RECLAIM_BYTES_MIN: u64 = 1 << 20;
+/// After a take brought what found no room, the next one waits so long.
+const REJECTED_MS: u64 = 1_000;
+
+impl Frontier {
+    /// A job that should be done now, if there is one and not too many are out. `starving` allows merges that cost
+    /// more than they should (see [`Frontier::starving`]).
+    pub fn next_job(&mut self, starving: bool) -> Result<Option<PartitionJob>> {
+        if self.jobs_out >= JOBS_MAX {
+            return Ok(None);
+        }
+        let count = self.partitions.len();
+        let order = (0..count).map(|n| (self.rover + n) % count);
+        let open = |n: &usize| !self.partitions[*n].busy;
+        let room = (self.options.active_hosts + self.active.idle_len()).saturating_sub(self.active.len());
+        let hosts_max = if self.has_memory() { room.min(TAKE_HOSTS_MAX) } else { 0 };
+        let refill = order.clone().filter(open).find(|&n| !self.partitions[n].wanted.is_empty());
+        let fresh = || order.clone().filter(open).find(|&n| hosts_max > 0 && self.has_hosts(&self.partitions[n]));
+        if let Some(number) = refill.or_else(fresh) {
+            self.rover = (number + 1) % count;
+            return Ok(Some(self.take(number, hosts_max)));
+        }
+        let overdue = || order.clone().filter(open).find(|&n| self.needs_merge(&self.partitions[n]));
+        let number = overdue().or_else(|| starving.then(|| self.cheapest_merge()).flatten());
+        match number {
+            Some(number) => self.merge(number).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a take may find a host now.
+    fn has_hosts(&self, partition: &Partition) -> bool {
+        partition.base_left() > 0 && partition.wake.is_some_and(|wake| wake <= self.now)
+    }
+
+    fn needs_merge(&self, partition: &Partition) -> bool {
+        let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
+        let half_consumed = partition.consumed > partition.base_left() && base >= RECLAIM_BYTES_MIN;
+        let overlay_max = (self.options.memory / 8 / self.partitions.len()).max(16 << 10);
+        partition.recent.tail_bytes() >= TAIL_BYTES_MIN.max(base / 4)
+            || half_consumed
+            || (partition.overlay_bytes() > overlay_max && partition.recent.urls + partition.consumed > 0)
+    }
+
+    /// From when on a partition may be merged because the active side starves.
+    fn merge_allowed(&self, partition: &Partition) -> Time {
+        let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
+        partition.merged_at + Duration::from_millis(base / STARVING_BYTES_PER_MS)
+    }
+
+    /// The partition whose merge frees most URLs for what it writes.
+    fn cheapest_merge(&self) -> Option<usize> {
+        const OVERHEAD_BYTES: u64 = 64 << 10;
+        let mut best: Option<(usize, u128, u128)> = None;
+        for (number, partition) in self.partitions.iter().enumerate() {
+            if partition.busy || partition.recent.urls == 0 || self.merge_allowed(partition) > self.now {
+                continue;
+            }
+            let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
+            let (gain, cost) = (u128::from(partition.recent.urls), u128::from(base + OVERHEAD_BYTES));
+            if best.is_none_or(|(_, best_gain, best_cost)| gain * best_cost > best_gain * cost) {
+                best = Some((number, gain, cost));
+            }
+        }
+        best.map(|(number, ..)| number)
+    }
+
+    /// When a partition may have a job that it has not now.
+    pub(super) fn next_work(&self, partition: &Partition) -> Option<Time> {
+        if partition.busy {
+            return None;
+        }
+        let take = partition.wake.filter(|_| partition.base_left() > 0);
+        let merge = (partition.recent.urls > 0).then(|| self.merge_allowed(partition));
+        take.into_iter().chain(merge).filter(|&time| time > self.now).min()
+    }
+
+    fn take(&mut self, number: usize, hosts_max: usize) -> PartitionJob {
+        self.jobs_out += 1;
+        let active = self.active_origins(number);
+        let domains = self.domains.sorted().into_iter().map(|(domain, entry)| (domain, entry.busy)).collect();
+        let buffer_urls = self.options.buffer_urls.max(1);
+        let partition = &mut self.partitions[number];
+        partition.busy = true;
+        let wanted = std::mem::take(&mut partition.wanted);
+        let refills = wanted.into_iter().filter_map(|key| {
+            let host = self.active.host(self.active.find(key.origin)?);
+            Some((key, buffer_urls.saturating_sub(host.buffer.len())))
+        });
+        let refills = refills.collect();
+        let (path, bytes) = match &partition.base {
+            Some(base) => (partition.path(base.generation, "base"), base.summary.bytes),
+            None => unreachable!("a take is planned for a partition with URLs in its base"),
+        };
+        let take = Take {
+            disk: self.disk.clone(),
+            path,
+            bytes,
+            now: self.now,
+            cursors: partition.cursors.clone(),
+            refills,
+            active,
+            available: partition.availability(self.now),
+            domains,
+            per_domain_max: u32::try_from(self.options.per_domain_active_max.max(1)).unwrap_or(u32::MAX),
+            hosts_max,
+            urls_max: buffer_urls,
+            bytes_max: self.options.memory / 32,
+            rover: partition.rover,
+        };
+        PartitionJob { number, work: Work::Take(take) }
+    }
+
+    fn merge(&mut self, number: usize) -> Result<PartitionJob> {
+        self.jobs_out += 1;
+        let active = self.active_origins(number);
+        for index in self.active.indices().collect::<Vec<_>>() {
+            if self.partition_of(self.active.host(index).domain) == number {
+                let host = self.active.host_mut(index);
+                host.may_frozen = std::mem::take(&mut host.may_tail);
+            }
+        }
+        let count = self.partitions.len();
+        let partition = &mut self.partitions[number];
+        partition.busy = true;
+        partition.freeze(&mut self.files)?;
+        let generation = partition.generation_next;
+        partition.generation_next += 1;
+        let tail = |tail: &super::FileState| (partition.path(tail.generation, "tail"), tail.bytes);
+        let merge = Merge {
+            disk: self.disk.clone(),
+            generation,
+            base: partition.base.as_ref().map(|b| (partition.path(b.generation, "base"), b.summary.bytes)),
+            cursors: partition.cursors.clone(),
+            tails: partition.frozen.tails.iter().map(tail).collect(),
+            target: partition.path(generation, "base"),
+            runs: partition.path(generation, "runs"),
+            now: self.now,
+            chunk_bytes: (self.options.memory / 16).max(64 << 10),
+            filter_bytes_max: (self.options.memory / 8 / count).max(1 << 10),
+            active,
+        };
+        Ok(PartitionJob { number, work: Work::Merge(merge) })
+    }
+
+    /// Origins of the active hosts of a partition, sorted.
+    fn active_origins(&self, number: usize) -> Vec<crate::fingerprint::Fingerprint> {
+        let here = self.active.hosts().filter(|host| self.partition_of(host.domain) == number);
+        let mut origins: Vec<_> = here.map(|host| host.origin).collect();
+        origins.sort_unstable();
+        origins
+    }
+
+    /// Takes over what a job brought.
+    pub fn finish_job(&mut self, done: PartitionDone, now: Time) -> Result<()> {
+        self.now = self.now.max(now);
+        self.jobs_out -= 1;
+        self.partitions[done.number].busy = false;
+        match done.result {
+            Done::Take(take) => self.finish_take(done.number, take, now),
+            Done::Merge(merge) => self.finish_merge(done.number, merge, now),
+        }
+    }
+
+    fn finish_take(&mut self, number: usize, done: TakeDone, now: Time) -> Result<()> {
+        let partition = &mut self.partitions[number];
+        (partition.rover, partition.wake, partition.blocked) = (done.rover, done.wake, done.blocked);
+        for taken in done.taken {
+            match self.active.find(taken.host.origin) {
+                Some(index) if taken.refill => self.accept(number, index, taken, now),
+                // It left meanwhile, or is here in another way: its URLs stay where they are.
+                Some(_) => {}
+                None if taken.refill => {}
+                None => self.admit(number, taken, now)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a host from the cold side a place, if there is one.
+    fn admit(&mut self, number: usize, taken: Taken, now: Time) -> Result<()> {
+        let Some(first) = taken.items.first() else { return Ok(()) };
+        let mut host = Host::of(&first.url);
+        let partition = &self.partitions[number];
+        if let Some(bytes) = partition.newer_record(host.origin).or(taken.record.as_deref()) {
+            let Some(mut record) = HostRecord::decode(bytes) else {
+                return Err(unreadable_record(&self.dir));
+            };
+            record.clamp(now);
+            host.adopt(record, self.decode_rules);
+        }
+        let known = taken.domain_pages + partition.newer_pages(host.domain);
+        if host.standing.available() > now {
+            self.wake_at(number, host.standing.available());
+            return Ok(());
+        }
+        let crowded = host.addresses.as_ref().map(|(list, _)| list[0]).filter(|&ip| self.is_crowded(ip));
+        if let Some(ip) = crowded {
+            host.standing.due = self.after_the_crowd(ip, now);
+            let mut bytes = Vec::new();
+            host.record().encode(&mut bytes);
+            self.partitions[number].note_record(host.origin, &bytes);
+            self.wake_at(number, host.standing.due);
+            return Ok(());
+        }
+        if !self.make_room(self.options.active_hosts.max(1))? {
+            self.partitions[number].wake = Some(now + Duration::from_millis(REJECTED_MS));
+            return Ok(());
+        }
+        let index = self.activate(host, known);
+        self.accept(number, index, taken, now);
+        Ok(())
+    }
+
+    /// A partition has a host again at `time`, if not before.
+    fn wake_at(&mut self, number: usize, time: Time) {
+        let wake = &mut self.partitions[number].wake;
+        *wake = Some(wake.map_or(time, |before| before.min(time)));
+    }
+
+    /// Moves taken URLs into the buffer of their host, and its cursor behind them.
+    fn accept(&mut self, number: usize, index: u32, taken: Taken, now: Time) {
+        let urls = taken.items.len() as u64;
+        self.cold_urls -= urls;
+        let partition = &mut self.partitions[number];
+        partition.consume(taken.host, taken.cursor, urls);
+        let may_tail = partition.recent.filter.may_hold(taken.host.origin);
+        let host = self.active.host_mut(index);
+        host.base_left = taken.left;
+        host.may_tail |= may_tail;
+        for item in taken.items {
+            self.buffer(index, item);
+        }
+        self.settle_if_waiting(index, now);
+    }
+
+    /// Settles a host that has nothing to do; others will be when their turn comes.
+    fn settle_if_waiting(&mut self, index: u32, now: Time) {
+        if matches!(self.active.host(index).place, Place::Idle | Place::Nowhere) {
+            self.settle(index, now);
+        }
+    }
+
+    fn finish_merge(&mut self, number: usize, done: MergeDone, now: Time) -> Result<()> {
+        let partition = &mut self.partitions[number];
+        let expected = partition.frozen.urls + partition.base_left();
+        let found = done.summary.as_ref().map_or(0, |summary| summary.urls);
+        if found != expected {
+            let path = partition.path(done.generation, "base");
+            return Err(Error::damaged(&path, 0, format!("{expected} URLs after a merge"), found.to_string()));
+        }
+        let mut done = done;
+        let left = std::mem::take(&mut done.active);
+        partition.replace_base(done, &mut self.files);
+        partition.merged_at = now;
+        partition.wake = (partition.base_left() > 0).then_some(now);
+        partition.blocked = false;
+        for index in self.active.indices().collect::<Vec<_>>() {
+            let host = self.active.host(index);
+            if self.partition_of(host.domain) != number {
+                continue;
+            }
+            let count = left.iter().find(|&&(origin, _)| origin == host.origin).map_or(0, |&(_, urls)| urls);
+            let host = self.active.host_mut(index);
+            (host.base_left, host.may_frozen) = (count, false);
+            self.settle_if_waiting(index, now);
+        }
+        Ok(())
+    }
+}
+
+fn unreadable_record(dir: &Path) -> Error {
+    Error::damaged(dir, 0, "a record of a host", "other bytes under a right checksum")
+}

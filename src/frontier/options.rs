@@ -1,0 +1,90 @@
+//! What the operator decides about the frontier: sizes, politeness, budgets.
+//!
+//! Sizes are taken when the frontier is opened (the number of partitions only when it is made); politeness and
+//! budgets may change between two runs or by [`super::Frontier::reconfigure`].
+
+use std::time::Duration;
+
+/// Sizes and limits of a frontier.
+#[derive(Clone, Debug)]
+pub struct FrontierOptions {
+    /// Partitions of the cold side, a power of two; an existing frontier keeps its own number.
+    pub partitions: usize,
+    /// Bytes of memory for everything: half for the active side, an eighth each for the partitions' arrays, their
+    /// newer host records and their filters, a sixteenth for a merge.
+    pub memory: usize,
+    /// Hosts that are in memory at once.
+    pub active_hosts: usize,
+    /// URLs that an active host has in memory; its others are on disk.
+    pub buffer_urls: usize,
+    /// How hosts are treated.
+    pub politeness: Politeness,
+    /// How much of a host or domain is fetched.
+    pub budget: Budget,
+    /// How long a host may be dead, or its robots.txt unreachable, before its URLs are dropped.
+    pub give_up: Duration,
+    /// Active hosts with URLs that share an address, at most.
+    pub per_address_active_max: usize,
+    /// Active hosts with URLs that share a registrable domain, at most.
+    pub per_domain_active_max: usize,
+}
+
+impl Default for FrontierOptions {
+    fn default() -> Self {
+        FrontierOptions {
+            partitions: 256,
+            memory: 128 << 20,
+            active_hosts: 4_096,
+            buffer_urls: 64,
+            politeness: Politeness::default(),
+            budget: Budget::default(),
+            give_up: Duration::from_secs(24 * 3_600),
+            per_address_active_max: 512,
+            per_domain_active_max: 512,
+        }
+    }
+}
+
+/// How a host is treated. `delay_factor = 0`, `delay_min = 0` and `delay_per_ip = 0` together mean no delay at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Politeness {
+    /// The least time between two requests of a host.
+    pub delay_min: Duration,
+    /// The longest delay that comes from a host's slowness.
+    pub delay_max: Duration,
+    /// The delay as a multiple of the duration of the last fetch.
+    pub delay_factor: f64,
+    /// A longer Crawl-delay counts as this.
+    pub crawl_delay_max: Duration,
+    /// Requests of a host that may run at the same time.
+    pub connections_per_host: usize,
+    /// The least time between the starts of two requests to an address, whatever the hosts.
+    pub delay_per_ip: Duration,
+    /// Failures in a row after which a host is dead.
+    pub dead_after: u32,
+}
+
+impl Default for Politeness {
+    fn default() -> Self {
+        Politeness {
+            delay_min: Duration::from_secs(1),
+            delay_max: Duration::from_secs(30),
+            delay_factor: 5.0,
+            crawl_delay_max: Duration::from_secs(300),
+            connections_per_host: 1,
+            delay_per_ip: Duration::from_millis(250),
+            dead_after: 10,
+        }
+    }
+}
+
+/// How much is fetched at most; `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Pages of an origin.
+    pub pages_per_host: Option<u64>,
+    /// Pages of all origins of a registrable domain.
+    pub pages_per_domain: Option<u64>,
+    /// Bytes of an origin.
+    pub bytes_per_host: Option<u64>,
+}

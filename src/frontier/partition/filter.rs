@@ -1,0 +1,107 @@
+//! A small Bloom filter of fingerprints: which origins and domains may lie in a tail or a base.
+//!
+//! "No" is certain, "perhaps" may be wrong: the URL then takes the way over the disk, which is never false, only
+//! slower. Fingerprints are mixed already, so their two halves serve as the two hashes.
+
+use crate::fingerprint::Fingerprint;
+
+const PROBES: usize = 5;
+const BITS_PER_KEY: usize = 10;
+
+/// A set that may say yes wrongly.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::frontier) struct Filter {
+    words: Vec<u64>,
+}
+
+/// The key of a domain in a filter, apart from those of origins.
+pub(in crate::frontier) fn domain_key(domain: Fingerprint) -> Fingerprint {
+    Fingerprint::from_bits(domain.bits().rotate_left(17) ^ 0x5851_f42d_4c95_7f2d)
+}
+
+impl Filter {
+    /// An empty filter of about `bytes`.
+    pub(in crate::frontier) fn with_bytes(bytes: usize) -> Self {
+        Filter { words: vec![0; bytes.div_ceil(8).max(1)] }
+    }
+
+    /// An empty filter for `keys`, of at most `bytes_max`.
+    pub(super) fn for_keys(keys: usize, bytes_max: usize) -> Self {
+        Filter::with_bytes((keys.saturating_mul(BITS_PER_KEY) / 8 + 8).min(bytes_max))
+    }
+
+    fn probes(&self, key: Fingerprint) -> [(usize, u64); PROBES] {
+        let bits = self.words.len() as u64 * 64;
+        let (first, step) = (key.bits(), key.bits().rotate_left(32) | 1);
+        std::array::from_fn(|n| {
+            let hash = first.wrapping_add(step.wrapping_mul(n as u64)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let bit = (u128::from(hash) * u128::from(bits) >> 64) as u64;
+            ((bit / 64) as usize, 1 << (bit % 64))
+        })
+    }
+
+    pub(in crate::frontier) fn insert(&mut self, key: Fingerprint) {
+        if !self.words.is_empty() {
+            for (word, bit) in self.probes(key) {
+                self.words[word] |= bit;
+            }
+        }
+    }
+
+    /// Whether `key` may have been inserted. An empty default filter holds nothing.
+    pub(in crate::frontier) fn may_hold(&self, key: Fingerprint) -> bool {
+        !self.words.is_empty() && self.probes(key).iter().all(|&(word, bit)| self.words[word] & bit != 0)
+    }
+
+    /// Adds everything of `other`; of another size, it makes this one say yes to all.
+    pub(in crate::frontier) fn join(&mut self, other: &Filter) {
+        if self.words.len() == other.words.len() {
+            self.words.iter_mut().zip(&other.words).for_each(|(mine, theirs)| *mine |= theirs);
+        } else if other.words.iter().any(|&word| word != 0) {
+            self.words.fill(u64::MAX);
+        }
+    }
+
+    pub(in crate::frontier) fn is_clear(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    pub(in crate::frontier) fn to_bytes(&self) -> Vec<u8> {
+        self.words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    pub(in crate::frontier) fn from_bytes(bytes: &[u8]) -> Self {
+        let word = |chunk: &[u8]| chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        Filter { words: bytes.chunks(8).map(word).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_never_forgets_and_rarely_errs() {
+        let mut rng = fastrand::Rng::with_seed(5);
+        let keys: Vec<_> = (0..10_000).map(|_| Fingerprint::from_bits(rng.u64(..))).collect();
+        let mut filter = Filter::for_keys(keys.len(), 1 << 20);
+        keys.iter().for_each(|&key| filter.insert(key));
+        let filter = Filter::from_bytes(&filter.to_bytes());
+        assert!(keys.iter().all(|&key| filter.may_hold(key)));
+        let wrong = (0..10_000).filter(|_| filter.may_hold(Fingerprint::from_bits(rng.u64(..)))).count();
+        assert!(wrong < 300, "{wrong} of 10,000");
+    }
+
+    #[test]
+    fn joining_keeps_both_sides() {
+        let (mut a, mut b) = (Filter::with_bytes(64), Filter::with_bytes(64));
+        let [x, y] = [1 << 40 | 7, 99 << 33].map(Fingerprint::from_bits);
+        a.insert(x);
+        b.insert(y);
+        a.join(&b);
+        assert!(a.may_hold(x) && a.may_hold(y));
+        let mut small = Filter::with_bytes(8);
+        small.join(&b);
+        assert!(small.may_hold(y));
+    }
+}

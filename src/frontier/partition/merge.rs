@@ -1,0 +1,366 @@
+//! A merge: tails and what is not consumed of a base become the next generation of the base.
+//!
+//! One sequential pass: tails are sorted in memory a chunk at a time (sorted chunks are laid aside in a file of runs
+//! if there are several), then runs and base are merged by key. Of several records of a host the last one counts,
+//! pages of a domain are added up, and what is no longer worth keeping of a host is left out. Nothing that a
+//! checkpoint names is touched: the old files stay until the frontier deletes them.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::base::{Base, BaseWriter, DirectoryEntry, Spot, Summary};
+use super::entry::{Entry, HostKey, Key};
+use super::filter::Filter;
+use super::tail::{self, Frames};
+use super::take::{Cursor, Cursors};
+use crate::clock::Time;
+use crate::disk::{Disk, Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::record::HostRecord;
+use crate::frontier::wire;
+
+/// Bytes of a frame in a file of runs.
+const RUN_FRAME_BYTES: usize = 64 << 10;
+
+/// What to merge.
+#[derive(Debug)]
+pub(in crate::frontier) struct Merge {
+    pub disk: Disk,
+    /// Of the new base.
+    pub generation: u64,
+    pub base: Option<(PathBuf, u64)>,
+    pub cursors: Arc<Cursors>,
+    pub tails: Vec<(PathBuf, u64)>,
+    /// Where the new base goes, and sorted chunks if need be.
+    pub target: PathBuf,
+    pub runs: PathBuf,
+    pub now: Time,
+    pub chunk_bytes: usize,
+    pub filter_bytes_max: usize,
+    /// Hosts whose number of URLs is asked for, sorted.
+    pub active: Vec<Fingerprint>,
+}
+
+/// What a merge made.
+#[derive(Debug)]
+pub(in crate::frontier) struct MergeDone {
+    /// Of the new base.
+    pub generation: u64,
+    /// `None` if nothing is left.
+    pub summary: Option<Summary>,
+    pub filter: Filter,
+    /// URLs in the new base of the hosts that were asked for.
+    pub active: Vec<(Fingerprint, u64)>,
+}
+
+impl Merge {
+    pub(super) fn run(self) -> Result<MergeDone> {
+        let mut sources = self.sources()?;
+        let mut heads = BinaryHeap::new();
+        for (n, source) in sources.iter_mut().enumerate() {
+            if source.advance()? {
+                heads.push(Reverse((source.key(), n)));
+            }
+        }
+        let mut out = Output::new(&self)?;
+        while let Some(Reverse((_, n))) = heads.pop() {
+            let entry = sources[n].head.take().expect("a source in the heap has a head");
+            out.push(entry)?;
+            if sources[n].advance()? {
+                heads.push(Reverse((sources[n].key(), n)));
+            }
+        }
+        let done = out.finish()?;
+        self.disk.remove(&self.runs)?;
+        Ok(done)
+    }
+
+    /// The base first: of its record and one from a tail the latter comes last, and counts.
+    fn sources(&self) -> Result<Vec<Source>> {
+        let mut sources = Vec::new();
+        if let Some((path, bytes)) = &self.base {
+            let base = Base::open(&self.disk, path, *bytes)?;
+            sources.push(Source::new(Feed::Base(Scan::new(base, self.cursors.clone()))));
+        }
+        let mut runs = Runs { disk: &self.disk, path: &self.runs, len: 0, chunk: Chunk::default(), made: Vec::new() };
+        for (path, len) in &self.tails {
+            let mut frames = Frames::of_tail(&self.disk, path, *len)?;
+            while let Some((start, frame)) = frames.next()? {
+                for entry in tail::split(&frame) {
+                    let (key, range) = entry.map_err(|offset| frames.malformed(start + offset))?;
+                    runs.chunk.push(key, &frame[range]);
+                }
+                if runs.chunk.bytes.len() >= self.chunk_bytes {
+                    runs.lay_aside()?;
+                }
+            }
+        }
+        runs.chunk.sort();
+        for &(start, end) in &runs.made {
+            let frames = Frames::of_run(&self.disk, &self.runs, start, end)?;
+            sources.push(Source::new(Feed::Run { frames, start: 0, frame: Vec::new(), ranges: VecDeque::new() }));
+        }
+        let Chunk { bytes, order } = runs.chunk;
+        sources.push(Source::new(Feed::Memory { bytes, order: order.into_iter() }));
+        Ok(sources)
+    }
+}
+
+/// Entries of tails in memory.
+#[derive(Debug, Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    order: Vec<(Key, Range<usize>)>,
+}
+
+impl Chunk {
+    fn push(&mut self, key: Key, entry: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(entry);
+        self.order.push((key, start..self.bytes.len()));
+    }
+
+    fn sort(&mut self) {
+        self.order.sort_unstable_by_key(|(key, range)| (*key, range.start));
+    }
+}
+
+/// The sorted chunks that do not fit in memory together.
+struct Runs<'a> {
+    disk: &'a Disk,
+    path: &'a Path,
+    len: u64,
+    chunk: Chunk,
+    made: Vec<(u64, u64)>,
+}
+
+impl Runs<'_> {
+    fn lay_aside(&mut self) -> Result<()> {
+        self.chunk.sort();
+        let (mut frame, start) = (Vec::new(), self.len.max(crate::disk::HEADER_BYTES));
+        for (_, range) in &self.chunk.order {
+            wire::put_sized(&mut frame, &self.chunk.bytes[range.clone()]);
+            if frame.len() >= RUN_FRAME_BYTES {
+                self.len = tail::append(self.disk, self.path, self.len, &frame)?;
+                frame.clear();
+            }
+        }
+        self.len = tail::append(self.disk, self.path, self.len, &frame)?;
+        self.made.push((start, self.len));
+        self.chunk = Chunk::default();
+        Ok(())
+    }
+}
+
+/// A sorted sequence of entries.
+struct Source {
+    feed: Feed,
+    head: Option<Entry>,
+}
+
+enum Feed {
+    Base(Scan),
+    Run { frames: Frames, start: u64, frame: Vec<u8>, ranges: VecDeque<Range<usize>> },
+    Memory { bytes: Vec<u8>, order: std::vec::IntoIter<(Key, Range<usize>)> },
+}
+
+impl Source {
+    fn new(feed: Feed) -> Self {
+        Source { feed, head: None }
+    }
+
+    fn key(&self) -> Key {
+        self.head.as_ref().expect("asked after advance said yes").key()
+    }
+
+    /// Reads the next entry; whether there is one.
+    fn advance(&mut self) -> Result<bool> {
+        self.head = match &mut self.feed {
+            Feed::Base(scan) => scan.next()?,
+            Feed::Memory { bytes, order } => {
+                let next = order.next().map(|(_, range)| Entry::decode(&bytes[range]));
+                match next {
+                    None => None,
+                    Some(Some(entry)) => Some(entry),
+                    Some(None) => return Err(unreadable(Path::new("tail"))),
+                }
+            }
+            Feed::Run { frames, start, frame, ranges } => {
+                if ranges.is_empty()
+                    && let Some((at, next)) = frames.next()?
+                {
+                    for entry in tail::split(&next) {
+                        ranges.push_back(entry.map_err(|offset| frames.malformed(at + offset))?.1);
+                    }
+                    (*start, *frame) = (at, next);
+                }
+                match ranges.pop_front() {
+                    None => None,
+                    Some(range) => {
+                        let at = *start + range.start as u64;
+                        Some(Entry::decode(&frame[range]).ok_or_else(|| frames.malformed(at))?)
+                    }
+                }
+            }
+        };
+        Ok(self.head.is_some())
+    }
+}
+
+fn unreadable(path: &Path) -> Error {
+    Error::damaged(path, 0, "an entry of a partition", "other bytes under a right checksum")
+}
+
+/// The unconsumed part of a base, in order.
+struct Scan {
+    base: Base,
+    cursors: Arc<Cursors>,
+    block: usize,
+    entries: VecDeque<DirectoryEntry>,
+    /// Where the URLs of the current host go on, and how many there are.
+    urls: (Spot, u64),
+}
+
+impl Scan {
+    fn new(base: Base, cursors: Arc<Cursors>) -> Self {
+        Scan { base, cursors, block: 0, entries: VecDeque::new(), urls: (Spot::default(), 0) }
+    }
+
+    fn next(&mut self) -> Result<Option<Entry>> {
+        loop {
+            if self.urls.1 > 0 {
+                let (item, next) = self.base.url_at(self.urls.0)?;
+                self.urls = (next, self.urls.1 - 1);
+                return Ok(Some(Entry::Url(item)));
+            }
+            if self.entries.is_empty() {
+                if self.block == self.base.directory_blocks() {
+                    return Ok(None);
+                }
+                self.entries = self.base.directory(self.block)?.into();
+                self.block += 1;
+                continue;
+            }
+            match self.entries.pop_front() {
+                None => {}
+                Some(DirectoryEntry::Domain { domain, pages }) => return Ok(Some(Entry::Domain { domain, pages })),
+                Some(DirectoryEntry::Host { host, urls, start, record }) => {
+                    let cursor = self.cursors.get(&host).copied().unwrap_or(Cursor { spot: start, taken: 0 });
+                    self.urls = (cursor.spot, urls.saturating_sub(cursor.taken));
+                    if let Some(record) = record {
+                        return Ok(Some(Entry::Record { host, sequence: 0, record }));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Turns entries in order into a base.
+struct Output<'a> {
+    merge: &'a Merge,
+    writer: BaseWriter,
+    domain: Option<(Fingerprint, u64)>,
+    group: Option<Group>,
+    active: Vec<(Fingerprint, u64)>,
+    entries: u64,
+}
+
+/// The host whose entries come now.
+struct Group {
+    host: HostKey,
+    start: Spot,
+    urls: u64,
+    record: Option<Box<[u8]>>,
+}
+
+impl<'a> Output<'a> {
+    fn new(merge: &'a Merge) -> Result<Self> {
+        let writer = BaseWriter::create(&merge.disk, &merge.target)?;
+        Ok(Output { merge, writer, domain: None, group: None, active: Vec::new(), entries: 0 })
+    }
+
+    fn push(&mut self, entry: Entry) -> Result<()> {
+        match entry {
+            Entry::Domain { domain, pages } => {
+                self.close_group()?;
+                match &mut self.domain {
+                    Some((same, sum)) if *same == domain => *sum = sum.saturating_add(pages),
+                    _ => {
+                        self.close_domain()?;
+                        self.domain = Some((domain, pages));
+                    }
+                }
+            }
+            Entry::Record { host, record, .. } => self.group(host)?.record = Some(record),
+            Entry::Url(item) => {
+                let host = HostKey { domain: item.url.domain, origin: item.url.origin };
+                self.group(host)?.urls += 1;
+                self.writer.url(&item)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The group of `host`, begun if need be.
+    fn group(&mut self, host: HostKey) -> Result<&mut Group> {
+        if self.group.as_ref().is_none_or(|group| group.host != host) {
+            self.close_group()?;
+            self.close_domain()?;
+        }
+        let start = self.writer.spot();
+        Ok(self.group.get_or_insert(Group { host, start, urls: 0, record: None }))
+    }
+
+    fn close_domain(&mut self) -> Result<()> {
+        if let Some((domain, pages)) = self.domain.take().filter(|&(_, pages)| pages > 0) {
+            self.entries += 1;
+            self.writer.entry(&DirectoryEntry::Domain { domain, pages })?;
+        }
+        Ok(())
+    }
+
+    fn close_group(&mut self) -> Result<()> {
+        let Some(Group { host, start, urls, record }) = self.group.take() else { return Ok(()) };
+        if urls > 0 && self.merge.active.binary_search(&host.origin).is_ok() {
+            self.active.push((host.origin, urls));
+        }
+        let record = match record {
+            Some(record) => trim(&record, self.merge.now).ok_or_else(|| unreadable(&self.merge.target))?,
+            None => None,
+        };
+        if urls > 0 || record.is_some() {
+            self.entries += 1;
+            self.writer.entry(&DirectoryEntry::Host { host, urls, start, record })?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<MergeDone> {
+        self.close_group()?;
+        self.close_domain()?;
+        let generation = self.merge.generation;
+        let (summary, filter) = self.writer.finish(self.merge.filter_bytes_max)?;
+        if self.entries == 0 {
+            self.merge.disk.remove(&self.merge.target)?;
+            return Ok(MergeDone { generation, summary: None, filter: Filter::default(), active: Vec::new() });
+        }
+        Ok(MergeDone { generation, summary: Some(summary), filter, active: self.active })
+    }
+}
+
+/// What is worth keeping of a record: `None` inside if nothing, outside if it cannot be read.
+fn trim(record: &[u8], now: Time) -> Option<Option<Box<[u8]>>> {
+    let mut kept = HostRecord::decode(record)?;
+    if kept.is_blank(now) {
+        return Some(None);
+    }
+    kept.rules = kept.rules.filter(|&(_, expires)| expires > now);
+    kept.addresses = kept.addresses.filter(|&(_, expires)| expires > now);
+    let mut bytes = Vec::new();
+    kept.encode(&mut bytes);
+    Some(Some(bytes.into()))
+}

@@ -1,0 +1,352 @@
+//! A partition of the cold side: array, tails, base, and what is newer than the base.
+//!
+//! What comes in is appended to the array; a full array becomes a frame of the tail. A take reads the base, a merge
+//! folds the tails into its next generation. A partition has one job at a time; meanwhile it takes in as ever, for a
+//! merge works on tails that were closed when it began.
+//!
+//! Guarantees: a URL that was pushed is in exactly one of array, tail and unconsumed base until it is taken; a host's
+//! URLs leave by rank and sequence as far as they were merged together; no file that a checkpoint may name is changed
+//! before its noted length, or deleted. Cost: a URL is written once to a tail and, as tails grow with their base,
+//! a handful of times to a base; in memory lie the array, filters, cursors of begun hosts, and newer host records.
+
+mod base;
+mod block;
+mod entry;
+mod filter;
+mod merge;
+mod tail;
+mod take;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use base::{Spot, Summary};
+pub(super) use entry::HostKey;
+pub(super) use filter::{Filter, domain_key};
+pub(super) use merge::{Merge, MergeDone};
+pub(super) use take::{Cursor, Cursors, Take, TakeDone, Taken};
+
+use super::host::Item;
+use super::record::HostRecord;
+use crate::clock::Time;
+use crate::disk::{Disk, Result};
+use crate::fingerprint::Fingerprint;
+
+/// A file of a partition as a checkpoint knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileState {
+    /// Its generation, part of its name.
+    pub generation: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// Work on a partition, to be done on another thread.
+#[derive(Debug)]
+pub struct PartitionJob {
+    pub(super) number: usize,
+    pub(super) work: Work,
+}
+
+/// The two kinds of work.
+#[derive(Debug)]
+pub(super) enum Work {
+    Take(Take),
+    Merge(Merge),
+}
+
+/// What came of a [`PartitionJob`].
+#[derive(Debug)]
+pub struct PartitionDone {
+    pub(super) number: usize,
+    pub(super) result: Done,
+}
+
+/// What came of the two kinds of work.
+#[derive(Debug)]
+pub(super) enum Done {
+    Take(TakeDone),
+    Merge(MergeDone),
+}
+
+impl PartitionJob {
+    /// Does the work; reads and writes files of the partition only.
+    pub fn run(self) -> Result<PartitionDone> {
+        let result = match self.work {
+            Work::Take(take) => Done::Take(take.run()?),
+            Work::Merge(merge) => Done::Merge(merge.run()?),
+        };
+        Ok(PartitionDone { number: self.number, result })
+    }
+
+    /// Whether the job writes: merges are long, takes are not.
+    pub fn is_merge(&self) -> bool {
+        matches!(self.work, Work::Merge(_))
+    }
+}
+
+/// The base of a partition.
+#[derive(Clone, Debug)]
+pub(super) struct BaseFile {
+    pub generation: u64,
+    pub summary: Summary,
+}
+
+/// What lies in memory of the tails since a moment.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    pub tails: Vec<FileState>,
+    pub urls: u64,
+    /// Which origins and domains there are.
+    pub filter: Filter,
+    /// Records of hosts that may have URLs in the base.
+    pub records: BTreeMap<Fingerprint, Box<[u8]>>,
+    pub records_bytes: usize,
+    /// Pages of domains that are not in the base's totals.
+    pub domains: BTreeMap<Fingerprint, u64>,
+}
+
+impl Recent {
+    fn new(filter_bytes: usize) -> Self {
+        Recent { filter: Filter::with_bytes(filter_bytes), ..Recent::default() }
+    }
+
+    pub(super) fn tail_bytes(&self) -> u64 {
+        self.tails.iter().map(|tail| tail.bytes).sum()
+    }
+
+    pub(super) fn insert_record(&mut self, origin: Fingerprint, record: Box<[u8]>) {
+        const NODE_BYTES: usize = 48;
+        self.records_bytes += record.len() + NODE_BYTES;
+        if let Some(old) = self.records.insert(origin, record) {
+            self.records_bytes -= old.len() + NODE_BYTES;
+        }
+    }
+}
+
+/// A partition.
+#[derive(Debug)]
+pub(super) struct Partition {
+    number: usize,
+    disk: Disk,
+    dir: Arc<Path>,
+    array_bytes: usize,
+    filter_bytes: usize,
+    /// Entries that are not in a file yet; they belong to `recent`.
+    pub array: Vec<u8>,
+    scratch: Vec<u8>,
+    pub recent: Recent,
+    /// What a merge that is under way works on.
+    pub frozen: Recent,
+    pub base: Option<BaseFile>,
+    pub base_filter: Filter,
+    pub cursors: Arc<Cursors>,
+    /// URLs before all cursors.
+    pub consumed: u64,
+    pub generation_next: u64,
+    /// Whether a job is out.
+    pub busy: bool,
+    /// Active hosts that run dry.
+    pub wanted: BTreeSet<HostKey>,
+    pub rover: Option<HostKey>,
+    /// When a take may find a host; `None` when it needs another event first.
+    pub wake: Option<Time>,
+    /// Whether hosts wait until others of their domain have nothing to do.
+    pub blocked: bool,
+    pub merged_at: Time,
+}
+
+/// The files of all partitions, as far as a checkpoint has to care.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    /// Written since the last cut.
+    pub unsynced: BTreeSet<PathBuf>,
+    /// No longer needed, but the checkpoint that holds may name them.
+    pub superseded: Vec<PathBuf>,
+    /// To be deleted when the cut that is under way holds.
+    pub deletable: Vec<PathBuf>,
+}
+
+impl Files {
+    fn supersede(&mut self, path: PathBuf) {
+        self.unsynced.remove(&path);
+        self.superseded.push(path);
+    }
+}
+
+impl Partition {
+    pub(super) fn new(number: usize, disk: Disk, dir: Arc<Path>, array_bytes: usize, filter_bytes: usize) -> Self {
+        Partition {
+            number,
+            disk,
+            dir,
+            array_bytes,
+            filter_bytes,
+            array: Vec::new(),
+            scratch: Vec::new(),
+            recent: Recent::new(filter_bytes),
+            frozen: Recent::default(),
+            base: None,
+            base_filter: Filter::default(),
+            cursors: Arc::default(),
+            consumed: 0,
+            generation_next: 1,
+            busy: false,
+            wanted: BTreeSet::new(),
+            rover: None,
+            wake: None,
+            blocked: false,
+            merged_at: Time::ZERO,
+        }
+    }
+
+    /// The file of a generation; `kind` is `tail`, `base` or `runs`.
+    pub(super) fn path(&self, generation: u64, kind: &str) -> PathBuf {
+        self.dir.join(format!("partition-{:03}.g{generation:06}.{kind}", self.number))
+    }
+
+    /// Takes in a URL.
+    pub(super) fn push_url(&mut self, item: &Item, files: &mut Files) -> Result<()> {
+        entry::put_url(&mut self.array, &mut self.scratch, item);
+        self.recent.urls += 1;
+        self.recent.filter.insert(item.url.origin);
+        self.flush_if_full(files)
+    }
+
+    /// Takes in the record of a host that leaves the active side.
+    pub(super) fn push_record(&mut self, host: HostKey, sequence: u64, record: &[u8], files: &mut Files) -> Result<()> {
+        entry::put_record(&mut self.array, &mut self.scratch, host, sequence, record);
+        self.recent.filter.insert(host.origin);
+        self.note_record(host.origin, record);
+        self.flush_if_full(files)
+    }
+
+    /// Keeps a newer record of a host that may have URLs in the base, or in the one that is being made.
+    pub(super) fn note_record(&mut self, origin: Fingerprint, record: &[u8]) {
+        if self.base_filter.may_hold(origin) || self.frozen.filter.may_hold(origin) {
+            self.recent.insert_record(origin, record.into());
+        }
+    }
+
+    /// Takes in pages that were fetched of a domain.
+    pub(super) fn push_domain(&mut self, domain: Fingerprint, pages: u64, files: &mut Files) -> Result<()> {
+        entry::put_domain(&mut self.array, &mut self.scratch, domain, pages);
+        self.recent.filter.insert(domain_key(domain));
+        *self.recent.domains.entry(domain).or_default() += pages;
+        self.flush_if_full(files)
+    }
+
+    fn flush_if_full(&mut self, files: &mut Files) -> Result<()> {
+        if self.array.len() >= self.array_bytes { self.flush(files) } else { Ok(()) }
+    }
+
+    /// Writes the array to the tail.
+    fn flush(&mut self, files: &mut Files) -> Result<()> {
+        if self.array.is_empty() {
+            return Ok(());
+        }
+        if self.recent.tails.is_empty() {
+            self.recent.tails.push(FileState { generation: self.generation_next, bytes: 0 });
+            self.generation_next += 1;
+        }
+        let last = self.recent.tails.len() - 1;
+        let tail = self.recent.tails[last];
+        let path = self.path(tail.generation, "tail");
+        self.recent.tails[last].bytes = tail::append(&self.disk, &path, tail.bytes, &self.array)?;
+        files.unsynced.insert(path);
+        self.array.clear();
+        self.array.shrink_to(self.array_bytes);
+        Ok(())
+    }
+
+    /// Whether `key` (an origin, or the key of a domain) may lie here.
+    pub(super) fn may_hold(&self, key: Fingerprint) -> bool {
+        self.recent.filter.may_hold(key) || self.frozen.filter.may_hold(key) || self.base_filter.may_hold(key)
+    }
+
+    /// URLs in array and tails.
+    pub(super) fn tail_urls(&self) -> u64 {
+        self.recent.urls + self.frozen.urls
+    }
+
+    /// URLs in the base before no cursor.
+    pub(super) fn base_left(&self) -> u64 {
+        self.base.as_ref().map_or(0, |base| base.summary.urls.saturating_sub(self.consumed))
+    }
+
+    /// Bytes in memory that a merge would free: newer records, pages of domains, cursors.
+    pub(super) fn overlay_bytes(&self) -> usize {
+        const CURSOR_BYTES: usize = 64;
+        const DOMAIN_BYTES: usize = 32;
+        self.recent.records_bytes
+            + self.recent.domains.len() * DOMAIN_BYTES
+            + self.cursors.len() * CURSOR_BYTES
+            + self.frozen.records_bytes
+    }
+
+    /// The newest record of a host outside of the base, if there is one.
+    pub(super) fn newer_record(&self, origin: Fingerprint) -> Option<&[u8]> {
+        self.recent.records.get(&origin).or_else(|| self.frozen.records.get(&origin)).map(|record| &**record)
+    }
+
+    /// Pages of a domain outside of the base's totals.
+    pub(super) fn newer_pages(&self, domain: Fingerprint) -> u64 {
+        let pages = |recent: &Recent| recent.domains.get(&domain).copied().unwrap_or(0);
+        pages(&self.recent) + pages(&self.frozen)
+    }
+
+    /// From when on hosts with newer records are available.
+    pub(super) fn availability(&self, now: Time) -> BTreeMap<Fingerprint, Time> {
+        let available =
+            |(&origin, record): (&Fingerprint, &Box<[u8]>)| Some((origin, HostRecord::available_in(record, now)?));
+        self.recent.records.iter().filter_map(available).collect()
+    }
+
+    /// Moves the cursor of a host whose URLs were accepted.
+    pub(super) fn consume(&mut self, host: HostKey, cursor: Cursor, urls: u64) {
+        Arc::make_mut(&mut self.cursors).insert(host, cursor);
+        self.consumed += urls;
+    }
+
+    /// Closes the tails for a merge: from now on another tail is written.
+    pub(super) fn freeze(&mut self, files: &mut Files) -> Result<()> {
+        self.flush(files)?;
+        self.frozen = std::mem::replace(&mut self.recent, Recent::new(self.filter_bytes));
+        Ok(())
+    }
+
+    /// Puts a new base in the place of the old one and of the tails that are in it.
+    pub(super) fn replace_base(&mut self, done: MergeDone, files: &mut Files) {
+        let generation = done.generation;
+        let frozen = std::mem::take(&mut self.frozen);
+        for tail in &frozen.tails {
+            files.supersede(self.path(tail.generation, "tail"));
+        }
+        if let Some(old) = &self.base {
+            files.supersede(self.path(old.generation, "base"));
+        }
+        self.base = done.summary.map(|summary| BaseFile { generation, summary });
+        if self.base.is_some() {
+            files.unsynced.insert(self.path(generation, "base"));
+        }
+        self.base_filter = done.filter;
+        self.cursors = Arc::default();
+        self.consumed = 0;
+    }
+
+    /// Prepares the files for use again: cuts the tails to their noted lengths, reads the base's filter.
+    pub(super) fn reopen(&mut self, base: Option<FileState>) -> Result<()> {
+        for tail in &self.recent.tails {
+            tail::cut(&self.disk, &self.path(tail.generation, "tail"), tail.bytes)?;
+        }
+        if let Some(state) = base {
+            let base = base::Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
+            self.base_filter = base.filter()?;
+            self.base = Some(BaseFile { generation: state.generation, summary: base.summary.clone() });
+        }
+        Ok(())
+    }
+}

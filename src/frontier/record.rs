@@ -1,0 +1,252 @@
+//! What stays of a host when it leaves memory: its standing, its compiled robots rules, its addresses.
+//!
+//! A record lies in the tail of its partition, then in the directory of its base, and comes back when the host is
+//! active again. Its times are wall times of an earlier moment, perhaps of another process on a machine whose clock
+//! was set since: `HostRecord::clamp` brings them into a sane range. The first number of a record is the moment from
+//! which the host may be contacted, so that choosing hosts decodes nothing else.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use super::politeness::BACKOFF_MAX;
+use super::wire::{self, Reader};
+use crate::clock::Time;
+use crate::outcome::Reason;
+
+/// Rules are not believed for longer, whatever their expiry says.
+const RULES_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// Addresses are not believed for longer.
+const ADDRESSES_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// Addresses of a host that are kept.
+pub(super) const ADDRESSES_KEPT: usize = 32;
+
+/// How a host stands with us.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// No request before.
+    pub due: Time,
+    /// The delay that its last fetches ask for.
+    pub pace: Duration,
+    /// How often it was held back in a row.
+    pub backoff_level: u8,
+    /// When the last back-off was set.
+    pub backoff_set: Time,
+    /// Held back until then.
+    pub backoff_until: Time,
+    /// Failures in a row, and since when.
+    pub failures: u32,
+    pub failing_since: Time,
+    /// How often its robots.txt could not be had in a row, and since when.
+    pub robots_level: u8,
+    pub robots_failing_since: Time,
+    /// Used of its budgets.
+    pub pages: u64,
+    pub bytes: u64,
+    /// Given up until then, and why: its URLs are dropped.
+    pub gone: Option<(Time, Reason)>,
+}
+
+impl Standing {
+    /// From when on it has something to do: a host that is given up only drops, and that can be done at once.
+    pub(super) fn available(&self) -> Time {
+        if self.gone.is_some() { Time::ZERO } else { self.due.max(self.backoff_until) }
+    }
+}
+
+/// A host that is not active.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct HostRecord {
+    pub standing: Standing,
+    /// Encoded rules and their expiry.
+    pub rules: Option<(Box<[u8]>, Time)>,
+    /// Addresses and their expiry.
+    pub addresses: Option<(Vec<IpAddr>, Time)>,
+}
+
+impl HostRecord {
+    /// Appends the record. docs/FORMATS.md draws it.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let standing = &self.standing;
+        wire::put_time(out, standing.available());
+        let flags = u8::from(standing.gone.is_some())
+            | u8::from(self.rules.is_some()) << 1
+            | u8::from(self.addresses.is_some()) << 2;
+        out.push(flags);
+        for time in [standing.due, standing.backoff_set, standing.backoff_until] {
+            wire::put_time(out, time);
+        }
+        wire::put_varint(out, u64::try_from(standing.pace.as_millis()).unwrap_or(u64::MAX));
+        out.extend_from_slice(&[standing.backoff_level, standing.robots_level]);
+        wire::put_varint(out, standing.failures.into());
+        wire::put_time(out, standing.failing_since);
+        wire::put_time(out, standing.robots_failing_since);
+        wire::put_varint(out, standing.pages);
+        wire::put_varint(out, standing.bytes);
+        if let Some((until, reason)) = standing.gone {
+            wire::put_time(out, until);
+            out.push(u8::from(reason == Reason::PrivateAddress));
+        }
+        if let Some((rules, expires)) = &self.rules {
+            wire::put_time(out, *expires);
+            wire::put_sized(out, rules);
+        }
+        if let Some((addresses, expires)) = &self.addresses {
+            wire::put_time(out, *expires);
+            put_addresses(out, addresses);
+        }
+    }
+
+    /// Reads a record; `None` for what cannot have been written.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        reader.time()?;
+        let flags = reader.u8()?;
+        let mut standing = Standing {
+            due: reader.time()?,
+            backoff_set: reader.time()?,
+            backoff_until: reader.time()?,
+            pace: Duration::from_millis(reader.varint()?),
+            backoff_level: reader.u8()?,
+            robots_level: reader.u8()?,
+            failures: reader.small()?,
+            failing_since: reader.time()?,
+            robots_failing_since: reader.time()?,
+            pages: reader.varint()?,
+            bytes: reader.varint()?,
+            gone: None,
+        };
+        if flags & 1 != 0 {
+            let until = reader.time()?;
+            let reason = if reader.u8()? == 1 { Reason::PrivateAddress } else { Reason::HostGivenUp };
+            standing.gone = Some((until, reason));
+        }
+        let rules = match flags & 2 {
+            0 => None,
+            _ => Some((reader.time()?, reader.sized()?)).map(|(expires, bytes)| (bytes.into(), expires)),
+        };
+        let addresses = match flags & 4 {
+            0 => None,
+            _ => Some((reader.time()?, addresses(&mut reader)?)).map(|(expires, list)| (list, expires)),
+        };
+        reader.is_at_end().then_some(HostRecord { standing, rules, addresses })
+    }
+
+    /// From when on the host of an encoded record has something to do; a time that only a set clock can have made
+    /// counts as passed.
+    pub(super) fn available_in(bytes: &[u8], now: Time) -> Option<Time> {
+        Reader::new(bytes).time().map(|time| if is_sane(time, now) { time } else { now })
+    }
+
+    /// Brings times that a set clock made absurd into the range that they can have.
+    pub(super) fn clamp(&mut self, now: Time) {
+        let standing = &mut self.standing;
+        standing.pace = standing.pace.min(BACKOFF_MAX);
+        if !is_sane(standing.due, now) {
+            standing.due = now + standing.pace;
+        }
+        if !is_sane(standing.backoff_until, now) {
+            standing.backoff_until = now;
+        }
+        for past in [&mut standing.backoff_set, &mut standing.failing_since, &mut standing.robots_failing_since] {
+            *past = (*past).min(now);
+        }
+        self.rules = self.rules.take().filter(|&(_, expires)| expires > now);
+        self.addresses = self.addresses.take().filter(|&(_, expires)| expires > now);
+        if let Some((_, expires)) = &mut self.rules {
+            *expires = (*expires).min(now + RULES_MAX);
+        }
+        if let Some((_, expires)) = &mut self.addresses {
+            *expires = (*expires).min(now + ADDRESSES_MAX);
+        }
+    }
+
+    /// Whether nothing would be lost without the record at `now`.
+    pub(super) fn is_blank(&self, now: Time) -> bool {
+        let standing = &self.standing;
+        standing.available() <= now
+            && standing.gone.is_none_or(|(until, _)| until <= now)
+            && (standing.backoff_level, standing.failures, standing.robots_level) == (0, 0, 0)
+            && (standing.pages, standing.bytes) == (0, 0)
+            && self.rules.as_ref().is_none_or(|&(_, expires)| expires <= now)
+            && self.addresses.as_ref().is_none_or(|&(_, expires)| expires <= now)
+    }
+}
+
+/// Whether a host may be held back until `time`: nothing holds for more than a day, and clocks differ a little.
+fn is_sane(time: Time, now: Time) -> bool {
+    const CLOCK_DRIFT: Duration = Duration::from_secs(3_600);
+    time <= now + BACKOFF_MAX + CLOCK_DRIFT
+}
+
+fn put_addresses(out: &mut Vec<u8>, addresses: &[IpAddr]) {
+    let kept = &addresses[..addresses.len().min(ADDRESSES_KEPT)];
+    out.push(kept.len() as u8);
+    for address in kept {
+        match address {
+            IpAddr::V4(v4) => {
+                out.push(4);
+                out.extend_from_slice(&v4.octets());
+            }
+            IpAddr::V6(v6) => {
+                out.push(6);
+                out.extend_from_slice(&v6.octets());
+            }
+        }
+    }
+}
+
+fn addresses(reader: &mut Reader<'_>) -> Option<Vec<IpAddr>> {
+    let count = reader.u8()?;
+    let mut addresses = Vec::with_capacity(count.into());
+    for _ in 0..count {
+        addresses.push(match reader.u8()? {
+            4 => Ipv4Addr::from(<[u8; 4]>::try_from(reader.take(4)?).ok()?).into(),
+            6 => Ipv6Addr::from(<[u8; 16]>::try_from(reader.take(16)?).ok()?).into(),
+            _ => return None,
+        });
+    }
+    Some(addresses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> HostRecord {
+        HostRecord {
+            standing: Standing {
+                due: Time::from_ms(1_000_000),
+                pace: Duration::from_secs(3),
+                backoff_level: 2,
+                backoff_until: Time::from_ms(u64::MAX),
+                failures: 4,
+                pages: 99,
+                gone: Some((Time::MAX, Reason::PrivateAddress)),
+                ..Standing::default()
+            },
+            rules: Some((b"rules".as_slice().into(), Time::MAX)),
+            addresses: Some((vec!["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()], Time::from_ms(77))),
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_back_as_it_was_and_never_from_fewer_bytes() {
+        let mut bytes = Vec::new();
+        record().encode(&mut bytes);
+        assert_eq!(HostRecord::decode(&bytes), Some(record()));
+        for cut in 0..bytes.len() {
+            assert_eq!(HostRecord::decode(&bytes[..cut]), None, "{cut} bytes");
+        }
+    }
+
+    #[test]
+    fn absurd_times_are_brought_into_range() {
+        let now = Time::from_ms(1_000);
+        let mut record = record();
+        record.clamp(now);
+        assert_eq!(record.standing.backoff_until, now);
+        assert_eq!(record.standing.due, Time::from_ms(1_000_000));
+        assert_eq!(record.rules.unwrap().1, now + RULES_MAX);
+        assert_eq!(record.addresses, None);
+    }
+}

@@ -1,0 +1,285 @@
+//! What a checkpoint keeps of the frontier, and how it is taken up again.
+//!
+//! [`FrontierState`] names the files of the cold side with their lengths; everything else is one section of bytes that
+//! goes into the checkpoint's file of what was in memory: arrays, cursors, newer records, and the whole active side
+//! with the URLs that are in flight (they are first of their host again). A take or merge that is under way is as if
+//! it had not begun: what it reads stays until the next cut holds. docs/FORMATS.md draws the section.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Frontier;
+use super::QueuedUrl;
+use super::host::{Host, Item};
+use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Spot};
+use super::record::HostRecord;
+use super::wire::{self, Reader};
+use crate::clock::Time;
+use crate::disk::{Error, Result};
+
+/// The frontier's part of a checkpoint record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrontierState {
+    /// The partitions, by number.
+    pub partitions: Vec<PartitionState>,
+    /// Length of the section of what was in memory.
+    pub ram_bytes: u64,
+    /// Its checksum.
+    pub ram_crc: u32,
+}
+
+/// The files of a partition.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionState {
+    /// Tails, in the order in which they were written.
+    pub tails: Vec<FileState>,
+    /// The base, if there is one.
+    pub base: Option<FileState>,
+    /// The generation that the next file gets.
+    pub generation_next: u64,
+}
+
+/// A consistent cut through the frontier.
+#[derive(Debug)]
+pub struct FrontierCut {
+    /// For the checkpoint record.
+    pub state: FrontierState,
+    /// Files to sync before that is written.
+    pub sync: Vec<PathBuf>,
+    /// Directories to sync after them.
+    pub sync_dirs: Vec<PathBuf>,
+}
+
+impl Frontier {
+    /// Cuts: appends what is in memory to `ram`, and says which files belong to the cut and which of them have to be
+    /// synced. The bytes appended here are what [`Frontier::open`] wants again.
+    pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<FrontierCut> {
+        let start = ram.len();
+        self.put_ram(ram);
+        let section = &ram[start..];
+        let partitions = self.partitions.iter().map(|partition| PartitionState {
+            tails: partition.frozen.tails.iter().chain(&partition.recent.tails).copied().collect(),
+            base: partition
+                .base
+                .as_ref()
+                .map(|base| FileState { generation: base.generation, bytes: base.summary.bytes }),
+            generation_next: partition.generation_next,
+        });
+        let state = FrontierState {
+            partitions: partitions.collect(),
+            ram_bytes: section.len() as u64,
+            ram_crc: crc32fast::hash(section),
+        };
+        let sync: Vec<_> = std::mem::take(&mut self.files.unsynced).into_iter().collect();
+        let sync_dirs = if sync.is_empty() { Vec::new() } else { vec![self.dir.to_path_buf()] };
+        self.files.deletable.append(&mut self.files.superseded);
+        self.long_backoffs.clear();
+        Ok(FrontierCut { state, sync, sync_dirs })
+    }
+
+    /// The last cut is durable: deletes the generations that only earlier ones name.
+    pub fn committed(&mut self) -> Result<()> {
+        for path in std::mem::take(&mut self.files.deletable) {
+            self.disk.remove(&path)?;
+        }
+        Ok(())
+    }
+
+    fn put_ram(&self, out: &mut Vec<u8>) {
+        wire::put_varint(out, self.sequence);
+        for partition in &self.partitions {
+            put_partition(out, partition);
+        }
+        let domains = self.domains.sorted();
+        wire::put_varint(out, domains.len() as u64);
+        for (domain, entry) in domains {
+            wire::put_fingerprint(out, domain);
+            wire::put_varint(out, entry.known);
+            wire::put_varint(out, entry.added);
+        }
+        wire::put_varint(out, self.active.len() as u64);
+        self.active.hosts().for_each(|host| put_host(out, host));
+        let holds = self.holds.iter().filter(|&(_, &until)| until > self.now);
+        wire::put_varint(out, holds.clone().count() as u64);
+        for (&origin, &until) in holds {
+            wire::put_fingerprint(out, origin);
+            wire::put_time(out, until);
+        }
+    }
+
+    /// Takes up what was saved.
+    pub(super) fn restore(&mut self, state: &FrontierState, ram: &[u8], now: Time) -> Result<()> {
+        let path = self.dir.join("active side in the checkpoint file");
+        let (bytes, sum) = (ram.len() as u64, crc32fast::hash(ram));
+        if (bytes, sum) != (state.ram_bytes, state.ram_crc) {
+            let expected = format!("{} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
+            return Err(Error::damaged(&path, 0, expected, format!("{bytes} with {sum:08x}")));
+        }
+        if !state.partitions.len().is_power_of_two() {
+            return Err(Error::damaged(&path, 0, "a power of two of partitions", state.partitions.len().to_string()));
+        }
+        let mut reader = Reader::new(ram);
+        let hosts = self.read_ram(state, &mut reader, now);
+        let hosts =
+            hosts.ok_or_else(|| Error::damaged(&path, reader.position() as u64, "a saved frontier", "other bytes"))?;
+        for (partition, saved) in self.partitions.iter_mut().zip(&state.partitions) {
+            partition.reopen(saved.base)?;
+            partition.wake = Some(now);
+            self.cold_urls += partition.tail_urls() + partition.base_left();
+        }
+        for (host, items) in hosts {
+            let index = self.activate(host, 0);
+            items.into_iter().for_each(|item| self.buffer(index, item));
+            self.settle(index, now);
+        }
+        self.domains.retain_inhabited();
+        Ok(())
+    }
+
+    fn read_ram(
+        &mut self,
+        state: &FrontierState,
+        reader: &mut Reader<'_>,
+        now: Time,
+    ) -> Option<Vec<(Host, Vec<Item>)>> {
+        self.sequence = reader.varint()?;
+        for (partition, saved) in self.partitions.iter_mut().zip(&state.partitions) {
+            read_partition(reader, partition)?;
+            partition.recent.tails.clone_from(&saved.tails);
+            partition.generation_next = saved.generation_next;
+        }
+        for _ in 0..reader.varint()? {
+            self.domains.restore(reader.fingerprint()?, reader.varint()?, reader.varint()?);
+        }
+        let mut hosts = Vec::new();
+        for _ in 0..reader.varint()? {
+            hosts.push(read_host(reader, now, self.decode_rules)?);
+        }
+        for _ in 0..reader.varint()? {
+            let (origin, until) = (reader.fingerprint()?, reader.time()?);
+            self.hold(origin, until, now);
+        }
+        reader.is_at_end().then_some(hosts)
+    }
+
+    /// Deletes files of partitions that the state does not name: they were made after the cut.
+    pub(super) fn delete_unknown(&self) -> Result<()> {
+        let mut known = BTreeSet::new();
+        for partition in &self.partitions {
+            known.extend(partition.recent.tails.iter().map(|tail| partition.path(tail.generation, "tail")));
+            known.extend(partition.base.iter().map(|base| partition.path(base.generation, "base")));
+        }
+        for name in self.disk.list(&self.dir)? {
+            let path = self.dir.join(&name);
+            let ours =
+                name.starts_with("partition-") && [".tail", ".base", ".runs"].iter().any(|end| name.ends_with(end));
+            if ours && !known.contains(&path) {
+                self.disk.remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn put_partition(out: &mut Vec<u8>, partition: &Partition) {
+    wire::put_varint(out, partition.tail_urls());
+    wire::put_sized(out, &partition.array);
+    let mut filter = partition.recent.filter.clone();
+    if !partition.frozen.filter.is_clear() {
+        filter.join(&partition.frozen.filter);
+    }
+    wire::put_sized(out, &if filter.is_clear() { Vec::new() } else { filter.to_bytes() });
+    let (frozen, recent) = (&partition.frozen.records, &partition.recent.records);
+    let older = frozen.iter().filter(|(origin, _)| !recent.contains_key(origin));
+    wire::put_varint(out, (older.clone().count() + recent.len()) as u64);
+    for (&origin, record) in older.chain(recent) {
+        wire::put_fingerprint(out, origin);
+        wire::put_sized(out, record);
+    }
+    let domains: BTreeSet<_> = partition.frozen.domains.keys().chain(partition.recent.domains.keys()).collect();
+    wire::put_varint(out, domains.len() as u64);
+    for &domain in domains {
+        wire::put_fingerprint(out, domain);
+        wire::put_varint(out, partition.newer_pages(domain));
+    }
+    wire::put_varint(out, partition.cursors.len() as u64);
+    for (host, cursor) in &*partition.cursors {
+        wire::put_fingerprint(out, host.domain);
+        wire::put_fingerprint(out, host.origin);
+        for number in [cursor.spot.offset, cursor.spot.index.into(), cursor.taken] {
+            wire::put_varint(out, number);
+        }
+    }
+}
+
+fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition) -> Option<()> {
+    let recent: &mut Recent = &mut partition.recent;
+    recent.urls = reader.varint()?;
+    partition.array = reader.sized()?.to_vec();
+    let filter = reader.sized()?;
+    if !filter.is_empty() {
+        recent.filter.join(&Filter::from_bytes(filter));
+    }
+    for _ in 0..reader.varint()? {
+        let origin = reader.fingerprint()?;
+        recent.insert_record(origin, reader.sized()?.into());
+    }
+    for _ in 0..reader.varint()? {
+        recent.domains.insert(reader.fingerprint()?, reader.varint()?);
+    }
+    let cursors = Arc::make_mut(&mut partition.cursors);
+    partition.consumed = 0;
+    for _ in 0..reader.varint()? {
+        let host = HostKey { domain: reader.fingerprint()?, origin: reader.fingerprint()? };
+        let spot = Spot { offset: reader.varint()?, index: reader.small()? };
+        let cursor = Cursor { spot, taken: reader.varint()? };
+        partition.consumed = partition.consumed.checked_add(cursor.taken)?;
+        cursors.insert(host, cursor);
+    }
+    Some(())
+}
+
+fn put_host(out: &mut Vec<u8>, host: &Host) {
+    wire::put_fingerprint(out, host.origin);
+    wire::put_fingerprint(out, host.domain);
+    wire::put_sized(out, host.origin_text.as_bytes());
+    let mut record = Vec::new();
+    host.record().encode(&mut record);
+    wire::put_sized(out, &record);
+    wire::put_varint(out, host.base_left);
+    out.push(u8::from(host.may_tail || host.may_frozen));
+    wire::put_varint(out, (host.flights.len() + host.buffer.len()) as u64);
+    for (_, item) in &host.flights {
+        put_item(out, 0, item);
+    }
+    for item in &host.buffer {
+        put_item(out, item.rank, item);
+    }
+}
+
+fn put_item(out: &mut Vec<u8>, rank: u16, item: &Item) {
+    wire::put_varint(out, rank.into());
+    wire::put_varint(out, item.sequence);
+    item.url.encode(out);
+}
+
+fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::RulesDecoder) -> Option<(Host, Vec<Item>)> {
+    let (origin, domain) = (reader.fingerprint()?, reader.fingerprint()?);
+    let mut host = Host::new(origin, domain, reader.text()?.into());
+    let mut record = HostRecord::decode(reader.sized()?)?;
+    record.clamp(now);
+    host.adopt(record, decode);
+    host.base_left = reader.varint()?;
+    host.may_tail = reader.u8()? != 0;
+    let mut items = Vec::new();
+    for _ in 0..reader.varint()? {
+        let (rank, sequence) = (reader.small()?, reader.varint()?);
+        let (url, len) = QueuedUrl::decode(reader.rest())?;
+        reader.take(len)?;
+        items.push(Item { rank, sequence, url });
+    }
+    Some((host, items))
+}

@@ -1,0 +1,129 @@
+//! What the frontier and the engine say to each other: tasks one way, answers the other.
+//!
+//! Every task but [`Task::Drop`] is answered exactly once: [`Task::Resolve`] by `resolved`, [`Task::Robots`] by
+//! `robots`, [`Task::Fetch`] by `done`, each with the [`HostId`] of the task.
+
+use std::fmt::Debug;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::QueuedUrl;
+use crate::clock::Time;
+use crate::outcome::{Failure, Reason, Verdict};
+
+/// The robots.txt rules of an origin, for our own agent.
+pub trait Rules: Send + Sync + Debug {
+    /// Whether `url` may be fetched.
+    fn allows(&self, url: &str) -> bool;
+    /// The Crawl-delay of our group.
+    fn crawl_delay(&self) -> Option<Duration>;
+    /// Appends the rules in a form that the frontier's [`RulesDecoder`] reads.
+    fn encode(&self, out: &mut Vec<u8>);
+}
+
+/// Reads what [`Rules::encode`] wrote; `None` for other bytes (the rules are then fetched again).
+pub type RulesDecoder = fn(&[u8]) -> Option<Arc<dyn Rules>>;
+
+/// An active host, and which of its requests is meant. Stale once the host has left the active side; answers to a
+/// stale one are ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId {
+    pub(super) index: u32,
+    pub(super) generation: u32,
+    /// Which of the requests in flight; tells apart those of a host with several connections.
+    pub(super) flight: u32,
+}
+
+/// Proof that the robots.txt rules of a URL's origin allow it. Only the frontier makes one.
+#[derive(Debug)]
+pub struct Permit(());
+
+impl Permit {
+    /// Asks `rules` about `url`.
+    pub(super) fn ask(rules: &dyn Rules, url: &str) -> Option<Self> {
+        rules.allows(url).then_some(Permit(()))
+    }
+}
+
+/// What may be done now.
+#[derive(Debug)]
+pub enum Task {
+    /// Find the addresses of a host.
+    Resolve {
+        /// Whose.
+        host: HostId,
+        /// The host's name.
+        name: Box<str>,
+    },
+    /// Fetch the robots.txt of an origin.
+    Robots {
+        /// Whose.
+        host: HostId,
+        /// `http://host:port`, without a default port.
+        origin: Box<str>,
+        /// Where it is; the first is the one that politeness was asked for.
+        addresses: Arc<[IpAddr]>,
+    },
+    /// Fetch a URL.
+    Fetch {
+        /// Whose, and which of its requests.
+        host: HostId,
+        /// What.
+        url: QueuedUrl,
+        /// Where it is; the first is the one that politeness was asked for.
+        addresses: Arc<[IpAddr]>,
+        /// The rules allow it.
+        permit: Permit,
+    },
+    /// This URL ends here.
+    Drop {
+        /// Which.
+        url: QueuedUrl,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// How a fetch went, as far as its host is concerned.
+#[derive(Clone, Debug)]
+pub struct Feedback {
+    /// When the request was sent.
+    pub started: Time,
+    /// From then until the answer was complete.
+    pub duration: Duration,
+    /// Bytes received.
+    pub bytes: u64,
+    /// What the outcome table says.
+    pub verdict: Verdict,
+    /// Why no answer came, where none came.
+    pub failure: Option<Failure>,
+    /// A valid Retry-After.
+    pub retry_after: Option<Duration>,
+    /// The address that was connected.
+    pub address: Option<IpAddr>,
+    /// Whether the answer counts against the page budgets. Only such an answer may lower the delay of its host:
+    /// error pages are quick, and a host that fails quickly must not be asked more often.
+    pub counts_as_page: bool,
+}
+
+/// What came of a [`Task::Robots`].
+#[derive(Debug)]
+pub enum RobotsAnswer {
+    /// Rules, also those that follow from a 4xx answer.
+    Rules {
+        /// The rules.
+        rules: Arc<dyn Rules>,
+        /// When they have to be fetched again.
+        expires: Time,
+        /// How long the fetch took.
+        duration: Duration,
+        /// Bytes received.
+        bytes: u64,
+    },
+    /// 5xx, 429, time-out, no connection: nothing of the origin may be fetched.
+    Unreachable {
+        /// How long the attempt took.
+        duration: Duration,
+    },
+}

@@ -1,0 +1,158 @@
+//! More hosts and URLs than the active side holds.
+
+use super::*;
+
+#[test]
+fn many_hosts_beside_few_places_all_come_out() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    for n in 0..3_000 {
+        crawl.push(url(n % 500, n, (n % 3) as u8));
+    }
+    assert!(crawl.frontier.active_hosts() <= 50);
+    crawl.run();
+    assert_eq!(crawl.out.len(), 3_000);
+    assert_eq!(crawl.concurrency(), 1);
+    assert!(crawl.gaps(|request| request.host).values().all(|&gap| gap >= S));
+    let robots = crawl.requests.iter().filter(|request| request.robots).count();
+    assert_eq!(robots, 500, "rules come back with the host's record");
+}
+
+#[test]
+fn a_giant_host_delays_no_other() {
+    let mut options = small_options();
+    options.buffer_urls = 16;
+    let mut crawl = Crawl::new(options, plain);
+    for n in 0..100_000 {
+        crawl.push(url(4_000, n, 1));
+    }
+    for host in 0..1_000 {
+        (0..3).for_each(|n| crawl.push(url(host, n, 1)));
+    }
+    crawl.run_until(START + S * 170);
+    let small = crawl.out.iter().filter(|(url, _)| url.origin != super::url(4_000, 0, 1).origin).count();
+    let elapsed = crawl.clock.now().since(START);
+    // 1,000 hosts of three URLs and robots.txt in 49 places take about 4 s for each round of 49.
+    assert_eq!(small, 3_000, "after {elapsed:?}");
+    assert!(elapsed < S * 180, "{elapsed:?}");
+    let giant = crawl.out.len() - small;
+    assert!(giant as u64 + 5 >= elapsed.as_secs() * 1_000 / 1_021, "{giant} of the giant after {elapsed:?}");
+}
+
+#[test]
+fn a_giant_host_comes_out_in_order_from_its_base() {
+    let mut options = small_options();
+    options.politeness = Politeness {
+        delay_min: Duration::ZERO,
+        delay_factor: 0.0,
+        delay_per_ip: Duration::ZERO,
+        ..Politeness::default()
+    };
+    let mut crawl = Crawl::new(options, plain);
+    (0..20_000).for_each(|n| crawl.push(url(1, n, 1)));
+    crawl.run();
+    let order: Vec<_> = crawl.out.iter().map(|(url, _)| url.via).collect();
+    assert!(order.is_sorted());
+}
+
+#[test]
+fn a_better_priority_overtakes_what_lies_in_the_base() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    (0..2_000).for_each(|n| crawl.push(url(1, n, 5)));
+    crawl.run_until(START + S * 30);
+    (5_000..5_100).for_each(|n| crawl.push(url(1, n, 1)));
+    let before = crawl.out.len();
+    crawl.run_until(START + S * 180);
+    let better = crawl.out[before..].iter().take(140).filter(|(url, _)| url.priority == 1).count();
+    assert!(better >= 90, "{better} of 100");
+    crawl.run();
+}
+
+#[test]
+fn ten_urls_in_a_tail_beside_a_large_base_come_out() {
+    let mut options = small_options();
+    options.partitions = 1;
+    options.active_hosts = 4;
+    let mut crawl = Crawl::new(options, plain);
+    (0..20_000).for_each(|n| crawl.push(url(n % 8, n, 1)));
+    crawl.run_until(START + S * 30);
+    (100..110).for_each(|host| crawl.push(url(host, 0, 0)));
+    let mut left = 10;
+    while left > 0 && crawl.clock.now() < START + S * 4_000 && crawl.step() {
+        left = (100..110).filter(|&host| crawl.expected.contains(&url(host, 0, 0).key)).count();
+    }
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_wildcard_domain_keeps_to_its_places() {
+    let mut options = small_options();
+    options.per_domain_active_max = 5;
+    let one_domain = |host: u64| QueuedUrl { domain: fingerprint(77), ..url(host, 0, 1) };
+    let mut crawl = Crawl::new(options, plain);
+    (0..300).for_each(|host| crawl.push(one_domain(host)));
+    (1_000..1_020).for_each(|host| crawl.push(url(host, 0, 1)));
+    crawl.run_until(START + S * 5);
+    let others = crawl.out.iter().filter(|(url, _)| url.domain != fingerprint(77)).count();
+    assert_eq!(others, 20);
+    crawl.run();
+}
+
+#[test]
+fn hosts_that_are_held_back_give_their_place_to_others() {
+    let held = |host| Site {
+        feedback: |attempt| {
+            if attempt == 0 { (Verdict::Retry, None, Some(S * 3_000)) } else { (Verdict::Done, None, None) }
+        },
+        ..plain(host)
+    };
+    let mut crawl = Crawl::new(small_options(), held);
+    (0..500).for_each(|host| crawl.push(url(host, 0, 1)));
+    crawl.run_until(START + S * 200);
+    let asked: BTreeSet<_> = crawl.requests.iter().map(|request| request.host).collect();
+    assert_eq!(asked.len(), 500);
+    crawl.run();
+    assert_eq!(crawl.requests.len(), 1_500);
+}
+
+#[test]
+fn memory_stays_within_its_bound() {
+    let mut options = small_options();
+    options.memory = 1 << 20;
+    options.active_hosts = 10_000;
+    options.buffer_urls = 1_000;
+    let mut crawl = Crawl::new(options, plain);
+    (0..30_000).for_each(|n| crawl.push(url(n % 3_000, n, 1)));
+    assert!(crawl.frontier.active.bytes <= 600 << 10, "{}", crawl.frontier.active.bytes);
+    let arrays: usize = crawl.frontier.partitions.iter().map(|partition| partition.array.capacity()).sum();
+    assert!(arrays <= 400 << 10, "{arrays}");
+    crawl.run();
+}
+
+#[test]
+fn random_pushes_takes_and_merges_lose_and_double_nothing() {
+    for seed in 0..6 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        println!("seed {seed}");
+        let mut options = small_options();
+        options.active_hosts = rng.usize(1..30);
+        options.buffer_urls = rng.usize(1..20);
+        options.politeness.connections_per_host = rng.usize(1..3);
+        let mut crawl = Crawl::new(options, |host| Site {
+            feedback: |attempt| {
+                if attempt == 0 { (Verdict::Retry, Some(Failure::Timeout), None) } else { (Verdict::Done, None, None) }
+            },
+            address: if host % 11 == 3 { Err(Failure::NoSuchHost) } else { Ok(host as u32 % 7) },
+            ..plain(host)
+        });
+        for n in 0..4_000 {
+            let host = rng.u64(..60) * rng.u64(..3);
+            crawl.push(if rng.u8(..10) == 0 { private(host, n) } else { url(host, n, rng.u8(..4)) });
+            if rng.u8(..8) == 0 {
+                crawl.step();
+            }
+        }
+        crawl.run();
+        assert_eq!(crawl.out.len(), 4_000, "seed {seed}");
+        assert!(crawl.gaps(ip_number).values().all(|&gap| gap >= MS * 250), "seed {seed}");
+    }
+}
