@@ -1,5 +1,6 @@
 //! What happens between the command line and the crawl.
 
+use crate::crawl::CrawlError;
 use std::ffi::OsString;
 use std::sync::Mutex;
 
