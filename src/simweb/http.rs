@@ -19,6 +19,9 @@ use tokio::net::{TcpListener, TcpStream};
 use super::answer::{Answer, Answers, gzip};
 use super::log::{Log, Request};
 
+/// How much of a body is handed over at a time, so that a large one is not finished before most of it is sent.
+const FRAME_BYTES: usize = 64 << 10;
+
 /// What all connections share.
 #[derive(Debug)]
 pub(super) struct Site {
@@ -131,7 +134,7 @@ impl Body for LoggedBody {
         if self.rest.is_empty() {
             return Poll::Ready(None);
         }
-        let bytes = self.chunk_bytes.unwrap_or(usize::MAX).min(self.rest.len());
+        let bytes = self.chunk_bytes.unwrap_or(FRAME_BYTES).min(self.rest.len());
         Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(bytes)))))
     }
 

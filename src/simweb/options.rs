@@ -39,7 +39,7 @@ pub struct SimOptions {
     pub not_found_share: f64,
     /// URLs that always answer 500.
     pub server_error_share: f64,
-    /// URLs that answer 503 with Retry-After once or twice, and then are fine.
+    /// URLs that answer 503 with Retry-After once or twice, and are fine as long as the web runs then.
     pub flaky_share: f64,
     /// What Retry-After says, in seconds, with 503 and 500.
     pub retry_after_s: u64,

@@ -47,7 +47,13 @@ impl Pages {
         let mut dice = plan.dice(Purpose::Body, host, if duplicate { u32::MAX } else { url });
         let own = path(plan, host, url);
         let based = !duplicate && dice.u8(0..BASE_EVERY) == 0;
-        let directory = if based { "/base/of/all/" } else { directory(&own) };
+        // Against the root, relative links come out wrong for a crawler that does not know of bases; against a deep
+        // base, dots that climb too high do no harm, and that must be so as well.
+        let directory = match based {
+            false => directory(&own),
+            true if url.is_multiple_of(4) => "/base/of/all/",
+            true => "/",
+        };
         let base = Base { plan, port, host, directory };
         let links = if duplicate {
             vec![Link { target: Target::Url(host, 0), markup: Markup::Anchor, spelling: 10 }]

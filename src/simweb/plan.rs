@@ -210,15 +210,17 @@ impl Plan {
             && self.redirect_target(host, url - 1) == Target::Url(host, url)
     }
 
-    /// The root page of some host.
+    /// The root page of some host with an even number. Links by lot lead to even numbers only: the others hang on one
+    /// link each, so that a crawler that misses a link misses a URL.
     pub fn any_root(&self, dice: &mut fastrand::Rng) -> Target {
-        Target::Url(dice.usize(0..self.hosts.len()) as u32, 0)
+        Target::Url(dice.usize(0..self.hosts.len()) as u32 & !1, 0)
     }
 
-    /// Some URL that may be linked.
+    /// Some URL with an even number that may be linked.
     pub fn any_url(&self, dice: &mut fastrand::Rng, places: Range<usize>) -> Target {
         let (host, url) = self.at(dice.usize(places));
-        Target::Url(host, if self.kind(host, url) == Kind::Hidden { 0 } else { url })
+        let even = url & !1;
+        Target::Url(host, if self.kind(host, even) == Kind::Hidden { 0 } else { even })
     }
 
     fn add_host(&mut self, host: u32, urls: usize) {
