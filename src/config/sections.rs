@@ -172,6 +172,8 @@ section! {
         connections_per_host: usize = 1,
         /// Shortest time between two requests to the same address, whatever the hosts.
         delay_per_ip: Duration = Duration::from_millis(250),
+        /// How long a host may be dead, or its robots.txt unreachable, before its URLs are given up.
+        give_up: Duration = HOUR * 24,
         /// Requests a second of the whole crawl.
         requests_per_second: Option<f64> = None,
         /// Bytes received a second of the whole crawl.

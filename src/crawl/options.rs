@@ -32,8 +32,6 @@ const HOST_LRU_ENTRIES: usize = 16_384;
 const HOST_BLOOM_BYTES: usize = 8 << 20;
 /// A graceful stop waits this long for requests under way.
 const STOP_GRACE: Duration = Duration::from_secs(20);
-/// A host that is dead, or whose robots.txt is unreachable, is given up after this time.
-const GIVE_UP: Duration = Duration::from_secs(24 * 3_600);
 const NAME_SERVER_PORT: u16 = 53;
 
 /// Which addresses may be connected to.
@@ -210,7 +208,7 @@ fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
             pages_per_domain: config.budget.pages_per_domain,
             bytes_per_host: config.budget.bytes_per_host.map(config::Bytes::get),
         },
-        give_up: GIVE_UP,
+        give_up: politeness.give_up,
         ..FrontierOptions::default()
     }
 }

@@ -120,7 +120,8 @@ impl SimWeb {
     pub fn config_toml(&self) -> String {
         format!(
             "[network]\nallow = [\"127.0.0.0/8\"]\n\n[dns]\nnameservers = [\"{}\"]\n\n[scope]\nmode = \"any\"\n\n\
-             [politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\n",
+             [politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\n\
+             give_up = \"1s\"\n",
             self.dns_address
         )
     }
