@@ -130,8 +130,9 @@ impl Bucket {
         files
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = PathBuf> {
-        self.files().into_iter().map(|(generation, part, _)| self.place.path(generation, part))
+    /// The files that the state names, with the lengths that it notes.
+    pub fn lengths(&self) -> impl Iterator<Item = (PathBuf, u64)> {
+        self.files().into_iter().map(|(generation, part, bytes)| (self.place.path(generation, part), bytes))
     }
 
     /// Checks that every file of the state is there and whole in length, and cuts pending files to what is noted.

@@ -169,7 +169,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let state = |index: usize| saved.map(|(state, _)| state.buckets[index].clone());
         let mut buckets: Vec<_> = (0..count).map(|index| Bucket::new(place(index as u32), state(index))).collect();
         buckets.iter().try_for_each(Bucket::recover)?;
-        let named: std::collections::HashSet<PathBuf> = buckets.iter().flat_map(Bucket::paths).collect();
+        let named: std::collections::HashSet<PathBuf> =
+            buckets.iter().flat_map(Bucket::lengths).map(|(path, _)| path).collect();
         names::remove_unknown(&disk, dir, |path| named.contains(path))?;
         if let Some((_, ram)) = saved {
             restore_ram(&mut buckets, ram, dir, V::FIXED_BYTES)?;

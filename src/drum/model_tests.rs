@@ -174,6 +174,9 @@ impl<V: TestValue> World<V> {
         assert_eq!(self.model.pending(), 0);
         assert_eq!(self.drum.keys(), self.model.stored.len() as u64);
         self.compare_all_stored();
+        self.drum.cut(&mut Vec::new()).unwrap();
+        self.drum.committed().unwrap();
+        self.compare_files();
     }
 
     fn step(&mut self) -> Result<()> {
@@ -266,6 +269,16 @@ impl<V: TestValue> World<V> {
             Some(saved) => saved.model.clone(),
             None => Model::new(self.options.buckets),
         };
+        self.compare_files();
+    }
+
+    /// Files are those of the state and no longer than it notes.
+    fn compare_files(&self) {
+        let mut noted: Vec<_> = self.drum.buckets.iter().flat_map(Bucket::lengths).collect();
+        noted.sort_unstable();
+        let found: Vec<_> =
+            self.memory.files().into_iter().map(|(path, content)| (path, content.len() as u64)).collect();
+        assert_eq!(found, noted);
     }
 
     fn compare_all_stored(&mut self) {
