@@ -153,6 +153,11 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.pending_checks()
     }
 
+    /// Distinct keys that were ever put or admitted, but for those that the Bloom filter took for others.
+    pub fn known(&self) -> u64 {
+        self.front.bloom.len()
+    }
+
     /// [`Drum::keys`].
     pub fn keys(&self) -> u64 {
         self.drum.keys()

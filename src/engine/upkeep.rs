@@ -174,6 +174,8 @@ impl Engine {
         let arrival = self.way.arrival();
         self.statistics.unique = arrival.unique;
         self.statistics.duplicates = arrival.duplicate;
+        // with robots.txt switched off nothing is put there
+        self.statistics.hosts = self.way.next.store.known().max(self.way.next.next.store.known());
     }
 
     /// The counters as they stand.
