@@ -54,7 +54,7 @@ pub(super) enum Known<V> {
 #[derive(Debug)]
 pub struct Front<V> {
     pub(super) lru: Lru<V>,
-    bloom: Bloom,
+    pub(super) bloom: Bloom,
     pub(super) counted: FrontCounters,
 }
 
