@@ -129,13 +129,21 @@ fn run_engine(
         let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
         let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };
         match events.recv_timeout(wait) {
-            Ok(event) => engine.handle(event)?,
+            Ok(event) => take_in(engine, event)?,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => unreachable!("the engine's executors hold a sender"),
         }
         for event in events.try_iter().take(EVENTS_PER_PUMP) {
-            engine.handle(event)?;
+            take_in(engine, event)?;
         }
+    }
+}
+
+/// A panic of another thread is a fault of this program, and ends it.
+fn take_in(engine: &mut Engine, event: Event) -> Result<(), CrawlError> {
+    match event {
+        Event::Panic(message) => Err(CrawlError::Internal(message)),
+        event => Ok(engine.handle(event)?),
     }
 }
 

@@ -31,7 +31,9 @@ impl Site {
 
     /// Writes the configuration for this web with `extra` sections.
     fn configure(&self, extra: &str) {
-        fs::write(self.path("crawler.toml"), format!("{}\n{extra}", self.web.config_toml())).unwrap();
+        // twice is as often as a flaky page fails, and every retry of one that stays broken holds its host back
+        let config = format!("{}\n[fetch]\nretries = 2\n{extra}", self.web.config_toml());
+        fs::write(self.path("crawler.toml"), config).unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -301,6 +303,19 @@ fn a_bad_line_among_the_seeds_is_reported_and_the_rest_is_crawled() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     assert!(text(&output).contains("seeds.txt:3"), "{}", text(&output));
     assert_eq!(site.stored().len(), 1);
+}
+
+#[test]
+fn a_seed_without_scheme_is_tried_by_https_and_then_by_http() {
+    let site = Site::start(small().smooth());
+    let plain = &site.web.seeds()[0];
+    let bare = plain.strip_prefix("http://").unwrap();
+    fs::write(site.path("seeds.txt"), bare).unwrap();
+    let mut command = site.crawler();
+    command.args(["--max-depth", "0"]);
+    let output = wait(command.spawn().unwrap());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(site.stored().into_keys().collect::<Vec<_>>(), [plain.clone()]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the command line calls: the crawl, and the reader of its archive.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use anyhow::Context;
@@ -18,7 +19,9 @@ const DECODED_MAX: usize = 1 << 30;
 
 /// Runs a crawl.
 pub(super) fn crawl(request: CrawlRequest) -> Result<Finish, CrawlError> {
-    crawl::run(request)
+    // the panic's own message and place are on standard error by then
+    let run = AssertUnwindSafe(|| crawl::run(request));
+    catch_unwind(run).unwrap_or_else(|_| Err(CrawlError::Internal("the engine panicked".to_owned())))
 }
 
 /// Opens the archive in a crawl directory.

@@ -46,6 +46,12 @@ impl Engine {
         })
     }
 
+    /// Whether `url` is a seed whose line may mean another URL too.
+    pub(super) fn has_fallback(&self, url: &QueuedUrl) -> bool {
+        let seed = self.seeds.get(url.seed).filter(|seed| *seed.url == *url.url);
+        url.hops.as_str().is_empty() && seed.is_some_and(|seed| seed.fallback.is_some())
+    }
+
     /// A seed could not be fetched: what its line meant besides is tried.
     pub(super) fn admit_fallback(&mut self, number: u32, failed: &str) -> Result<()> {
         let Some(seed) = self.seeds.get(number) else { return Ok(()) };

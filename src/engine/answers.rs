@@ -236,7 +236,9 @@ impl Engine {
             return self.rules_unreachable(job.host, duration);
         };
         self.under_way.pages -= 1;
-        let verdict = judge_failure(failure, url.attempts, self.settings.retries);
+        // a seed that may mean something else is not insisted on
+        let retries = if self.has_fallback(&url) { 0 } else { self.settings.retries };
+        let verdict = judge_failure(failure, url.attempts, retries);
         let code = if verdict == Verdict::Retry || url.attempts == 0 { failure.code() } else { -8 };
         self.crawl_log.push(&LogLine {
             time: started + duration,

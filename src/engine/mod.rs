@@ -148,6 +148,7 @@ impl Engine {
             }
             Event::Checkpointed(done) => self.checkpointed(done)?,
             Event::Fault(fault) => return Err(fault),
+            // whoever runs the engine ends the program before it comes to this
             Event::Panic(message) => panic!("{message}"),
             Event::Stop => self.stop(),
             Event::Checkpoint => self.checkpoint_wanted = true,
