@@ -163,8 +163,8 @@ impl Active {
         None
     }
 
-    /// Hosts that are idle, stale entries included.
-    pub(super) fn idle_len(&self) -> usize {
-        self.idle.len()
+    /// Hosts that may leave, stale entries included.
+    pub(super) fn evictable_len(&self) -> usize {
+        self.idle.len() + self.parkable.len()
     }
 }

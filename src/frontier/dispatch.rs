@@ -17,6 +17,9 @@ use crate::clock::Time;
 use crate::disk::Result;
 use crate::outcome::Reason;
 
+/// How many buffers of URLs a host gets from the cold side in one turn.
+const TURN_BUFFERS: u64 = 8;
+
 impl Frontier {
     /// Something that may be done at `now`, if there is anything.
     pub fn next(&mut self, now: Time) -> Result<Option<Task>> {
@@ -249,14 +252,23 @@ impl Frontier {
         }
     }
 
-    /// Notes that an active host runs dry while its base has more.
+    /// Notes that an active host runs dry while its base has more: it gets more, or, when it has had its turn and
+    /// there is no place for others, leaves.
     fn want_refill(&mut self, index: u32) {
         let host = self.active.host(index);
-        if host.base_left > 0 && host.buffer.len() <= self.options.buffer_urls / 2 {
-            let key = HostKey { domain: host.domain, origin: host.origin };
-            let partition = self.partition_of(key.domain);
-            self.partitions[partition].wanted.insert(key);
+        if host.base_left == 0 || host.buffer.len() > self.options.buffer_urls / 2 {
+            return;
         }
+        let turn_over = host.turn >= TURN_BUFFERS * self.options.buffer_urls.max(1) as u64;
+        if turn_over && self.active.len() >= self.options.active_hosts {
+            if host.buffer.is_empty() && host.is_at_rest() {
+                self.turns_over.push(self.active.reference(index));
+            }
+            return;
+        }
+        let key = HostKey { domain: host.domain, origin: host.origin };
+        let partition = self.partition_of(key.domain);
+        self.partitions[partition].wanted.insert(key);
     }
 
     /// Counts a host as having something to do, or not, at its domain and its address.

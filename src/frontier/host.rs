@@ -85,6 +85,8 @@ pub(super) struct Host {
     pub flights_made: u32,
     pub pending: Option<Pending>,
     pub place: Place,
+    /// URLs that it got from the cold side in this turn.
+    pub turn: u64,
     /// URLs that are left in the base of its partition.
     pub base_left: u64,
     /// Whether the tail that is written now may hold URLs of it, and the one that is being merged.
@@ -118,6 +120,7 @@ impl Host {
             flights_made: 0,
             pending: None,
             place: Place::Nowhere,
+            turn: 0,
             base_left: 0,
             may_tail: false,
             may_frozen: false,

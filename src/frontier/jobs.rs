@@ -35,11 +35,13 @@ impl Frontier {
         if self.jobs_out >= JOBS_MAX {
             return Ok(None);
         }
+        self.end_turns()?;
         let count = self.partitions.len();
         let order = (0..count).map(|n| (self.rover + n) % count);
         let open = |n: &usize| !self.partitions[*n].busy;
-        let room = (self.options.active_hosts + self.active.idle_len()).saturating_sub(self.active.len());
-        let hosts_max = if self.has_memory() { room.min(TAKE_HOSTS_MAX) } else { 0 };
+        let leaving = self.active.evictable_len();
+        let room = (self.options.active_hosts.max(1) + leaving).saturating_sub(self.active.len());
+        let hosts_max = if self.has_memory() || leaving > 0 { room.min(TAKE_HOSTS_MAX) } else { 0 };
         let refill = order.clone().filter(open).find(|&n| !self.partitions[n].wanted.is_empty());
         let fresh = || order.clone().filter(open).find(|&n| hosts_max > 0 && self.has_hosts(&self.partitions[n]));
         if let Some(number) = refill.or_else(fresh) {
@@ -52,6 +54,21 @@ impl Frontier {
             Some(number) => self.merge(number).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Hosts that have had their turn leave, if others may want their place; else they have another.
+    fn end_turns(&mut self) -> Result<()> {
+        for reference in std::mem::take(&mut self.turns_over) {
+            let Some(index) = self.active.resolve(reference) else { continue };
+            let host = self.active.host_mut(index);
+            host.turn = 0;
+            if host.is_at_rest() && host.buffer.is_empty() && self.active.len() >= self.options.active_hosts {
+                self.evict(index, self.now)?;
+            } else {
+                self.settle_if_waiting(index, self.now);
+            }
+        }
+        Ok(())
     }
 
     /// Whether a take may find a host now.
@@ -253,6 +270,7 @@ impl Frontier {
         let may_tail = partition.recent.filter.may_hold(taken.host.origin);
         let host = self.active.host_mut(index);
         host.base_left = taken.left;
+        host.turn += urls;
         host.may_tail |= may_tail;
         for item in taken.items {
             self.buffer(index, item);

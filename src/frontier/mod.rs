@@ -56,7 +56,7 @@ use address::Addresses;
 use budget::Domains;
 use host::{Host, Item, Place};
 use partition::{Files, Partition, domain_key};
-use schedule::Schedule;
+use schedule::{HostRef, Schedule};
 
 pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
@@ -83,6 +83,8 @@ pub struct Frontier {
     jobs_out: usize,
     /// The partition with which the next search for a job begins.
     rover: usize,
+    /// Hosts that have had their turn, and whose places others may want.
+    turns_over: Vec<HostRef>,
     /// Of the next URL or record.
     sequence: u64,
     /// The latest time that was passed in.
@@ -129,6 +131,7 @@ impl Frontier {
             cold_urls: 0,
             jobs_out: 0,
             rover: 0,
+            turns_over: Vec::new(),
             sequence: 1,
             now,
             unclean_since: (!clean).then_some(now),

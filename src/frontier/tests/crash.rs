@@ -124,6 +124,7 @@ fn with_files() -> (Crawl, Saved) {
     options.memory = 1 << 16;
     let mut crawl = Crawl::new(options, plain);
     (0..300).for_each(|n| crawl.push(url(n % 9, n, 1)));
+    crawl.dispatch();
     crawl.work();
     (300..400).for_each(|n| crawl.push(url(n % 9, n, 1)));
     let saved = cut(&mut crawl, 400);

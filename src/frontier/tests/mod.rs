@@ -91,7 +91,7 @@ pub(super) struct Request {
 
 enum Answer {
     Resolved(HostId, u64),
-    Robots(HostId, u64, Time),
+    Robots(HostId, u64),
     Done(HostId, u64, QueuedUrl, Time, IpAddr),
 }
 
@@ -186,7 +186,7 @@ impl Crawl {
                     assert_eq!(&*origin, format!("http://www{number}.example"));
                     let end = now + MS * 10;
                     self.requests.push(Request { host: number, ip: addresses[0], start: now, end, robots: true });
-                    self.later(MS * 10, Answer::Robots(host, number, now));
+                    self.later(MS * 10, Answer::Robots(host, number));
                 }
                 Task::Fetch { host, url, addresses, .. } => {
                     assert!(!url.url.contains("/private"), "{url:?}");
@@ -214,7 +214,7 @@ impl Crawl {
                 let address = address.map(|n| ([IpAddr::V4(Ipv4Addr::from(n))].into(), now + S * 3_600));
                 self.frontier.resolved(host, address, now).unwrap();
             }
-            Answer::Robots(host, number, _) => {
+            Answer::Robots(host, number) => {
                 let duration = MS * 10;
                 let answer = match (self.sites)(number).robots {
                     None => RobotsAnswer::Unreachable { duration },
