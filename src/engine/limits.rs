@@ -14,6 +14,9 @@ use governor::{Quota, RateLimiter};
 
 use crate::clock::{Clock, Time};
 
+/// Requests of this time may start together.
+const BURST: Duration = Duration::from_millis(20);
+
 /// The engine's clock as governor wants it.
 #[derive(Clone)]
 struct Source(Arc<dyn Clock>);
@@ -41,8 +44,9 @@ impl Limits {
     pub fn new(clock: Arc<dyn Clock>, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) -> Self {
         let source = Source(clock.clone());
         let requests = requests_per_second.and_then(|rate| {
-            // one request of burst: a limit of n a second means n starts spread over the second
-            let quota = Quota::with_period(Duration::from_secs_f64(1.0 / rate.max(1e-6)))?;
+            // what falls into BURST may start at once, or a clock of milliseconds could not keep up with a high rate
+            let burst = NonZeroU32::new((rate * BURST.as_secs_f64()) as u32).unwrap_or(NonZeroU32::MIN);
+            let quota = Quota::with_period(Duration::from_secs_f64(1.0 / rate.max(1e-6)))?.allow_burst(burst);
             Some(RateLimiter::direct_with_clock(quota, source.clone()))
         });
         let bytes = bytes_per_second.map(|rate| {
