@@ -284,6 +284,7 @@ impl Frontier {
         if !busy {
             let partition = self.partition_of(domain);
             let partition = &mut self.partitions[partition];
+            partition.freed = true;
             if std::mem::take(&mut partition.blocked) {
                 partition.wake = Some(now);
             }

@@ -21,6 +21,8 @@ const JOBS_MAX: usize = 4;
 const TAKE_HOSTS_MAX: usize = 64;
 /// A starving partition is merged no faster than so many bytes a millisecond.
 const STARVING_BYTES_PER_MS: u64 = 8 << 10;
+/// Nor more often than this: a merge makes a file, and the next checkpoint has to sync it.
+const STARVING_PAUSE_MS: u64 = 250;
 /// A tail below this is merged only when the active side starves.
 const TAIL_BYTES_MIN: u64 = 256 << 10;
 /// A consumed base below this is not worth reclaiming.
@@ -88,7 +90,7 @@ impl Frontier {
     /// From when on a partition may be merged because the active side starves.
     fn merge_allowed(&self, partition: &Partition) -> Time {
         let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
-        partition.merged_at + Duration::from_millis(base / STARVING_BYTES_PER_MS)
+        partition.merged_at + Duration::from_millis(STARVING_PAUSE_MS.max(base / STARVING_BYTES_PER_MS))
     }
 
     /// The partition whose merge frees most URLs for what it writes.
@@ -125,6 +127,10 @@ impl Frontier {
         let buffer_urls = self.options.buffer_urls.max(1);
         let partition = &mut self.partitions[number];
         partition.busy = true;
+        if hosts_max > 0 {
+            // The walk will say when there are more; without one, what is known stays.
+            (partition.wake, partition.freed) = (None, false);
+        }
         let wanted = std::mem::take(&mut partition.wanted);
         let refills = wanted.into_iter().filter_map(|key| {
             let host = self.active.host(self.active.find(key.origin)?);
@@ -207,7 +213,11 @@ impl Frontier {
 
     fn finish_take(&mut self, number: usize, done: TakeDone, now: Time) -> Result<()> {
         let partition = &mut self.partitions[number];
-        (partition.rover, partition.wake, partition.blocked) = (done.rover, done.wake, done.blocked);
+        partition.rover = done.rover;
+        // What left the active side while the take was out was not considered by it.
+        let freed = (done.blocked && partition.freed).then_some(now);
+        partition.wake = [partition.wake, done.wake, freed].into_iter().flatten().min();
+        partition.blocked |= done.blocked;
         for taken in done.taken {
             match self.active.find(taken.host.origin) {
                 Some(index) if taken.refill => self.accept(number, index, taken, now),
@@ -232,7 +242,6 @@ impl Frontier {
             record.clamp(now);
             host.adopt(record, self.decode_rules);
         }
-        let known = taken.domain_pages + partition.newer_pages(host.domain);
         if host.standing.available() > now {
             self.wake_at(number, host.standing.available());
             return Ok(());
@@ -250,6 +259,8 @@ impl Frontier {
             self.partitions[number].wake = Some(now + Duration::from_millis(REJECTED_MS));
             return Ok(());
         }
+        // Asked last, for the host that makes room may have been the last one of this domain.
+        let known = taken.domain_pages + self.partitions[number].newer_pages(host.domain);
         let index = self.activate(host, known);
         self.accept(number, index, taken, now);
         Ok(())

@@ -200,15 +200,20 @@ impl Frontier {
         if partition.may_hold(origin) {
             return Ok(false);
         }
-        match self.domains.get(domain) {
-            Some(active) if active.busy as usize >= self.options.per_domain_active_max => return Ok(false),
-            None if self.options.budget.pages_per_domain.is_some() && partition.may_hold(domain_key(domain)) => {
-                return Ok(false);
-            }
-            _ => {}
+        if self.domains.get(domain).is_some_and(|active| active.busy as usize >= self.options.per_domain_active_max) {
+            return Ok(false);
         }
         let all = self.options.active_hosts.max(1);
-        self.make_room(if self.cold_urls == 0 { all } else { (all * 3 / 4).max(1) })
+        let limit = if self.cold_urls == 0 { all } else { (all * 3 / 4).max(1) };
+        // Asked last, for the host that makes room may have been the last one of this domain.
+        Ok(self.make_room(limit)? && self.knows_pages_of(domain))
+    }
+
+    /// Whether the pages fetched of a domain are known here, or do not matter.
+    fn knows_pages_of(&self, domain: Fingerprint) -> bool {
+        self.options.budget.pages_per_domain.is_none()
+            || self.domains.get(domain).is_some()
+            || !self.partitions[self.partition_of(domain)].may_hold(domain_key(domain))
     }
 
     /// Which partition a domain belongs to: by the top bits of its fingerprint.

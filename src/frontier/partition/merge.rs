@@ -58,7 +58,7 @@ pub(in crate::frontier) struct MergeDone {
 
 impl Merge {
     pub(super) fn run(self) -> Result<MergeDone> {
-        let mut sources = self.sources()?;
+        let (mut sources, has_runs) = self.sources()?;
         let mut heads = BinaryHeap::new();
         for (n, source) in sources.iter_mut().enumerate() {
             if source.advance()? {
@@ -74,12 +74,14 @@ impl Merge {
             }
         }
         let done = out.finish()?;
-        self.disk.remove(&self.runs)?;
+        if has_runs {
+            self.disk.remove(&self.runs)?;
+        }
         Ok(done)
     }
 
     /// The base first: of its record and one from a tail the latter comes last, and counts.
-    fn sources(&self) -> Result<Vec<Source>> {
+    fn sources(&self) -> Result<(Vec<Source>, bool)> {
         let mut sources = Vec::new();
         if let Some((path, bytes)) = &self.base {
             let base = Base::open(&self.disk, path, *bytes)?;
@@ -99,13 +101,14 @@ impl Merge {
             }
         }
         runs.chunk.sort();
+        let has_runs = !runs.made.is_empty();
         for &(start, end) in &runs.made {
             let frames = Frames::of_run(&self.disk, &self.runs, start, end)?;
             sources.push(Source::new(Feed::Run { frames, start: 0, frame: Vec::new(), ranges: VecDeque::new() }));
         }
         let Chunk { bytes, order } = runs.chunk;
         sources.push(Source::new(Feed::Memory { bytes, order: order.into_iter() }));
-        Ok(sources)
+        Ok((sources, has_runs))
     }
 }
 

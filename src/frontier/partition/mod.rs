@@ -156,6 +156,8 @@ pub(super) struct Partition {
     pub wake: Option<Time>,
     /// Whether hosts wait until others of their domain have nothing to do.
     pub blocked: bool,
+    /// Whether a host of it has had nothing more to do since its last take was planned.
+    pub freed: bool,
     pub merged_at: Time,
 }
 
@@ -199,6 +201,7 @@ impl Partition {
             rover: None,
             wake: None,
             blocked: false,
+            freed: false,
             merged_at: Time::ZERO,
         }
     }

@@ -139,6 +139,7 @@ fn drain(crawl: &Crawl, saved: &Saved) -> Result<usize> {
     let mut frontier = Frontier::open(Disk::real(), crawl.dir.path(), options, decode_rules, 7, cut, START, true)?;
     let (mut dropped, mut now) = (0, START);
     while !frontier.is_idle() {
+        assert!(now < START + S * 10_000, "{} never come out", frontier.queued());
         while let Some(job) = frontier.next_job(true)? {
             frontier.finish_job(job.run()?, now)?;
         }
