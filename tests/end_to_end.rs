@@ -3,6 +3,8 @@
 //! The synthetic web knows what a right crawl ends with and keeps a log of every request it served; that log is the
 //! judge of politeness and of what was asked for twice.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -174,7 +176,8 @@ fn delays_and_single_connections_hold_by_the_servers_own_log() {
     let extra = "[politeness]\ndelay_min = \"150ms\"\ndelay_factor = 0.0\ndelay_per_ip = \"20ms\"\ngive_up = \"2s\"\n";
     let without_politeness: String = site.web.config_toml().split("[politeness]").next().unwrap().to_owned();
     let rest = site.web.config_toml();
-    let rest = rest.split("[politeness]").nth(1).unwrap().split_once("\n[").map_or(String::new(), |(_, r)| format!("[{r}"));
+    let rest =
+        rest.split("[politeness]").nth(1).unwrap().split_once("\n[").map_or(String::new(), |(_, r)| format!("[{r}"));
     fs::write(site.path("crawler.toml"), format!("{without_politeness}\n{extra}\n{rest}")).unwrap();
     let output = site.crawl();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
@@ -315,7 +318,7 @@ fn a_seed_without_scheme_is_tried_by_https_and_then_by_http() {
     command.args(["--max-depth", "0"]);
     let output = wait(command.spawn().unwrap());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    assert_eq!(site.stored().into_keys().collect::<Vec<_>>(), [plain.clone()]);
+    assert_eq!(site.stored().keys().collect::<Vec<_>>(), [plain]);
 }
 
 #[test]
@@ -324,11 +327,8 @@ fn a_live_crawl_is_read_without_disturbing_it() {
     site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
     let child = site.crawler().spawn().unwrap();
     site.wait_for_requests(200);
-    let listing = Command::new(env!("CARGO_BIN_EXE_crawler"))
-        .args(["list", "--dir"])
-        .arg(site.path("crawl"))
-        .output()
-        .unwrap();
+    let listing =
+        Command::new(env!("CARGO_BIN_EXE_crawler")).args(["list", "--dir"]).arg(site.path("crawl")).output().unwrap();
     assert!(listing.status.success(), "{}", String::from_utf8_lossy(&listing.stderr));
     assert!(!listing.stdout.is_empty());
     let output = wait(child);
@@ -348,7 +348,8 @@ fn the_crawl_directory_has_the_documented_parts() {
         names
     };
     let top = names(&site.path("crawl"));
-    for part in ["LOCK", "catalog", "dns", "frontier", "logs", "pages", "reports", "robots", "status.json", "url-seen"] {
+    for part in ["LOCK", "catalog", "dns", "frontier", "logs", "pages", "reports", "robots", "status.json", "url-seen"]
+    {
         assert!(top.iter().any(|name| name == part), "{part} is missing in {top:?}");
     }
     let pages = names(&site.path("crawl/pages"));

@@ -103,8 +103,7 @@ impl KeyRecord {
             Some(number) => (number as u8, ""),
             None => (mime_text.len() as u8, mime_text),
         };
-        let flags =
-            u8::from(self.robots) * FLAG_ROBOTS + u8::from(mime_number.is_none()) * FLAG_MIME_TEXT;
+        let flags = u8::from(self.robots) * FLAG_ROBOTS + u8::from(mime_number.is_none()) * FLAG_MIME_TEXT;
         let length = FIXED_BYTES + mime_text.len() + url.len();
         let mut bytes = Vec::with_capacity(length);
         bytes.extend_from_slice(&[0; 4]);

@@ -11,7 +11,7 @@ use super::keys::{KeyFile, KeyRecord};
 use super::values;
 use crate::disk::{Disk, Error, Mode, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{RecordReader, parse_http_head};
+use crate::web::warc::{Header, RecordReader, parse_http_head};
 
 /// A reader of the container in a directory.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct StoredResponse {
     /// Reason phrase.
     pub reason: String,
     /// Headers of the answer.
-    pub headers: Vec<(Box<[u8]>, Box<[u8]>)>,
+    pub headers: Vec<Header>,
     /// The body as sent.
     pub body: Vec<u8>,
     /// The whole record, uncompressed.

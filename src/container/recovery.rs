@@ -8,7 +8,7 @@ use super::values::{Found, ValueFiles, find};
 use super::{Container, ContainerState};
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Mode, Result};
-use crate::web::warc::{Record, RecordReader, Truncation, parse_date, parse_http_head};
+use crate::web::warc::{Header, Record, RecordReader, Truncation, parse_date, parse_http_head};
 
 /// Blocks longer than this are not replayed: no body limit allows them.
 const BLOCK_MAX: u64 = 2 << 30;
@@ -35,7 +35,7 @@ pub struct ReplayedPage {
     /// Whether it is a robots.txt that the crawl fetched for itself.
     pub robots: bool,
     /// Headers of the answer, as stored.
-    pub headers: Vec<(Box<[u8]>, Box<[u8]>)>,
+    pub headers: Vec<Header>,
     /// The body as sent.
     pub body: Vec<u8>,
     /// Why the body is not whole.

@@ -36,9 +36,8 @@ const NAME_SERVER_PORT: u16 = 53;
 
 /// Which addresses may be connected to.
 pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
-    let parse = |text: &String| {
-        text.parse::<Cidr>().map_err(|e| CrawlError::Usage(format!("network.allow: {text}: {e}")))
-    };
+    let parse =
+        |text: &String| text.parse::<Cidr>().map_err(|e| CrawlError::Usage(format!("network.allow: {text}: {e}")));
     let allowed: Vec<Cidr> = config.network.allow.iter().map(parse).collect::<Result<_, _>>()?;
     Ok(AddressGuard::new(&allowed))
 }

@@ -19,7 +19,8 @@ pub(super) fn listen(events: Sender<Event>) -> io::Result<()> {
 }
 
 async fn wait(events: Sender<Event>) {
-    let streams = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::user_defined1()));
+    let streams =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::user_defined1()));
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut checkpoint)) = streams else {
         tracing::warn!("signals cannot be watched: a stop will not be graceful");
         return;

@@ -40,6 +40,7 @@ pub enum Mode {
 }
 
 /// What a file of a [`Backend`] can do. All access is by position, so that one handle serves many threads.
+#[expect(clippy::len_without_is_empty, reason = "a length on disk has to be asked for, and can fail")]
 pub trait RawFile: Send + Sync + fmt::Debug {
     /// Reads up to `buf.len()` bytes at `offset`; fewer at the end of the file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;

@@ -1,8 +1,8 @@
 //! Links, redirects and seeds on their way into the crawl.
 
+use super::Engine;
 use super::job::FoundLink;
 use super::seeds::SeedStatus;
-use super::Engine;
 use crate::disk::Result;
 use crate::frontier::{Hops, QueuedUrl};
 use crate::outcome::Reason;

@@ -4,11 +4,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Engine;
 use super::admission::Parent;
 use super::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots};
-use super::Engine;
 use crate::clock::Time;
 use crate::container::NewPage;
 use crate::disk::Result;

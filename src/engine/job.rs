@@ -24,7 +24,7 @@ use crate::web::html::LinkKind;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, Keys};
-use crate::web::warc::{Records, Truncation};
+use crate::web::warc::{Header, HttpVersion, Records, Truncation};
 
 /// A request to be made.
 #[derive(Debug)]
@@ -84,9 +84,9 @@ pub struct Response {
     /// Reason phrase, as sent or the customary one.
     pub reason: String,
     /// Protocol of the answer.
-    pub version: crate::web::warc::HttpVersion,
+    pub version: HttpVersion,
     /// Names and values in the order in which they came.
-    pub headers: Vec<(Box<[u8]>, Box<[u8]>)>,
+    pub headers: Vec<Header>,
     /// The body as sent, transfer encoding removed.
     pub body: Vec<u8>,
     /// Why the body is not whole.

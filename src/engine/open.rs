@@ -168,10 +168,7 @@ pub enum Past {
 impl Engine {
     /// Opens the crawl at its last checkpoint. What the archive holds beyond it comes back as a [`Recovery`], to be
     /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into Bloom filters.
-    pub fn open(
-        opening: Opening,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(Engine, Recovery, Past), OpenError> {
+    pub fn open(opening: Opening, progress: &mut dyn FnMut(u64)) -> Result<(Engine, Recovery, Past), OpenError> {
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
         let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
         let now = clock.now();
@@ -191,17 +188,17 @@ impl Engine {
                 _ => Past::Killed,
             },
         };
-        let drum = |name: &str| (dir.join(name), opening.drum.clone());
+        let drum = |name: &str| (dir.join(name), opening.drum);
         let state = |pick: fn(&checkpoint::Checkpoint) -> &DrumState| saved.as_ref().map(pick);
         let (seen_dir, options) = drum("url-seen");
         let of_seen = state(|c| &c.seen).map(|state| (state, sections.seen.as_slice()));
-        let seen = Store::open(disk.clone(), &seen_dir, options, opening.seen_front.clone(), of_seen, progress)?;
+        let seen = Store::open(disk.clone(), &seen_dir, options, opening.seen_front, of_seen, progress)?;
         let (robots_dir, options) = drum("robots");
         let of_robots = state(|c| &c.robots).map(|state| (state, sections.robots.as_slice()));
-        let robots = Store::open(disk.clone(), &robots_dir, options, opening.host_front.clone(), of_robots, progress)?;
+        let robots = Store::open(disk.clone(), &robots_dir, options, opening.host_front, of_robots, progress)?;
         let (dns_dir, options) = drum("dns");
         let of_dns = state(|c| &c.dns).map(|state| (state, sections.dns.as_slice()));
-        let dns = Store::open(disk.clone(), &dns_dir, options, opening.host_front.clone(), of_dns, progress)?;
+        let dns = Store::open(disk.clone(), &dns_dir, options, opening.host_front, of_dns, progress)?;
         let of_frontier = saved.as_ref().map(|c| (&c.frontier, sections.frontier.as_slice()));
         let frontier = Frontier::open(
             disk.clone(),

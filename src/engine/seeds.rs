@@ -52,8 +52,9 @@ impl SeedTable {
     pub fn load(catalog: &dyn Catalog, dir: &Path) -> Result<Self> {
         let mut table = SeedTable::default();
         for (key, bytes) in catalog.scan(PREFIX)? {
-            let seed: SeedRecord = postcard::from_bytes(&bytes)
-                .map_err(|e| Error::damaged(&dir.join("catalog"), 0, format!("a readable record {key}"), e.to_string()))?;
+            let seed: SeedRecord = postcard::from_bytes(&bytes).map_err(|e| {
+                Error::damaged(&dir.join("catalog"), 0, format!("a readable record {key}"), e.to_string())
+            })?;
             table.insert(seed);
         }
         table.changed.clear();

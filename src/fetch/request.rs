@@ -49,12 +49,8 @@ async fn exchange(
     }
     let _pinned = (!job.addresses.is_empty()).then(|| shared.resolver.pin(job.url.host(), &job.addresses));
     let deadline = clock + shared.options.timeout_total;
-    let request = shared
-        .client
-        .get(job.url.as_str())
-        .header("accept", ACCEPT)
-        .header("accept-encoding", ACCEPT_ENCODING)
-        .send();
+    let request =
+        shared.client.get(job.url.as_str()).header("accept", ACCEPT).header("accept-encoding", ACCEPT_ENCODING).send();
     let mut answer = match timeout_at(deadline, request).await {
         Err(_) => return Err((Failure::Timeout, format!("no answer in {:?}", shared.options.timeout_total))),
         Ok(Err(error)) => return Err((classify(&error), describe(&error))),
@@ -66,7 +62,8 @@ async fn exchange(
         Some(sent) => String::from_utf8_lossy(sent.as_bytes()).into_owned(),
         None => status.canonical_reason().unwrap_or_default().to_owned(),
     };
-    let headers = answer.headers().iter().map(|(name, value)| (name.as_str().as_bytes().into(), value.as_bytes().into()));
+    let headers =
+        answer.headers().iter().map(|(name, value)| (name.as_str().as_bytes().into(), value.as_bytes().into()));
     Ok(Response {
         status: status.as_u16(),
         reason,

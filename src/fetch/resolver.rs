@@ -37,8 +37,11 @@ struct Inner {
     hickory: TokioResolver,
     guard: AddressGuard,
     /// Hosts of the jobs under way: their addresses, and how many jobs there are.
-    under_way: Mutex<HashMap<Box<str>, (Arc<[IpAddr]>, usize)>>,
+    under_way: Mutex<HashMap<Box<str>, Hosting>>,
 }
+
+/// A host's addresses, and how many jobs it has under way.
+type Hosting = (Arc<[IpAddr]>, usize);
 
 /// While it lives, the client gets a job's addresses for the job's host.
 pub(super) struct Pinned {

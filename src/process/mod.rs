@@ -10,7 +10,7 @@ pub use pool::ProcessPool;
 
 use std::sync::Arc;
 
-use crate::engine::{Fetched, FetchJob, Findings, FoundLink, Processed, Response, Target};
+use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Response, Target};
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
 use crate::web::coding;
@@ -92,13 +92,7 @@ impl Processor {
     }
 
     /// What an answer says about other URLs. `depth` is that of the answered page, or `None` for a robots.txt.
-    pub fn findings(
-        &mut self,
-        url: &CanonicalUrl,
-        depth: Option<u16>,
-        response: &Response,
-        scope: &Scope,
-    ) -> Findings {
+    pub fn findings(&mut self, url: &CanonicalUrl, depth: Option<u16>, response: &Response, scope: &Scope) -> Findings {
         let mut findings = Findings::none();
         if (300..400).contains(&response.status) && response.status != 304 {
             let target = response.header("location").and_then(|location| url.join(location).ok());

@@ -25,9 +25,7 @@ impl ProcessPool {
         let start = |number| {
             let processor = Processor::new(options.clone());
             let (answers, events) = (answers.clone(), events.clone());
-            thread::Builder::new()
-                .name(format!("process-{number}"))
-                .spawn(move || work(processor, &answers, &events))
+            thread::Builder::new().name(format!("process-{number}")).spawn(move || work(processor, &answers, &events))
         };
         Ok(ProcessPool { threads: (0..threads.max(1)).map(start).collect::<Result<_, _>>()? })
     }

@@ -54,7 +54,7 @@ pub(super) fn url(host: u64, n: u64, priority: u8) -> QueuedUrl {
         key: fingerprint(host << 32 | n),
         origin: fingerprint(host | 1 << 60),
         host: fingerprint(host | 2 << 60),
-        domain: fingerprint(host / 4 | 3 << 60),
+        domain: fingerprint((host / 4) | (3 << 60)),
         priority,
         depth: 3,
         hops: Hops::parse("LLR"),
@@ -68,13 +68,16 @@ pub(super) fn private(host: u64, n: u64) -> QueuedUrl {
     QueuedUrl { url: format!("http://www{host}.example/private/{n}").into(), ..url(host, n, 1) }
 }
 
+/// Verdict, failure and Retry-After of an answer.
+type Told = (Verdict, Option<Failure>, Option<Duration>);
+
 /// What a site does.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub address: Result<u32, Failure>,
     pub robots: Option<Option<Duration>>,
     pub duration: Duration,
-    pub feedback: fn(u64) -> (Verdict, Option<Failure>, Option<Duration>),
+    pub feedback: fn(u64) -> Told,
 }
 
 type Result<T, E = crate::disk::Error> = std::result::Result<T, E>;

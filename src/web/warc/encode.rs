@@ -8,7 +8,7 @@ use data_encoding::BASE32;
 use sha1::{Digest, Sha1};
 
 use super::pack::{Compression, Packer};
-use super::{HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
+use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
 
 /// One answered request.
@@ -31,7 +31,7 @@ pub struct Exchange<'a> {
     /// Reason phrase.
     pub reason: &'a str,
     /// Headers in order.
-    pub headers: &'a [(Box<[u8]>, Box<[u8]>)],
+    pub headers: &'a [Header],
     /// The body as sent, without transfer encoding.
     pub body: &'a [u8],
     /// Why the body is not whole.
@@ -99,12 +99,7 @@ impl Encoder {
         }
         let start = bytes.len();
         let payload_sha1 = self.response(exchange, &date, response_id, &mut bytes);
-        Records {
-            response: start..bytes.len(),
-            bytes,
-            payload_sha1,
-            payload_bytes: exchange.body.len() as u64,
-        }
+        Records { response: start..bytes.len(), bytes, payload_sha1, payload_bytes: exchange.body.len() as u64 }
     }
 
     /// The first record of a value file.
@@ -120,7 +115,11 @@ impl Encoder {
         let mut text = String::new();
         field(&mut text, "software", software);
         field(&mut text, "format", "WARC File Format 1.1");
-        field(&mut text, "conformsTo", "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");
+        field(
+            &mut text,
+            "conformsTo",
+            "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+        );
         field(
             &mut text,
             "description",

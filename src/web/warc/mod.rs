@@ -27,6 +27,9 @@ pub use read::{Record, RecordReader, parse_http_head};
 /// Name under which a response's `Transfer-Encoding` is kept.
 pub const MASKED_TRANSFER_ENCODING: &str = "x-crawler-transfer-encoding";
 
+/// Name and value of an HTTP header, as they came.
+pub type Header = (Box<[u8]>, Box<[u8]>);
+
 /// The protocol that an answer came by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpVersion {

@@ -41,9 +41,7 @@ pub(super) enum Packer {
 impl Packer {
     pub(super) fn new(compression: Compression) -> Self {
         match compression {
-            Compression::Gzip => {
-                Packer::Gzip(Box::new(Compress::new(flate2::Compression::new(GZIP_LEVEL), false)))
-            }
+            Compression::Gzip => Packer::Gzip(Box::new(Compress::new(flate2::Compression::new(GZIP_LEVEL), false))),
             Compression::Zstd => {
                 let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("the level is one that zstd has");
                 compressor.include_checksum(true).expect("zstd can add checksums");

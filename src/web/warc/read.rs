@@ -5,6 +5,7 @@ use std::path::Path;
 
 use flate2::bufread::GzDecoder;
 
+use super::Header;
 use crate::disk::{DiskFile, Error, Result};
 
 /// Bytes of a record's head.
@@ -49,8 +50,7 @@ impl Record {
 }
 
 /// The status, the headers and the place of the body in an HTTP response block.
-#[expect(clippy::type_complexity, reason = "the three parts of a head, named in the doc")]
-pub fn parse_http_head(block: &[u8]) -> Option<(u16, Vec<(Box<[u8]>, Box<[u8]>)>, usize)> {
+pub fn parse_http_head(block: &[u8]) -> Option<(u16, Vec<Header>, usize)> {
     let end = memchr::memmem::find(block, b"\r\n\r\n")?;
     let mut lines = block[..end].split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let status_line = std::str::from_utf8(lines.next()?.get(..12)?).ok()?;
@@ -115,9 +115,8 @@ type Parts = (Vec<(String, String)>, Vec<u8>);
 fn read_record(source: &mut dyn Read, block_max: u64, alone: bool) -> io::Result<Parts> {
     let fields = read_head(source)?;
     let length = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Length"));
-    let length: u64 = length
-        .and_then(|(_, value)| value.parse().ok())
-        .ok_or_else(|| invalid("a record without a Content-Length"))?;
+    let length: u64 =
+        length.and_then(|(_, value)| value.parse().ok()).ok_or_else(|| invalid("a record without a Content-Length"))?;
     if length > block_max {
         return Err(invalid(format!("a block of {length} bytes, longer than {block_max}")));
     }

@@ -4,7 +4,7 @@ use crate::disk::{Disk, DiskFile, Error, Mode};
 use data_encoding::BASE32;
 use sha1::{Digest, Sha1};
 
-type Headers = Vec<(Box<[u8]>, Box<[u8]>)>;
+type Headers = Vec<Header>;
 
 const CODINGS: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 
@@ -93,7 +93,8 @@ fn transfer_encoding_is_masked_and_the_length_is_that_of_the_stored_body() {
     let response = read_all(&file).pop().unwrap();
     assert_eq!(response.field("WARC-Truncated"), Some("length"));
     let (_, read, _) = parse_http_head(&response.block).unwrap();
-    let expected = headers(&[("x-crawler-transfer-encoding", "chunked"), ("Content-Encoding", "gzip"), ("Content-Length", "5")]);
+    let expected =
+        headers(&[("x-crawler-transfer-encoding", "chunked"), ("Content-Encoding", "gzip"), ("Content-Length", "5")]);
     assert_eq!(read, expected);
 }
 
@@ -101,7 +102,10 @@ fn transfer_encoding_is_masked_and_the_length_is_that_of_the_stored_body() {
 fn two_chunkings_of_a_body_have_the_same_payload_digest() {
     let (plain, chunked) = (headers(&[("content-length", "3")]), headers(&[("transfer-encoding", "chunked")]));
     let mut encoder = Encoder::new(Compression::Gzip);
-    assert_eq!(encoder.encode(&exchange(&plain, b"abc")).payload_sha1, encoder.encode(&exchange(&chunked, b"abc")).payload_sha1);
+    assert_eq!(
+        encoder.encode(&exchange(&plain, b"abc")).payload_sha1,
+        encoder.encode(&exchange(&chunked, b"abc")).payload_sha1
+    );
 }
 
 #[test]
