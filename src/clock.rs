@@ -31,6 +31,23 @@ impl Time {
         self.0
     }
 
+    /// The moment by the calendar, in UTC: year, month, day, hour, minute, second, millisecond.
+    pub fn civil(self) -> (u64, u64, u64, u64, u64, u64, u64) {
+        // Later than the year 9999 no log has to tell apart.
+        let ms = self.0.min(253_402_300_799_999);
+        let (days, of_day) = (ms / 86_400_000, ms % 86_400_000);
+        // Count years from 1 March of year 0: the leap day is then the last one of a year, and months follow a pattern.
+        let days = days + 719_468;
+        let (era, of_era) = (days / 146_097, days % 146_097);
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let from_march = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * from_march + 2) / 5 + 1;
+        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+        let year = era * 400 + year_of_era + u64::from(month <= 2);
+        (year, month, day, of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1_000 % 60, of_day % 1_000)
+    }
+
     /// The time from `earlier` to `self`, zero where `earlier` is later.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

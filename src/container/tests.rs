@@ -1,3 +1,5 @@
+//! The container as a whole: round trips, crashes, damage.
+
 use super::*;
 use crate::disk::Error;
 use crate::web::warc::{Encoder, Exchange, HttpVersion};

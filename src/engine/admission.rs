@@ -31,19 +31,7 @@ impl Engine {
             return self.skipped_log.push(url.as_str(), reason, "seed");
         }
         let keys = self.keys.keys(url);
-        self.way.admit(QueuedUrl {
-            url: url.as_str().into(),
-            key: keys.key,
-            origin: keys.origin,
-            host: keys.host,
-            domain: keys.domain,
-            priority: 0,
-            depth: 0,
-            hops: Hops::default(),
-            attempts: 0,
-            via: 0,
-            seed: number,
-        })
+        self.way.admit(QueuedUrl { seed: number, ..queued(url.as_str(), keys) })
     }
 
     /// Whether `url` is a seed whose line may mean another URL too.
@@ -53,12 +41,8 @@ impl Engine {
     }
 
     /// A seed could not be fetched: what its line meant besides is tried.
-    pub(super) fn admit_fallback(&mut self, number: u32, failed: &str) -> Result<()> {
-        let Some(seed) = self.seeds.get(number) else { return Ok(()) };
-        if seed.url != failed {
-            return Ok(());
-        }
-        match seed.fallback.clone() {
+    pub(super) fn admit_fallback(&mut self, number: u32) -> Result<()> {
+        match self.seeds.get(number).and_then(|seed| seed.fallback.clone()) {
             Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback)),
             None => Ok(()),
         }
@@ -72,17 +56,12 @@ impl Engine {
             _ => ('L', false),
         };
         self.way.admit(QueuedUrl {
-            url: link.url,
-            key: link.keys.key,
-            origin: link.keys.origin,
-            host: link.keys.host,
-            domain: link.keys.domain,
             priority: priority(depth, embedded),
             depth,
             hops: parent.url.hops.then(letter),
-            attempts: 0,
             via: parent.record + 1,
             seed: parent.url.seed,
+            ..queued(&link.url, link.keys)
         })
     }
 
@@ -95,17 +74,12 @@ impl Engine {
             self.seeds.set_redirect(parent.url.seed, target.as_str());
         }
         let url = QueuedUrl {
-            url: target.as_str().into(),
-            key: keys.key,
-            origin: keys.origin,
-            host: keys.host,
-            domain: keys.domain,
             priority: parent.url.priority,
             depth: parent.url.depth,
             hops,
-            attempts: 0,
             via: parent.record + 1,
             seed: parent.url.seed,
+            ..queued(target.as_str(), keys)
         };
         match self.scope.judge(target, url.depth, redirects) {
             Ok(()) => self.way.admit(url),
@@ -140,6 +114,23 @@ impl Engine {
             }
         }
         Ok(())
+    }
+}
+
+/// A URL without a history.
+pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
+    QueuedUrl {
+        url: url.into(),
+        key: keys.key,
+        origin: keys.origin,
+        host: keys.host,
+        domain: keys.domain,
+        priority: 0,
+        depth: 0,
+        hops: Hops::default(),
+        attempts: 0,
+        via: 0,
+        seed: 0,
     }
 }
 

@@ -58,7 +58,7 @@ impl Engine {
             let rules = Arc::new(RobotsRules::allow_all());
             return self.rules_known(host, key, rules, Duration::ZERO, 0);
         }
-        let target = Target::Robots { origin: origin.into(), key, redirects: 0 };
+        let target = Target::Robots { origin: url.origin().into(), key, redirects: 0 };
         self.fetch_robots(host, target, url, addresses)
     }
 
@@ -219,6 +219,20 @@ impl Engine {
         self.way.arrival().frontier.robots(host, RobotsAnswer::Rules { rules, expires, duration, bytes }, now)
     }
 
+    /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme, the
+    /// other guess is tried instead of waiting for this one.
+    fn robots_failed(&mut self, host: HostId, origin: &str, duration: Duration) -> Result<()> {
+        let guesses = self.seeds.guesses_at(origin);
+        if guesses.is_empty() {
+            return self.rules_unreachable(host, duration);
+        }
+        for number in guesses {
+            self.admit_fallback(number)?;
+        }
+        let arrival = self.way.arrival();
+        arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)
+    }
+
     fn rules_unreachable(&mut self, host: HostId, duration: Duration) -> Result<()> {
         self.statistics.robots_unreachable += 1;
         let arrival = self.way.arrival();
@@ -231,9 +245,12 @@ impl Engine {
         self.statistics.requests += 1;
         let FetchFailed { job, failure, detail, started, duration } = failed;
         tracing::debug!(url = job.url.as_str(), %failure, detail, "no answer");
-        let Target::Page { mut url, .. } = job.target else {
-            self.statistics.count_failure(failure);
-            return self.rules_unreachable(job.host, duration);
+        let mut url = match job.target {
+            Target::Page { url, .. } => url,
+            Target::Robots { origin, .. } => {
+                self.statistics.count_failure(failure);
+                return self.robots_failed(job.host, &origin, duration);
+            }
         };
         self.under_way.pages -= 1;
         // a seed that may mean something else is not insisted on
@@ -277,7 +294,9 @@ impl Engine {
     fn seed_failed(&mut self, url: &QueuedUrl, failure: Failure) -> Result<()> {
         if url.hops.as_str().is_empty() {
             self.seeds.set_status(url.seed, SeedStatus::Failed(failure.to_string()));
-            self.admit_fallback(url.seed, &url.url)?;
+            if self.has_fallback(url) {
+                self.admit_fallback(url.seed)?;
+            }
         }
         Ok(())
     }

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use super::admission::queued;
 use super::values::Robots;
 use super::{Engine, Findings, Response};
 use crate::container::{Recovery, ReplayedPage};
@@ -79,17 +80,11 @@ impl Engine {
         self.way.arrival().replayed.insert(keys.key);
         let findings = find(&url, Some(page.depth), &response, &scope);
         let queued = QueuedUrl {
-            url: url.as_str().into(),
-            key: keys.key,
-            origin: keys.origin,
-            host: keys.host,
-            domain: keys.domain,
-            priority: 0,
             depth: page.depth,
             hops: Hops::parse(&page.hops),
             attempts: page.attempt,
-            via: 0,
             seed: page.seed,
+            ..queued(url.as_str(), keys)
         };
         self.page_done(&queued, page.status, findings, record)
     }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Batch, Catalog};
 use crate::disk::{Error, Result};
+use crate::web::url::CanonicalUrl;
 
 const PREFIX: &str = "seed/";
 
@@ -44,6 +45,8 @@ pub struct SeedRecord {
 pub struct SeedTable {
     seeds: Vec<SeedRecord>,
     numbers: HashMap<String, u32>,
+    /// Seeds with a fallback, by origin.
+    guesses: HashMap<String, Vec<u32>>,
     changed: BTreeSet<u32>,
 }
 
@@ -73,6 +76,11 @@ impl SeedTable {
     fn insert(&mut self, seed: SeedRecord) -> u32 {
         let number = u32::try_from(self.seeds.len()).expect("fewer than 4 G seeds");
         self.numbers.insert(seed.url.clone(), number);
+        if seed.fallback.is_some()
+            && let Ok(url) = CanonicalUrl::parse(&seed.url)
+        {
+            self.guesses.entry(url.origin()).or_default().push(number);
+        }
         self.seeds.push(seed);
         self.changed.insert(number);
         number
@@ -83,9 +91,17 @@ impl SeedTable {
         self.seeds.get(number as usize)
     }
 
-    /// Notes what became of the seed `number`.
+    /// Seeds below `origin` whose lines may mean another URL too.
+    pub fn guesses_at(&self, origin: &str) -> Vec<u32> {
+        self.guesses.get(origin).cloned().unwrap_or_default()
+    }
+
+    /// Notes what became of the seed `number`. An answer is not taken back: of the two URLs that a line may mean, one
+    /// can fail after the other was fetched.
     pub fn set_status(&mut self, number: u32, status: SeedStatus) {
-        if let Some(seed) = self.seeds.get_mut(number as usize) {
+        if let Some(seed) = self.seeds.get_mut(number as usize)
+            && (!matches!(seed.status, SeedStatus::Answered(_)) || matches!(status, SeedStatus::Answered(_)))
+        {
             seed.status = status;
             self.changed.insert(number);
         }

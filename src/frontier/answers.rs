@@ -73,6 +73,7 @@ impl Frontier {
                 standing.bytes = standing.bytes.saturating_add(bytes);
                 self.options.politeness.learn(standing, duration, false);
             }
+            RobotsAnswer::NoServer => self.give_up(index, Reason::HostGivenUp, now + GONE_FOR),
             RobotsAnswer::Unreachable { duration } => {
                 let standing = &mut self.active.host_mut(index).standing;
                 if standing.robots_level == 0 {

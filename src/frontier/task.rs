@@ -121,6 +121,9 @@ pub enum RobotsAnswer {
         /// Bytes received.
         bytes: u64,
     },
+    /// Nothing answers there, and nothing needs to: the origin was a guess. Its URLs end, and those that come within a
+    /// day.
+    NoServer,
     /// 5xx, 429, time-out, no connection: nothing of the origin may be fetched.
     Unreachable {
         /// How long the attempt took.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Time;
+use crate::web::warc::format_date;
 
 /// A size in at most eight characters: `17 B`, `1.4 MiB`, `512 GiB`.
 pub fn size(bytes: u64) -> String {
@@ -59,44 +60,26 @@ pub fn rate(per_second: f64) -> String {
     format!("{per_second:.decimals$}")
 }
 
-/// The parts of a date in UTC: year, month, day, hour, minute, second, millisecond.
-fn parts(time: Time) -> (u64, u64, u64, u64, u64, u64, u64) {
-    // Later than the year 9999 no log has to tell apart.
-    let ms = time.ms().min(253_402_300_799_999);
-    let (days, of_day) = (ms / 86_400_000, ms % 86_400_000);
-    // Count years from 1 March of year 0: the leap day is then the last one of a year, and months follow a pattern.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    (year, month, day, of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1_000 % 60, of_day % 1_000)
-}
-
 /// `2026-11-21T04:38:00.123Z`.
 pub fn iso_ms(time: Time) -> String {
-    let (year, month, day, hour, minute, second, ms) = parts(time);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+    format_date(time)
 }
 
 /// `2026-11-21 04:38:00 UTC`.
 pub fn date(time: Time) -> String {
-    let (year, month, day, hour, minute, second, _) = parts(time);
+    let (year, month, day, hour, minute, second, _) = time.civil();
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
 /// `20261121043800123`: 17 digits down to the millisecond.
 pub fn digits_ms(time: Time) -> String {
-    let (year, month, day, hour, minute, second, ms) = parts(time);
+    let (year, month, day, hour, minute, second, ms) = time.civil();
     format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}{ms:03}")
 }
 
 /// `20261121-043800`: for names of files.
 pub fn stamp(time: Time) -> String {
-    let (year, month, day, hour, minute, second, _) = parts(time);
+    let (year, month, day, hour, minute, second, _) = time.civil();
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
 }
 

@@ -2,13 +2,9 @@
 
 use crate::clock::Time;
 
-const DAY_MS: u64 = 86_400_000;
-
 /// `2026-11-21T05:08:44.123Z`.
 pub fn format_date(time: Time) -> String {
-    let (days, ms) = (time.ms() / DAY_MS, time.ms() % DAY_MS);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second, ms) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60, ms % 1_000);
+    let (year, month, day, hour, minute, second, ms) = time.civil();
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
@@ -36,19 +32,7 @@ pub fn parse_date(text: &str) -> Option<Time> {
     Some(Time::from_ms(seconds * 1_000 + thousandths))
 }
 
-/// Year, month and day of the `days`-th day after 1970-01-01, in the Gregorian calendar.
-fn civil(days: u64) -> (u64, u64, u64) {
-    // years are counted from 1 March of year 0, so that the leap day is the last of its year
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
-}
-
+/// Days from 1970-01-01 to a date of the Gregorian calendar.
 fn days_from_civil(year: u64, month: u64, day: u64) -> u64 {
     let year = year - u64::from(month <= 2);
     let (era, year_of_era) = (year / 400, year % 400);
@@ -60,6 +44,8 @@ fn days_from_civil(year: u64, month: u64, day: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DAY_MS: u64 = 86_400_000;
 
     #[test]
     fn known_dates_are_written_and_read() {

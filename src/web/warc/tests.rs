@@ -1,3 +1,5 @@
+//! Records of exchanges, there and back.
+
 use super::*;
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, Mode};
