@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -306,6 +307,40 @@ fn a_bad_line_among_the_seeds_is_reported_and_the_rest_is_crawled() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     assert!(text(&output).contains("seeds.txt:3"), "{}", text(&output));
     assert_eq!(site.stored().len(), 1);
+}
+
+#[test]
+fn a_second_signal_stops_at_once_and_the_next_run_goes_on() {
+    let site = Site::start(SimOptions { latency: Duration::from_millis(800), hosts: 4, pages: 12, ..small().smooth() });
+    let mut slow = site.crawler();
+    let mut child = slow.spawn().unwrap();
+    site.wait_for_requests(1);
+    signal(&child, rustix::process::Signal::INT);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("stopping")), "no word of the graceful stop");
+    signal(&child, rustix::process::Signal::INT);
+    for _ in lines {}
+    assert_eq!(child.wait().unwrap().code(), Some(13));
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    site.assert_whole();
+}
+
+#[test]
+fn a_checkpoint_is_made_on_demand() {
+    let site = Site::start(small());
+    site.configure("[crawl]\ncheckpoint_interval = \"1h\"\n");
+    let child = site.crawler().spawn().unwrap();
+    site.wait_for_requests(100);
+    assert!(!site.path("crawl/checkpoint.g000001").exists());
+    signal(&child, rustix::process::Signal::USR1);
+    let start = Instant::now();
+    while !site.path("crawl/status.json").exists() {
+        assert!(start.elapsed() < PATIENCE, "no checkpoint came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, rustix::process::Signal::TERM);
+    assert_eq!(wait(child).status.code(), Some(11));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! system; a simulator puts a backend there that forgets unsynced writes, tears them, and fails on demand. Paths and
 //! offsets are in every error, because the people who read them have to find the place.
 //!
-//! Rules that hold everywhere (REQUIREMENTS of a crash contract, not habits):
+//! Rules that hold everywhere (the crash contract rests on them):
 //! - a file is durable after [`DiskFile::sync`], its name after [`Disk::sync_dir`] of its directory;
 //! - a file that replaces another is written aside, synced, renamed, and the directory synced
 //!   ([`Disk::replace`]); nothing is deleted first;
