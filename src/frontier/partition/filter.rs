@@ -35,7 +35,7 @@ impl Filter {
         let (first, step) = (key.bits(), key.bits().rotate_left(32) | 1);
         std::array::from_fn(|n| {
             let hash = first.wrapping_add(step.wrapping_mul(n as u64)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let bit = (u128::from(hash) * u128::from(bits) >> 64) as u64;
+            let bit = ((u128::from(hash) * u128::from(bits)) >> 64) as u64;
             ((bit / 64) as usize, 1 << (bit % 64))
         })
     }

@@ -85,7 +85,7 @@ impl Merge {
         let mut sources = Vec::new();
         if let Some((path, bytes)) = &self.base {
             let base = Base::open(&self.disk, path, *bytes)?;
-            sources.push(Source::new(Feed::Base(Scan::new(base, self.cursors.clone()))));
+            sources.push(Source::new(Feed::Base(Box::new(Scan::new(base, self.cursors.clone())))));
         }
         let mut runs = Runs { disk: &self.disk, path: &self.runs, len: 0, chunk: Chunk::default(), made: Vec::new() };
         for (path, len) in &self.tails {
@@ -165,7 +165,7 @@ struct Source {
 }
 
 enum Feed {
-    Base(Scan),
+    Base(Box<Scan>),
     Run { frames: Frames, start: u64, frame: Vec<u8>, ranges: VecDeque<Range<usize>> },
     Memory { bytes: Vec<u8>, order: std::vec::IntoIter<(Key, Range<usize>)> },
 }

@@ -303,9 +303,8 @@ impl Partition {
 
     /// From when on hosts with newer records are available.
     pub(super) fn availability(&self, now: Time) -> BTreeMap<Fingerprint, Time> {
-        let available =
-            |(&origin, record): (&Fingerprint, &Box<[u8]>)| Some((origin, HostRecord::available_in(record, now)?));
-        self.recent.records.iter().filter_map(available).collect()
+        let records = self.recent.records.iter();
+        records.filter_map(|(&origin, record)| Some((origin, HostRecord::available_in(record, now)?))).collect()
     }
 
     /// Moves the cursor of a host whose URLs were accepted.
