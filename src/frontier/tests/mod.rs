@@ -54,7 +54,7 @@ pub(super) fn url(host: u64, n: u64, priority: u8) -> QueuedUrl {
         key: fingerprint(host << 32 | n),
         origin: fingerprint(host | 1 << 60),
         host: fingerprint(host | 2 << 60),
-        domain: fingerprint(host / 4 | 3 << 60),
+        domain: fingerprint((host / 4) | (3 << 60)),
         priority,
         depth: 3,
         hops: Hops::parse("LLR"),
