@@ -61,8 +61,9 @@ impl Frontier {
 
     /// What a host whose time has come may do.
     fn attempt(&mut self, index: u32, now: Time) -> Option<Task> {
-        self.active.host_mut(index).place = Place::Nowhere;
-        let host = self.active.host(index);
+        let host = self.active.host_mut(index);
+        host.place = Place::Nowhere;
+        host.standing.gone = host.standing.gone.filter(|&(until, _)| until > now);
         if host.pending.is_some() || host.buffer.is_empty() {
             self.settle(index, now);
             return None;

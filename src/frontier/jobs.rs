@@ -44,6 +44,9 @@ impl Frontier {
         let leaving = self.active.evictable_len();
         let room = (self.options.active_hosts.max(1) + leaving).saturating_sub(self.active.len());
         let hosts_max = if self.has_memory() || leaving > 0 { room.min(TAKE_HOSTS_MAX) } else { 0 };
+        // A take costs about as much for one host as for many: it waits for some places, unless there is nothing else.
+        let enough = (self.options.active_hosts / 16).clamp(1, TAKE_HOSTS_MAX / 2);
+        let hosts_max = if hosts_max >= enough || starving { hosts_max } else { 0 };
         let refill = order.clone().filter(open).find(|&n| !self.partitions[n].wanted.is_empty());
         let fresh = || order.clone().filter(open).find(|&n| hosts_max > 0 && self.has_hosts(&self.partitions[n]));
         if let Some(number) = refill.or_else(fresh) {

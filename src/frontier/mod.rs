@@ -116,8 +116,9 @@ impl Frontier {
     ) -> Result<Self> {
         disk.create_dir_all(dir)?;
         let partitions = options.partitions.clamp(1, 1 << 16).next_power_of_two();
+        let fresh = saved.is_none() && clean;
         let mut frontier = Frontier {
-            addresses: Addresses::with_floor(if saved.is_some() { now + options.politeness.delay_per_ip } else { now }),
+            addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
             options,
             decode_rules: rules,
             rng: fastrand::Rng::with_seed(rng_seed),

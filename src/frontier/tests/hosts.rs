@@ -183,3 +183,26 @@ fn an_empty_frontier_is_idle() {
     assert!(crawl.frontier.next_job(true).unwrap().is_none());
     assert_eq!(crawl.frontier.next_due(), None);
 }
+
+#[test]
+fn a_name_that_came_into_being_is_found_a_day_later() {
+    let mut crawl = Crawl::new(small_options(), |host| Site { address: Err(Failure::NoSuchHost), ..plain(host) });
+    crawl.push(url(1, 0, 1));
+    crawl.run();
+    crawl.clock.advance(S * 86_401);
+    crawl.sites = |host| Site { address: Err(Failure::Dns), ..plain(host) };
+    crawl.push(url(1, 1, 1));
+    crawl.run_until(crawl.clock.now() + S * 15);
+    crawl.sites = plain;
+    crawl.run();
+    assert_eq!(crawl.out[1].1, None);
+}
+
+#[test]
+fn frontier_and_jobs_can_be_sent_to_threads() {
+    fn sendable<T: Send>() {}
+    sendable::<Frontier>();
+    sendable::<PartitionJob>();
+    sendable::<PartitionDone>();
+    sendable::<Task>();
+}

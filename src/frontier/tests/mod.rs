@@ -43,8 +43,8 @@ pub(super) fn decode_rules(bytes: &[u8]) -> Option<Arc<dyn Rules>> {
 
 fn fingerprint(n: u64) -> Fingerprint {
     let mut bits = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    Fingerprint::from_bits(bits ^ bits >> 29)
+    bits = (bits ^ (bits >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    Fingerprint::from_bits(bits ^ (bits >> 29))
 }
 
 /// URL number `n` of host `host`; four hosts share a domain.
@@ -68,18 +68,17 @@ pub(super) fn private(host: u64, n: u64) -> QueuedUrl {
     QueuedUrl { url: format!("http://www{host}.example/private/{n}").into(), ..url(host, n, 1) }
 }
 
-/// Verdict, failure and Retry-After of an answer.
-type Told = (Verdict, Option<Failure>, Option<Duration>);
-
 /// What a site does.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub address: Result<u32, Failure>,
     pub robots: Option<Option<Duration>>,
     pub duration: Duration,
-    pub feedback: fn(u64) -> Told,
+    pub feedback: fn(u64) -> Answered,
 }
 
+/// Verdict, failure, Retry-After.
+type Answered = (Verdict, Option<Failure>, Option<Duration>);
 type Result<T, E = crate::disk::Error> = std::result::Result<T, E>;
 
 /// A request that the synthetic web saw.
