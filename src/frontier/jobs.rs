@@ -21,8 +21,8 @@ const JOBS_MAX: usize = 4;
 const TAKE_HOSTS_MAX: usize = 64;
 /// A starving partition is merged no faster than so many bytes a millisecond.
 const STARVING_BYTES_PER_MS: u64 = 8 << 10;
-/// Nor more often than this: a merge makes a file, and the next checkpoint has to sync it.
-const STARVING_PAUSE_MS: u64 = 250;
+/// Nor more often than this: a small crawl of one host has all its URLs in one partition and waits for them.
+const STARVING_PAUSE_MS: u64 = 20;
 /// A tail below this is merged only when the active side starves.
 const TAIL_BYTES_MIN: u64 = 256 << 10;
 /// A consumed base below this is not worth reclaiming.
