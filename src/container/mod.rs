@@ -42,7 +42,7 @@ use crate::clock::Time;
 use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::warc::Compression;
-use address::{AddressFile, Slot};
+use address::AddressFile;
 use keys::KeyFile;
 pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};
@@ -119,10 +119,10 @@ pub struct Container {
     values: ValueFiles,
     keys: KeyFile,
     addresses: AddressFile,
-    /// Slots since the last cut.
-    fresh: HashMap<Fingerprint, Slot>,
+    /// Newest records of the URLs stored since the last cut: slots to be written.
+    fresh: HashMap<Fingerprint, u64>,
     /// Slots of the cut under way.
-    frozen: Arc<HashMap<Fingerprint, Slot>>,
+    frozen: Arc<HashMap<Fingerprint, u64>>,
     pages: u64,
 }
 
@@ -197,10 +197,7 @@ impl Container {
 
     fn index(&mut self, record: KeyRecord) -> Result<u64> {
         let offset = self.keys.append(&record)?;
-        // of several versions since the last cut only the newest gets the slot, and it replaces the slot of the
-        // version before the first of them
-        let slot = self.fresh.entry(record.key).or_insert(Slot { offset, replaces: record.previous });
-        slot.offset = offset;
+        self.fresh.insert(record.key, offset);
         self.pages += 1;
         Ok(offset)
     }
@@ -213,8 +210,8 @@ impl Container {
     /// The newest version of `url`, whose fingerprint is `key`.
     pub fn newest(&self, key: Fingerprint, url: &str) -> Result<Option<KeyRecord>> {
         for map in [&self.fresh, &*self.frozen] {
-            if let Some(slot) = map.get(&key) {
-                let record = self.keys.read(slot.offset)?;
+            if let Some(&offset) = map.get(&key) {
+                let record = self.keys.read(offset)?;
                 if record.url == url {
                     return Ok(Some(record));
                 }

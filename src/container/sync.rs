@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::address::{AddressFile, Slot};
+use super::address::AddressFile;
 use crate::disk::{Disk, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
@@ -14,7 +14,7 @@ pub struct SyncJob {
     pub(super) disk: Disk,
     pub(super) dir: PathBuf,
     pub(super) value: Option<PathBuf>,
-    pub(super) slots: Arc<HashMap<Fingerprint, Slot>>,
+    pub(super) slots: Arc<HashMap<Fingerprint, u64>>,
     pub(super) key_bytes: u64,
 }
 

@@ -181,24 +181,20 @@ impl Engine {
         let FetchJob { host, target, url, .. } = job;
         let Target::Robots { origin, key, redirects } = target else { return Ok(()) };
         let (duration, bytes) = (response.duration, records.payload_bytes);
-        match response.status {
-            200..300 => {
-                let rules = findings.rules.unwrap_or_else(RobotsRules::allow_all);
-                self.rules_known(host, key, Arc::new(rules), duration, bytes)
-            }
-            300..400 if redirects < ROBOTS_REDIRECTS_MAX => match findings.redirect {
-                Some((target, _)) => {
-                    // the pinned addresses are those of the first host only
-                    let same_host = target.host() == url.host();
-                    let addresses = if same_host { job.addresses } else { Arc::new([]) };
-                    let hop = Target::Robots { origin, key, redirects: redirects + 1 };
-                    self.fetch_robots(host, hop, target, addresses)
-                }
-                None => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
-            },
-            // RFC 9309, 2.3.1.3: "unavailable" is 4xx; 429 speaks of load and counts as unreachable
-            429 | 500.. => self.rules_unreachable(host, duration),
-            _ => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
+        let is_redirect = (300..400).contains(&response.status);
+        let follow = is_redirect && redirects < ROBOTS_REDIRECTS_MAX;
+        if let Some((target, _)) = findings.redirect.filter(|_| follow) {
+            // the pinned addresses are those of the first host only
+            let same_host = target.host() == url.host();
+            let addresses = if same_host { job.addresses } else { Arc::new([]) };
+            let hop = Target::Robots { origin, key, redirects: redirects + 1 };
+            return self.fetch_robots(host, hop, target, addresses);
+        }
+        match rules_of(response.status, findings.rules) {
+            Some(rules) => self.rules_known(host, key, Arc::new(rules), duration, bytes),
+            // one redirect too many, or one that leads nowhere, counts as "unavailable"
+            None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
+            None => self.rules_unreachable(host, duration),
         }
     }
 
@@ -328,6 +324,17 @@ impl Engine {
         }
         let arrival = self.way.arrival();
         arrival.frontier.resolved(host, answer, arrival.now)
+    }
+}
+
+/// The rules that follow from an answer to a request for robots.txt (RFC 9309, section 2.3.1): 2xx brings them, 4xx
+/// means that there are none. `None` where nothing follows: 5xx, and 429, which speaks of load; and redirects.
+pub(super) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<RobotsRules> {
+    match status {
+        200..300 => Some(found.unwrap_or_else(RobotsRules::allow_all)),
+        429 => None,
+        400..500 => Some(RobotsRules::allow_all()),
+        _ => None,
     }
 }
 

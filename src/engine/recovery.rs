@@ -9,12 +9,16 @@
 use std::sync::Arc;
 
 use super::admission::queued;
+use super::answers::rules_of;
 use super::values::Robots;
 use super::{Engine, Findings, Response};
+use crate::clock::Time;
 use crate::container::{Recovery, ReplayedPage};
 use crate::disk::Result;
+use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
+use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
 
@@ -65,12 +69,7 @@ impl Engine {
         let scope = self.scope.clone();
         if page.robots {
             let findings = find(&url, None, &response, &scope);
-            // the answer to a redirect under another name does not speak for that origin
-            if let Some(rules) = findings.rules.filter(|_| url.path_and_query() == "/robots.txt") {
-                let expires = page.time + self.settings.robots_cache;
-                self.way.next.store.put(keys.origin, Robots { rules: Arc::new(rules), expires })?;
-            }
-            return Ok(());
+            return self.replay_robots(&url, keys.origin, page.time, rules_of(page.status, findings.rules));
         }
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
@@ -87,5 +86,21 @@ impl Engine {
             ..queued(url.as_str(), keys)
         };
         self.page_done(&queued, page.status, findings, record)
+    }
+
+    /// Rules go into the robots store, and to the host if it is active, so that they are not asked for again.
+    fn replay_robots(
+        &mut self,
+        url: &CanonicalUrl,
+        origin: Fingerprint,
+        time: Time,
+        rules: Option<RobotsRules>,
+    ) -> Result<()> {
+        // the answer to a redirect under another name does not speak for that origin
+        let Some(rules) = rules.filter(|_| url.path_and_query() == "/robots.txt") else { return Ok(()) };
+        let (rules, expires) = (Arc::new(rules), time + self.settings.robots_cache);
+        self.way.next.store.put(origin, Robots { rules: rules.clone(), expires })?;
+        self.way.arrival().frontier.preset(origin, Some((rules, expires)), None);
+        Ok(())
     }
 }

@@ -13,7 +13,6 @@
 //! 60      their ids, 8 bytes each
 //! ```
 
-use super::Slot;
 use crate::disk::{HEADER_BYTES, Header};
 use crate::fingerprint::Fingerprint;
 
@@ -212,15 +211,14 @@ impl Page {
         self.bytes[12..14].copy_from_slice(&(count as u16 + 1).to_le_bytes());
     }
 
-    /// Whether the page has the slot already, or that of the version which `slot` takes over. Either is written again
-    /// with `tag`: after a crash a slot may be left whose offset now belongs to another URL.
-    pub(super) fn replace(&mut self, tag: u32, slot: Slot) -> bool {
-        let found = self.slots().enumerate().find(|(_, (_, offset))| {
-            *offset == slot.offset || slot.replaces.is_some_and(|replaced| *offset == replaced)
-        });
-        let Some((index, _)) = found else { return false };
-        self.write(index, tag, slot.offset);
-        true
+    /// Whether the page has a slot with `offset` already. It is written again with `tag`: after a crash a slot may be
+    /// left whose offset now belongs to another URL.
+    pub(super) fn renew(&mut self, tag: u32, offset: u64) -> bool {
+        let found = self.slots().position(|(_, known)| known == offset);
+        if let Some(index) = found {
+            self.write(index, tag, offset);
+        }
+        found.is_some()
     }
 
     fn write(&mut self, index: usize, tag: u32, offset: u64) {
