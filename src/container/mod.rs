@@ -8,7 +8,7 @@
 //!   the one that is written has the suffix `.open`.
 //! - **key.dat** holds a record a page: where it lies, when and with which status it came, its digest, the previous
 //!   version of the same URL, the URL ([`keys`]).
-//! - **address.idx** holds a slot a URL, by linear hashing ([`address`]): it grows a page at a time, never stops to
+//! - **address.idx** holds a slot a URL (and interval between checkpoints), by linear hashing ([`address`]): it grows a page at a time, never stops to
 //!   rehash, and a look-up reads one page.
 //!
 //! So a page is found by one address page, one key record and one value read, however many there are. Both index files
