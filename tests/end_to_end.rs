@@ -174,7 +174,7 @@ fn stored_bodies_are_what_the_web_sent() {
 #[test]
 fn delays_and_single_connections_hold_by_the_servers_own_log() {
     let site = Site::start(SimOptions { hosts: 12, pages: 60, addresses: 3, ..small().smooth() });
-    let extra = "[politeness]\ndelay_min = \"150ms\"\ndelay_factor = 0.0\ndelay_per_ip = \"20ms\"\ngive_up = \"2s\"\n";
+    let extra = "[politeness]\ndelay_min = \"150ms\"\ndelay_factor = 0.0\ndelay_per_ip = \"60ms\"\ngive_up = \"2s\"\n";
     let without_politeness: String = site.web.config_toml().split("[politeness]").next().unwrap().to_owned();
     let rest = site.web.config_toml();
     let rest =
@@ -184,9 +184,10 @@ fn delays_and_single_connections_hold_by_the_servers_own_log() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     site.assert_whole();
     let limits = Limits {
-        // the server sees a request somewhat later or earlier than it was sent
+        // from the end of an answer to the next request nothing can shrink the gap; between the starts of two hosts'
+        // requests a busy machine can, by as much as the first one is seen late
         delay_min: Duration::from_millis(140),
-        per_ip: Duration::from_millis(12),
+        per_ip: Duration::from_millis(10),
         connections_per_host: 1,
     };
     let violations = judge(&site.web.log(), limits);

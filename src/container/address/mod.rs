@@ -1,6 +1,6 @@
 //! address.idx: from the fingerprint of a URL to its newest record in key.dat, by linear hashing (Litwin 1980).
 //!
-//! A bucket is a page of 4 KiB, found by the low bits of the fingerprint. When the file is fuller than [`LOAD`], the
+//! A bucket is a page of 4 KiB, found by the low bits of the fingerprint. When the file is fuller than `LOAD`, the
 //! next bucket in turn is split: the file grows by one page at a time and is never rehashed as a whole. What does not
 //! fit into a bucket goes to overflow pages in address.ovf.
 //!
@@ -9,7 +9,7 @@
 //! key.dat. A tag that has run out (after 23 doublings) is made anew from the key record.
 //!
 //! Between checkpoints nothing is written here. [`AddressFile::apply`] takes the slots of a whole interval in bucket
-//! order, so that a page is read and written once, in chunks of [`CHUNK_PAGES`]: the images go to address.dw and are
+//! order, so that a page is read and written once, in chunks of `CHUNK_PAGES`: the images go to address.dw and are
 //! synced, then to their places and are synced again. A chunk that a crash interrupted is repaired from address.dw when
 //! the file is opened. Taking the same slot again changes nothing, so a job that was interrupted is simply repeated
 //! after the recovery; slots whose records were lost lead to other records, which are compared, or to none. For the same
