@@ -112,6 +112,8 @@ pub struct Engine {
     seeds: SeedTable,
     limits: Limits,
     limited_until: Time,
+    /// The right to one request, taken and not used yet.
+    may_request: bool,
     rng: fastrand::Rng,
     statistics: Statistics,
     crawl_log: CrawlLog,
@@ -174,15 +176,18 @@ impl Engine {
     fn request(&mut self, now: Time) -> Result<()> {
         while self.under_way.requests < self.settings.workers && now >= self.limited_until && !self.page_limit_reached()
         {
-            // the right is taken before the task: a task that is out of the frontier has to be done
-            if let Err(again) = self.limits.request() {
-                self.limited_until = again;
-                return Ok(());
+            // the right to a request is taken before the task, for a task that is out of the frontier has to be done;
+            // it is kept until there is one
+            if !self.may_request {
+                if let Err(again) = self.limits.request() {
+                    self.limited_until = again;
+                    return Ok(());
+                }
+                self.may_request = true;
             }
-            match self.way.arrival().frontier.next(now)? {
-                Some(task) => self.start(task)?,
-                None => return Ok(()),
-            }
+            let Some(task) = self.way.arrival().frontier.next(now)? else { return Ok(()) };
+            self.may_request = !matches!(task, Task::Robots { .. } | Task::Fetch { .. });
+            self.start(task)?;
         }
         Ok(())
     }

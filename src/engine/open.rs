@@ -237,6 +237,7 @@ impl Engine {
             container,
             limits,
             limited_until: Time::ZERO,
+            may_request: false,
             scope: Arc::new(scope),
             scope_added,
             seeds,
