@@ -48,7 +48,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
         disk.create_dir_all(&request.dir.join(part))?;
     }
     let catalog: Arc<dyn Catalog> = Arc::new(SledCatalog::open(&request.dir.join("catalog"))?);
-    let identity = options::identity(&request, &*catalog, clock.now())?;
+    let (identity, is_new) = options::identity(&request, &*catalog, clock.now())?;
     identity.write_copy(&disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
 
@@ -57,7 +57,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let (threads, executors, events) =
         Threads::start(request.config.fetch.workers, fetch, guard, process.clone(), clock.clone())?;
     let logs = (CrawlLog::open(&disk, &request.dir)?, SkippedLog::open(&disk, &request.dir)?);
-    let opening = options::opening(&request, disk, catalog, clock.clone(), identity, keys);
+    let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
     let finish = drive(&request, opening, &seeds, Processor::new(process), &events, &*clock);
     threads.stop();

@@ -43,12 +43,12 @@ pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
 }
 
 /// The identity of the crawl in the directory, made now for a new one.
-pub(super) fn identity(request: &CrawlRequest, catalog: &dyn Catalog, now: Time) -> disk::Result<Identity> {
+pub(super) fn identity(request: &CrawlRequest, catalog: &dyn Catalog, now: Time) -> disk::Result<(Identity, bool)> {
     let config = &request.config;
     let mut random = [0; 16];
     getrandom::fill(&mut random).expect("the operating system has randomness");
     let shape = (config.drum.buckets, PARTITIONS, config.scope.strip_query_params.as_slice());
-    let identity = Identity::load_or_create(catalog, &request.dir, now, u128::from_le_bytes(random), shape)?;
+    let (identity, is_new) = Identity::load_or_create(catalog, &request.dir, now, u128::from_le_bytes(random), shape)?;
     let fixed = [
         ("drum.buckets", identity.buckets == config.drum.buckets),
         ("scope.strip_query_params", identity.strip_query_params == config.scope.strip_query_params),
@@ -58,7 +58,7 @@ pub(super) fn identity(request: &CrawlRequest, catalog: &dyn Catalog, now: Time)
             tracing::warn!("{key} was fixed when this crawl was created; the configured value is not used");
         }
     }
-    Ok(identity)
+    Ok((identity, is_new))
 }
 
 /// Options of the network side.
@@ -107,7 +107,7 @@ pub(super) fn opening(
     disk: Disk,
     catalog: Arc<dyn Catalog>,
     clock: Arc<dyn Clock>,
-    identity: Identity,
+    (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
 ) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), Vec<CanonicalUrl>) -> Opening {
     let config = request.config.clone();
@@ -125,6 +125,7 @@ pub(super) fn opening(
         },
         frontier: frontier(&config, identity.partitions),
         identity,
+        is_new,
         keys,
         settings: settings(&config),
         scope: scope(&config),

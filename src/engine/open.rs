@@ -49,14 +49,15 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity in `catalog`, or a new one of the given shape, which is durable when this returns.
+    /// The identity in `catalog`, or a new one of the given shape, which is durable when this returns; and whether it
+    /// is new.
     pub fn load_or_create(
         catalog: &dyn Catalog,
         dir: &Path,
         now: Time,
         random: u128,
         shape: (usize, usize, &[String]),
-    ) -> disk::Result<Self> {
+    ) -> disk::Result<(Self, bool)> {
         let path = dir.join("catalog");
         if let Some(bytes) = catalog.get(IDENTITY_KEY)? {
             let (format, _): (u16, _) = postcard::take_from_bytes(&bytes)
@@ -64,8 +65,9 @@ impl Identity {
             if format > FORMAT {
                 return Err(Error::Newer { path, found: format, known: FORMAT });
             }
-            return postcard::from_bytes(&bytes)
-                .map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()));
+            let identity = postcard::from_bytes(&bytes)
+                .map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()))?;
+            return Ok((identity, false));
         }
         let (buckets, partitions, strip_query_params) = shape;
         let identity = Identity {
@@ -80,7 +82,7 @@ impl Identity {
         let mut batch = Batch::new();
         batch.put(IDENTITY_KEY, postcard::to_stdvec(&identity).expect("an identity consists of plain data"));
         catalog.commit(&batch)?;
-        Ok(identity)
+        Ok((identity, true))
     }
 
     /// Puts a copy into the crawl directory for those who read it while the crawl has the catalog locked.
@@ -117,6 +119,8 @@ pub struct Opening {
     pub executors: Box<dyn Executors>,
     /// The crawl's identity.
     pub identity: Identity,
+    /// Whether the crawl was created just now: then no host can have been asked before.
+    pub is_new: bool,
     /// Makes fingerprints.
     pub keys: Arc<KeyMaker>,
     /// What the engine decides by.
@@ -182,7 +186,9 @@ impl Engine {
         let scope_added = saved.as_ref().map(|checkpoint| checkpoint.scope_added.clone()).unwrap_or_default();
         let scope = open_scope(&opening, &seeds, &scope_added)?;
         let past = match &saved {
-            None => Past::New,
+            None if opening.is_new => Past::New,
+            // killed before its first checkpoint
+            None => Past::Killed,
             Some(checkpoint) => match checkpoint.finish {
                 Some(finish) if checkpoint.clean => Past::Stopped(finish),
                 _ => Past::Killed,

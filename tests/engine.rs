@@ -1,0 +1,299 @@
+//! The engine by itself: virtual time, a web in memory, executors that work in line. No thread, no socket, no waiting.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crawler::catalog::{Catalog, MemoryCatalog};
+use crawler::clock::{Clock, ManualClock, Time};
+use crawler::container::{ContainerOptions, WarcInfo};
+use crawler::disk::Disk;
+use crawler::drum::{DrumOptions, FrontOptions};
+use crawler::engine::checkpoint::CheckpointJob;
+use crawler::engine::{
+    Engine, Event, Executors, FetchJob, Fetched, Identity, Opening, Past, Phase, ResolveJob, Response, Settings,
+    StoreMerge,
+};
+use crawler::frontier::{FrontierOptions, PartitionJob};
+use crawler::process::{ProcessOptions, Processor};
+use crawler::report::{CrawlLog, Finish, SkippedLog};
+use crawler::web::address::AddressGuard;
+use crawler::web::scope::{ScopeMode, ScopeOptions};
+use crawler::web::url::{CanonicalUrl, KeyMaker};
+use crawler::web::warc::{Compression, HttpVersion};
+
+const HOSTS: usize = 5;
+const PAGES: usize = 12;
+const DELAY: Duration = Duration::from_secs(1);
+/// Every answer takes so long.
+const LATENCY: Duration = Duration::from_millis(40);
+
+/// A web of small sites: page n of a host links to pages 2n + 1 and 2n + 2, to the next host, and to a page that its
+/// robots.txt forbids.
+fn answer(url: &CanonicalUrl) -> (u16, String) {
+    if url.path() == "/robots.txt" {
+        return (200, "User-agent: *\nDisallow: /private/\n".to_owned());
+    }
+    let page: usize = url.path().trim_start_matches('/').parse().unwrap_or(0);
+    let host: usize = url.host()[1..2].parse().unwrap();
+    let mut links: Vec<String> =
+        [2 * page + 1, 2 * page + 2].iter().filter(|&&child| child < PAGES).map(|child| format!("/{child}")).collect();
+    links.push(format!("http://h{}.test/", (host + 1) % HOSTS));
+    links.push(format!("/private/{page}"));
+    (200, links.iter().map(|link| format!("<a href=\"{link}\">x</a>")).collect())
+}
+
+/// What the executors did, by virtual time.
+#[derive(Default)]
+struct Record {
+    events: VecDeque<(Time, Event)>,
+    requests: Vec<(Time, String)>,
+}
+
+struct Inline {
+    record: Rc<RefCell<Record>>,
+    clock: Arc<ManualClock>,
+    processor: Processor,
+}
+
+impl Inline {
+    fn tell(&self, after: Duration, event: Event) {
+        let at = self.clock.now() + after;
+        self.record.borrow_mut().events.push_back((at, event));
+    }
+}
+
+impl Executors for Inline {
+    fn fetch(&mut self, job: FetchJob) {
+        let started = self.clock.now();
+        self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
+        let (status, body) = answer(&job.url);
+        let response = Response {
+            status,
+            reason: "OK".to_owned(),
+            version: HttpVersion::Http11,
+            headers: vec![(b"content-type"[..].into(), b"text/html"[..].into())],
+            body: body.into_bytes(),
+            truncated: None,
+            address: Some([203, 0, 113, 1].into()),
+            request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+            started,
+            duration: LATENCY,
+        };
+        let processed = self.processor.process(Fetched { job, response });
+        self.tell(LATENCY, Event::Page(Box::new(processed)));
+    }
+
+    fn resolve(&mut self, job: ResolveJob) {
+        let octet = job.name.as_bytes()[1];
+        let addresses = Arc::new([[203, 0, 113, octet].into()]);
+        let expires = self.clock.now() + Duration::from_secs(3_600);
+        self.tell(LATENCY, Event::Resolved(job.host, job.name, Ok((addresses, expires))));
+    }
+
+    fn merge(&mut self, job: StoreMerge) {
+        self.tell(Duration::ZERO, Event::Merged(job.run().unwrap()));
+    }
+
+    fn partition(&mut self, job: PartitionJob) {
+        self.tell(Duration::ZERO, Event::Partition(job.run().unwrap()));
+    }
+
+    fn checkpoint(&mut self, job: CheckpointJob) {
+        self.tell(Duration::ZERO, Event::Checkpointed(job.run().unwrap()));
+    }
+}
+
+struct Run {
+    engine: Engine,
+    record: Rc<RefCell<Record>>,
+    clock: Arc<ManualClock>,
+    past: Past,
+}
+
+fn settings() -> Settings {
+    Settings {
+        workers: 16,
+        retries: 2,
+        pages_max: None,
+        bytes_max: None,
+        time_max: None,
+        checkpoint_interval: Duration::from_secs(5),
+        disk_floor: 0,
+        follow_seed_redirects: true,
+        obey_robots: true,
+        robots_cache: Duration::from_secs(86_400),
+        stop_grace: Duration::from_secs(10),
+        requests_per_second: None,
+        bytes_per_second: None,
+    }
+}
+
+fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
+    let disk = Disk::real();
+    for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs"] {
+        disk.create_dir_all(&dir.join(part)).unwrap();
+    }
+    let clock = Arc::new(ManualClock::new(start));
+    let (identity, is_new) = Identity::load_or_create(&**catalog, dir, start, 77, (4, 16, &[])).unwrap();
+    let keys: Arc<KeyMaker> = Arc::new(identity.key_maker());
+    let process = ProcessOptions {
+        keys: keys.clone(),
+        agent_token: "crawler".to_owned(),
+        links_max: 1_000,
+        url_bytes_max: 2_000,
+        decoded_max: 1 << 20,
+        robots_bytes_max: 500 << 10,
+        respect_nofollow: true,
+        request_records: true,
+        compression: Compression::Gzip,
+        guard: AddressGuard::new(&[]),
+    };
+    let record = Rc::new(RefCell::new(Record::default()));
+    let executors = Inline { record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
+    let seed = CanonicalUrl::parse("http://h0.test/").unwrap();
+    let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
+    frontier.politeness.delay_min = DELAY;
+    frontier.politeness.delay_factor = 0.0;
+    let opening = Opening {
+        crawl_log: CrawlLog::open(&disk, dir).unwrap(),
+        skipped_log: SkippedLog::open(&disk, dir).unwrap(),
+        disk,
+        dir: dir.to_owned(),
+        catalog: catalog.clone() as Arc<dyn Catalog>,
+        clock: clock.clone(),
+        executors: Box::new(executors),
+        identity,
+        is_new,
+        keys,
+        settings: settings(),
+        scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
+        seeds: vec![seed.clone()],
+        drum: DrumOptions { buckets: 4, ..DrumOptions::default() },
+        seen_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
+        host_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
+        frontier,
+        container: ContainerOptions { segment_bytes: 1 << 20, compression: Compression::Gzip },
+        warcinfo: WarcInfo::default(),
+    };
+    let (mut engine, recovery, past) = Engine::open(opening, &mut |_| {}).unwrap();
+    let mut processor = Processor::new(process);
+    let mut find = |url: &_, depth, response: &_, scope: &_| processor.findings(url, depth, response, scope);
+    engine.replay(recovery, &mut find, &mut |_, _| {}).unwrap();
+    engine.admit_seed(&seed, None).unwrap();
+    Run { engine, record, clock, past }
+}
+
+impl Run {
+    /// Runs until the crawl is done or `requests_max` requests were made; says whether it is done.
+    fn go(&mut self, requests_max: usize) -> Option<Finish> {
+        for _ in 0..1_000_000 {
+            self.engine.pump().unwrap();
+            if let Phase::Done { finish } = self.engine.phase() {
+                return Some(finish);
+            }
+            if self.record.borrow().requests.len() >= requests_max {
+                return None;
+            }
+            let next = self.record.borrow().events.iter().map(|(at, _)| *at).min();
+            let due = self.engine.next_due();
+            let to = [next, due].into_iter().flatten().min().unwrap();
+            // never less than a millisecond: time must pass for what is due now and cannot be done
+            let step = to.since(self.clock.now());
+            if next.is_none_or(|at| at > self.clock.now()) {
+                self.clock.advance(step.max(Duration::from_millis(1)));
+            }
+            let now = self.clock.now();
+            let ripe = self.record.borrow().events.iter().position(|(at, _)| *at <= now);
+            if let Some(place) = ripe {
+                let (_, event) = self.record.borrow_mut().events.remove(place).unwrap();
+                self.engine.handle(event).unwrap();
+            }
+        }
+        panic!("the crawl does not end");
+    }
+
+    fn requests(&self) -> Vec<(Time, String)> {
+        self.record.borrow().requests.clone()
+    }
+}
+
+fn every_page() -> Vec<String> {
+    let mut pages: Vec<String> = (0..HOSTS)
+        .flat_map(|host| {
+            (0..PAGES).map(move |page| {
+                format!("http://h{host}.test/{}", if page == 0 { String::new() } else { page.to_string() })
+            })
+        })
+        .collect();
+    pages.sort();
+    pages
+}
+
+fn pages_of(requests: &[(Time, String)]) -> Vec<String> {
+    let mut pages: Vec<String> =
+        requests.iter().map(|(_, url)| url.clone()).filter(|url| !url.ends_with("/robots.txt")).collect();
+    pages.sort();
+    pages
+}
+
+/// The starts of two requests to a host are at least `gap` apart.
+fn assert_polite(requests: &[(Time, String)], gap: Duration) {
+    let mut last: BTreeMap<String, Time> = BTreeMap::new();
+    for (at, url) in requests {
+        let host = CanonicalUrl::parse(url).unwrap().host().to_owned();
+        if let Some(before) = last.insert(host, *at) {
+            assert!(at.since(before) >= gap, "{url} at {at:?}, the one before at {before:?}");
+        }
+    }
+}
+
+#[test]
+fn a_crawl_in_virtual_time_asks_for_every_page_once_and_politely() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = Time::from_ms(1_000_000_000_000);
+    let mut run = open(dir.path(), &Arc::default(), start);
+    assert_eq!(run.past, Past::New);
+    assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+    assert_eq!(pages_of(&run.requests()), every_page());
+    // the delay counts from the end of an answer
+    assert_polite(&run.requests(), DELAY + LATENCY);
+    let statistics = run.engine.statistics();
+    assert_eq!(statistics.pages_stored, (HOSTS * PAGES) as u64);
+    assert_eq!(statistics.robots_denied, (HOSTS * PAGES) as u64);
+    // 13 requests to each host, a second apart
+    assert!(run.clock.now().since(start) >= DELAY * 12);
+}
+
+#[test]
+fn an_engine_that_is_dropped_at_any_request_goes_on_and_asks_for_no_stored_page_again() {
+    for stop in (1..HOSTS * (PAGES + 1)).step_by(7) {
+        let dir = tempfile::tempdir().unwrap();
+        let catalog = Arc::default();
+        let start = Time::from_ms(1_000_000_000_000);
+        let mut first = open(dir.path(), &catalog, start);
+        assert_eq!(first.go(stop), None);
+        let mut requests = first.requests();
+        // what was under way is lost with the process
+        let lost = first.record.borrow().events.iter().filter(|(_, event)| matches!(event, Event::Page(_))).count();
+        let now = first.clock.now();
+        drop(first);
+        let mut second = open(dir.path(), &catalog, now);
+        assert_eq!(second.go(usize::MAX), Some(Finish::Complete));
+        assert_polite(&requests, DELAY + LATENCY);
+        assert_polite(&second.requests(), DELAY + LATENCY);
+        requests.extend(second.requests());
+        // the last answers of the first run never came
+        assert_polite(&requests, DELAY);
+        let mut pages = pages_of(&requests);
+        let asked = pages.len();
+        pages.dedup();
+        assert_eq!(pages, every_page(), "stopped at request {stop}");
+        assert!(asked - pages.len() <= lost, "stopped at request {stop}: {asked} asked, {lost} were under way");
+    }
+}
