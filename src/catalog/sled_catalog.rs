@@ -5,12 +5,19 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::{Batch, Catalog};
 use crate::disk::{Error, Result};
 
 /// Memory that sled may use for its page cache.
 const CACHE_BYTES: u64 = 8 << 20;
+
+/// The crawl directory's own lock keeps other processes out. Sled's can still be held for a moment, by threads of a
+/// handle that was dropped.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// A catalog in a directory of its own.
 #[derive(Debug)]
@@ -23,7 +30,13 @@ impl SledCatalog {
     /// Opens the catalog in the directory `path`, making it when it is not there.
     pub fn open(path: &Path) -> Result<Self> {
         let config = sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(None);
-        let db = config.open().map_err(|e| fault("open", path, e))?;
+        let began = Instant::now();
+        let db = loop {
+            match config.open() {
+                Err(error) if is_locked(&error) && began.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_PAUSE),
+                opened => break opened.map_err(|e| fault("open", path, e))?,
+            }
+        };
         Ok(SledCatalog { db, path: path.to_owned() })
     }
 
@@ -59,6 +72,11 @@ impl Catalog for SledCatalog {
         self.db.flush().map_err(|e| self.fault("sync", e))?;
         Ok(())
     }
+}
+
+/// Whether sled found its lock taken, which it says only in words.
+fn is_locked(error: &sled::Error) -> bool {
+    matches!(error, sled::Error::Io(io) if io.to_string().contains("could not acquire lock"))
 }
 
 /// Sled's word for what went wrong, as a fault of the disk.
