@@ -96,12 +96,7 @@ impl Frontier {
     /// attempts raised, and is the next of its host.
     pub fn done(&mut self, host: HostId, feedback: &Feedback, requeue: Option<QueuedUrl>, now: Time) -> Result<()> {
         self.now = self.now.max(now);
-        let Some(index) = self.active.resolve_id(host) else { return Ok(()) };
-        let flights = &mut self.active.host_mut(index).flights;
-        let Some(at) = flights.iter().position(|&(flight, _)| flight == host.flight) else { return Ok(()) };
-        let (_, item) = flights.swap_remove(at);
-        self.active.in_flight -= 1;
-        self.active.bytes = self.active.bytes.saturating_sub(item.memory());
+        let Some((index, item)) = self.land(host) else { return Ok(()) };
         self.count_page(index, feedback, now);
         self.learn(index, feedback, now);
         self.judge(index, feedback, now);
@@ -116,12 +111,7 @@ impl Frontier {
     /// its host was not asked and need not rest.
     pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
         self.now = self.now.max(now);
-        let Some(index) = self.active.resolve_id(host) else { return Ok(()) };
-        let flights = &mut self.active.host_mut(index).flights;
-        let Some(at) = flights.iter().position(|&(flight, _)| flight == host.flight) else { return Ok(()) };
-        let (_, item) = flights.swap_remove(at);
-        self.active.in_flight -= 1;
-        self.active.bytes = self.active.bytes.saturating_sub(item.memory());
+        let Some((index, _)) = self.land(host) else { return Ok(()) };
         let feedback = Feedback {
             started: now,
             duration: Duration::ZERO,
@@ -136,6 +126,17 @@ impl Frontier {
         self.active.host_mut(index).standing.due = now;
         self.settle(index, now);
         Ok(())
+    }
+
+    /// Takes the request that `host` names out of flight: its host and its URL.
+    fn land(&mut self, host: HostId) -> Option<(u32, Item)> {
+        let index = self.active.resolve_id(host)?;
+        let flights = &mut self.active.host_mut(index).flights;
+        let at = flights.iter().position(|&(flight, _)| flight == host.flight)?;
+        let (_, item) = flights.swap_remove(at);
+        self.active.in_flight -= 1;
+        self.active.bytes = self.active.bytes.saturating_sub(item.memory());
+        Some((index, item))
     }
 
     /// Budgets, and the hosts that waited to see them.
