@@ -260,6 +260,12 @@ section! {
         ram_per_bucket: Bytes = Bytes::kib(64),
         /// Pending bytes of a bucket at which it is merged; grows with the bucket's repository.
         merge_threshold: Bytes = Bytes::mib(1),
+        /// Memory of a merge; what is pending of a bucket is merged in portions that need no more.
+        merge_memory: Bytes = Bytes::mib(80),
+        /// Share of the time that merges may take while there is other work.
+        merge_share: f64 = 0.5,
+        /// Bytes a second that merges may read and write.
+        merge_bandwidth: Option<Bytes> = None,
     }
 }
 

@@ -169,8 +169,8 @@ impl<V: Value, A: Aux> Store<V, A> {
     }
 
     /// [`Drum::committed`].
-    pub fn committed(&mut self) -> Result<()> {
-        self.drum.committed()
+    pub fn committed(&mut self) {
+        self.drum.committed();
     }
 
     /// How often each layer answered.

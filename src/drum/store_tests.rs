@@ -56,6 +56,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
     fn new(seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let drum = DrumOptions {
+            merge_memory: random.u64(40..8_000),
             buckets: 1 << random.u32(0..3),
             ram_per_bucket: random.usize(1..500),
             merge_threshold: random.u64(1..3_000),
@@ -135,7 +136,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
         let disk = self.memory.disk();
         cut.sync.into_iter().for_each(|path| disk.open(path, crate::disk::Mode::Write).unwrap().sync().unwrap());
         cut.sync_dirs.iter().for_each(|dir| disk.sync_dir(dir).unwrap());
-        self.store.committed().unwrap();
+        self.store.committed();
         self.memory = self.memory.crash(&mut self.random);
         let saved = Some((&cut.state, &ram[..]));
         let mut last = 0;

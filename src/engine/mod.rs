@@ -40,6 +40,7 @@ use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::Container;
 use crate::disk::{Disk, Result};
+use crate::drum::{Pace, PaceOptions};
 use crate::frontier::Task;
 use crate::report::{CrawlLog, SkippedLog, Statistics};
 use crate::web::scope::Scope;
@@ -73,6 +74,8 @@ pub struct Settings {
     pub obey_robots: bool,
     /// For how long rules hold.
     pub robots_cache: Duration,
+    /// What merges of the three stores may take.
+    pub merge_pace: PaceOptions,
     /// For how long a graceful stop waits for what is under way.
     pub stop_grace: Duration,
     /// Requests a second of the whole crawl.
@@ -125,8 +128,7 @@ pub struct Engine {
     checkpoint_due: Time,
     checkpoint_wanted: bool,
     last_cut: bool,
-    merge_began: Time,
-    merge_rest_until: Time,
+    merge_pace: Pace,
     disk_check_due: Time,
     disk_free: u64,
     started: Time,
