@@ -7,10 +7,10 @@ use crawler::disk::{Disk, Mode, Result};
 use crawler::drum::{MergeDone, MergeJob};
 use crawler::fingerprint::Fingerprint;
 
-use crate::stream::Aux;
+use crate::stream::Context;
 
-pub type Job = MergeJob<Fingerprint, (), Aux>;
-pub type Done = MergeDone<Fingerprint, (), Aux>;
+pub type Job = MergeJob<Fingerprint, (), Context>;
+pub type Done = MergeDone<Fingerprint, (), Context>;
 
 /// A cut on its way to the disk.
 pub struct Checkpoint {

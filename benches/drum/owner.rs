@@ -10,7 +10,7 @@ use crawler::drum::{Admission, Dispatcher, Drum, DrumCounters, DrumOptions, Fron
 use crawler::fingerprint::Fingerprint;
 
 use crate::crew::{Checkpoint, Crew, Done};
-use crate::stream::{Aux, Question, key};
+use crate::stream::{Context, Question, key};
 
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 /// More bytes than this wait for a merge: the owner waits too.
@@ -21,8 +21,8 @@ const CALLS_IN_A_ROW: usize = 64;
 /// The DRUM alone or with its front.
 #[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub enum Subject {
-    Drum(Drum<Fingerprint, (), Aux>),
-    Store(Store<(), Aux>),
+    Drum(Drum<Fingerprint, (), Context>),
+    Store(Store<(), Context>),
 }
 
 /// Calls the same method of either.
@@ -69,18 +69,18 @@ pub struct Tally {
     pub duplicate: u64,
 }
 
-impl Dispatcher<Fingerprint, (), Aux> for Tally {
-    fn unique_key_check(&mut self, _: Fingerprint, _: Option<Aux>) -> Result<()> {
+impl Dispatcher<Fingerprint, (), Context> for Tally {
+    fn unique_key_check(&mut self, _: Fingerprint, _: Option<Context>) -> Result<()> {
         self.unique += 1;
         Ok(())
     }
 
-    fn unique_key_update(&mut self, _: Fingerprint, (): (), _: Option<Aux>) -> Result<()> {
+    fn unique_key_update(&mut self, _: Fingerprint, (): (), _: Option<Context>) -> Result<()> {
         self.unique += 1;
         Ok(())
     }
 
-    fn duplicate_key_update(&mut self, _: Fingerprint, (): (), _: Option<Aux>) -> Result<()> {
+    fn duplicate_key_update(&mut self, _: Fingerprint, (): (), _: Option<Context>) -> Result<()> {
         self.duplicate += 1;
         Ok(())
     }

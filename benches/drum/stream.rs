@@ -1,22 +1,40 @@
 //! What is asked of the DRUM.
 
+use crawler::drum::Aux;
 use crawler::fingerprint::Fingerprint;
 
-pub type Aux = [u8; 70];
+/// A context that is as long as a URL.
+pub struct Context {
+    id: u64,
+}
+
+const REST: [u8; 62] = [b'u'; 62];
+
+impl Aux for Context {
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.id.to_le_bytes());
+        out.extend_from_slice(&REST);
+    }
+
+    #[inline]
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (id, rest) = bytes.split_first_chunk()?;
+        (rest == REST).then_some(Context { id: u64::from_le_bytes(*id) })
+    }
+}
 
 /// One operation.
 pub struct Question {
     pub key: Fingerprint,
-    pub aux: Aux,
+    pub aux: Context,
     /// Whether the key is to be stored.
     pub update: bool,
 }
 
 impl Question {
     fn new(id: u64, update: bool) -> Self {
-        let mut aux = [b'u'; 70];
-        aux[..8].copy_from_slice(&id.to_le_bytes());
-        Question { key: key(id), aux, update }
+        Question { key: key(id), aux: Context { id }, update }
     }
 }
 
