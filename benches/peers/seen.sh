@@ -69,7 +69,10 @@ trap 'exit 1' HUP INT TERM
 
 echo "running: drum" >&2
 cargo bench --bench drum -- "$operations" "$directory" >"$target/drum.txt"
-grep '^drum operations=' "$target/drum.txt" >"$results"
+grep '^drum operations=' "$target/drum.txt" >"$results" || {
+    echo "the bench printed no line of figures: see $target/drum.txt" >&2
+    exit 1
+}
 for peer in $peers; do
     echo "running: $peer" >&2
     scratch=$(mktemp -d "$directory/seen-$peer.XXXXXX")
