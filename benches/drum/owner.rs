@@ -15,8 +15,8 @@ use crate::stream::{Context, Question, key};
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 /// More bytes than this wait for a merge: the owner waits too.
 const BACKLOG_MAX: u64 = 4 << 30;
-/// Calls between two looks at the clock.
-const CALLS_IN_A_ROW: usize = 64;
+/// Questions that come together, between two looks at the clock.
+const LINKS_OF_A_PAGE: usize = 64;
 
 /// The DRUM alone or with its front.
 #[expect(clippy::large_enum_variant, reason = "there is one of it")]
@@ -114,21 +114,26 @@ impl Owner {
     }
 
     /// Asks everything, and meanwhile dispatches and keeps the crew busy.
-    pub fn ask_all(&mut self, questions: impl Iterator<Item = Question>) -> Result<()> {
-        let mut before = Instant::now();
-        for (number, question) in questions.enumerate() {
-            self.ask(question)?;
-            if number % CALLS_IN_A_ROW == 0 {
-                if number % (16 * CALLS_IN_A_ROW) == 0 {
-                    self.attend(Need::Threshold)?;
-                }
-                let now = Instant::now();
-                self.pause_max = self.pause_max.max(now - before);
-                before = now;
-                if number % (256 * CALLS_IN_A_ROW) == 0 {
-                    self.hold_back()?;
-                    before = Instant::now();
-                }
+    pub fn ask_all(&mut self, mut questions: impl Iterator<Item = Question>) -> Result<()> {
+        let mut page = Vec::with_capacity(LINKS_OF_A_PAGE);
+        for number in 0.. {
+            page.extend(questions.by_ref().take(LINKS_OF_A_PAGE));
+            if page.is_empty() {
+                break;
+            }
+            let before = Instant::now();
+            if let Subject::Store(store) = &self.subject {
+                store.anticipate(page.iter().map(|question| question.key));
+            }
+            for question in page.drain(..) {
+                self.ask(question)?;
+            }
+            if number % 16 == 0 {
+                self.attend(Need::Threshold)?;
+            }
+            self.pause_max = self.pause_max.max(before.elapsed());
+            if number % 256 == 0 {
+                self.hold_back()?;
             }
         }
         Ok(())

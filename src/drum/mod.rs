@@ -44,6 +44,7 @@ mod contract;
 #[cfg(test)]
 mod forgetful;
 mod front;
+mod lines;
 mod lru;
 mod merge;
 #[cfg(test)]

@@ -213,7 +213,7 @@ fn the_present_value_is_found_wherever_it_is() {
 #[test]
 fn every_layer_is_counted_and_false_positives_are_those_that_the_drum_denies() {
     let mut world = World::<Nothing>::new(1);
-    world.front = FrontOptions { lru_entries: 100, bloom_memory: 20_000, bloom_fpr: 0.01 };
+    world.front = FrontOptions { lru_entries: 1_000, bloom_memory: 20_000, bloom_fpr: 0.01 };
     world.store =
         Store::open(ForgetfulDisk::default().disk(), Path::new(DIR), world.drum, world.front, None, &mut |_| {})
             .unwrap();
