@@ -26,7 +26,9 @@ const BLOCK_BYTES: usize = WORDS * 8;
 const FIRST_KEYS: u64 = 1 << 20;
 const GROWTH: u64 = 4;
 const TIGHTENING: f64 = 0.5;
-const K_MAX: u32 = 24;
+const K_MAX: u32 = 20;
+/// Six bits of hash choose a bit in a word; the top three are left for the first word.
+const BITS_IN_A_HASH: u32 = 10;
 
 /// The filter.
 #[derive(Debug)]
@@ -65,12 +67,12 @@ impl Bloom {
 
     /// Adds `key` and says whether it may have been there before: `false` is certain.
     pub fn insert(&mut self, key: Fingerprint) -> bool {
-        let probe = Probe::new(key);
-        if self.slices.iter().any(|slice| slice.contains(probe)) {
+        let mut probe = Probe::new(key);
+        if self.holds(&mut probe) {
             return true;
         }
         let last = self.slices.last_mut().expect("a filter has a slice");
-        last.insert(probe);
+        last.insert(&mut probe);
         if last.keys >= last.keys_max && !self.at_ceiling {
             self.grow();
         }
@@ -79,8 +81,12 @@ impl Bloom {
 
     /// Whether `key` may have been added: `false` is certain.
     pub fn contains(&self, key: Fingerprint) -> bool {
-        let probe = Probe::new(key);
-        self.slices.iter().any(|slice| slice.contains(probe))
+        self.holds(&mut Probe::new(key))
+    }
+
+    #[inline]
+    fn holds(&self, probe: &mut Probe) -> bool {
+        self.slices.iter().fold(false, |holds, slice| holds | slice.contains(probe))
     }
 
     /// Keys that were added and not taken for others.
@@ -113,8 +119,7 @@ impl Bloom {
     /// Gives the blocks of `key` a reason to be in the cache.
     #[inline]
     pub(super) fn touch(&self, key: Fingerprint) -> u64 {
-        let probe = Probe::new(key);
-        self.slices.iter().fold(0, |sum, slice| sum ^ slice.blocks.line(slice.block_of(probe))[0])
+        self.slices.iter().fold(0, |sum, slice| sum ^ slice.blocks.line(place_among(key.bits(), slice.count))[0])
     }
 
     /// Adds the next slice. Where memory does not allow another one after it, it takes all that is left and is the
@@ -190,21 +195,40 @@ fn blocked_fpr(bits: u64, k: u32, keys: f64) -> f64 {
     rate.min(1.0)
 }
 
-/// The hashes of a key: one number chooses the block, others the bits in it.
-#[derive(Clone, Copy)]
+/// A key on its way through the slices: one number chooses its block in each, the mask is its bits there.
 struct Probe {
     block: u64,
-    bits: u64,
+    hash: u64,
+    mask: [u64; WORDS],
+    /// Bits that were put into `mask` so far.
+    k: u32,
 }
 
 impl Probe {
+    #[inline]
     fn new(key: Fingerprint) -> Self {
-        let bits = key.bits();
-        Probe { block: bits, bits: remix(bits) }
+        Probe { block: key.bits(), hash: remix(key.bits()), mask: [0; WORDS], k: 0 }
+    }
+
+    /// The bits of the key for a slice that has `k` of them: one in each word of the block, from a word on that the key
+    /// chooses, and a second round where `k` is more than eight.
+    #[inline]
+    fn mask(&mut self, k: u32) -> &[u64; WORDS] {
+        if k < self.k {
+            (self.mask, self.k) = ([0; WORDS], 0);
+        }
+        for n in self.k..k {
+            let hash = if n < BITS_IN_A_HASH { self.hash } else { remix(!self.hash) };
+            let word = (self.hash >> 61) as u32 + n;
+            self.mask[word as usize % WORDS] |= 1 << (hash >> (n % BITS_IN_A_HASH * 6) & 63);
+        }
+        self.k = k;
+        &self.mask
     }
 }
 
 /// Another number from the same bits, independent of the top ones, which choose the block (MurmurHash3's finaliser).
+#[inline]
 fn remix(bits: u64) -> u64 {
     let bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -235,34 +259,25 @@ impl Slice {
     }
 
     #[inline]
-    fn block_of(&self, probe: Probe) -> usize {
+    fn block_of(&self, probe: &Probe) -> usize {
         place_among(probe.block, self.count)
     }
 
     #[inline]
-    fn contains(&self, probe: Probe) -> bool {
+    fn contains(&self, probe: &mut Probe) -> bool {
         let block = self.blocks.line(self.block_of(probe));
-        bit_numbers(probe, self.k).all(|bit| block[bit / 64] >> (bit % 64) & 1 == 1)
+        let mask = probe.mask(self.k);
+        // all words, without a branch for each: which is the first one missing nobody could predict
+        (0..WORDS).fold(0, |missing, word| missing | (mask[word] & !block[word])) == 0
     }
 
-    fn insert(&mut self, probe: Probe) {
-        let block = self.blocks.line_mut(self.block_of(probe));
-        bit_numbers(probe, self.k).for_each(|bit| block[bit / 64] |= 1 << (bit % 64));
+    #[inline]
+    fn insert(&mut self, probe: &mut Probe) {
+        let block = self.blocks.line_mut(place_among(probe.block, self.count));
+        let mask = probe.mask(self.k);
+        (0..WORDS).for_each(|word| block[word] |= mask[word]);
         self.keys += 1;
     }
-}
-
-/// The `k` bits of a key in its block, nine bits of hash each.
-fn bit_numbers(probe: Probe, k: u32) -> impl Iterator<Item = usize> {
-    let mut source = probe.bits;
-    (0..k).map(move |number| {
-        if number > 0 && number % 7 == 0 {
-            source = remix(probe.bits.wrapping_add(u64::from(number)));
-        } else if number > 0 {
-            source >>= 9;
-        }
-        (source % BLOCK_BITS) as usize
-    })
 }
 
 #[cfg(test)]
@@ -351,9 +366,11 @@ mod tests {
         let mut bits = [0_u32; BLOCK_BITS as usize];
         for number in 0..100_000 {
             let url = format!("http://example.com/page/{number:06}");
-            let probe = Probe::new(fingerprinter.of(url.as_bytes()));
-            blocks[slice.block_of(probe)] += 1;
-            bit_numbers(probe, slice.k).for_each(|bit| bits[bit] += 1);
+            let mut probe = Probe::new(fingerprinter.of(url.as_bytes()));
+            blocks[slice.block_of(&probe)] += 1;
+            for (word, mask) in probe.mask(slice.k).iter().enumerate() {
+                (0..64).filter(|bit| mask >> bit & 1 == 1).for_each(|bit| bits[word * 64 + bit] += 1);
+            }
         }
         // chi squared of n places: mean n, standard deviation sqrt(2n)
         let chi_squared = |counts: &[u32]| {

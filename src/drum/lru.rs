@@ -18,7 +18,7 @@ use super::lines::{Lines, WORDS, place_among};
 pub struct Lru<V> {
     /// The keys of a set in a line, the last used one first; 0 where there is none.
     keys: Lines,
-    /// Their values, in the same order.
+    /// Their values, in the same order; values without content are one place for all.
     values: Vec<Option<V>>,
     sets: usize,
 }
@@ -27,7 +27,8 @@ impl<V> Lru<V> {
     /// Room for `entries_max` keys, rounded up to a multiple of eight; with none, nothing is ever found.
     pub fn new(entries_max: usize) -> Self {
         let sets = entries_max.min(1 << 30).div_ceil(WORDS);
-        Lru { keys: Lines::new(sets), values: (0..sets * WORDS).map(|_| None).collect(), sets }
+        let values = if size_of::<V>() == 0 { 1 } else { sets * WORDS };
+        Lru { keys: Lines::new(sets), values: (0..values).map(|_| None).collect(), sets }
     }
 
     /// The value of `key`, which counts as a use.
@@ -58,11 +59,18 @@ impl<V> Lru<V> {
         (key.bits() != 0 && self.sets > 0).then(|| place_among(key.bits().rotate_left(32), self.sets))
     }
 
-    /// The values of `set`, `key` and what is at `at` moved to the front.
+    /// The values of `set`, after `key` and what is at `at` moved to the front.
+    #[inline]
     fn values_mut(&mut self, set: usize, key: Fingerprint, at: usize) -> &mut [Option<V>] {
         let line = self.keys.line_mut(set);
-        line.copy_within(0..at, 1);
+        let old = *line;
         line[0] = key.bits();
+        for place in 1..WORDS {
+            line[place] = if place <= at { old[place - 1] } else { old[place] };
+        }
+        if size_of::<V>() == 0 {
+            return &mut self.values;
+        }
         let values = &mut self.values[set * WORDS..(set + 1) * WORDS];
         values[..=at].rotate_right(1);
         values

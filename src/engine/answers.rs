@@ -169,6 +169,7 @@ impl Engine {
             self.statistics.links_found += u64::from(count);
             *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
         }
+        self.way.store.anticipate(findings.links.iter().map(|link| link.keys.key));
         for link in findings.links {
             self.statistics.links_found += 1;
             self.admit_link(&parent, link)?;
