@@ -128,6 +128,7 @@ fn settings() -> Settings {
         follow_seed_redirects: true,
         obey_robots: true,
         robots_cache: Duration::from_secs(86_400),
+        negative_ttl: Duration::from_secs(600),
         stop_grace: Duration::from_secs(10),
         requests_per_second: None,
         bytes_per_second: None,

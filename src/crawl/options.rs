@@ -163,6 +163,7 @@ fn settings(config: &Config) -> Settings {
         follow_seed_redirects: config.scope.follow_seed_redirects,
         obey_robots: config.robots.obey,
         robots_cache: config.robots.cache,
+        negative_ttl: config.dns.negative_ttl,
         stop_grace: STOP_GRACE,
         requests_per_second: config.politeness.requests_per_second,
         bytes_per_second: config.politeness.bytes_per_second.map(config::Bytes::get),
