@@ -17,6 +17,8 @@ const STEP: Duration = Duration::from_secs(30);
 struct Story {
     /// Between two pages of the keeper.
     step: Duration,
+    /// Hosts in memory: with two, whoever has nothing to do leaves for the next.
+    hosts: usize,
     /// What the keeper's pages name.
     links: &'static [(u32, &'static str)],
     /// What a robots.txt says.
@@ -25,7 +27,8 @@ struct Story {
     names: fn(&str, Duration) -> Result<Duration, Failure>,
 }
 
-const PLAIN: Story = Story { step: STEP, links: &[], robots: |_, _| (200, ""), names: |_, _| Ok(MINUTE * 60) };
+const PLAIN: Story =
+    Story { step: STEP, hosts: 2, links: &[], robots: |_, _| (200, ""), names: |_, _| Ok(MINUTE * 60) };
 
 impl Web for Story {
     fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String) {
@@ -51,12 +54,33 @@ impl Web for Story {
         (self.names)(name, now.since(START))
     }
 
-    /// Two hosts in memory: whoever has nothing to do leaves for the next.
     fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {
         settings.checkpoint_interval = MINUTE;
         settings.robots_cache = MINUTE * 10;
         settings.negative_ttl = MINUTE * 10;
-        frontier.active_hosts = 2;
+        frontier.active_hosts = self.hosts;
+    }
+}
+
+/// When the crawl is dropped as it stands, and opened again.
+#[derive(Clone, Copy, Debug)]
+enum Kill {
+    /// So long after the start, or at the first moment after it at which something happens.
+    At(Duration),
+    /// When this URL has been asked for and everything is answered.
+    Answered(&'static str),
+}
+
+impl Kill {
+    fn is_due(self, run: &Run) -> bool {
+        match self {
+            Kill::At(time) => run.clock.now() >= START + time,
+            Kill::Answered(url) => {
+                let record = run.record.borrow();
+                let is_page = |(_, event): &(Time, Event)| matches!(event, Event::Page(_));
+                record.requests.iter().any(|(_, asked)| asked == url) && !record.events.iter().any(is_page)
+            }
+        }
     }
 }
 
@@ -68,8 +92,8 @@ struct Told {
     statistics: crawler::report::Statistics,
 }
 
-/// Tells the story to its end. At each of `kills` the crawl is dropped as it stands, and opened again.
-fn tell(story: &Story, kills: &[Duration]) -> Told {
+/// Tells the story to its end.
+fn tell(story: &Story, kills: &[Kill]) -> Told {
     let dir = tempfile::tempdir().unwrap();
     let catalog = Arc::default();
     let mut told =
@@ -77,8 +101,7 @@ fn tell(story: &Story, kills: &[Duration]) -> Told {
     let mut now = START;
     for kill in kills.iter().copied().map(Some).chain([None]) {
         let mut run = open_at(Rc::new(story.clone()), dir.path(), &catalog, now);
-        let until = kill.map_or(Time::MAX, |kill| START + kill);
-        let finish = run.go_until(|run| run.clock.now() >= until);
+        let finish = run.go_until(|run| kill.is_some_and(|kill| kill.is_due(run)));
         assert_eq!(finish, kill.is_none().then_some(Finish::Complete));
         let record = run.record.borrow();
         told.requests.extend(record.requests.iter().cloned());
@@ -129,7 +152,7 @@ fn a_name_that_does_not_exist_is_resolved_again_only_when_that_answer_has_expire
         },
         ..PLAIN
     };
-    for kills in [&[][..], &[MINUTE * 4, MINUTE * 7]] {
+    for kills in [&[][..], &[Kill::At(MINUTE * 4), Kill::At(MINUTE * 7)]] {
         let told = tell(&story, kills);
         let resolved = told.resolved("gone.test");
         assert!(resolved[0] < MINUTE * 2, "{resolved:?}");
@@ -153,7 +176,7 @@ fn private_addresses_are_remembered_like_a_name_that_does_not_exist() {
         names: |name, _| if name == "gone.test" { Err(Failure::PrivateAddress) } else { Ok(MINUTE * 60) },
         ..PLAIN
     };
-    for kills in [&[][..], &[MINUTE * 4]] {
+    for kills in [&[][..], &[Kill::At(MINUTE * 4)]] {
         let told = tell(&story, kills);
         let resolved = told.resolved("gone.test");
         assert_eq!(resolved.len(), 2, "{resolved:?}");
@@ -168,6 +191,7 @@ fn private_addresses_are_remembered_like_a_name_that_does_not_exist() {
 fn name_servers_that_fail_are_asked_again_when_their_host_may_be() {
     let story = Story {
         step: Duration::from_secs(4),
+        hosts: 9,
         links: &[(2, "slow.test/a"), (3, "slow.test:81/b")],
         names: |name, after| match name {
             "slow.test" if after < Duration::from_secs(15) => Err(Failure::Dns),
@@ -193,9 +217,9 @@ fn an_origin_whose_robots_txt_cannot_be_had_is_asked_for_it_again_only_after_its
         },
         ..PLAIN
     };
-    // the first kill comes when the answer is in the archive and in no checkpoint
-    let soon_after = STEP * 3 + Duration::from_secs(2);
-    for kills in [&[][..], &[soon_after], &[MINUTE * 2, MINUTE * 8]] {
+    // when the answer is in the archive and in no checkpoint
+    let at_once = Kill::Answered("http://sick.test/robots.txt");
+    for kills in [&[][..], &[at_once], &[Kill::At(MINUTE * 2), Kill::At(MINUTE * 8)]] {
         let told = tell(&story, kills);
         let asked = told.asked("http://sick.test/robots.txt");
         let pauses: Vec<_> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -233,7 +257,7 @@ fn rules_and_addresses_that_expired_are_replaced_before_the_next_page() {
         names: |name, _| Ok(if name == "calm.test" { MINUTE * 4 } else { MINUTE * 60 }),
         ..PLAIN
     };
-    for kills in [&[][..], &[MINUTE * 3, MINUTE * 8, MINUTE * 14]] {
+    for kills in [&[][..], &[3, 8, 14].map(|minutes| Kill::At(MINUTE * minutes))] {
         let told = tell(&story, kills);
         let pages: Vec<_> = told
             .requests
