@@ -24,8 +24,8 @@ use crate::web::robots::RobotsRules;
 
 /// From when to when an answer holds.
 ///
-/// The beginning is kept for the clock's sake: before it, the clock was set back, and the answer would hold for longer
-/// than it should.
+/// The beginning is kept for the clock's sake: before it, the clock was set back, and nobody knows how old the answer
+/// is. So no answer holds for longer than its own time by the clock as it is now, however far off that was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
     /// When it was learnt.

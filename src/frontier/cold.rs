@@ -20,7 +20,7 @@ impl Frontier {
     }
 
     /// Puts what is known of a host of which the cold side holds nothing yet there, before its first URL.
-    pub(super) fn push_known(&mut self, item: &Item, known: &Known, now: Time) -> Result<()> {
+    pub(super) fn introduce(&mut self, item: &Item, known: &Known, now: Time) -> Result<()> {
         let key = HostKey { domain: item.url.domain, origin: item.url.origin };
         let number = self.partition_of(key.domain);
         if known.is_nothing() || self.partitions[number].may_hold(key.origin) {

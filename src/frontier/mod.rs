@@ -174,7 +174,7 @@ impl Frontier {
                 Ok(())
             }
             None => {
-                self.push_known(&item, &known, now)?;
+                self.introduce(&item, &known, now)?;
                 self.push_cold(&item)
             }
         }

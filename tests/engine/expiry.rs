@@ -69,12 +69,14 @@ enum Kill {
     At(Duration),
     /// When this URL has been asked for and everything is answered.
     Answered(&'static str),
+    /// So long after the start, and meanwhile the clock is set back by so much.
+    SetBack(Duration, Duration),
 }
 
 impl Kill {
     fn is_due(self, run: &Run) -> bool {
         match self {
-            Kill::At(time) => run.clock.now() >= START + time,
+            Kill::At(time) | Kill::SetBack(time, _) => run.clock.now() >= START + time,
             Kill::Answered(url) => {
                 let record = run.record.borrow();
                 let is_page = |(_, event): &(Time, Event)| matches!(event, Event::Page(_));
@@ -109,6 +111,9 @@ fn tell(story: &Story, kills: &[Kill]) -> Told {
         drop(record);
         told.statistics = run.engine.statistics();
         now = run.clock.now();
+        if let Some(Kill::SetBack(_, by)) = kill {
+            now = now - by;
+        }
     }
     told.skipped = std::fs::read_to_string(SkippedLog::path(dir.path())).unwrap();
     told
@@ -279,4 +284,23 @@ fn rules_and_addresses_that_expired_are_replaced_before_the_next_page() {
             assert!(minutes.contains(&(at.as_secs() / 60)), "{kills:?}: {resolved:?}");
         }
     }
+}
+
+#[test]
+fn nothing_that_was_learnt_before_the_clock_was_set_back_is_believed() {
+    let story = Story {
+        links: &[(2, "gone.test/a"), (2, "calm.test/1"), (10, "gone.test:8080/b"), (10, "calm.test/2")],
+        names: |name, _| if name == "gone.test" { Err(Failure::NoSuchHost) } else { Ok(MINUTE * 60) },
+        ..PLAIN
+    };
+    let counts = |kill| {
+        let told = tell(&story, &[kill]);
+        assert_eq!(told.statistics.dropped_total(), 2);
+        assert_eq!((told.asked("http://calm.test/1").len(), told.asked("http://calm.test/2").len()), (1, 1));
+        let asked = told.asked("http://calm.test/robots.txt").len();
+        (told.resolved("gone.test").len(), told.resolved("calm.test").len(), asked)
+    };
+    assert_eq!(counts(Kill::At(MINUTE * 3)), (1, 1, 1));
+    let month = MINUTE * 60 * 24 * 30;
+    assert_eq!(counts(Kill::SetBack(MINUTE * 3, month)), (2, 2, 2));
 }
