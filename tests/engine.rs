@@ -17,7 +17,7 @@ use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::{ContainerOptions, WarcInfo};
 use crawler::disk::Disk;
-use crawler::drum::{DrumOptions, FrontOptions};
+use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Engine, Event, Executors, FetchJob, Fetched, Identity, Opening, Past, Phase, ResolveJob, Response, Settings,
@@ -160,6 +160,7 @@ fn settings() -> Settings {
         obey_robots: true,
         robots_cache: Duration::from_secs(86_400),
         negative_ttl: Duration::from_secs(600),
+        merge_pace: PaceOptions::default(),
         stop_grace: Duration::from_secs(10),
         requests_per_second: None,
         bytes_per_second: None,

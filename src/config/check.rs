@@ -169,6 +169,12 @@ fn stores(config: &Config) -> Checked {
     require(ram, "drum.ram_per_bucket", "must be from \"4KiB\" to \"64MiB\"")?;
     let merge = config.drum.merge_threshold >= config.drum.ram_per_bucket;
     require(merge, "drum.merge_threshold", "must be at least drum.ram_per_bucket")?;
+    let memory = (Bytes::mib(1)..=Bytes::gib(16)).contains(&config.drum.merge_memory);
+    require(memory, "drum.merge_memory", "must be from \"1MiB\" to \"16GiB\"")?;
+    let share = (0.01..=1.0).contains(&config.drum.merge_share);
+    require(share, "drum.merge_share", "must be from 0.01 to 1.0")?;
+    let bandwidth = config.drum.merge_bandwidth.is_none_or(|rate| rate >= Bytes::mib(1));
+    require(bandwidth, "drum.merge_bandwidth", "must be at least \"1MiB\", or \"unlimited\"")?;
     require(config.seen.lru_entries > 0, "seen.lru_entries", "must be at least 1")?;
     require(config.seen.lru_entries <= 1 << 28, "seen.lru_entries", "must be at most 268435456")?;
     require(config.seen.bloom_memory >= Bytes::kib(64), "seen.bloom_memory", "must be at least \"64KiB\"")?;

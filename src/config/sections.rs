@@ -260,6 +260,12 @@ section! {
         ram_per_bucket: Bytes = Bytes::kib(64),
         /// Pending bytes of a bucket at which it is merged; grows with the bucket's repository.
         merge_threshold: Bytes = Bytes::mib(1),
+        /// Memory of a merge; what is pending of a bucket is merged in portions that need no more.
+        merge_memory: Bytes = Bytes::mib(80),
+        /// Share of the time that merges may take while there is other work.
+        merge_share: f64 = 0.5,
+        /// Bytes a second that merges may read and write.
+        merge_bandwidth: Option<Bytes> = None,
     }
 }
 
@@ -268,7 +274,7 @@ section! {
     Seen {
         /// Keys in the LRU of URLs seen.
         lru_entries: usize = 1 << 18,
-        /// Ceiling of the Bloom filter: 125 MiB hold 109 million URLs at `bloom_fpr` 0.01.
+        /// Ceiling of the Bloom filter: 125 MiB hold 73 million URLs at `bloom_fpr` 0.01.
         bloom_memory: Bytes = Bytes::mib(125),
         /// Share of new URLs that the Bloom filter takes for known ones, until the ceiling is reached.
         bloom_fpr: f64 = 0.01,

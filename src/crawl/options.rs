@@ -13,7 +13,7 @@ use crate::clock::{Clock, Time};
 use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk};
-use crate::drum::{DrumOptions, FrontOptions};
+use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{Executors, Identity, Opening, Settings};
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
@@ -122,6 +122,7 @@ pub(super) fn opening(
             buckets: identity.buckets,
             ram_per_bucket: config.drum.ram_per_bucket.as_usize(),
             merge_threshold: config.drum.merge_threshold.get(),
+            merge_memory: config.drum.merge_memory.get(),
         },
         frontier: frontier(&config, identity.partitions),
         identity,
@@ -164,6 +165,10 @@ fn settings(config: &Config) -> Settings {
         obey_robots: config.robots.obey,
         robots_cache: config.robots.cache,
         negative_ttl: config.dns.negative_ttl,
+        merge_pace: PaceOptions {
+            share: config.drum.merge_share,
+            bytes_per_second: config.drum.merge_bandwidth.map(config::Bytes::get),
+        },
         stop_grace: STOP_GRACE,
         requests_per_second: config.politeness.requests_per_second,
         bytes_per_second: config.politeness.bytes_per_second.map(config::Bytes::get),

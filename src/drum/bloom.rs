@@ -13,15 +13,17 @@
 //!
 //! When the keys to come are not known, one filter is not enough (Almeida and others 2007): a *slice* that holds its n
 //! is followed by one of four times the n and half the p. The first has p/2, so all together stay below p. Under a
-//! memory ceiling the last slice takes what is left and then keeps filling: positives become more frequent, a negative is
-//! never wrong.
+//! memory ceiling the last slice takes what is left, is laid out for what the others leave of p, and then keeps filling:
+//! positives become more frequent, a negative is never wrong.
 
 use crate::fingerprint::Fingerprint;
 
+use super::lines::{Lines, WORDS, place_among};
+
 const BLOCK_BITS: u64 = 512;
-const BLOCK_WORDS: usize = BLOCK_BITS as usize / 64;
-/// Keys of the first slice: 80 KB at 1 %.
-const FIRST_KEYS: u64 = 1 << 16;
+const BLOCK_BYTES: usize = WORDS * 8;
+/// Keys of the first slice: 1.7 MB at 1 %.
+const FIRST_KEYS: u64 = 1 << 20;
 const GROWTH: u64 = 4;
 const TIGHTENING: f64 = 0.5;
 const K_MAX: u32 = 24;
@@ -31,6 +33,7 @@ const K_MAX: u32 = 24;
 pub struct Bloom {
     slices: Vec<Slice>,
     memory_max: usize,
+    fpr: f64,
     /// What the next slice is to hold, and how well.
     next_keys: u64,
     next_fpr: f64,
@@ -50,7 +53,8 @@ impl Bloom {
         let fpr = fpr.clamp(1e-9, 0.5);
         let mut bloom = Bloom {
             slices: Vec::new(),
-            memory_max: memory_max.max(BLOCK_WORDS * 8),
+            memory_max: memory_max.max(BLOCK_BYTES),
+            fpr,
             next_keys: keys.max(FIRST_KEYS),
             next_fpr: fpr * (1.0 - TIGHTENING),
             at_ceiling: false,
@@ -106,24 +110,49 @@ impl Bloom {
         1.0 - pass
     }
 
-    /// Adds the next slice, or what memory allows of it, or notes that there is no more.
+    /// Gives the blocks of `key` a reason to be in the cache.
+    #[inline]
+    pub(super) fn touch(&self, key: Fingerprint) -> u64 {
+        let probe = Probe::new(key);
+        self.slices.iter().fold(0, |sum, slice| sum ^ slice.blocks.line(slice.block_of(probe))[0])
+    }
+
+    /// Adds the next slice. Where memory does not allow another one after it, it takes all that is left and is the
+    /// last; where there is less left than the slice before it has, that one is the last.
     fn grow(&mut self) {
         let room = self.memory_max.saturating_sub(self.bytes());
         let (bits, k) = shape(self.next_keys, self.next_fpr);
-        let last_bytes = self.slices.last().map_or(0, Slice::bytes);
         let wanted = usize::try_from(bits / 8).unwrap_or(usize::MAX);
-        if wanted <= room {
+        if wanted.saturating_mul(2) <= room {
             self.slices.push(Slice::new(bits, k, self.next_keys));
-        } else if room >= last_bytes.max(BLOCK_WORDS * 8) {
-            let bits = room as u64 * 8 / BLOCK_BITS * BLOCK_BITS;
-            self.slices.push(Slice::new(bits, optimal_k(bits, self.next_keys), self.next_keys));
-            self.at_ceiling = true;
         } else {
-            self.at_ceiling = true; // a smaller slice would be full sooner than it helps
+            self.at_ceiling = true;
+            let last_bytes = self.slices.last().map_or(0, Slice::bytes);
+            if room >= last_bytes.max(BLOCK_BYTES) {
+                let bits = room as u64 / BLOCK_BYTES as u64 * BLOCK_BITS;
+                let keys = keys_at(bits, self.fpr_left());
+                self.slices.push(Slice::new(bits, optimal_k(bits, keys), keys));
+            }
         }
         self.next_keys = self.next_keys.saturating_mul(GROWTH);
         self.next_fpr *= TIGHTENING;
     }
+
+    /// What the slices that are full leave of the rate of false positives to the last one.
+    fn fpr_left(&self) -> f64 {
+        (self.fpr - self.expected_fpr()).max(self.fpr / 2.0)
+    }
+}
+
+/// How many keys a blocked filter of `bits` bits holds at the rate `fpr`.
+fn keys_at(bits: u64, fpr: f64) -> u64 {
+    let holds = |keys: u64| blocked_fpr(bits, optimal_k(bits, keys), keys as f64) <= fpr;
+    let (mut below, mut above) = (1, bits.max(2));
+    while above - below > 1 {
+        let middle = below + (above - below) / 2;
+        if holds(middle) { below = middle } else { above = middle }
+    }
+    below
 }
 
 /// m and k of a blocked filter for `keys` keys.
@@ -184,10 +213,8 @@ fn remix(bits: u64) -> u64 {
 
 #[derive(Debug)]
 struct Slice {
-    /// Blocks from `start` on; the words before it align them to cache lines.
-    words: Vec<u64>,
-    start: usize,
-    blocks: u64,
+    blocks: Lines,
+    count: usize,
     k: u32,
     keys: u64,
     keys_max: u64,
@@ -195,36 +222,31 @@ struct Slice {
 
 impl Slice {
     fn new(bits: u64, k: u32, keys_max: u64) -> Self {
-        let blocks = (bits / BLOCK_BITS).max(1);
-        let words = vec![0_u64; blocks as usize * BLOCK_WORDS + BLOCK_WORDS - 1];
-        let offset = words.as_ptr().align_offset(BLOCK_WORDS * 8);
-        // an allocator may refuse to say: then blocks merely straddle two lines
-        let start = if offset < BLOCK_WORDS { offset } else { 0 };
-        Slice { words, start, blocks, k, keys: 0, keys_max }
+        let count = (bits / BLOCK_BITS).max(1) as usize;
+        Slice { blocks: Lines::new(count), count, k, keys: 0, keys_max }
     }
 
     fn bits(&self) -> u64 {
-        self.blocks * BLOCK_BITS
+        self.count as u64 * BLOCK_BITS
     }
 
     fn bytes(&self) -> usize {
-        self.blocks as usize * BLOCK_WORDS * 8
+        self.count * BLOCK_BYTES
     }
 
-    fn block_at(&self, probe: Probe) -> usize {
-        let block = (u128::from(probe.block) * u128::from(self.blocks)) >> 64;
-        self.start + block as usize * BLOCK_WORDS
+    #[inline]
+    fn block_of(&self, probe: Probe) -> usize {
+        place_among(probe.block, self.count)
     }
 
+    #[inline]
     fn contains(&self, probe: Probe) -> bool {
-        let at = self.block_at(probe);
-        let block = &self.words[at..at + BLOCK_WORDS];
+        let block = self.blocks.line(self.block_of(probe));
         bit_numbers(probe, self.k).all(|bit| block[bit / 64] >> (bit % 64) & 1 == 1)
     }
 
     fn insert(&mut self, probe: Probe) {
-        let at = self.block_at(probe);
-        let block = &mut self.words[at..at + BLOCK_WORDS];
+        let block = self.blocks.line_mut(self.block_of(probe));
         bit_numbers(probe, self.k).for_each(|bit| block[bit / 64] |= 1 << (bit % 64));
         self.keys += 1;
     }
@@ -285,16 +307,61 @@ mod tests {
 
     #[test]
     fn slices_grow_up_to_the_ceiling_and_no_further() {
-        let mut bloom = Bloom::new(1 << 20, 0.01);
+        let mut bloom = Bloom::new(5 << 20, 0.01);
         assert_eq!(bloom.slices(), 1);
-        let keys = keys(3, 1_000_000);
+        let keys = keys(3, 5_000_000);
         for &key in &keys {
             bloom.insert(key);
         }
         assert!(bloom.slices() > 1);
-        assert!(bloom.bytes() <= 1 << 20, "{} bytes", bloom.bytes());
+        assert!(bloom.bytes() <= 5 << 20, "{} bytes", bloom.bytes());
         let (measured, expected) = (measured_fpr(&bloom), bloom.expected_fpr());
         assert!(measured < 1.2 * expected, "{measured} measured, {expected} by the formula of the overfull filter");
+    }
+
+    /// A filter as it is when `keys` keys were added, but for its bits.
+    fn filled(memory_max: usize, keys: u64) -> Bloom {
+        let mut bloom = Bloom::new(memory_max, 0.01);
+        while !bloom.at_ceiling && bloom.len() < keys {
+            let last = bloom.slices.last_mut().unwrap();
+            last.keys = last.keys_max;
+            bloom.grow();
+        }
+        let others: u64 = bloom.slices.iter().rev().skip(1).map(|slice| slice.keys).sum();
+        bloom.slices.last_mut().unwrap().keys = keys - others;
+        bloom
+    }
+
+    #[test]
+    fn the_ceiling_holds_what_the_configuration_says() {
+        assert!(filled(125 << 20, 73_000_000).expected_fpr() <= 0.01);
+        let overfull = filled(125 << 20, 100_000_000).expected_fpr();
+        assert!((0.01..0.025).contains(&overfull), "{overfull}");
+        // a restart lays it out for the keys that there are
+        let known = Bloom::with_room(125 << 20, 0.01, 100_000_000);
+        let rate = blocked_fpr(known.slices[0].bits(), known.slices[0].k, 1e8);
+        assert!(rate <= 0.01, "{rate}");
+    }
+
+    #[test]
+    fn numbered_urls_spread_evenly_over_the_blocks() {
+        let fingerprinter = crate::fingerprint::Fingerprinter::random(1);
+        let slice = Slice::new(4_096 * BLOCK_BITS, 7, 1);
+        let mut blocks = vec![0_u32; slice.count];
+        let mut bits = [0_u32; BLOCK_BITS as usize];
+        for number in 0..100_000 {
+            let url = format!("http://example.com/page/{number:06}");
+            let probe = Probe::new(fingerprinter.of(url.as_bytes()));
+            blocks[slice.block_of(probe)] += 1;
+            bit_numbers(probe, slice.k).for_each(|bit| bits[bit] += 1);
+        }
+        // chi squared of n places: mean n, standard deviation sqrt(2n)
+        let chi_squared = |counts: &[u32]| {
+            let mean = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
+            counts.iter().map(|&count| (f64::from(count) - mean).powi(2) / mean).sum::<f64>()
+        };
+        assert!((3_640.0..4_550.0).contains(&chi_squared(&blocks)), "{}", chi_squared(&blocks));
+        assert!((350.0..672.0).contains(&chi_squared(&bits)), "{}", chi_squared(&bits));
     }
 
     #[test]

@@ -11,15 +11,59 @@ use super::pending::{Chunks, Entry, Op, RamArray, TooLong};
 use super::repository::{Block, RepositoryReader};
 use super::state::{BatchState, BucketState, FrozenState, RepositoryState};
 
-/// Names of files since the last cut, for all buckets together.
+/// What a merge holds for an operation beside values: its slot, the same again to sort it, a bit of its outcome, and
+/// which value it is to see.
+const OPERATION_BYTES_IN_MERGE: u64 = 40;
+
+/// Files that changed since the last cut, for all buckets together.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     /// Written to, not synced.
-    pub dirty: BTreeSet<PathBuf>,
+    dirty: BTreeSet<PathBuf>,
     /// Whether names were added to the directory.
-    pub names_changed: bool,
-    /// Named by the last cut or before, but by nothing present.
+    names_changed: bool,
+    /// Named by the present state and by no cut yet.
+    unnamed: BTreeSet<PathBuf>,
+    /// Named by a cut, but not by the present state.
     pub superseded: Vec<PathBuf>,
+    /// Named by nothing any more: to be removed at any time.
+    pub removable: Vec<PathBuf>,
+}
+
+impl Ledger {
+    /// Of a directory whose own name may not be durable yet.
+    pub fn of_a_new_directory() -> Self {
+        Ledger { names_changed: true, ..Ledger::default() }
+    }
+
+    fn added(&mut self, path: PathBuf) {
+        self.names_changed = true;
+        self.unnamed.insert(path.clone());
+        self.dirty.insert(path);
+    }
+
+    fn supersede(&mut self, path: PathBuf) {
+        self.dirty.remove(&path);
+        match self.unnamed.remove(&path) {
+            true => self.removable.push(path),
+            false => self.superseded.push(path),
+        }
+    }
+
+    /// A cut names everything that there is now: what it says to sync, and whether names were added.
+    pub fn cut(&mut self) -> (BTreeSet<PathBuf>, bool) {
+        self.unnamed.clear();
+        (std::mem::take(&mut self.dirty), std::mem::take(&mut self.names_changed))
+    }
+}
+
+/// What a bucket takes in, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Bytes of the array in RAM, at which it goes to the files.
+    pub ram: usize,
+    /// Bytes that the merge of a batch may hold in memory; a batch that would need more is full.
+    pub merge_memory: u64,
 }
 
 #[derive(Debug)]
@@ -31,15 +75,10 @@ pub(super) struct Bucket {
 
 impl Bucket {
     pub fn new(place: Place, state: Option<BucketState>) -> Self {
-        let fresh = || BucketState {
-            repository: None,
-            pending: BatchState { generation: 1, ..BatchState::default() },
-            frozen: None,
-        };
-        Bucket { place, state: state.unwrap_or_else(fresh), ram: RamArray::default() }
+        Bucket { place, state: state.unwrap_or_else(BucketState::fresh), ram: RamArray::default() }
     }
 
-    /// Adds an operation to the array, and the array to the files when it has `ram_max` bytes.
+    /// Adds an operation to the array, and the array to the files when it is full.
     #[inline]
     pub fn push<V: Value, A: Aux>(
         &mut self,
@@ -47,31 +86,54 @@ impl Bucket {
         key: u64,
         value: Option<&V>,
         aux: Option<&A>,
-        ram_max: usize,
+        limits: Limits,
         ledger: &mut Ledger,
     ) -> Result<()> {
         self.ram.push(op, key, value, aux).map_err(|TooLong| {
             let reason = std::io::Error::other("a value or an auxiliary of more than 1 GiB");
             Error::io("write", &self.place.path(self.state.pending.generation, Part::Operations), reason)
         })?;
-        if self.ram.bytes() >= ram_max { self.flush(ledger) } else { Ok(()) }
+        if self.ram.bytes() >= limits.ram { self.flush::<V>(limits, ledger) } else { Ok(()) }
     }
 
-    pub fn flush(&mut self, ledger: &mut Ledger) -> Result<()> {
+    fn flush<V: Value>(&mut self, limits: Limits, ledger: &mut Ledger) -> Result<()> {
+        let (operations, bytes) = (self.ram.operations, self.ram.contents().0.len() as u64);
+        let pending = &self.state.pending;
+        let needed = self.merge_memory::<V>(pending.operations + operations, pending.kv_bytes + bytes);
+        if pending.operations > 0 && needed > limits.merge_memory {
+            let full = self.close_pending();
+            self.state.full.push_back(full);
+        }
         let generation = self.state.pending.generation;
         let place = &self.place;
-        self.ram.flush(place, &mut self.state.pending, |part, is_new| {
-            ledger.names_changed |= is_new;
-            ledger.dirty.insert(place.path(generation, part));
+        self.ram.flush(place, &mut self.state.pending, |part, is_new| match is_new {
+            true => ledger.added(place.path(generation, part)),
+            false => drop(ledger.dirty.insert(place.path(generation, part))),
         })
     }
 
-    /// Closes the pending files as a batch to merge; what comes now goes to the next generation.
-    pub fn freeze(&mut self, ledger: &mut Ledger) -> Result<()> {
-        debug_assert!(self.state.frozen.is_none(), "one batch of a bucket is merged at a time");
-        self.flush(ledger)?;
+    /// What the merge of so many operations holds in memory, if they meet stored values of the usual length.
+    fn merge_memory<V: Value>(&self, operations: u64, kv_bytes: u64) -> u64 {
+        let values = match (&self.state.repository, V::FIXED_BYTES) {
+            (_, Some(0)) => 0,
+            (None, _) => kv_bytes,
+            (Some(repository), _) => kv_bytes + operations * (repository.bytes / repository.keys.max(1)),
+        };
+        operations * OPERATION_BYTES_IN_MERGE + values
+    }
+
+    fn close_pending(&mut self) -> BatchState {
         let next = BatchState { generation: self.state.pending.generation + 1, ..BatchState::default() };
-        let batch = std::mem::replace(&mut self.state.pending, next);
+        std::mem::replace(&mut self.state.pending, next)
+    }
+
+    /// Makes the oldest batch the one to merge; what comes now goes to later ones.
+    pub fn freeze<V: Value>(&mut self, limits: Limits, ledger: &mut Ledger) -> Result<()> {
+        debug_assert!(self.state.frozen.is_none(), "one batch of a bucket is merged at a time");
+        if self.state.full.is_empty() {
+            self.flush::<V>(limits, ledger)?;
+        }
+        let batch = self.state.full.pop_front().unwrap_or_else(|| self.close_pending());
         self.state.frozen = Some(FrozenState { batch, dispatched: 0 });
         Ok(())
     }
@@ -79,29 +141,30 @@ impl Bucket {
     /// Puts the new generation in the place of the old one and of the batch, all of whose results are dispatched.
     pub fn supersede(&mut self, repository: Option<RepositoryState>, ledger: &mut Ledger) {
         let Some(frozen) = self.state.frozen.take() else { return };
-        for part in [Part::Operations, Part::Auxiliaries] {
-            let path = self.place.path(frozen.batch.generation, part);
-            ledger.dirty.remove(&path);
-            ledger.superseded.push(path);
+        let parts = [(Part::Operations, frozen.batch.kv_bytes), (Part::Auxiliaries, frozen.batch.aux_bytes)];
+        for (part, _) in parts.into_iter().filter(|&(_, bytes)| bytes > 0) {
+            ledger.supersede(self.place.path(frozen.batch.generation, part));
         }
         let Some(repository) = repository else { return };
+        ledger.added(self.place.path(repository.generation, Part::Repository));
         if let Some(old) = self.state.repository.replace(repository) {
-            ledger.superseded.push(self.place.path(old.generation, Part::Repository));
+            ledger.supersede(self.place.path(old.generation, Part::Repository));
         }
     }
 
-    /// Operations in the array and the pending files.
+    /// Operations in the array and the batches that wait.
     pub fn waiting_operations(&self) -> u64 {
-        self.ram.operations + self.state.pending.operations
+        self.ram.operations + self.state.waiting().map(|batch| batch.operations).sum::<u64>()
     }
 
     /// Checks among them.
     pub fn waiting_checks(&self) -> u64 {
-        self.ram.checks + self.state.pending.checks
+        self.ram.checks + self.state.waiting().map(|batch| batch.checks).sum::<u64>()
     }
 
-    pub fn pending_bytes(&self) -> u64 {
-        self.state.pending.kv_bytes + self.state.pending.aux_bytes + self.ram.bytes() as u64
+    /// Bytes of them.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.ram.bytes() as u64 + self.state.waiting().map(BatchState::bytes).sum::<u64>()
     }
 
     pub fn repository_bytes(&self) -> u64 {
@@ -116,8 +179,9 @@ impl Bucket {
 
     /// The files that the state names, with the lengths it notes; exact ones for immutable files.
     fn files(&self) -> Vec<(u64, Part, u64)> {
-        let batches = self.state.frozen.iter().map(|frozen| &frozen.batch).chain([&self.state.pending]);
-        let mut files: Vec<_> = batches
+        let mut files: Vec<_> = self
+            .state
+            .batches()
             .flat_map(|batch| {
                 [
                     (batch.generation, Part::Operations, batch.kv_bytes),
@@ -163,7 +227,9 @@ impl Bucket {
         if let Some(frozen) = &self.state.frozen {
             self.for_each_pending(&frozen.batch, fixed, frozen.dispatched, each)?;
         }
-        self.for_each_pending(&self.state.pending, fixed, 0, each)?;
+        for batch in self.state.waiting() {
+            self.for_each_pending(batch, fixed, 0, each)?;
+        }
         let (kv, mut at) = (self.ram.contents().0, 0);
         while let Some(entry) = Entry::read(kv, &mut at, fixed) {
             if entry.op.stores() {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 
 use crate::disk::{Error, Result};
 
@@ -17,13 +18,16 @@ pub(super) type Types<K, V, A> = PhantomData<fn() -> (K, V, A)>;
 
 /// A merge to be run off the owner's thread: [`MergeJob::run`], then [`super::Drum::finish_merge`] with what it gives.
 ///
-/// It touches the frozen files, the old generation of the bucket and the new one, and nothing else.
+/// It reads the frozen files and the old generation of the bucket and writes the new one. Files that earlier merges
+/// made useless are removed here too, because that takes time on a large file.
 #[derive(Debug)]
 #[must_use = "the DRUM waits for its result"]
 pub struct MergeJob<K, V, A> {
     pub(super) place: Place,
     pub(super) batch: BatchState,
     pub(super) repository: Option<RepositoryState>,
+    /// Files that nothing names any more.
+    pub(super) remove: Vec<PathBuf>,
     pub(super) types: Types<K, V, A>,
 }
 
@@ -33,6 +37,8 @@ pub struct MergeJob<K, V, A> {
 pub struct MergeDone<K, V, A> {
     pub(super) bucket: u32,
     pub(super) generation: u64,
+    /// Bytes read and written.
+    pub(super) bytes: u64,
     /// The new generation; `None` when nothing was to be stored.
     pub(super) repository: Option<RepositoryState>,
     pub(super) outcomes: Outcomes<V>,
@@ -71,6 +77,13 @@ impl<V: Value> Outcomes<V> {
     }
 }
 
+impl<K, V, A> MergeDone<K, V, A> {
+    /// Bytes that were read and written.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 impl<K, V: Value, A> MergeJob<K, V, A> {
     /// Operations in the batch.
     pub fn operations(&self) -> u64 {
@@ -82,10 +95,11 @@ impl<K, V: Value, A> MergeJob<K, V, A> {
         self.batch.kv_bytes + self.repository.as_ref().map_or(0, |repository| repository.bytes)
     }
 
-    /// Reads the batch, sorts it, passes once over the old generation, writes the new one and syncs it.
+    /// Reads the batch, sorts it, passes once over the old generation and writes the new one.
     ///
     /// Holds some 40 bytes an operation, its value, and once each of the stored values that the checks met.
     pub fn run(self) -> Result<MergeDone<K, V, A>> {
+        self.remove.iter().try_for_each(|path| self.place.disk.remove(path))?;
         let batch = Batch::load(&self.place, &self.batch, V::FIXED_BYTES)?;
         let mut old = Old::open(&self.place, self.repository.as_ref(), V::FIXED_BYTES)?;
         let generation = self.batch.generation;
@@ -105,7 +119,8 @@ impl<K, V: Value, A> MergeJob<K, V, A> {
         let Merge { writer, mut outcomes, .. } = merge;
         outcomes.seen.sort_unstable();
         let repository = writer.map(RepositoryWriter::finish).transpose()?;
-        Ok(MergeDone { bucket: self.place.bucket, generation, repository, outcomes, types: PhantomData })
+        let bytes = self.bytes() + repository.as_ref().map_or(0, |repository| repository.bytes);
+        Ok(MergeDone { bucket: self.place.bucket, generation, bytes, repository, outcomes, types: PhantomData })
     }
 }
 

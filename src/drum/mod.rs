@@ -22,10 +22,11 @@
 //! - "Exact" is meant up to equal keys: of 10^10 URLs with 64-bit fingerprints, about 3 share one with another.
 //!
 //! # What it costs
-//! RAM: [`DrumOptions::ram_per_bucket`] for every bucket, and in a merge some 40 bytes for each of at most 2 M
-//! operations. Disk: an operation is written and read once (9 bytes and its auxiliary); a merge reads and writes its
-//! bucket (5 bytes a key). A bucket waits with its merge until it has gathered twice as many bytes as it stores, or 2 M
-//! operations: up to then the repository costs no more than the operations do, and beyond it more buckets help.
+//! RAM: [`DrumOptions::ram_per_bucket`] for every bucket, and [`DrumOptions::merge_memory`] in a merge: some 40 bytes
+//! an operation, its value, and the stored values that it is to see. Disk: an operation is written and read once (9
+//! bytes and its auxiliary); a merge reads and writes its bucket (5 bytes a key). A bucket waits with its merge until it
+//! has gathered twice as many bytes as it stores, or as much as one merge may hold: up to then the repository costs no
+//! more than the operations do, and beyond it more buckets help.
 //!
 //! # What it refuses
 //! After an error of the disk or of the dispatcher every call fails: the cure is to reopen at the last durable cut.
@@ -43,11 +44,13 @@ mod contract;
 #[cfg(test)]
 mod forgetful;
 mod front;
+mod lines;
 mod lru;
 mod merge;
 #[cfg(test)]
 mod model_tests;
 mod names;
+mod pace;
 mod pending;
 mod repository;
 mod results;
@@ -67,20 +70,19 @@ use std::path::{Path, PathBuf};
 use crate::disk::{Disk, Error, Result};
 
 pub use bloom::Bloom;
-use bucket::{Bucket, Ledger};
+use bucket::{Bucket, Ledger, Limits};
 pub use contract::{Aux, Dispatcher, Key, Value};
 pub use front::{Front, FrontCounters, FrontOptions};
 pub use lru::Lru;
 pub use merge::{MergeDone, MergeJob};
 use names::Place;
+pub use pace::{Pace, PaceOptions};
 use pending::{Op, RamArray};
 use results::Results;
-use state::RamEntry;
+use state::{BatchState, RamEntry, RepositoryState};
 pub use state::{DrumCut, DrumState};
 pub use store::{Admission, Answer, Store};
 
-/// A batch is frozen at the latest with so many operations: what a merge may hold in memory.
-const BATCH_OPERATIONS_MAX: u64 = 2 << 20;
 /// How many bytes a starving owner lets a merge pass over for each answer it gives.
 const STARVING_BYTES_PER_CHECK: u64 = 256 << 10;
 const DISPATCH_AT_ONCE: usize = 4096;
@@ -94,17 +96,27 @@ pub struct DrumOptions {
     pub ram_per_bucket: usize,
     /// Bytes that a bucket gathers in all before it is merged; twice the bytes of its repository, where that is more.
     pub merge_threshold: u64,
+    /// Bytes that a merge may hold in memory. A batch that would need more is closed, and the next one begun.
+    pub merge_memory: u64,
 }
 
 impl Default for DrumOptions {
     fn default() -> Self {
-        DrumOptions { buckets: 64, ram_per_bucket: 256 << 10, merge_threshold: 16 << 20 }
+        DrumOptions { buckets: 64, ram_per_bucket: 256 << 10, merge_threshold: 16 << 20, merge_memory: 80 << 20 }
+    }
+}
+
+impl DrumOptions {
+    fn limits(&self) -> Limits {
+        Limits { ram: self.ram_per_bucket, merge_memory: self.merge_memory }
     }
 }
 
 /// Why a merge is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
+    /// A bucket that has closed a batch: to wait longer would gain nothing.
+    Full,
     /// In the ordinary course: a bucket that has gathered enough.
     Threshold,
     /// The owner has little to do: the bucket that gives most answers for its cost, unless they cost too much.
@@ -122,6 +134,27 @@ pub struct DrumCounters {
     pub repository_bytes: u64,
     /// Bytes of operations in files, frozen ones included.
     pub pending_bytes: u64,
+    /// Bytes written since it was opened, of batches and repositories, counted when their merge is finished.
+    pub bytes_written: u64,
+    /// Bytes read since it was opened, for merges and for dispatch, counted likewise.
+    pub bytes_read: u64,
+}
+
+/// What merges moved.
+#[derive(Debug, Default)]
+struct Moved {
+    merges: u64,
+    written: u64,
+    read: u64,
+}
+
+impl Moved {
+    /// A batch was written, and read by its merge, and is read again for the dispatch of what the merge found.
+    fn count(&mut self, batch: &BatchState, old: u64, new: Option<&RepositoryState>) {
+        self.merges += 1;
+        self.written += batch.bytes() + new.map_or(0, |new| new.bytes);
+        self.read += batch.kv_bytes + old + batch.bytes();
+    }
 }
 
 /// The merge that is under way.
@@ -145,7 +178,8 @@ pub struct Drum<K, V, A> {
     merging: Merging<V>,
     /// Files that the last cut does not name: deleted when it is durable.
     superseded_by_cut: Vec<PathBuf>,
-    merges: u64,
+    /// Merges, and the bytes that they moved.
+    moved: Moved,
     failed: bool,
     types: PhantomData<fn() -> (K, A)>,
 }
@@ -180,10 +214,10 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             dir: dir.to_owned(),
             options,
             buckets,
-            ledger: Ledger { names_changed: true, ..Ledger::default() },
+            ledger: Ledger::of_a_new_directory(),
             merging: Merging::None,
             superseded_by_cut: Vec::new(),
-            merges: 0,
+            moved: Moved::default(),
             failed: false,
             types: PhantomData,
         })
@@ -224,7 +258,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let Some(index) = frozen.or_else(|| self.choose(need)) else { return Ok(None) };
         let bucket = &mut self.buckets[index];
         if frozen.is_none() {
-            let result = bucket.freeze(&mut self.ledger);
+            let result = bucket.freeze::<V>(self.options.limits(), &mut self.ledger);
             self.failed |= result.is_err();
             result?;
         }
@@ -232,22 +266,24 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let batch = bucket.state.frozen.as_ref().expect("frozen above or before").batch.clone();
         self.merging = Merging::Running(index);
         let repository = bucket.state.repository.clone();
-        Ok(Some(MergeJob { place: bucket.place.clone(), batch, repository, types: PhantomData }))
+        let remove = std::mem::take(&mut self.ledger.removable);
+        Ok(Some(MergeJob { place: bucket.place.clone(), batch, repository, remove, types: PhantomData }))
     }
 
     fn choose(&self, need: Need) -> Option<usize> {
         let candidates = self.buckets.iter().enumerate().filter(|(_, bucket)| match need {
+            Need::Full => !bucket.state.full.is_empty(),
             Need::Threshold => {
                 let due = self.options.merge_threshold.max(2 * bucket.repository_bytes());
-                bucket.pending_bytes() >= due || bucket.waiting_operations() >= BATCH_OPERATIONS_MAX
+                bucket.waiting_bytes() >= due || !bucket.state.full.is_empty()
             }
             Need::Starving => bucket.repository_bytes() < bucket.waiting_checks() * STARVING_BYTES_PER_CHECK,
             Need::All => bucket.waiting_operations() > 0,
         });
         let gain = |bucket: &Bucket| match need {
-            Need::Threshold => bucket.pending_bytes() as f64,
+            Need::Full | Need::Threshold => bucket.waiting_bytes() as f64,
             Need::Starving => {
-                bucket.waiting_checks() as f64 / (1 + bucket.repository_bytes() + bucket.pending_bytes()) as f64
+                bucket.waiting_checks() as f64 / (1 + bucket.repository_bytes() + bucket.waiting_bytes()) as f64
             }
             Need::All => bucket.waiting_checks() as f64,
         };
@@ -264,8 +300,9 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let is_ours = matches!(self.merging, Merging::Running(running) if running == index)
             && frozen.is_some_and(|frozen| frozen.batch.generation == done.generation);
         assert!(is_ours, "a merge goes back to the DRUM that handed it out");
-        self.ledger.names_changed |= done.repository.is_some();
-        self.merges += 1;
+        let old = self.buckets[index].repository_bytes();
+        let batch = frozen.map(|frozen| frozen.batch.clone()).unwrap_or_default();
+        self.moved.count(&batch, old, done.repository.as_ref());
         self.merging = Merging::Done(Box::new(Results::new(index, done.repository, done.outcomes)));
     }
 
@@ -302,14 +339,13 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
 
     /// Figures for reports.
     pub fn counters(&self) -> DrumCounters {
-        let batches = self
-            .buckets
-            .iter()
-            .flat_map(|bucket| bucket.state.frozen.iter().map(|frozen| &frozen.batch).chain([&bucket.state.pending]));
+        let batches = self.buckets.iter().flat_map(|bucket| bucket.state.batches());
         DrumCounters {
-            merges: self.merges,
+            merges: self.moved.merges,
+            bytes_written: self.moved.written,
+            bytes_read: self.moved.read,
             repository_bytes: self.buckets.iter().map(Bucket::repository_bytes).sum(),
-            pending_bytes: batches.map(|batch| batch.kv_bytes + batch.aux_bytes).sum(),
+            pending_bytes: batches.map(BatchState::bytes).sum(),
         }
     }
 
@@ -345,15 +381,16 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             .collect();
         state::push_ram_section(&entries, ram);
         self.superseded_by_cut.append(&mut self.ledger.superseded);
-        let sync_dirs =
-            if std::mem::take(&mut self.ledger.names_changed) { vec![self.dir.clone()] } else { Vec::new() };
+        let (sync, names_changed) = self.ledger.cut();
+        let sync_dirs = if names_changed { vec![self.dir.clone()] } else { Vec::new() };
         let state = DrumState { buckets: self.buckets.iter().map(|bucket| bucket.state.clone()).collect() };
-        Ok(DrumCut { state, sync: std::mem::take(&mut self.ledger.dirty).into_iter().collect(), sync_dirs })
+        Ok(DrumCut { state, sync: sync.into_iter().collect(), sync_dirs })
     }
 
-    /// The last cut is durable: deletes what only earlier ones named.
-    pub fn committed(&mut self) -> Result<()> {
-        self.superseded_by_cut.drain(..).try_for_each(|path| self.disk.remove(&path))
+    /// The last cut is durable: what only earlier ones named may go. The next merge removes it, or
+    /// [`Drum::synchronize`], or [`Drum::open`].
+    pub fn committed(&mut self) {
+        self.ledger.removable.append(&mut self.superseded_by_cut);
     }
 
     /// Merges and dispatches everything, here and now.
@@ -364,11 +401,12 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         assert!(!matches!(self.merging, Merging::Running(_)), "a merge that was handed out must be finished first");
         loop {
             while self.dispatch(dispatcher, DISPATCH_AT_ONCE)? > 0 {}
-            let Some(job) = self.next_merge(Need::All)? else { return Ok(()) };
+            let Some(job) = self.next_merge(Need::All)? else { break };
             let done = job.run();
             self.failed |= done.is_err();
             self.finish_merge(done?);
         }
+        self.ledger.removable.drain(..).try_for_each(|path| self.disk.remove(&path))
     }
 
     /// Merges and dispatches everything, makes it durable and gives the state to open it with again. The RAM section
@@ -392,8 +430,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let key = key.to_bits();
         let index = names::bucket_of(key, self.buckets.len() as u32);
         let bucket = &mut self.buckets[index];
-        let ram_max = self.options.ram_per_bucket;
-        let result = bucket.push(op, key, value.as_ref(), aux.as_ref(), ram_max, &mut self.ledger);
+        let limits = self.options.limits();
+        let result = bucket.push(op, key, value.as_ref(), aux.as_ref(), limits, &mut self.ledger);
         self.failed |= result.is_err();
         result
     }

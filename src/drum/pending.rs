@@ -3,11 +3,10 @@
 //! An array that is full becomes one chunk of each file, appended in one write. Chunks are read whole and checked
 //! before anything in them is believed. docs/FORMATS.md draws them.
 
-use crate::disk::{self, Error};
+use crate::disk::{self, DiskFile, Error};
 
 use super::contract::{Aux, Value};
 use super::names::{CONTENT_AT, Part, Place};
-use super::sequential::Sequential;
 use super::state::BatchState;
 use super::varint;
 
@@ -260,7 +259,10 @@ fn chunk_checksum(head: &[u8], payload: &[u8]) -> u32 {
 #[derive(Debug)]
 pub(super) struct Chunks {
     /// `None` where there is no file because nothing was written to it.
-    input: Option<Sequential>,
+    file: Option<DiskFile>,
+    /// Where the chunk behind the loaded one begins, and where the last one ends.
+    next: u64,
+    end: u64,
     payload: Vec<u8>,
     at: usize,
     entries_left: u32,
@@ -268,34 +270,41 @@ pub(super) struct Chunks {
 
 impl Chunks {
     pub fn open(place: &Place, generation: u64, part: Part, bytes: u64) -> disk::Result<Self> {
-        let input = match bytes {
+        let file = match bytes {
             0 => None,
-            _ => Some(Sequential::new(place.open(generation, part)?, CONTENT_AT, bytes.max(CONTENT_AT))),
+            _ => Some(place.open(generation, part)?),
         };
-        Ok(Chunks { input, payload: Vec::new(), at: 0, entries_left: 0 })
+        Ok(Chunks { file, next: CONTENT_AT, end: bytes, payload: Vec::new(), at: 0, entries_left: 0 })
     }
 
     /// Loads the next chunk; `false` after the last.
-    pub fn next_chunk(&mut self) -> disk::Result<bool> {
-        let Some(input) = &mut self.input else { return Ok(false) };
+    fn next_chunk(&mut self) -> disk::Result<bool> {
+        let Some(file) = &self.file else { return Ok(false) };
         if self.at != self.payload.len() || self.entries_left != 0 {
             return Err(self.damaged("as many entries as the chunk counts"));
         }
-        if input.left() == 0 {
+        if self.next >= self.end {
             return Ok(false);
         }
+        let left = self.end - self.next;
         let mut head = [0; CHUNK_HEAD_BYTES];
-        head.copy_from_slice(input.take(CHUNK_HEAD_BYTES)?);
+        if left >= CHUNK_HEAD_BYTES as u64 {
+            file.read_exact_at(&mut head, self.next)?;
+        }
         let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-        let bytes = number(0) as usize;
-        let payload = input.take(bytes)?;
-        let sum = chunk_checksum(&head[..8], payload);
-        self.payload.clear();
-        self.payload.extend_from_slice(payload);
+        let bytes = u64::from(number(0)) + CHUNK_HEAD_BYTES as u64;
+        if left < bytes {
+            let found = format!("{left} up to the end of the content");
+            return Err(Error::damaged(file.path(), self.next, format!("a chunk of {bytes} bytes"), found));
+        }
+        self.payload.resize(number(0) as usize, 0);
+        file.read_exact_at(&mut self.payload, self.next + CHUNK_HEAD_BYTES as u64)?;
+        let sum = chunk_checksum(&head[..8], &self.payload);
         if sum != number(8) {
             let expected = format!("a chunk with checksum {:08x}", number(8));
-            return Err(input.damaged(CHUNK_HEAD_BYTES + bytes, expected, format!("{sum:08x}")));
+            return Err(Error::damaged(file.path(), self.next, expected, format!("{sum:08x}")));
         }
+        self.next += bytes;
         self.at = 0;
         self.entries_left = number(4);
         Ok(true)
@@ -310,12 +319,10 @@ impl Chunks {
             }
         }
         self.entries_left -= 1;
-        let start = self.at;
-        if Entry::read(&self.payload, &mut self.at, fixed).is_none() {
-            return Err(self.damaged("an operation"));
+        match Entry::read(&self.payload, &mut self.at, fixed) {
+            Some(entry) => Ok(Some(entry)),
+            None => Err(self.damaged("an operation")),
         }
-        let mut at = start;
-        Ok(Entry::read(&self.payload, &mut at, fixed))
     }
 
     /// The next entry of an `.aux` file, which there must be.
@@ -327,19 +334,19 @@ impl Chunks {
             }
         }
         self.entries_left -= 1;
-        let start = self.at;
-        if varint::read_slice(&self.payload, &mut self.at).is_none() {
-            return Err(self.damaged("an auxiliary"));
+        match varint::read_slice(&self.payload, &mut self.at) {
+            Some(aux) => Ok(aux),
+            None => Err(self.damaged("an auxiliary")),
         }
-        let mut at = start;
-        Ok(varint::read_slice(&self.payload, &mut at).unwrap_or_default())
     }
 
     /// Damage in the chunk that was loaded last.
     pub fn damaged(&self, expected: &str) -> Error {
-        match &self.input {
-            Some(input) => input.damaged(self.payload.len(), expected, "another content in the chunk that begins here"),
-            None => Error::damaged(std::path::Path::new(""), 0, expected, "no file, for none was noted"),
-        }
+        let Some(file) = &self.file else {
+            return Error::damaged(std::path::Path::new(""), 0, expected, "no file, for none was noted");
+        };
+        let chunk = self.next.saturating_sub((self.payload.len() + CHUNK_HEAD_BYTES) as u64);
+        let at = chunk.max(CONTENT_AT);
+        Error::damaged(file.path(), at, expected, "another content in the chunk that begins here")
     }
 }

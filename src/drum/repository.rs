@@ -96,7 +96,7 @@ impl RepositoryWriter {
         Ok(())
     }
 
-    /// Ends the file and makes its content durable.
+    /// Ends the file. It becomes durable by the first cut that names it.
     pub fn finish(mut self) -> Result<RepositoryState> {
         if !self.keys.is_empty() {
             self.end_block()?;
@@ -108,7 +108,7 @@ impl RepositoryWriter {
         tail[16..].copy_from_slice(&sum.to_le_bytes());
         self.writer.push(&tail)?;
         let bytes = self.writer.position();
-        self.writer.finish()?.sync()?;
+        self.writer.finish()?;
         Ok(RepositoryState { generation: self.generation, bytes, keys: self.keys_written })
     }
 }

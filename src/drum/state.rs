@@ -1,5 +1,6 @@
 //! What a checkpoint keeps of a DRUM: the names and lengths of its files, and its arrays in RAM.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -34,11 +35,8 @@ impl DrumState {
             return damaged("a power of two of buckets in the checkpoint", count.to_string());
         }
         for (number, bucket) in self.buckets.iter().enumerate() {
-            let repository = bucket.repository.as_ref().map_or(0, |repository| repository.generation);
-            let frozen = bucket.frozen.as_ref().map_or(bucket.pending.generation, |frozen| frozen.batch.generation);
             let dispatched = bucket.frozen.as_ref().is_none_or(|frozen| frozen.dispatched < frozen.batch.operations);
-            let frozen_sooner = bucket.frozen.is_none() || frozen < bucket.pending.generation;
-            if repository >= frozen || !frozen_sooner || !dispatched {
+            if !bucket.generations().is_sorted_by(|older, newer| older < newer) || !dispatched {
                 return damaged("rising generations in the checkpoint", format!("bucket {number}: {bucket:?}"));
             }
         }
@@ -51,10 +49,36 @@ impl DrumState {
 pub(super) struct BucketState {
     /// The sorted file, where there is one yet.
     pub repository: Option<RepositoryState>,
-    /// What was appended since the last freeze.
-    pub pending: BatchState,
     /// The batch that is being merged, or whose results are partly dispatched.
     pub frozen: Option<FrozenState>,
+    /// Batches that are full and wait for their merge, the oldest first.
+    pub full: VecDeque<BatchState>,
+    /// The batch that is appended to.
+    pub pending: BatchState,
+}
+
+impl BucketState {
+    /// A bucket that nothing was asked of yet.
+    pub fn fresh() -> Self {
+        let pending = BatchState { generation: 1, ..BatchState::default() };
+        BucketState { repository: None, frozen: None, full: VecDeque::new(), pending }
+    }
+
+    /// Batches that no merge has begun with, the oldest first.
+    pub fn waiting(&self) -> impl Iterator<Item = &BatchState> {
+        self.full.iter().chain([&self.pending])
+    }
+
+    /// All batches, the oldest first.
+    pub fn batches(&self) -> impl Iterator<Item = &BatchState> {
+        self.frozen.iter().map(|frozen| &frozen.batch).chain(self.waiting())
+    }
+
+    /// Generations of everything that there is, from the oldest to the newest; none of them is 0.
+    fn generations(&self) -> impl Iterator<Item = u64> {
+        let repository = self.repository.as_ref().map_or(0, |repository| repository.generation);
+        [repository].into_iter().chain(self.batches().map(|batch| batch.generation))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +98,13 @@ pub(super) struct BatchState {
     pub operations: u64,
     /// Those among them that somebody waits for: checks of either kind.
     pub checks: u64,
+}
+
+impl BatchState {
+    /// Bytes of both files.
+    pub fn bytes(&self) -> u64 {
+        self.kv_bytes + self.aux_bytes
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -92,6 +92,13 @@ impl<V: Value, A: Aux> Store<V, A> {
         }
     }
 
+    /// Says that some ten to a hundred `keys` will be asked for next: memory is then looked at for all of them at the
+    /// same time, which takes a fraction of the time that it takes one by one.
+    #[inline]
+    pub fn anticipate(&self, keys: impl Iterator<Item = Fingerprint>) {
+        self.front.anticipate(keys);
+    }
+
     /// Asks what is stored under `key`: from the LRU, or nothing because the Bloom filter does not know the key, or
     /// later from the DRUM.
     pub fn ask(&mut self, key: Fingerprint, aux: A) -> Result<Answer<V, A>> {
@@ -169,8 +176,8 @@ impl<V: Value, A: Aux> Store<V, A> {
     }
 
     /// [`Drum::committed`].
-    pub fn committed(&mut self) -> Result<()> {
-        self.drum.committed()
+    pub fn committed(&mut self) {
+        self.drum.committed();
     }
 
     /// How often each layer answered.

@@ -56,6 +56,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
     fn new(seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let drum = DrumOptions {
+            merge_memory: random.u64(40..8_000),
             buckets: 1 << random.u32(0..3),
             ram_per_bucket: random.usize(1..500),
             merge_threshold: random.u64(1..3_000),
@@ -135,7 +136,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
         let disk = self.memory.disk();
         cut.sync.into_iter().for_each(|path| disk.open(path, crate::disk::Mode::Write).unwrap().sync().unwrap());
         cut.sync_dirs.iter().for_each(|dir| disk.sync_dir(dir).unwrap());
-        self.store.committed().unwrap();
+        self.store.committed();
         self.memory = self.memory.crash(&mut self.random);
         let saved = Some((&cut.state, &ram[..]));
         let mut last = 0;
@@ -212,7 +213,7 @@ fn the_present_value_is_found_wherever_it_is() {
 #[test]
 fn every_layer_is_counted_and_false_positives_are_those_that_the_drum_denies() {
     let mut world = World::<Nothing>::new(1);
-    world.front = FrontOptions { lru_entries: 100, bloom_memory: 20_000, bloom_fpr: 0.01 };
+    world.front = FrontOptions { lru_entries: 1_000, bloom_memory: 20_000, bloom_fpr: 0.01 };
     world.store =
         Store::open(ForgetfulDisk::default().disk(), Path::new(DIR), world.drum, world.front, None, &mut |_| {})
             .unwrap();

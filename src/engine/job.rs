@@ -204,6 +204,17 @@ pub enum StoreMerged {
     Dns(MergeDone<Fingerprint, Addresses, QueuedUrl>),
 }
 
+impl StoreMerged {
+    /// Bytes that were read and written.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            StoreMerged::Seen(done) => done.bytes(),
+            StoreMerged::Robots(done) => done.bytes(),
+            StoreMerged::Dns(done) => done.bytes(),
+        }
+    }
+}
+
 /// What reaches the engine.
 #[derive(Debug)]
 pub enum Event {

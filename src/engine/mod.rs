@@ -40,6 +40,7 @@ use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::Container;
 use crate::disk::{Disk, Result};
+use crate::drum::{Pace, PaceOptions};
 use crate::frontier::Task;
 use crate::report::{CrawlLog, SkippedLog, Statistics};
 use crate::web::scope::Scope;
@@ -75,6 +76,8 @@ pub struct Settings {
     pub robots_cache: Duration,
     /// For how long a name that does not exist, or has no public address, is not asked for again.
     pub negative_ttl: Duration,
+    /// What merges of the three stores may take.
+    pub merge_pace: PaceOptions,
     /// For how long a graceful stop waits for what is under way.
     pub stop_grace: Duration,
     /// Requests a second of the whole crawl.
@@ -127,8 +130,7 @@ pub struct Engine {
     checkpoint_due: Time,
     checkpoint_wanted: bool,
     last_cut: bool,
-    merge_began: Time,
-    merge_rest_until: Time,
+    merge_pace: Pace,
     disk_check_due: Time,
     disk_free: u64,
     started: Time,

@@ -15,7 +15,7 @@ use crate::catalog::{Batch, Catalog};
 use crate::clock::{Clock, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk, Error};
-use crate::drum::{DrumOptions, DrumState, FrontOptions, Store};
+use crate::drum::{DrumOptions, DrumState, FrontOptions, Pace, Store};
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::{Frontier, FrontierOptions};
 use crate::report::{CrawlLog, Finish, SkippedLog};
@@ -256,8 +256,7 @@ impl Engine {
             checkpoint_due: now + settings.checkpoint_interval,
             checkpoint_wanted: false,
             last_cut: false,
-            merge_began: now,
-            merge_rest_until: now,
+            merge_pace: Pace::new(settings.merge_pace),
             disk_check_due: now,
             disk_free: 0,
             started: now,

@@ -1,7 +1,5 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
-use std::time::Duration;
-
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections, checkpoint_path};
 use super::executors::StoreMerge;
 use super::job::StoreMerged;
@@ -14,9 +12,6 @@ use crate::report::{Finish, Gauges, Snapshot, State, StoreBytes};
 
 /// Takes and merges of the frontier that may be under way.
 const PARTITION_JOBS_MAX: usize = 4;
-/// A merge that only feeds idle workers waits this many times the last one's duration: at most a fifth of the time
-/// goes into them.
-const MERGE_REST: u32 = 4;
 
 impl Engine {
     pub(super) fn upkeep(&mut self, now: Time) -> Result<()> {
@@ -32,42 +27,48 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts one merge of one store: when a bucket is full, when workers are idle, or when nothing else is left.
+    /// Starts one merge of one store: when a bucket has gathered enough, when workers are idle, or when nothing else is
+    /// left; no more of them than their pace permits.
     fn merge(&mut self, now: Time) -> Result<()> {
         if self.under_way.merges > 0 {
             return Ok(());
         }
-        let waiting = self.way.waiting();
-        let idle = waiting > 0 && self.under_way.requests == 0 && self.way.arrival().frontier.is_idle();
-        let starving = waiting > 0
-            && self.under_way.requests < self.settings.workers / 2
-            && self.way.arrival().frontier.ready_hosts(now) == 0
-            && now >= self.merge_rest_until;
-        let need = match (idle, starving) {
-            (true, _) => Need::All,
-            (false, true) => Need::Starving,
-            (false, false) => Need::Threshold,
-        };
-        let job = if let Some(job) = self.way.next.next.store.next_merge(need)? {
-            StoreMerge::Dns(job)
-        } else if let Some(job) = self.way.next.store.next_merge(need)? {
-            StoreMerge::Robots(job)
-        } else if let Some(job) = self.way.store.next_merge(need)? {
-            StoreMerge::Seen(job)
-        } else {
-            return Ok(());
-        };
-        self.under_way.merges += 1;
-        self.merge_began = now;
-        self.executors.merge(job);
+        for need in self.merge_needs(now) {
+            if !self.merge_pace.permits(need, now) {
+                continue;
+            }
+            let job = if let Some(job) = self.way.next.next.store.next_merge(need)? {
+                StoreMerge::Dns(job)
+            } else if let Some(job) = self.way.next.store.next_merge(need)? {
+                StoreMerge::Robots(job)
+            } else if let Some(job) = self.way.store.next_merge(need)? {
+                StoreMerge::Seen(job)
+            } else {
+                continue;
+            };
+            self.under_way.merges += 1;
+            self.merge_pace.begin(now);
+            self.executors.merge(job);
+            break;
+        }
         Ok(())
+    }
+
+    /// What merges are wanted for at this moment, the most urgent need first.
+    fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
+        let waiting = self.way.waiting() > 0;
+        let requests = self.under_way.requests;
+        let frontier = &self.way.arrival().frontier;
+        let idle = waiting && requests == 0 && frontier.is_idle();
+        let starving = waiting && requests < self.settings.workers / 2 && frontier.ready_hosts(now) == 0;
+        [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
+            .into_iter()
+            .filter_map(|(wanted, need)| wanted.then_some(need))
     }
 
     pub(super) fn merged(&mut self, merged: StoreMerged) -> Result<()> {
         self.under_way.merges -= 1;
-        let now = self.clock.now();
-        let took = now.since(self.merge_began).max(Duration::from_millis(1));
-        self.merge_rest_until = now + took * MERGE_REST;
+        self.merge_pace.end(merged.bytes(), self.clock.now());
         match merged {
             StoreMerged::Seen(done) => self.way.store.finish_merge(done),
             StoreMerged::Robots(done) => self.way.next.store.finish_merge(done),
@@ -154,9 +155,9 @@ impl Engine {
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
         self.under_way.checkpoint = false;
         self.container.synced(done.container);
-        self.way.store.committed()?;
-        self.way.next.store.committed()?;
-        self.way.next.next.store.committed()?;
+        self.way.store.committed();
+        self.way.next.store.committed();
+        self.way.next.next.store.committed();
         self.way.arrival().frontier.committed()?;
         let previous = done.number - 1;
         self.disk.remove(&checkpoint_path(&self.dir, previous))?;
