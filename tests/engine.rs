@@ -2,8 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "engine/expiry.rs"]
+mod expiry;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,6 +24,7 @@ use crawler::engine::{
     StoreMerge,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
+use crawler::outcome::Failure;
 use crawler::process::{ProcessOptions, Processor};
 use crawler::report::{CrawlLog, Finish, SkippedLog};
 use crawler::web::address::AddressGuard;
@@ -33,19 +38,41 @@ const DELAY: Duration = Duration::from_secs(1);
 /// Every answer takes so long.
 const LATENCY: Duration = Duration::from_millis(40);
 
+/// What the executors are connected to.
+trait Web {
+    /// Status and body.
+    fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String);
+
+    /// For how long the addresses of a name hold, or why there are none.
+    fn resolve(&self, _: &str, _: Time) -> Result<Duration, Failure> {
+        Ok(Duration::from_secs(3_600))
+    }
+
+    /// What this web wants otherwise.
+    fn tune(&self, _: &mut Settings, _: &mut FrontierOptions) {}
+}
+
 /// A web of small sites: page n of a host links to pages 2n + 1 and 2n + 2, to the next host, and to a page that its
 /// robots.txt forbids.
-fn answer(url: &CanonicalUrl) -> (u16, String) {
-    if url.path() == "/robots.txt" {
-        return (200, "User-agent: *\nDisallow: /private/\n".to_owned());
+struct SmallSites;
+
+impl Web for SmallSites {
+    fn answer(&self, url: &CanonicalUrl, _: Time) -> (u16, String) {
+        if url.path() == "/robots.txt" {
+            return (200, "User-agent: *\nDisallow: /private/\n".to_owned());
+        }
+        let page: usize = url.path().trim_start_matches('/').parse().unwrap_or(0);
+        let host: usize = url.host()[1..2].parse().unwrap();
+        let children = [2 * page + 1, 2 * page + 2].into_iter().filter(|&child| child < PAGES);
+        let mut links: Vec<String> = children.map(|child| format!("/{child}")).collect();
+        links.push(format!("http://h{}.test/", (host + 1) % HOSTS));
+        links.push(format!("/private/{page}"));
+        (200, body(&links))
     }
-    let page: usize = url.path().trim_start_matches('/').parse().unwrap_or(0);
-    let host: usize = url.host()[1..2].parse().unwrap();
-    let mut links: Vec<String> =
-        [2 * page + 1, 2 * page + 2].iter().filter(|&&child| child < PAGES).map(|child| format!("/{child}")).collect();
-    links.push(format!("http://h{}.test/", (host + 1) % HOSTS));
-    links.push(format!("/private/{page}"));
-    (200, links.iter().map(|link| format!("<a href=\"{link}\">x</a>")).collect())
+}
+
+fn body(links: &[String]) -> String {
+    links.iter().map(|link| format!("<a href=\"{link}\">x</a>")).collect()
 }
 
 /// What the executors did, by virtual time.
@@ -53,9 +80,11 @@ fn answer(url: &CanonicalUrl) -> (u16, String) {
 struct Record {
     events: VecDeque<(Time, Event)>,
     requests: Vec<(Time, String)>,
+    resolved: Vec<(Time, String)>,
 }
 
 struct Inline {
+    web: Rc<dyn Web>,
     record: Rc<RefCell<Record>>,
     clock: Arc<ManualClock>,
     processor: Processor,
@@ -72,7 +101,7 @@ impl Executors for Inline {
     fn fetch(&mut self, job: FetchJob) {
         let started = self.clock.now();
         self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
-        let (status, body) = answer(&job.url);
+        let (status, body) = self.web.answer(&job.url, started);
         let response = Response {
             status,
             reason: "OK".to_owned(),
@@ -90,10 +119,12 @@ impl Executors for Inline {
     }
 
     fn resolve(&mut self, job: ResolveJob) {
+        let now = self.clock.now();
+        self.record.borrow_mut().resolved.push((now, job.name.to_string()));
         let octet = job.name.as_bytes()[1];
-        let addresses = Arc::new([[203, 0, 113, octet].into()]);
-        let expires = self.clock.now() + Duration::from_secs(3_600);
-        self.tell(LATENCY, Event::Resolved(job.host, job.name, Ok((addresses, expires))));
+        let addresses: Arc<[IpAddr]> = Arc::new([[203, 0, 113, octet].into()]);
+        let answer = self.web.resolve(&job.name, now).map(|ttl| (addresses, now + ttl));
+        self.tell(LATENCY, Event::Resolved(job.host, job.name, answer));
     }
 
     fn merge(&mut self, job: StoreMerge) {
@@ -128,6 +159,7 @@ fn settings() -> Settings {
         follow_seed_redirects: true,
         obey_robots: true,
         robots_cache: Duration::from_secs(86_400),
+        negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),
         stop_grace: Duration::from_secs(10),
         requests_per_second: None,
@@ -136,6 +168,10 @@ fn settings() -> Settings {
 }
 
 fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
+    open_at(Rc::new(SmallSites), dir, catalog, start)
+}
+
+fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
     let disk = Disk::real();
     for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs"] {
         disk.create_dir_all(&dir.join(part)).unwrap();
@@ -156,11 +192,14 @@ fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
         guard: AddressGuard::new(&[]),
     };
     let record = Rc::new(RefCell::new(Record::default()));
-    let executors = Inline { record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let seed = CanonicalUrl::parse("http://h0.test/").unwrap();
     let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
     frontier.politeness.delay_min = DELAY;
     frontier.politeness.delay_factor = 0.0;
+    let mut settings = settings();
+    web.tune(&mut settings, &mut frontier);
+    let executors =
+        Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
         crawl_log: CrawlLog::open(&disk, dir).unwrap(),
         skipped_log: SkippedLog::open(&disk, dir).unwrap(),
@@ -172,7 +211,7 @@ fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
         identity,
         is_new,
         keys,
-        settings: settings(),
+        settings,
         scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
         seeds: vec![seed.clone()],
         drum: DrumOptions { buckets: 4, ..DrumOptions::default() },
@@ -193,12 +232,17 @@ fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
 impl Run {
     /// Runs until the crawl is done or `requests_max` requests were made; says whether it is done.
     fn go(&mut self, requests_max: usize) -> Option<Finish> {
+        self.go_until(|run| run.record.borrow().requests.len() >= requests_max)
+    }
+
+    /// Runs until the crawl is done, or `stop` says so.
+    fn go_until(&mut self, stop: impl Fn(&Run) -> bool) -> Option<Finish> {
         for _ in 0..1_000_000 {
             self.engine.pump().unwrap();
             if let Phase::Done { finish } = self.engine.phase() {
                 return Some(finish);
             }
-            if self.record.borrow().requests.len() >= requests_max {
+            if stop(self) {
                 return None;
             }
             let next = self.record.borrow().events.iter().map(|(at, _)| *at).min();

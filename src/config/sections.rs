@@ -238,7 +238,7 @@ section! {
         ttl_min: Duration = MINUTE,
         /// Longest time that an answer holds, whatever its TTL.
         ttl_max: Duration = HOUR * 24,
-        /// Time that "no such name" holds.
+        /// Time that "no such name", or a private address, holds.
         negative_ttl: Duration = MINUTE * 10,
     }
 }

@@ -164,6 +164,7 @@ fn settings(config: &Config) -> Settings {
         follow_seed_redirects: config.scope.follow_seed_redirects,
         obey_robots: config.robots.obey,
         robots_cache: config.robots.cache,
+        negative_ttl: config.dns.negative_ttl,
         merge_pace: PaceOptions {
             share: config.drum.merge_share,
             bytes_per_second: config.drum.merge_bandwidth.map(config::Bytes::get),

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::Engine;
 use super::admission::Parent;
-use super::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target};
 use super::seeds::SeedStatus;
-use super::values::{Addresses, Robots};
+use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
 use crate::container::NewPage;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Feedback, HostId, Permit, QueuedUrl, RobotsAnswer};
+use crate::frontier::{Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
 use crate::outcome::{Failure, Verdict, judge_answer, judge_failure};
 use crate::report::LogLine;
 use crate::web::robots::RobotsRules;
@@ -22,6 +22,8 @@ use crate::web::warc::Truncation;
 
 /// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS_MAX: u8 = 5;
+/// A failure of the name servers is not remembered for longer (RFC 2308, section 7).
+const UNANSWERED_MAX: Duration = Duration::from_secs(5 * 60);
 
 impl Engine {
     pub(super) fn start_page(
@@ -195,7 +197,7 @@ impl Engine {
             Some(rules) => self.rules_known(host, key, Arc::new(rules), duration, bytes),
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
-            None => self.rules_unreachable(host, duration),
+            None => self.rules_unreachable(host, key, duration),
         }
     }
 
@@ -211,17 +213,18 @@ impl Engine {
         let expires = now + self.settings.robots_cache;
         if self.settings.obey_robots {
             self.statistics.robots_fetched += 1;
-            self.way.next.store.put(origin, Robots { rules: rules.clone(), expires })?;
+            let term = Term { from: now, until: expires };
+            self.way.next.store.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
         }
         self.way.arrival().frontier.robots(host, RobotsAnswer::Rules { rules, expires, duration, bytes }, now)
     }
 
     /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme, the
     /// other guess is tried instead of waiting for this one.
-    fn robots_failed(&mut self, host: HostId, origin: &str, duration: Duration) -> Result<()> {
+    fn robots_failed(&mut self, host: HostId, origin: &str, key: Fingerprint, duration: Duration) -> Result<()> {
         let guesses = self.seeds.guesses_at(origin);
         if guesses.is_empty() {
-            return self.rules_unreachable(host, duration);
+            return self.rules_unreachable(host, key, duration);
         }
         for number in guesses {
             self.admit_fallback(number)?;
@@ -230,10 +233,16 @@ impl Engine {
         arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)
     }
 
-    fn rules_unreachable(&mut self, host: HostId, duration: Duration) -> Result<()> {
+    /// Nothing follows from the answer, or none came. That holds until the frontier asks again.
+    fn rules_unreachable(&mut self, host: HostId, origin: Fingerprint, duration: Duration) -> Result<()> {
         self.statistics.robots_unreachable += 1;
         let arrival = self.way.arrival();
-        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration }, arrival.now)
+        let now = arrival.now;
+        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration }, now)?;
+        let Some(held) = arrival.frontier.held(host) else { return Ok(()) };
+        let since = held.robots_failing_since.unwrap_or(now);
+        let term = Term { from: now, until: held.until };
+        self.way.next.store.put(origin, Robots::new(Stored::Unreachable { since }, term))
     }
 
     /// An attempt brought no answer.
@@ -244,9 +253,9 @@ impl Engine {
         tracing::debug!(url = job.url.as_str(), %failure, detail, "no answer");
         let mut url = match job.target {
             Target::Page { url, .. } => url,
-            Target::Robots { origin, .. } => {
+            Target::Robots { origin, key, .. } => {
                 self.statistics.count_failure(failure);
-                return self.robots_failed(job.host, &origin, duration);
+                return self.robots_failed(job.host, &origin, key, duration);
             }
         };
         self.under_way.pages -= 1;
@@ -303,6 +312,21 @@ impl Engine {
         arrival.frontier.done(host, feedback, again, arrival.now)
     }
 
+    /// A name is to be resolved: by the name servers, unless the answer that another origin of the name got still holds.
+    pub(super) fn start_resolve(&mut self, host: HostId, name: Box<str>) -> Result<()> {
+        let stored = self.way.next.next.store.peek(self.keys.of(&name));
+        let arrival = self.way.arrival();
+        match stored.as_ref().and_then(|stored| stored.fresh(arrival.now)) {
+            Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
+            Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
+            None => {
+                self.under_way.requests += 1;
+                self.executors.resolve(ResolveJob { host, name });
+            }
+        }
+        Ok(())
+    }
+
     /// The name servers answered.
     pub(super) fn resolved(
         &mut self,
@@ -312,19 +336,28 @@ impl Engine {
     ) -> Result<()> {
         self.under_way.requests -= 1;
         match &answer {
-            Ok((addresses, expires)) => {
-                self.statistics.dns_resolved += 1;
-                let value = Addresses { addresses: addresses.clone(), expires: *expires };
-                self.way.next.next.store.put(self.keys.of(name), value)?;
-            }
+            Ok(_) => self.statistics.dns_resolved += 1,
             Err(failure) => {
                 self.statistics.dns_failed += 1;
                 self.statistics.count_failure(*failure);
                 tracing::debug!(name, %failure, "not resolved");
             }
         }
-        let arrival = self.way.arrival();
-        arrival.frontier.resolved(host, answer, arrival.now)
+        let now = self.way.arrival().now;
+        let negative_ttl = self.settings.negative_ttl;
+        let (answer, mut until) = match answer {
+            Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
+            Err(Failure::NoSuchHost) => (NameAnswer::NoSuchHost, now + negative_ttl),
+            Err(Failure::PrivateAddress) => (NameAnswer::PrivateAddress, now + negative_ttl),
+            Err(_) => (NameAnswer::Unanswered, now + negative_ttl.min(UNANSWERED_MAX)),
+        };
+        self.way.arrival().frontier.resolved(host, answer.clone(), until, now)?;
+        if answer == NameAnswer::Unanswered
+            && let Some(held) = self.way.arrival().frontier.held(host)
+        {
+            until = until.min(held.until);
+        }
+        self.way.next.next.store.put(self.keys.of(name), Addresses::new(answer, Term { from: now, until }))
     }
 }
 

@@ -74,6 +74,8 @@ pub struct Settings {
     pub obey_robots: bool,
     /// For how long rules hold.
     pub robots_cache: Duration,
+    /// For how long a name that does not exist, or has no public address, is not asked for again.
+    pub negative_ttl: Duration,
     /// What merges of the three stores may take.
     pub merge_pace: PaceOptions,
     /// For how long a graceful stop waits for what is under way.
@@ -196,10 +198,7 @@ impl Engine {
 
     fn start(&mut self, task: Task) -> Result<()> {
         match task {
-            Task::Resolve { host, name } => {
-                self.under_way.requests += 1;
-                self.executors.resolve(ResolveJob { host, name });
-            }
+            Task::Resolve { host, name } => self.start_resolve(host, name)?,
             Task::Robots { host, origin, addresses } => self.start_robots(host, &origin, addresses)?,
             Task::Fetch { host, url, addresses, permit } => self.start_page(host, url, addresses, permit)?,
             Task::Drop { url, reason } => self.way.arrival().dropped.push((url, reason)),

@@ -4,15 +4,16 @@
 //! Each of them is taken back in: its key record is appended again, the outcome table is asked as if the page had
 //! just come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met
 //! on its way or at its dequeue. So no page whose record is whole is asked for again. A stored answer that the table
-//! wants to retry (a 503) leaves its URL queued. Rules of a replayed robots.txt go into the robots store.
+//! wants to retry (a 503) leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does
+//! that it could not be had.
 
 use std::sync::Arc;
 
 use super::admission::queued;
 use super::answers::rules_of;
-use super::values::Robots;
+use super::values::{Robots, RobotsAnswer, Term};
+use super::way::{Arrival, known_by};
 use super::{Engine, Findings, Response};
-use crate::clock::Time;
 use crate::container::{Recovery, ReplayedPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
@@ -69,7 +70,7 @@ impl Engine {
         let scope = self.scope.clone();
         if page.robots {
             let findings = find(&url, None, &response, &scope);
-            return self.replay_robots(&url, keys.origin, page.time, rules_of(page.status, findings.rules));
+            return self.replay_robots(&url, keys.origin, &page, rules_of(page.status, findings.rules));
         }
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
@@ -88,19 +89,25 @@ impl Engine {
         self.page_done(&queued, page.status, findings, record)
     }
 
-    /// Rules go into the robots store, and to the host if it is active, so that they are not asked for again.
+    /// The answer goes into the robots store, and to the host if it is active, so that it is not asked for again.
     fn replay_robots(
         &mut self,
         url: &CanonicalUrl,
         origin: Fingerprint,
-        time: Time,
+        page: &ReplayedPage,
         rules: Option<RobotsRules>,
     ) -> Result<()> {
-        // the answer to a redirect under another name does not speak for that origin
-        let Some(rules) = rules.filter(|_| url.path_and_query() == "/robots.txt") else { return Ok(()) };
-        let (rules, expires) = (Arc::new(rules), time + self.settings.robots_cache);
-        self.way.next.store.put(origin, Robots { rules: rules.clone(), expires })?;
-        self.way.arrival().frontier.preset(origin, Some((rules, expires)), None);
-        Ok(())
+        // a redirect says nothing by itself, and the answer to one under another name does not speak for that origin
+        if url.path_and_query() != "/robots.txt" || (300..400).contains(&page.status) {
+            return Ok(());
+        }
+        let Arrival { now, frontier, .. } = self.way.arrival();
+        let (answer, holds) = match rules {
+            Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), self.settings.robots_cache),
+            None => (RobotsAnswer::Unreachable { since: page.time }, frontier.robots_back_off()),
+        };
+        let robots = Robots::new(answer, Term { from: page.time, until: page.time + holds });
+        frontier.preset(origin, known_by(&robots, *now), *now);
+        self.way.next.store.put(origin, robots)
     }
 }

@@ -1,4 +1,17 @@
-//! What the robots and DNS stores keep for a key.
+//! What the robots and DNS stores keep for a key: an answer, good or bad, and the time for which it holds.
+//!
+//! An answer can be read in one way only, by `fresh(now)`, which gives nothing once its time is over. So nobody judges
+//! a URL by rules, connects to an address, or passes a host over, on the word of an answer that has expired; whether it
+//! came from the LRU, the DRUM or a checkpoint makes no difference. What has expired is asked for again by the
+//! frontier and replaced.
+//!
+//! | answer | holds |
+//! |---|---|
+//! | rules, also those that follow from a 4xx | `robots.cache` |
+//! | robots.txt is unreachable | until the frontier asks again: minutes, doubling, at most a day |
+//! | addresses | their TTL, within `dns.ttl_min` and `dns.ttl_max` |
+//! | no such name, or only private addresses | `dns.negative_ttl` |
+//! | the name servers failed | until the frontier asks again, at most 5 minutes (RFC 2308, section 7) |
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -6,81 +19,211 @@ use std::time::Duration;
 
 use crate::clock::Time;
 use crate::drum::{Aux, Value};
-use crate::frontier::{QueuedUrl, Rules};
+use crate::frontier::{NameAnswer, QueuedUrl, Rules};
 use crate::web::robots::RobotsRules;
 
-/// The rules of an origin for our own agent, and until when they hold.
+/// From when to when an answer holds.
+///
+/// The beginning is kept for the clock's sake: before it, the clock was set back, and nobody knows how old the answer
+/// is. So no answer holds for longer than its own time by the clock as it is now, however far off that was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// When it was learnt.
+    pub from: Time,
+    /// When it has to be asked for again.
+    pub until: Time,
+}
+
+impl Term {
+    /// Whether it is that time.
+    pub fn holds(self, now: Time) -> bool {
+        self.from <= now && now < self.until
+    }
+
+    fn encode(self, out: &mut Vec<u8>) {
+        put_time(out, self.from);
+        put_time(out, self.until);
+    }
+
+    fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (from, rest) = take_time(bytes)?;
+        let (until, rest) = take_time(rest)?;
+        Some((Term { from, until }, rest))
+    }
+}
+
+/// What the robots.txt of an origin says to our own agent.
+#[derive(Clone, Debug)]
+pub enum RobotsAnswer {
+    /// These rules.
+    Rules(Arc<RobotsRules>),
+    /// It could not be had, since then: nothing of the origin may be fetched.
+    Unreachable {
+        /// The first failure in a row.
+        since: Time,
+    },
+}
+
+/// An answer about the robots.txt of an origin.
 #[derive(Clone, Debug)]
 pub struct Robots {
-    /// The compiled rules.
-    pub rules: Arc<RobotsRules>,
-    /// When they have to be fetched again.
-    pub expires: Time,
+    answer: RobotsAnswer,
+    term: Term,
 }
+
+impl Robots {
+    /// `answer`, which holds during `term`.
+    pub fn new(answer: RobotsAnswer, term: Term) -> Self {
+        Robots { answer, term }
+    }
+
+    /// What holds at `now`, and until when; nothing if robots.txt has to be asked for again.
+    pub fn fresh(&self, now: Time) -> Option<(&RobotsAnswer, Time)> {
+        self.term.holds(now).then_some((&self.answer, self.term.until))
+    }
+
+    /// Since when robots.txt could not be had when it was asked for last. That was so even if it may be otherwise now.
+    pub fn failing_since(&self) -> Option<Time> {
+        match self.answer {
+            RobotsAnswer::Rules(_) => None,
+            RobotsAnswer::Unreachable { since } => Some(since),
+        }
+    }
+}
+
+/// Tags of the two answers.
+const RULES: u8 = 0;
+const UNREACHABLE: u8 = 1;
 
 impl Value for Robots {
     const FIXED_BYTES: Option<usize> = None;
 
     fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.expires.ms().to_le_bytes());
-        self.rules.encode(out);
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let (expires, rules) = bytes.split_first_chunk()?;
-        let rules = Arc::new(RobotsRules::decode(rules)?);
-        Some(Robots { rules, expires: Time::from_ms(u64::from_le_bytes(*expires)) })
-    }
-}
-
-/// The vetted addresses of a host name, and until when they hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Addresses {
-    /// In the order of the name servers' answer.
-    pub addresses: Arc<[IpAddr]>,
-    /// When the name has to be resolved again.
-    pub expires: Time,
-}
-
-impl Value for Addresses {
-    const FIXED_BYTES: Option<usize> = None;
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.expires.ms().to_le_bytes());
-        for address in self.addresses.iter() {
-            match address {
-                IpAddr::V4(v4) => {
-                    out.push(4);
-                    out.extend_from_slice(&v4.octets());
-                }
-                IpAddr::V6(v6) => {
-                    out.push(6);
-                    out.extend_from_slice(&v6.octets());
-                }
+        match &self.answer {
+            RobotsAnswer::Rules(rules) => {
+                out.push(RULES);
+                self.term.encode(out);
+                rules.encode_rules(out);
+            }
+            RobotsAnswer::Unreachable { since } => {
+                out.push(UNREACHABLE);
+                self.term.encode(out);
+                put_time(out, *since);
             }
         }
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (expires, mut rest) = bytes.split_first_chunk()?;
-        let mut addresses = Vec::new();
-        while let Some((family, tail)) = rest.split_first() {
-            rest = match family {
-                4 => {
-                    let (octets, tail) = tail.split_first_chunk::<4>()?;
-                    addresses.push(IpAddr::V4(Ipv4Addr::from(*octets)));
-                    tail
-                }
-                6 => {
-                    let (octets, tail) = tail.split_first_chunk::<16>()?;
-                    addresses.push(IpAddr::V6(Ipv6Addr::from(*octets)));
-                    tail
-                }
+        let (&tag, rest) = bytes.split_first()?;
+        let (term, rest) = Term::decode(rest)?;
+        let answer = match tag {
+            RULES => RobotsAnswer::Rules(Arc::new(RobotsRules::decode(rest)?)),
+            UNREACHABLE => match take_time(rest)? {
+                (since, []) => RobotsAnswer::Unreachable { since },
                 _ => return None,
-            };
-        }
-        Some(Addresses { addresses: addresses.into(), expires: Time::from_ms(u64::from_le_bytes(*expires)) })
+            },
+            _ => return None,
+        };
+        Some(Robots { answer, term })
     }
+}
+
+/// An answer about a host name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    answer: NameAnswer,
+    term: Term,
+}
+
+impl Addresses {
+    /// `answer`, which holds during `term`.
+    pub fn new(answer: NameAnswer, term: Term) -> Self {
+        let is_empty = matches!(&answer, NameAnswer::Found(list) if list.is_empty());
+        Addresses { answer: if is_empty { NameAnswer::Unanswered } else { answer }, term }
+    }
+
+    /// What holds at `now`, and until when; nothing if the name has to be resolved again.
+    pub fn fresh(&self, now: Time) -> Option<(&NameAnswer, Time)> {
+        self.term.holds(now).then_some((&self.answer, self.term.until))
+    }
+}
+
+/// Tags of the four answers.
+const FOUND: u8 = 0;
+const NO_SUCH_HOST: u8 = 1;
+const PRIVATE_ADDRESS: u8 = 2;
+const UNANSWERED: u8 = 3;
+
+impl Value for Addresses {
+    const FIXED_BYTES: Option<usize> = None;
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.push(match self.answer {
+            NameAnswer::Found(_) => FOUND,
+            NameAnswer::NoSuchHost => NO_SUCH_HOST,
+            NameAnswer::PrivateAddress => PRIVATE_ADDRESS,
+            NameAnswer::Unanswered => UNANSWERED,
+        });
+        self.term.encode(out);
+        if let NameAnswer::Found(list) = &self.answer {
+            list.iter().for_each(|&address| put_address(out, address));
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&tag, rest) = bytes.split_first()?;
+        let (term, rest) = Term::decode(rest)?;
+        let answer = match (tag, rest.is_empty()) {
+            (FOUND, false) => NameAnswer::Found(addresses(rest)?),
+            (NO_SUCH_HOST, true) => NameAnswer::NoSuchHost,
+            (PRIVATE_ADDRESS, true) => NameAnswer::PrivateAddress,
+            (UNANSWERED, true) => NameAnswer::Unanswered,
+            _ => return None,
+        };
+        Some(Addresses { answer, term })
+    }
+}
+
+fn put_address(out: &mut Vec<u8>, address: IpAddr) {
+    match address {
+        IpAddr::V4(v4) => {
+            out.push(4);
+            out.extend_from_slice(&v4.octets());
+        }
+        IpAddr::V6(v6) => {
+            out.push(6);
+            out.extend_from_slice(&v6.octets());
+        }
+    }
+}
+
+fn addresses(mut bytes: &[u8]) -> Option<Arc<[IpAddr]>> {
+    let mut addresses = Vec::new();
+    while let Some((family, tail)) = bytes.split_first() {
+        bytes = match family {
+            4 => {
+                let (octets, tail) = tail.split_first_chunk::<4>()?;
+                addresses.push(IpAddr::V4(Ipv4Addr::from(*octets)));
+                tail
+            }
+            6 => {
+                let (octets, tail) = tail.split_first_chunk::<16>()?;
+                addresses.push(IpAddr::V6(Ipv6Addr::from(*octets)));
+                tail
+            }
+            _ => return None,
+        };
+    }
+    Some(addresses.into())
+}
+
+fn put_time(out: &mut Vec<u8>, time: Time) {
+    out.extend_from_slice(&time.ms().to_le_bytes());
+}
+
+fn take_time(bytes: &[u8]) -> Option<(Time, &[u8])> {
+    let (time, rest) = bytes.split_first_chunk()?;
+    Some((Time::from_ms(u64::from_le_bytes(*time)), rest))
 }
 
 impl Rules for RobotsRules {
@@ -93,7 +236,7 @@ impl Rules for RobotsRules {
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        RobotsRules::encode(self, out);
+        RobotsRules::encode_rules(self, out);
     }
 }
 
@@ -117,24 +260,110 @@ pub fn decode_rules(bytes: &[u8]) -> Option<Arc<dyn Rules>> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn addresses_of_both_families_are_read_back() {
-        let addresses: Arc<[IpAddr]> = Arc::new([[127, 0, 0, 3].into(), "2001:db8::7".parse().unwrap()]);
-        let value = Addresses { addresses, expires: Time::from_ms(77) };
+    /// Before what an answer says: tag and term.
+    const HEAD_BYTES: usize = 1 + 16;
+    const TERM: Term = Term { from: Time::from_ms(1_000), until: Time::from_ms(61_000) };
+
+    fn encoded(value: &impl Value) -> Vec<u8> {
         let mut bytes = Vec::new();
         value.encode(&mut bytes);
-        assert_eq!(Addresses::decode(&bytes), Some(value));
-        assert_eq!(Addresses::decode(&bytes[..bytes.len() - 1]), None);
+        bytes
+    }
+
+    fn every_addresses() -> Vec<Addresses> {
+        let list: Arc<[IpAddr]> = Arc::new([[127, 0, 0, 3].into(), "2001:db8::7".parse().unwrap()]);
+        let answers =
+            [NameAnswer::Found(list), NameAnswer::NoSuchHost, NameAnswer::PrivateAddress, NameAnswer::Unanswered];
+        answers.into_iter().map(|answer| Addresses::new(answer, TERM)).collect()
+    }
+
+    fn rules() -> Robots {
+        let text = b"User-agent: *\nDisallow: /private\nCrawl-delay: 3\nSitemap: http://a.example/map\n";
+        Robots::new(RobotsAnswer::Rules(Arc::new(RobotsRules::parse("ourbot", text))), TERM)
     }
 
     #[test]
-    fn rules_are_read_back_with_their_expiry() {
-        let rules = RobotsRules::parse("ourbot", b"User-agent: *\nDisallow: /private\nCrawl-delay: 3\n");
-        let mut bytes = Vec::new();
-        Robots { rules: Arc::new(rules), expires: Time::from_ms(99) }.encode(&mut bytes);
+    fn every_answer_about_a_name_is_read_back_and_nothing_else() {
+        for value in every_addresses() {
+            let bytes = encoded(&value);
+            assert_eq!(Addresses::decode(&bytes), Some(value.clone()));
+            // a list of addresses that ends earlier is a shorter list, or none
+            let whole_prefix = if bytes[0] == FOUND { HEAD_BYTES + 5 } else { bytes.len() };
+            for cut in (0..bytes.len()).filter(|&cut| cut != whole_prefix) {
+                assert_eq!(Addresses::decode(&bytes[..cut]), None, "{value:?}, {cut} bytes");
+            }
+            let mut longer = bytes.clone();
+            longer.push(4);
+            assert_eq!(Addresses::decode(&longer), None, "{value:?}");
+            let mut foreign = bytes;
+            foreign[0] = 4;
+            assert_eq!(Addresses::decode(&foreign), None);
+        }
+        let mut of_no_family = encoded(&every_addresses()[0]);
+        of_no_family[HEAD_BYTES] = 5;
+        assert_eq!(Addresses::decode(&of_no_family), None);
+    }
+
+    #[test]
+    fn no_address_is_no_answer() {
+        let value = Addresses::new(NameAnswer::Found(Arc::new([])), TERM);
+        assert_eq!(value.fresh(TERM.from).unwrap().0, &NameAnswer::Unanswered);
+        assert_eq!(Addresses::decode(&encoded(&value)), Some(value));
+    }
+
+    #[test]
+    fn rules_are_read_back_without_their_sitemaps() {
+        let bytes = encoded(&rules());
         let read = Robots::decode(&bytes).unwrap();
-        assert_eq!(read.expires, Time::from_ms(99));
-        assert!(!read.rules.allows("http://a.example/private/x"));
-        assert!(read.rules.allows("http://a.example/public"));
+        let Some((RobotsAnswer::Rules(rules), until)) = read.fresh(TERM.from) else { panic!("{read:?}") };
+        assert_eq!(until, TERM.until);
+        assert!(!rules.allows("http://a.example/private/x"));
+        assert!(rules.allows("http://a.example/public"));
+        assert_eq!(rules.crawl_delay(), Some(Duration::from_secs(3)));
+        assert!(rules.sitemaps().is_empty());
+        assert_eq!(read.failing_since(), None);
+        for cut in 0..bytes.len() {
+            assert!(Robots::decode(&bytes[..cut]).is_none(), "{cut} bytes");
+        }
+    }
+
+    #[test]
+    fn an_unreachable_robots_txt_is_read_back_with_its_first_failure() {
+        let since = Time::from_ms(77);
+        let bytes = encoded(&Robots::new(RobotsAnswer::Unreachable { since }, TERM));
+        let read = Robots::decode(&bytes).unwrap();
+        assert!(matches!(read.fresh(TERM.from), Some((RobotsAnswer::Unreachable { since: read }, until))
+            if *read == since && until == TERM.until));
+        assert_eq!(read.failing_since(), Some(since));
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(Robots::decode(&longer).is_none());
+        for cut in 0..bytes.len() {
+            assert!(Robots::decode(&bytes[..cut]).is_none(), "{cut} bytes");
+        }
+        let mut foreign = bytes;
+        foreign[0] = 2;
+        assert!(Robots::decode(&foreign).is_none());
+    }
+
+    #[test]
+    fn an_answer_holds_during_its_term_and_not_before_it() {
+        let ms = Duration::from_millis(1);
+        for (now, holds) in [
+            (TERM.from, true),
+            (TERM.until - ms, true),
+            (TERM.until, false),
+            (Time::MAX, false),
+            // the clock was set back
+            (TERM.from - ms, false),
+            (Time::ZERO, false),
+        ] {
+            assert_eq!(rules().fresh(now).is_some(), holds, "{now:?}");
+            for value in every_addresses() {
+                assert_eq!(value.fresh(now).is_some(), holds, "{now:?}");
+            }
+        }
+        let never = Term { from: TERM.until, until: TERM.from };
+        assert!(![TERM.from, TERM.until].into_iter().any(|now| never.holds(now)));
     }
 }

@@ -8,18 +8,20 @@
 //! filter knows that the key is new) or after a merge, through the dispatcher that the next stage is; either way the
 //! URL goes on by the same function. Origins that are active in the frontier skip robots and DNS: the frontier knows
 //! their rules and addresses already.
+//!
+//! What the two stores say counts while it is fresh. Rules that forbid the URL end it, and so does a name that does not
+//! exist or leads to private addresses; a robots.txt that cannot be had and name servers that fail hold the host back;
+//! everything else goes with the URL to the frontier. What is not known, or not fresh, the frontier asks for when the
+//! host's turn comes, and the answer replaces the old one.
 
-use std::collections::HashSet;
-use std::net::IpAddr;
-use std::sync::Arc;
-
-use super::values::{Addresses, Robots};
+use super::values::{Addresses, Robots, RobotsAnswer};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::{Admission, Answer, Dispatcher, Store};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Frontier, QueuedUrl, Rules};
+use crate::frontier::{Frontier, Known, NameAnswer, QueuedUrl};
 use crate::outcome::Reason;
+use std::collections::HashSet;
 
 /// The URL-seen test.
 pub struct SeenStage {
@@ -78,7 +80,8 @@ impl SeenStage {
     pub fn dispatch(&mut self, results_max: usize) -> Result<usize> {
         let robots = &mut self.next;
         let dns = &mut robots.next;
-        let mut count = dns.store.dispatch(&mut dns.next, results_max)?;
+        let mut end = End { robots: &mut robots.store, arrival: &mut dns.next };
+        let mut count = dns.store.dispatch(&mut end, results_max)?;
         count += robots.store.dispatch(dns, results_max)?;
         count += self.store.dispatch(robots, results_max)?;
         Ok(count)
@@ -119,7 +122,7 @@ impl RobotsStage {
         }
         match self.store.ask(url.origin, url)? {
             Answer::Known(robots, url) => self.next.judge(&robots, url),
-            Answer::Unknown(url) => self.next.ask(url, None),
+            Answer::Unknown(url) => self.next.ask(url, Known::default()),
             Answer::Pending => Ok(()),
         }
     }
@@ -127,7 +130,7 @@ impl RobotsStage {
 
 impl Dispatcher<Fingerprint, Robots, QueuedUrl> for DnsStage {
     fn unique_key_check(&mut self, _: Fingerprint, url: Option<QueuedUrl>) -> Result<()> {
-        url.map_or(Ok(()), |url| self.ask(url, None))
+        url.map_or(Ok(()), |url| self.ask(url, Known::default()))
     }
 
     fn duplicate_key_check(&mut self, _: Fingerprint, robots: Robots, url: Option<QueuedUrl>) -> Result<()> {
@@ -136,53 +139,90 @@ impl Dispatcher<Fingerprint, Robots, QueuedUrl> for DnsStage {
 }
 
 impl DnsStage {
-    /// A URL whose origin's rules are known: what fresh rules forbid ends here, everything else is judged again when
-    /// it is dequeued.
+    /// A URL whose origin's robots.txt was asked for before: what fresh rules forbid ends here, everything else is
+    /// judged again when it is dequeued.
     fn judge(&mut self, robots: &Robots, url: QueuedUrl) -> Result<()> {
-        let fresh = robots.expires > self.next.now;
-        if fresh && !robots.rules.allows(&url.url) {
+        if let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(self.next.now)
+            && !rules.allows(&url.url)
+        {
             self.next.dropped.push((url, Reason::Robots));
             return Ok(());
         }
-        let rules: Option<(Arc<dyn Rules>, Time)> = fresh.then(|| (robots.rules.clone() as _, robots.expires));
-        self.ask(url, rules)
+        let known = known_by(robots, self.next.now);
+        self.ask(url, known)
     }
 
-    fn ask(&mut self, url: QueuedUrl, rules: Option<(Arc<dyn Rules>, Time)>) -> Result<()> {
-        let origin = url.origin;
-        if self.next.frontier.knows(origin) {
-            self.next.push(url, None)?;
-        } else {
-            match self.store.ask(url.host, url)? {
-                Answer::Known(addresses, url) => self.next.push(url, Some(addresses))?,
-                Answer::Unknown(url) => self.next.push(url, None)?,
-                Answer::Pending => return Ok(()),
-            }
+    fn ask(&mut self, url: QueuedUrl, known: Known) -> Result<()> {
+        // A host that rests is not resolved either. Its URL does not wait for a merge, over which what is known of its
+        // robots.txt could be lost.
+        if known.rests_until.is_some() || self.next.frontier.knows(url.origin) {
+            let addresses = self.store.peek(url.host);
+            return self.next.arrive(url, known, addresses.as_ref());
         }
-        self.next.frontier.preset(origin, rules, None);
-        Ok(())
+        match self.store.ask(url.host, url)? {
+            Answer::Known(addresses, url) => self.next.arrive(url, known, Some(&addresses)),
+            Answer::Unknown(url) => self.next.arrive(url, known, None),
+            Answer::Pending => Ok(()),
+        }
     }
 }
 
-impl Dispatcher<Fingerprint, Addresses, QueuedUrl> for Arrival {
+/// What an answer about robots.txt says of its host at `now`.
+pub fn known_by(robots: &Robots, now: Time) -> Known {
+    let mut known = Known { robots_failing_since: robots.failing_since(), ..Known::default() };
+    match robots.fresh(now) {
+        Some((RobotsAnswer::Rules(rules), until)) => known.rules = Some((rules.clone(), until)),
+        Some((RobotsAnswer::Unreachable { .. }, until)) => known.rests_until = Some(until),
+        None => {}
+    }
+    known
+}
+
+/// Takes URLs in that waited for a merge of the DNS store, and meets what was known of their robots.txt again, as far
+/// as the LRU has it: at worst robots.txt is fetched once more.
+struct End<'a> {
+    robots: &'a mut Store<Robots, QueuedUrl>,
+    arrival: &'a mut Arrival,
+}
+
+impl End<'_> {
+    fn arrive(&mut self, url: QueuedUrl, addresses: Option<&Addresses>) -> Result<()> {
+        let robots = self.robots.peek(url.origin);
+        let known = robots.map(|robots| known_by(&robots, self.arrival.now)).unwrap_or_default();
+        self.arrival.arrive(url, known, addresses)
+    }
+}
+
+impl Dispatcher<Fingerprint, Addresses, QueuedUrl> for End<'_> {
     fn unique_key_check(&mut self, _: Fingerprint, url: Option<QueuedUrl>) -> Result<()> {
-        url.map_or(Ok(()), |url| self.push(url, None))
+        url.map_or(Ok(()), |url| self.arrive(url, None))
     }
 
     fn duplicate_key_check(&mut self, _: Fingerprint, addresses: Addresses, url: Option<QueuedUrl>) -> Result<()> {
-        url.map_or(Ok(()), |url| self.push(url, Some(addresses)))
+        url.map_or(Ok(()), |url| self.arrive(url, Some(&addresses)))
     }
 }
 
 impl Arrival {
-    fn push(&mut self, url: QueuedUrl, addresses: Option<Addresses>) -> Result<()> {
-        let origin = url.origin;
-        self.frontier.push(url, self.now)?;
-        let addresses: Option<(Arc<[IpAddr]>, Time)> =
-            addresses.filter(|a| a.expires > self.now).map(|a| (a.addresses, a.expires));
-        if addresses.is_some() {
-            self.frontier.preset(origin, None, addresses);
+    /// A URL that passed the stores. A host that is active has answers of its own, which are not older.
+    fn arrive(&mut self, url: QueuedUrl, mut known: Known, addresses: Option<&Addresses>) -> Result<()> {
+        if self.frontier.knows(url.origin) {
+            return self.frontier.push(url, self.now);
         }
-        Ok(())
+        match addresses.and_then(|addresses| addresses.fresh(self.now)) {
+            Some((NameAnswer::Found(list), until)) => known.addresses = Some((list.clone(), until)),
+            // as every URL of a host ends whose name was asked for just now
+            Some((NameAnswer::NoSuchHost, _)) => {
+                self.dropped.push((url, Reason::HostGivenUp));
+                return Ok(());
+            }
+            Some((NameAnswer::PrivateAddress, _)) => {
+                self.dropped.push((url, Reason::PrivateAddress));
+                return Ok(());
+            }
+            Some((NameAnswer::Unanswered, until)) => known.rests_until = known.rests_until.max(Some(until)),
+            None => {}
+        }
+        self.frontier.push_known_host(url, known, self.now)
     }
 }

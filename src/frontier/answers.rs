@@ -8,49 +8,67 @@ use super::Frontier;
 use super::host::{Item, Pending, Place};
 use super::politeness::Trouble;
 use super::record::ADDRESSES_KEPT;
-use super::task::{Feedback, HostId, RobotsAnswer, Rules};
+use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
 use super::{QueuedUrl, active};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::outcome::{Failure, Reason, Verdict};
+use crate::outcome::{Reason, Verdict};
 
-/// A name that does not exist, or has no public address, is asked for again after so long, if URLs of it come.
-const GONE_FOR: Duration = Duration::from_secs(24 * 3_600);
+/// An origin that was a guess, and where nothing answers, is tried again after so long, if URLs of it come.
+const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
+/// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
+const HOLDS_MIN: Duration = Duration::from_secs(1);
 /// A host at a crowded address comes back after so long at the latest.
 const CROWDED_MAX: Duration = Duration::from_secs(60);
 
 impl Frontier {
-    /// The answer to a [`Task::Resolve`](super::Task::Resolve): addresses and until when they hold, or why there
-    /// are none.
+    /// The answer to a [`Task::Resolve`](super::Task::Resolve), and until when it holds.
     ///
-    /// [`Failure::NoSuchHost`] and [`Failure::PrivateAddress`] end all URLs of the host, each by a
+    /// [`NameAnswer::NoSuchHost`] and [`NameAnswer::PrivateAddress`] end all URLs of the host, each by a
     /// [`Task::Drop`](super::Task::Drop) (the one for which the name was asked like the others), and those that come
-    /// within a day. Other failures hold the host back and count towards its death.
-    pub fn resolved(
-        &mut self,
-        host: HostId,
-        answer: std::result::Result<(Arc<[IpAddr]>, Time), Failure>,
-        now: Time,
-    ) -> Result<()> {
+    /// while the answer holds. [`NameAnswer::Unanswered`] holds the host back, for a time of its own, and counts towards
+    /// its death.
+    pub fn resolved(&mut self, host: HostId, answer: NameAnswer, expires: Time, now: Time) -> Result<()> {
         let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return Ok(()) };
+        let expires = expires.max(now + HOLDS_MIN);
         match answer {
-            Ok((addresses, expires)) if !addresses.is_empty() => {
+            NameAnswer::Found(addresses) if !addresses.is_empty() => {
                 if self.is_crowded(addresses[0]) {
                     return self.postpone(index, addresses, expires, now);
                 }
-                // An answer that has expired already serves once: the host comes up at once.
-                self.set_addresses(index, addresses, expires.max(now + Duration::from_secs(1)));
+                self.set_addresses(index, addresses, expires);
             }
-            Err(Failure::NoSuchHost) => self.give_up(index, Reason::HostGivenUp, now + GONE_FOR),
-            Err(Failure::PrivateAddress) => self.give_up(index, Reason::PrivateAddress, now + GONE_FOR),
-            Ok(_) | Err(_) => {
+            NameAnswer::NoSuchHost => self.give_up(index, Reason::HostGivenUp, expires),
+            NameAnswer::PrivateAddress => self.give_up(index, Reason::PrivateAddress, expires),
+            NameAnswer::Found(_) | NameAnswer::Unanswered => {
                 self.count_failure(index, now);
                 self.back_off(index, Trouble::Connection, None, now, now);
             }
         }
         self.settle(index, now);
         Ok(())
+    }
+
+    /// Instead of the answer to a [`Task::Resolve`](super::Task::Resolve): nothing is to be asked before `until`.
+    pub fn defer(&mut self, host: HostId, until: Time, now: Time) {
+        let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return };
+        let until = until.clamp(now + HOLDS_MIN, now + super::politeness::BACKOFF_MAX);
+        let standing = &mut self.active.host_mut(index).standing;
+        standing.backoff_until = standing.backoff_until.max(until);
+        self.settle(index, now);
+    }
+
+    /// How the host is held back, while it is active.
+    pub fn held(&self, host: HostId) -> Option<Held> {
+        let standing = &self.active.host(self.active.resolve_id(host)?).standing;
+        let robots_failing_since = (standing.robots_level > 0).then_some(standing.robots_failing_since);
+        Some(Held { until: standing.backoff_until, robots_failing_since })
+    }
+
+    /// For how long a host rests at least whose robots.txt cannot be had.
+    pub fn robots_back_off(&self) -> Duration {
+        self.options.politeness.backoff_base(Trouble::Robots)
     }
 
     /// The answer to a [`Task::Robots`](super::Task::Robots). It is a request like any other: it counts for the delays
@@ -67,13 +85,13 @@ impl Frontier {
         let Some(index) = self.answered(host, now, is_robots) else { return Ok(()) };
         match answer {
             RobotsAnswer::Rules { rules, expires, duration, bytes } => {
-                self.set_rules(index, rules, expires.max(now + Duration::from_secs(1)));
+                self.set_rules(index, rules, expires.max(now + HOLDS_MIN));
                 let standing = &mut self.active.host_mut(index).standing;
                 (standing.failures, standing.robots_level) = (0, 0);
                 standing.bytes = standing.bytes.saturating_add(bytes);
                 self.options.politeness.learn(standing, duration, false);
             }
-            RobotsAnswer::NoServer => self.give_up(index, Reason::HostGivenUp, now + GONE_FOR),
+            RobotsAnswer::NoServer => self.give_up(index, Reason::HostGivenUp, now + SILENT_FOR),
             RobotsAnswer::Unreachable { duration } => {
                 let standing = &mut self.active.host_mut(index).standing;
                 if standing.robots_level == 0 {

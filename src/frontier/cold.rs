@@ -3,6 +3,8 @@
 use super::Frontier;
 use super::host::{Host, Item};
 use super::partition::HostKey;
+use super::record::HostRecord;
+use super::task::Known;
 use crate::clock::Time;
 use crate::disk::Result;
 
@@ -15,6 +17,28 @@ impl Frontier {
         let number = self.partition_of(item.url.domain);
         self.cold_urls += 1;
         self.partitions[number].push_url(item, &mut self.files)
+    }
+
+    /// Puts what is known of a host of which the cold side holds nothing yet there, before its first URL.
+    pub(super) fn introduce(&mut self, item: &Item, known: &Known, now: Time) -> Result<()> {
+        let key = HostKey { domain: item.url.domain, origin: item.url.origin };
+        let number = self.partition_of(key.domain);
+        if known.is_nothing() || self.partitions[number].may_hold(key.origin) {
+            return Ok(());
+        }
+        let mut record = HostRecord { written: now, ..HostRecord::default() };
+        record.standing.learn(known, now);
+        record.rules = known.rules.as_ref().map(|(rules, expires)| {
+            let mut bytes = Vec::new();
+            rules.encode(&mut bytes);
+            (bytes.into(), *expires)
+        });
+        record.addresses = known.addresses.as_ref().map(|(list, expires)| (list.to_vec(), *expires));
+        let mut bytes = Vec::new();
+        record.encode(&mut bytes);
+        self.partitions[number].push_record(key, self.sequence, &bytes, &mut self.files)?;
+        self.sequence += 1;
+        Ok(())
     }
 
     /// Gives a host a place on the active side. `known` is what the cold side knows of its domain's pages.
@@ -55,7 +79,7 @@ impl Frontier {
         let host = self.active.remove(index);
         let number = self.partition_of(host.domain);
         let partition = &mut self.partitions[number];
-        let record = host.record();
+        let record = host.record(now);
         let key = HostKey { domain: host.domain, origin: host.origin };
         partition.wanted.remove(&key);
         if !record.is_blank(now) {

@@ -140,15 +140,15 @@ impl Host {
         self.addresses = record.addresses.filter(|(list, _)| !list.is_empty()).map(|(list, t)| (list.into(), t));
     }
 
-    /// What is kept of the host.
-    pub(super) fn record(&self) -> HostRecord {
+    /// What is kept of the host at `now`.
+    pub(super) fn record(&self, now: Time) -> HostRecord {
         let rules = self.rules.as_ref().map(|(rules, expires)| {
             let mut bytes = Vec::new();
             rules.encode(&mut bytes);
             (bytes.into(), *expires)
         });
         let addresses = self.addresses.as_ref().map(|(list, expires)| (list.to_vec(), *expires));
-        HostRecord { standing: self.standing, rules, addresses }
+        HostRecord { written: now, standing: self.standing, rules, addresses }
     }
 
     /// Whether URLs of the host may lie on the cold side.

@@ -253,7 +253,7 @@ impl Frontier {
         if let Some(ip) = crowded {
             host.standing.due = self.after_the_crowd(ip, now);
             let mut bytes = Vec::new();
-            host.record().encode(&mut bytes);
+            host.record(now).encode(&mut bytes);
             self.partitions[number].note_record(host.origin, &bytes);
             self.wake_at(number, host.standing.due);
             return Ok(());

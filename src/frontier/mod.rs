@@ -43,7 +43,6 @@ mod wire;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -62,7 +61,7 @@ pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use queued::{Hops, QueuedUrl};
 pub use state::{FrontierCut, FrontierState, PartitionState};
-pub use task::{Feedback, HostId, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
+pub use task::{Feedback, Held, HostId, Known, NameAnswer, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
 
 /// All queues of a crawl.
 #[derive(Debug)]
@@ -154,8 +153,14 @@ impl Frontier {
         self.partitions = (0..count).map(partition).collect();
     }
 
-    /// Takes in a URL.
+    /// Takes in a URL of a host of which nothing else is known.
     pub fn push(&mut self, url: QueuedUrl, now: Time) -> Result<()> {
+        self.push_known_host(url, Known::default(), now)
+    }
+
+    /// Takes in a URL, and what the robots and DNS stores know of its host: that is of use where the frontier meets the
+    /// host for the first time, and ignored where it has asked or been told already.
+    pub fn push_known_host(&mut self, url: QueuedUrl, known: Known, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let item = Item::new(url, self.sequence);
         self.sequence += 1;
@@ -163,11 +168,15 @@ impl Frontier {
             Some(index) => self.push_active(index, item, now),
             None if self.may_start(&item)? => {
                 let index = self.activate(Host::of(&item.url), 0);
+                self.learn_known(index, known, now);
                 self.buffer(index, item);
                 self.settle(index, now);
                 Ok(())
             }
-            None => self.push_cold(&item),
+            None => {
+                self.introduce(&item, &known, now)?;
+                self.push_cold(&item)
+            }
         }
     }
 
@@ -256,21 +265,28 @@ impl Frontier {
         self.active.find(origin).is_some()
     }
 
-    /// Tells what the robots and DNS stores know of a host that has become active by a push just now. Ignored if it
-    /// is not active, and where it has asked already.
-    pub fn preset(
-        &mut self,
-        origin: Fingerprint,
-        rules: Option<(Arc<dyn Rules>, Time)>,
-        addresses: Option<(Arc<[IpAddr]>, Time)>,
-    ) {
+    /// Tells what has become known of a host besides its own answers. Ignored if it is not active, and where it is
+    /// asking.
+    pub fn preset(&mut self, origin: Fingerprint, known: Known, now: Time) {
+        self.now = self.now.max(now);
         let Some(index) = self.active.find(origin) else { return };
-        let host = self.active.host(index);
-        let (asks, has_rules, has_addresses) = (host.pending.is_some(), host.rules.is_some(), host.addresses.is_some());
-        if let Some((rules, expires)) = rules.filter(|_| !asks && !has_rules) {
+        if self.active.host(index).pending.is_none() {
+            self.learn_known(index, known, now);
+            self.settle(index, now);
+        }
+    }
+
+    fn learn_known(&mut self, index: u32, known: Known, now: Time) {
+        let host = self.active.host_mut(index);
+        let has_rules = host.rules.as_ref().is_some_and(|&(_, expires)| expires > now);
+        let has_addresses = host.addresses.as_ref().is_some_and(|&(_, expires)| expires > now);
+        if !has_rules {
+            host.standing.learn(&known, now);
+        }
+        if let Some((rules, expires)) = known.rules.filter(|_| !has_rules) {
             self.set_rules(index, rules, expires);
         }
-        if let Some((list, expires)) = addresses.filter(|(list, _)| !asks && !has_addresses && !list.is_empty()) {
+        if let Some((list, expires)) = known.addresses.filter(|(list, _)| !has_addresses && !list.is_empty()) {
             // At a crowded address the host has to go the long way, which ends on the cold side.
             if !self.is_crowded(list[0]) {
                 self.set_addresses(index, list, expires);

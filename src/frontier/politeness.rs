@@ -50,7 +50,7 @@ impl Politeness {
         pace.max(self.delay_min).max(crawl_delay.unwrap_or_default().min(self.crawl_delay_max))
     }
 
-    fn backoff_base(&self, trouble: Trouble) -> Duration {
+    pub(super) fn backoff_base(&self, trouble: Trouble) -> Duration {
         match trouble {
             _ if self.is_none() => Duration::from_secs(1),
             Trouble::Overload => Duration::from_secs(60),

@@ -2,13 +2,16 @@
 //!
 //! A record lies in the tail of its partition, then in the directory of its base, and comes back when the host is
 //! active again. Its times are wall times of an earlier moment, perhaps of another process on a machine whose clock
-//! was set since: `HostRecord::clamp` brings them into a sane range. The first number of a record is the moment from
-//! which the host may be contacted, so that choosing hosts decodes nothing else.
+//! was set since: `HostRecord::clamp` brings them into a sane range. What a record says of rules, addresses and names
+//! is not believed before the moment at which it was written: the clock was set back then, nobody knows by how much,
+//! and it would hold for longer than its time. The first number of a record is the moment from which the host may be
+//! contacted, so that choosing hosts decodes nothing else.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use super::politeness::BACKOFF_MAX;
+use super::task::Known;
 use super::wire::{self, Reader};
 use crate::clock::Time;
 use crate::outcome::Reason;
@@ -51,11 +54,23 @@ impl Standing {
     pub(super) fn available(&self) -> Time {
         if self.gone.is_some() { Time::ZERO } else { self.due.max(self.backoff_until) }
     }
+
+    /// Takes over what the stores say at `now` of a host that starts.
+    pub(super) fn learn(&mut self, known: &Known, now: Time) {
+        if let Some(since) = known.robots_failing_since.filter(|_| self.robots_level == 0) {
+            (self.robots_level, self.robots_failing_since) = (1, since.min(now));
+        }
+        if let Some(until) = known.rests_until {
+            self.backoff_until = self.backoff_until.max(until.min(now + BACKOFF_MAX));
+        }
+    }
 }
 
 /// A host that is not active.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HostRecord {
+    /// When it was made.
+    pub written: Time,
     pub standing: Standing,
     /// Encoded rules and their expiry.
     pub rules: Option<(Box<[u8]>, Time)>,
@@ -72,7 +87,7 @@ impl HostRecord {
             | u8::from(self.rules.is_some()) << 1
             | u8::from(self.addresses.is_some()) << 2;
         out.push(flags);
-        for time in [standing.due, standing.backoff_set, standing.backoff_until] {
+        for time in [self.written, standing.due, standing.backoff_set, standing.backoff_until] {
             wire::put_time(out, time);
         }
         wire::put_varint(out, u64::try_from(standing.pace.as_millis()).unwrap_or(u64::MAX));
@@ -101,6 +116,7 @@ impl HostRecord {
         let mut reader = Reader::new(bytes);
         reader.time()?;
         let flags = reader.u8()?;
+        let written = reader.time()?;
         let mut standing = Standing {
             due: reader.time()?,
             backoff_set: reader.time()?,
@@ -128,7 +144,7 @@ impl HostRecord {
             0 => None,
             _ => Some((reader.time()?, addresses(&mut reader)?)).map(|(expires, list)| (list, expires)),
         };
-        reader.is_at_end().then_some(HostRecord { standing, rules, addresses })
+        reader.is_at_end().then_some(HostRecord { written, standing, rules, addresses })
     }
 
     /// From when on the host of an encoded record has something to do; a time that only a set clock can have made
@@ -137,7 +153,7 @@ impl HostRecord {
         Reader::new(bytes).time().map(|time| if is_sane(time, now) { time } else { now })
     }
 
-    /// Brings times that a set clock made absurd into the range that they can have.
+    /// Brings times that a set clock made absurd into the range that they can have, and forgets what has expired.
     pub(super) fn clamp(&mut self, now: Time) {
         let standing = &mut self.standing;
         standing.pace = standing.pace.min(BACKOFF_MAX);
@@ -150,8 +166,11 @@ impl HostRecord {
         for past in [&mut standing.backoff_set, &mut standing.failing_since, &mut standing.robots_failing_since] {
             *past = (*past).min(now);
         }
-        self.rules = self.rules.take().filter(|&(_, expires)| expires > now);
-        self.addresses = self.addresses.take().filter(|&(_, expires)| expires > now);
+        let written = self.written;
+        let is_fresh = |expires: Time| written <= now && now < expires;
+        standing.gone = standing.gone.filter(|&(until, _)| until == Time::MAX || is_fresh(until));
+        self.rules = self.rules.take().filter(|&(_, expires)| is_fresh(expires));
+        self.addresses = self.addresses.take().filter(|&(_, expires)| is_fresh(expires));
         if let Some((_, expires)) = &mut self.rules {
             *expires = (*expires).min(now + RULES_MAX);
         }
@@ -214,6 +233,7 @@ mod tests {
 
     fn record() -> HostRecord {
         HostRecord {
+            written: Time::from_ms(900),
             standing: Standing {
                 due: Time::from_ms(1_000_000),
                 pace: Duration::from_secs(3),
@@ -248,5 +268,33 @@ mod tests {
         assert_eq!(record.standing.due, Time::from_ms(1_000_000));
         assert_eq!(record.rules.unwrap().1, now + RULES_MAX);
         assert_eq!(record.addresses, None);
+        assert_eq!(record.standing.gone, Some((Time::MAX, Reason::PrivateAddress)));
+    }
+
+    #[test]
+    fn a_record_that_was_written_later_than_now_is_believed_nothing_that_expires() {
+        let hour = Duration::from_secs(3_600);
+        let written = Time::from_ms(1 << 40);
+        let until = written + hour;
+        let fresh = HostRecord {
+            written,
+            standing: Standing { gone: Some((until, Reason::HostGivenUp)), ..Standing::default() },
+            rules: Some((b"rules".as_slice().into(), until)),
+            addresses: Some((vec!["127.0.0.1".parse().unwrap()], until)),
+        };
+        for (now, holds) in [
+            (written, true),
+            (written + hour / 2, true),
+            (until, false),
+            (until + hour, false),
+            // the clock was set back
+            (written - Duration::from_millis(1), false),
+            (written - hour * 24 * 30, false),
+        ] {
+            let mut record = fresh.clone();
+            record.clamp(now);
+            let found = (record.standing.gone.is_some(), record.rules.is_some(), record.addresses.is_some());
+            assert_eq!(found, (holds, holds, holds), "{now:?}");
+        }
     }
 }

@@ -101,7 +101,7 @@ impl Frontier {
             wire::put_varint(out, entry.added);
         }
         wire::put_varint(out, self.active.len() as u64);
-        self.active.hosts().for_each(|host| put_host(out, host));
+        self.active.hosts().for_each(|host| put_host(out, host, self.now));
         let holds = self.holds.iter().filter(|&(_, &until)| until > self.now);
         wire::put_varint(out, holds.clone().count() as u64);
         for (&origin, &until) in holds {
@@ -242,12 +242,12 @@ fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition) -> Option<
     Some(())
 }
 
-fn put_host(out: &mut Vec<u8>, host: &Host) {
+fn put_host(out: &mut Vec<u8>, host: &Host, now: Time) {
     wire::put_fingerprint(out, host.origin);
     wire::put_fingerprint(out, host.domain);
     wire::put_sized(out, host.origin_text.as_bytes());
     let mut record = Vec::new();
-    host.record().encode(&mut record);
+    host.record(now).encode(&mut record);
     wire::put_sized(out, &record);
     wire::put_varint(out, host.base_left);
     out.push(u8::from(host.may_tail || host.may_frozen));

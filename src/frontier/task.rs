@@ -1,7 +1,7 @@
 //! What the frontier and the engine say to each other: tasks one way, answers the other.
 //!
 //! Every task but [`Task::Drop`] is answered exactly once: [`Task::Resolve`] by `resolved`, [`Task::Robots`] by
-//! `robots`, [`Task::Fetch`] by `done`, each with the [`HostId`] of the task.
+//! `robots`, [`Task::Fetch`] by `done`, each with the [`HostId`] of the task; or, where the answer is to wait, by `defer`.
 
 use std::fmt::Debug;
 use std::net::IpAddr;
@@ -44,6 +44,51 @@ impl Permit {
     pub(super) fn ask(rules: &dyn Rules, url: &str) -> Option<Self> {
         rules.allows(url).then_some(Permit(()))
     }
+}
+
+/// What the name servers say of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameAnswer {
+    /// Where it is, in the order of their answer; no list without an address counts as found.
+    Found(Arc<[IpAddr]>),
+    /// Nowhere: the name does not exist, or has no address.
+    NoSuchHost,
+    /// Nowhere in the public internet.
+    PrivateAddress,
+    /// They failed, or said nothing.
+    Unanswered,
+}
+
+/// What is known of the host of a URL before the frontier has asked anything: everything in it holds at this moment.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Its rules, and until when they hold.
+    pub rules: Option<(Arc<dyn Rules>, Time)>,
+    /// Since when its robots.txt cannot be had.
+    pub robots_failing_since: Option<Time>,
+    /// Its addresses, and until when they hold.
+    pub addresses: Option<(Arc<[IpAddr]>, Time)>,
+    /// Nothing is asked of it, or about its name, before.
+    pub rests_until: Option<Time>,
+}
+
+impl Known {
+    /// Whether it says nothing.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.rules.is_none()
+            && self.robots_failing_since.is_none()
+            && self.addresses.is_none()
+            && self.rests_until.is_none()
+    }
+}
+
+/// How a host is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// It is not asked again before.
+    pub until: Time,
+    /// Since when its robots.txt cannot be had, if that is so.
+    pub robots_failing_since: Option<Time>,
 }
 
 /// What may be done now.

@@ -145,7 +145,7 @@ fn drain(crawl: &Crawl, saved: &Saved) -> Result<usize> {
         }
         while let Some(task) = frontier.next(now)? {
             match task {
-                Task::Resolve { host, .. } => frontier.resolved(host, Err(Failure::NoSuchHost), now)?,
+                Task::Resolve { host, .. } => frontier.resolved(host, NameAnswer::NoSuchHost, now + NEGATIVE, now)?,
                 Task::Drop { .. } => dropped += 1,
                 _ => unreachable!(),
             }

@@ -141,14 +141,128 @@ fn bytes_end_a_host_too() {
     assert_eq!(crawl.out.iter().filter(|(_, reason)| reason.is_none()).count(), 5);
 }
 
+/// What the stores know of a host whose rules and addresses hold for `time` from the start.
+fn known(time: Duration) -> Known {
+    Known {
+        rules: Some((Arc::new(TestRules(None)), START + time)),
+        addresses: Some(([IpAddr::V4(Ipv4Addr::from(77))].into(), START + time)),
+        ..Known::default()
+    }
+}
+
+#[test]
+fn what_was_known_of_a_host_that_finds_no_room_comes_back_with_it() {
+    let mut options = small_options();
+    options.active_hosts = 2;
+    let mut crawl = Crawl::new(options, plain);
+    // two hosts that rest for a while take the room
+    for host in [10, 11] {
+        crawl.push(url(host, 0, 1));
+        crawl.push(url(host, 1, 1));
+    }
+    let stranger = url(1, 0, 1);
+    crawl.expected.insert(stranger.key);
+    crawl.frontier.push_known_host(stranger.clone(), known(S * 3_600), START).unwrap();
+    assert!(!crawl.frontier.knows(stranger.origin));
+    crawl.run();
+    let asked: Vec<_> = crawl.requests.iter().filter(|request| request.host == 1).collect();
+    assert_eq!(asked.len(), 1, "the page and no robots.txt: {asked:?}");
+    assert_eq!(asked[0].ip, IpAddr::V4(Ipv4Addr::from(77)));
+}
+
+#[test]
+fn rules_and_addresses_that_expired_on_the_cold_side_are_asked_for_again() {
+    let mut options = small_options();
+    options.active_hosts = 1;
+    let mut crawl = Crawl::new(options, plain);
+    crawl.push(url(10, 0, 1));
+    crawl.dispatch();
+    let stranger = url(1, 0, 1);
+    crawl.expected.insert(stranger.key);
+    crawl.frontier.push_known_host(stranger.clone(), known(MS * 2), START).unwrap();
+    assert!(!crawl.frontier.knows(stranger.origin));
+    crawl.run();
+    let asked: Vec<_> = crawl.requests.iter().filter(|request| request.host == 1).collect();
+    assert_eq!(asked.len(), 2, "robots.txt and the page: {asked:?}");
+    assert!(asked[0].robots && !asked[1].robots);
+    assert!(asked.iter().all(|request| request.ip == IpAddr::V4(Ipv4Addr::from(2))), "{asked:?}");
+}
+
+#[test]
+fn a_host_whose_robots_txt_is_known_to_be_unreachable_rests_and_is_given_up_from_its_first_failure_on() {
+    for active_hosts in [50, 1] {
+        let mut options = small_options();
+        options.give_up = S * 3_600;
+        options.active_hosts = active_hosts;
+        let mut crawl = Crawl::new(options, |host| Site { robots: (host > 1).then_some(None), ..plain(host) });
+        // with one place only, the host starts on the cold side
+        crawl.push(url(9, 0, 1));
+        let unreachable = Known {
+            robots_failing_since: Some(START - S * 1_800),
+            rests_until: Some(START + S * 200),
+            ..Known::default()
+        };
+        let held = url(1, 0, 1);
+        crawl.expected.insert(held.key);
+        crawl.frontier.push_known_host(held, unreachable, START).unwrap();
+        crawl.run();
+        assert_eq!(crawl.out.last().unwrap().1, Some(Reason::HostGivenUp));
+        let asked: Vec<_> = crawl.requests.iter().filter(|request| request.host == 1).collect();
+        assert!(asked.iter().all(|request| request.robots));
+        let first = asked[0].start.since(START);
+        assert!((S * 200..S * 202).contains(&first), "asked after {first:?}");
+        // at 200 s, and again after a back-off of the second level
+        let second = asked[1].start.since(asked[0].start);
+        assert!((S * 600..S * 662).contains(&second), "asked again after {second:?}");
+        assert_eq!(asked.len(), 3, "the third time, an hour after the first failure, is the last: {asked:?}");
+    }
+}
+
+#[test]
+fn name_servers_that_are_known_to_fail_are_not_asked_before_their_time() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    let known = Known { rests_until: Some(START + S * 30), ..Known::default() };
+    crawl.frontier.push_known_host(url(1, 0, 1), known, START).unwrap();
+    assert!(crawl.frontier.next(START + S * 29).unwrap().is_none());
+    let task = crawl.frontier.next(START + S * 30).unwrap();
+    let Some(Task::Resolve { host, .. }) = task else { panic!("{task:?}") };
+    // somebody else knows that they still fail
+    crawl.frontier.defer(host, START + S * 50, START + S * 31);
+    assert_eq!(crawl.frontier.in_flight(), 0);
+    assert!(crawl.frontier.next(START + S * 49).unwrap().is_none());
+    assert!(matches!(crawl.frontier.next(START + S * 50).unwrap(), Some(Task::Resolve { .. })));
+}
+
+#[test]
+fn what_is_told_of_an_active_host_does_not_replace_its_own_answers() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    crawl.frontier.push_known_host(url(1, 0, 1), known(S * 60), START).unwrap();
+    let other = Known {
+        robots_failing_since: Some(START),
+        rests_until: Some(START + S * 60),
+        addresses: Some(([IpAddr::V4(Ipv4Addr::from(78))].into(), START + S * 60)),
+        ..Known::default()
+    };
+    crawl.frontier.preset(url(1, 0, 1).origin, other, START);
+    let task = crawl.frontier.next(START).unwrap();
+    let Some(Task::Fetch { addresses, .. }) = task else { panic!("{task:?}") };
+    assert_eq!(addresses[..], [IpAddr::V4(Ipv4Addr::from(77))]);
+}
+
+#[test]
+fn a_negative_answer_without_a_time_serves_once() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    crawl.push(url(1, 0, 1));
+    let Some(Task::Resolve { host, .. }) = crawl.frontier.next(START).unwrap() else { panic!() };
+    crawl.frontier.resolved(host, NameAnswer::NoSuchHost, START, START).unwrap();
+    assert!(matches!(crawl.frontier.next(START).unwrap(), Some(Task::Drop { .. })));
+}
+
 #[test]
 fn a_host_whose_answers_are_known_asks_for_neither_robots_nor_addresses() {
     let mut crawl = Crawl::new(small_options(), plain);
-    crawl.push(url(1, 0, 1));
+    crawl.frontier.push_known_host(url(1, 0, 1), known(S * 60), START).unwrap();
     let now = crawl.clock.now();
-    let rules: Arc<dyn Rules> = Arc::new(TestRules(None));
-    let addresses: Arc<[IpAddr]> = [IpAddr::V4(Ipv4Addr::from(77))].into();
-    crawl.frontier.preset(url(1, 0, 1).origin, Some((rules, now + S * 60)), Some((addresses, now + S * 60)));
     assert!(crawl.frontier.knows(url(1, 0, 1).origin));
     assert!(matches!(crawl.frontier.next(now).unwrap(), Some(Task::Fetch { .. })));
 }
@@ -170,7 +284,7 @@ fn stale_and_repeated_answers_are_ignored() {
     let Some(Task::Resolve { host, .. }) = crawl.frontier.next(START).unwrap() else { panic!() };
     let stale = HostId { generation: host.generation + 1, ..host };
     for (id, in_flight) in [(stale, 1), (host, 0), (host, 0)] {
-        crawl.frontier.resolved(id, Err(Failure::NoSuchHost), START).unwrap();
+        crawl.frontier.resolved(id, NameAnswer::NoSuchHost, START + S, START).unwrap();
         assert_eq!(crawl.frontier.in_flight(), in_flight);
     }
 }
@@ -185,11 +299,11 @@ fn an_empty_frontier_is_idle() {
 }
 
 #[test]
-fn a_name_that_came_into_being_is_found_a_day_later() {
+fn a_name_that_came_into_being_is_found_when_the_answer_that_it_is_not_expires() {
     let mut crawl = Crawl::new(small_options(), |host| Site { address: Err(Failure::NoSuchHost), ..plain(host) });
     crawl.push(url(1, 0, 1));
     crawl.run();
-    crawl.clock.advance(S * 86_401);
+    crawl.clock.advance(NEGATIVE);
     crawl.sites = |host| Site { address: Err(Failure::Dns), ..plain(host) };
     crawl.push(url(1, 1, 1));
     crawl.run_until(crawl.clock.now() + S * 15);

@@ -16,6 +16,8 @@ use crate::outcome::{Failure, Reason, Verdict};
 
 pub(super) const MS: Duration = Duration::from_millis(1);
 pub(super) const S: Duration = Duration::from_secs(1);
+/// So long a negative answer of the name servers holds.
+pub(super) const NEGATIVE: Duration = Duration::from_secs(600);
 pub(super) const START: Time = Time::from_ms(1_800_000_000_000);
 
 /// Rules of the synthetic web: a Crawl-delay, and everything below `/private` is forbidden.
@@ -213,8 +215,13 @@ impl Crawl {
         match answer {
             Answer::Resolved(host, number) => {
                 let address = (self.sites)(number).address;
-                let address = address.map(|n| ([IpAddr::V4(Ipv4Addr::from(n))].into(), now + S * 3_600));
-                self.frontier.resolved(host, address, now).unwrap();
+                let (answer, holds) = match address {
+                    Ok(n) => (NameAnswer::Found([IpAddr::V4(Ipv4Addr::from(n))].into()), S * 3_600),
+                    Err(Failure::NoSuchHost) => (NameAnswer::NoSuchHost, NEGATIVE),
+                    Err(Failure::PrivateAddress) => (NameAnswer::PrivateAddress, NEGATIVE),
+                    Err(_) => (NameAnswer::Unanswered, NEGATIVE),
+                };
+                self.frontier.resolved(host, answer, now + holds, now).unwrap();
             }
             Answer::Robots(host, number) => {
                 let duration = MS * 10;
