@@ -274,7 +274,7 @@ section! {
     Seen {
         /// Keys in the LRU of URLs seen.
         lru_entries: usize = 1 << 18,
-        /// Ceiling of the Bloom filter: 125 MiB hold 73 million URLs at `bloom_fpr` 0.01.
+        /// Ceiling of the Bloom filter: 125 MiB hold 80 million URLs at `bloom_fpr` 0.01.
         bloom_memory: Bytes = Bytes::mib(125),
         /// Share of new URLs that the Bloom filter takes for known ones, until the ceiling is reached.
         bloom_fpr: f64 = 0.01,

@@ -28,14 +28,16 @@ impl<V> Lru<V> {
     pub fn new(entries_max: usize) -> Self {
         let sets = entries_max.min(1 << 30).div_ceil(WORDS);
         let values = if size_of::<V>() == 0 { 1 } else { sets * WORDS };
-        Lru { keys: Lines::new(sets), values: (0..values).map(|_| None).collect(), sets }
+        let mut keys = Lines::new(sets);
+        keys.claim_all();
+        Lru { keys, values: (0..values).map(|_| None).collect(), sets }
     }
 
     /// The value of `key`, which counts as a use.
     #[inline]
     pub fn get(&mut self, key: Fingerprint) -> Option<&V> {
         let set = self.set(key)?;
-        let at = self.keys.line(set).iter().position(|&other| other == key.bits())?;
+        let at = self.keys.get(set).iter().position(|&other| other == key.bits())?;
         self.values_mut(set, key, at).first().and_then(Option::as_ref)
     }
 
@@ -44,14 +46,14 @@ impl<V> Lru<V> {
     #[inline]
     pub fn insert(&mut self, key: Fingerprint, value: V) {
         let Some(set) = self.set(key) else { return };
-        let at = self.keys.line(set).iter().position(|&other| other == key.bits()).unwrap_or(WORDS - 1);
+        let at = self.keys.get(set).iter().position(|&other| other == key.bits()).unwrap_or(WORDS - 1);
         self.values_mut(set, key, at)[0] = Some(value);
     }
 
     /// Gives the keys of its set a reason to be in the cache, if anything is known of them.
     #[inline]
     pub(super) fn touch(&self, key: Fingerprint) -> u64 {
-        self.set(key).map_or(0, |set| self.keys.line(set)[0])
+        self.set(key).map_or(0, |set| self.keys.touch(set))
     }
 
     fn set(&self, key: Fingerprint) -> Option<usize> {
@@ -62,12 +64,13 @@ impl<V> Lru<V> {
     /// The values of `set`, after `key` and what is at `at` moved to the front.
     #[inline]
     fn values_mut(&mut self, set: usize, key: Fingerprint, at: usize) -> &mut [Option<V>] {
-        let line = self.keys.line_mut(set);
-        let old = *line;
-        line[0] = key.bits();
-        for place in 1..WORDS {
-            line[place] = if place <= at { old[place - 1] } else { old[place] };
-        }
+        let old = self.keys.get(set);
+        let moved = std::array::from_fn(|place| match place {
+            0 => key.bits(),
+            _ if place <= at => old[place - 1],
+            _ => old[place],
+        });
+        self.keys.set(set, &moved);
         if size_of::<V>() == 0 {
             return &mut self.values;
         }

@@ -224,7 +224,7 @@ fn every_layer_is_counted_and_false_positives_are_those_that_the_drum_denies() {
     world.store.synchronize(&mut world.promises).unwrap();
     let after = world.store.counters();
     assert!(after.positives > 0 && after.false_positives == after.positives, "all keys were new: {after:?}");
-    assert_eq!((after.slices, after.bloom_bytes <= 20_000), (1, true));
+    assert!(after.slices > 1 && after.bloom_bytes <= 20_000, "{after:?}");
     world.keys = 50;
     (0..100).for_each(|_| world.admit(Nothing));
     assert!(world.store.counters().lru_hits >= 50);
