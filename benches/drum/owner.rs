@@ -122,9 +122,7 @@ impl Owner {
                 break;
             }
             let before = Instant::now();
-            if let Subject::Store(store) = &self.subject {
-                store.anticipate(page.iter().map(|question| question.key));
-            }
+            either!(&mut self.subject, it => it.anticipate(page.iter().map(|question| question.key)));
             for question in page.drain(..) {
                 self.ask(question)?;
             }

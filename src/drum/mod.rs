@@ -223,6 +223,14 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         })
     }
 
+    /// Says that some ten to a hundred operations on `keys` come next: memory is then looked at for all of them at the
+    /// same time, which takes a fraction of the time that it takes one by one.
+    #[inline]
+    pub fn anticipate(&mut self, keys: impl Iterator<Item = K>) {
+        let buckets = self.buckets.len() as u32;
+        keys.for_each(|key| self.buckets[names::bucket_of(key.to_bits(), buckets)].ram.touch());
+    }
+
     /// Asks whether `key` is stored, and what under it.
     #[inline]
     pub fn check(&mut self, key: K, aux: Option<A>) -> Result<()> {

@@ -15,6 +15,7 @@ pub(super) const CHUNK_HEAD_BYTES: usize = 12;
 /// Longest value or auxiliary.
 const ENTRY_BYTES_MAX: usize = 1 << 30;
 const HAS_AUX: u8 = 4;
+const CACHE_LINE_BYTES: usize = 64;
 
 /// What is asked of a key. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +140,17 @@ impl RamArray {
         }
         self.auxes += 1;
         Ok(())
+    }
+
+    /// Has the memory behind the ends of the arrays brought into the cache, where the next operation will be written.
+    #[inline]
+    pub fn touch(&mut self) {
+        if let Some(byte) = self.kv.spare_capacity_mut().first_mut() {
+            byte.write(0);
+        }
+        if let Some(byte) = self.aux.spare_capacity_mut().get_mut(CACHE_LINE_BYTES) {
+            byte.write(0);
+        }
     }
 
     /// Bytes of both arrays.

@@ -92,11 +92,11 @@ impl<V: Value, A: Aux> Store<V, A> {
         }
     }
 
-    /// Says that some ten to a hundred `keys` will be asked for next: memory is then looked at for all of them at the
-    /// same time, which takes a fraction of the time that it takes one by one.
+    /// [`Drum::anticipate`], for the LRU and the Bloom filter as well.
     #[inline]
-    pub fn anticipate(&self, keys: impl Iterator<Item = Fingerprint>) {
-        self.front.anticipate(keys);
+    pub fn anticipate(&mut self, keys: impl Iterator<Item = Fingerprint> + Clone) {
+        self.front.anticipate(keys.clone());
+        self.drum.anticipate(keys);
     }
 
     /// Asks what is stored under `key`: from the LRU, or nothing because the Bloom filter does not know the key, or
