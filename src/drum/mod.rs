@@ -30,7 +30,7 @@
 //!
 //! # What it refuses
 //! After an error of the disk or of the dispatcher every call fails: the cure is to reopen at the last durable cut.
-//! Only one merge is under way at a time. It is not for threads to share; a [`MergeJob`] runs on any.
+//! Only one merge runs at a time. It is not for threads to share; a [`MergeJob`] runs on any.
 //!
 //! # Source
 //! H.-T. Lee, D. Leonard, X. Wang, D. Loguinov: *IRLbot: Scaling to 6 Billion Pages and Beyond* (2008); L. T. C. Melo's
@@ -47,6 +47,7 @@ mod front;
 mod lines;
 mod lru;
 mod merge;
+mod merging;
 #[cfg(test)]
 mod model_tests;
 mod names;
@@ -75,16 +76,15 @@ pub use contract::{Aux, Dispatcher, Key, Value};
 pub use front::{Front, FrontCounters, FrontOptions};
 pub use lru::Lru;
 pub use merge::{MergeDone, MergeJob};
+use merging::{Merging, Moved};
 use names::Place;
 pub use pace::{Pace, PaceOptions};
 use pending::{Op, RamArray};
 use results::Results;
-use state::{BatchState, RamEntry, RepositoryState};
+use state::{BatchState, RamEntry};
 pub use state::{DrumCut, DrumState};
 pub use store::{Admission, Answer, Store};
 
-/// How many bytes a starving owner lets a merge pass over for each answer it gives.
-const STARVING_BYTES_PER_CHECK: u64 = 256 << 10;
 const DISPATCH_AT_ONCE: usize = 4096;
 
 /// The shape of a DRUM.
@@ -140,33 +140,6 @@ pub struct DrumCounters {
     pub bytes_read: u64,
 }
 
-/// What merges moved.
-#[derive(Debug, Default)]
-struct Moved {
-    merges: u64,
-    written: u64,
-    read: u64,
-}
-
-impl Moved {
-    /// A batch was written, and read by its merge, and is read again for the dispatch of what the merge found.
-    fn count(&mut self, batch: &BatchState, old: u64, new: Option<&RepositoryState>) {
-        self.merges += 1;
-        self.written += batch.bytes() + new.map_or(0, |new| new.bytes);
-        self.read += batch.kv_bytes + old + batch.bytes();
-    }
-}
-
-/// The merge that is under way.
-#[derive(Debug)]
-enum Merging<V> {
-    None,
-    /// Its job was handed out for this bucket.
-    Running(usize),
-    /// It is done and its results wait to be dispatched.
-    Done(Box<Results<V>>),
-}
-
 /// A repository of keys and values with asynchronous operations; see the [module](self).
 #[derive(Debug)]
 pub struct Drum<K, V, A> {
@@ -215,7 +188,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             options,
             buckets,
             ledger: Ledger::of_a_new_directory(),
-            merging: Merging::None,
+            merging: Merging::none(),
             superseded_by_cut: Vec::new(),
             moved: Moved::default(),
             failed: false,
@@ -255,47 +228,25 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         self.push(Op::AppendUpdate, key, Some(value), aux)
     }
 
-    /// Freezes the bucket that is to be merged now, if any is, and gives the job. `None` while a merge is running or
-    /// has results that are not dispatched. A batch that was frozen before a restart comes first.
+    /// Freezes the bucket that is to be merged now, if any is, and gives the job. `None` while a merge is running, or when
+    /// the results of two wait to be dispatched. A batch that was frozen before a restart comes first.
     pub fn next_merge(&mut self, need: Need) -> Result<Option<MergeJob<K, V, A>>> {
         self.refuse_after_failure()?;
-        if !matches!(self.merging, Merging::None) {
+        if !self.merging.has_room() {
             return Ok(None);
         }
-        let frozen = self.buckets.iter().position(|bucket| bucket.state.frozen.is_some());
-        let Some(index) = frozen.or_else(|| self.choose(need)) else { return Ok(None) };
+        let Some(index) = self.merging.choose(&self.buckets, &self.options, need) else { return Ok(None) };
         let bucket = &mut self.buckets[index];
-        if frozen.is_none() {
+        if bucket.state.frozen.is_none() {
             let result = bucket.freeze::<V>(self.options.limits(), &mut self.ledger);
             self.failed |= result.is_err();
             result?;
         }
-        let bucket = &self.buckets[index];
         let batch = bucket.state.frozen.as_ref().expect("frozen above or before").batch.clone();
-        self.merging = Merging::Running(index);
+        self.merging.running = Some(index);
         let repository = bucket.state.repository.clone();
         let remove = std::mem::take(&mut self.ledger.removable);
         Ok(Some(MergeJob { place: bucket.place.clone(), batch, repository, remove, types: PhantomData }))
-    }
-
-    fn choose(&self, need: Need) -> Option<usize> {
-        let candidates = self.buckets.iter().enumerate().filter(|(_, bucket)| match need {
-            Need::Full => !bucket.state.full.is_empty(),
-            Need::Threshold => {
-                let due = self.options.merge_threshold.max(2 * bucket.repository_bytes());
-                bucket.waiting_bytes() >= due || !bucket.state.full.is_empty()
-            }
-            Need::Starving => bucket.repository_bytes() < bucket.waiting_checks() * STARVING_BYTES_PER_CHECK,
-            Need::All => bucket.waiting_operations() > 0,
-        });
-        let gain = |bucket: &Bucket| match need {
-            Need::Full | Need::Threshold => bucket.waiting_bytes() as f64,
-            Need::Starving => {
-                bucket.waiting_checks() as f64 / (1 + bucket.repository_bytes() + bucket.waiting_bytes()) as f64
-            }
-            Need::All => bucket.waiting_checks() as f64,
-        };
-        candidates.max_by(|a, b| gain(a.1).total_cmp(&gain(b.1))).map(|(index, _)| index)
     }
 
     /// Takes back the merge that [`Drum::next_merge`] handed out; its results can now be dispatched.
@@ -305,19 +256,18 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     pub fn finish_merge(&mut self, done: MergeDone<K, V, A>) {
         let index = done.bucket as usize;
         let frozen = self.buckets.get(index).and_then(|bucket| bucket.state.frozen.as_ref());
-        let is_ours = matches!(self.merging, Merging::Running(running) if running == index)
-            && frozen.is_some_and(|frozen| frozen.batch.generation == done.generation);
-        assert!(is_ours, "a merge goes back to the DRUM that handed it out");
-        let old = self.buckets[index].repository_bytes();
-        let batch = frozen.map(|frozen| frozen.batch.clone()).unwrap_or_default();
-        self.moved.count(&batch, old, done.repository.as_ref());
-        self.merging = Merging::Done(Box::new(Results::new(index, done.repository, done.outcomes)));
+        let frozen = frozen.filter(|frozen| frozen.batch.generation == done.generation);
+        let ours = frozen.filter(|_| self.merging.running == Some(index));
+        let batch = &ours.expect("a merge goes back to the DRUM that handed it out").batch;
+        self.moved.count(batch, self.buckets[index].repository_bytes(), done.repository.as_ref());
+        self.merging.running = None;
+        self.merging.done.push_back(Results::new(index, done.repository, done.outcomes));
     }
 
     /// Hands up to `results_max` results to `dispatcher` and says how many there were; 0 when none is ready.
     pub fn dispatch(&mut self, dispatcher: &mut impl Dispatcher<K, V, A>, results_max: usize) -> Result<usize> {
         self.refuse_after_failure()?;
-        let Merging::Done(results) = &mut self.merging else { return Ok(0) };
+        let Some(results) = self.merging.done.front_mut() else { return Ok(0) };
         let bucket = &mut self.buckets[results.bucket];
         let frozen = bucket.state.frozen.as_mut().expect("a merge keeps its bucket frozen");
         let dispatched = results.dispatch(&bucket.place, frozen, dispatcher, results_max);
@@ -325,7 +275,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let dispatched = dispatched?;
         if frozen.dispatched == frozen.batch.operations {
             bucket.supersede(results.repository.take(), &mut self.ledger);
-            self.merging = Merging::None;
+            self.merging.done.pop_front();
         }
         Ok(dispatched)
     }
@@ -350,8 +300,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let batches = self.buckets.iter().flat_map(|bucket| bucket.state.batches());
         DrumCounters {
             merges: self.moved.merges,
-            bytes_written: self.moved.written,
-            bytes_read: self.moved.read,
+            bytes_written: self.moved.bytes_written,
+            bytes_read: self.moved.bytes_read,
             repository_bytes: self.buckets.iter().map(Bucket::repository_bytes).sum(),
             pending_bytes: batches.map(BatchState::bytes).sum(),
         }
@@ -406,7 +356,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     /// # Panics
     /// When a merge that was handed out is not finished.
     pub fn synchronize(&mut self, dispatcher: &mut impl Dispatcher<K, V, A>) -> Result<()> {
-        assert!(!matches!(self.merging, Merging::Running(_)), "a merge that was handed out must be finished first");
+        assert!(self.merging.running.is_none(), "a merge that was handed out must be finished first");
         loop {
             while self.dispatch(dispatcher, DISPATCH_AT_ONCE)? > 0 {}
             let Some(job) = self.next_merge(Need::All)? else { break };
