@@ -87,7 +87,11 @@ fn throughput(operations: u64, front: bool, dir: &Path) -> Result<()> {
         );
         println!("bytes on disk     {} at the end, {} pending at most", directory_bytes(dir), owner.pending_bytes_max);
         println!("merges            {}, {} checkpoints", counters.merges, owner.checkpoints);
-        println!("longest pause     {:.1} ms for 64 operations in a row", owner.pause_max.as_secs_f64() * 1e3);
+        let (pause, at) = owner.pause_max;
+        println!(
+            "longest pause     {:.1} ms for 64 operations in a row, from number {at} on",
+            pause.as_secs_f64() * 1e3
+        );
         if let Some(front) = owner.subject.front() {
             println!("front             {front:?}");
         }

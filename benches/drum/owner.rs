@@ -94,7 +94,8 @@ pub struct Owner {
     checkpoint_due: Instant,
     pub tally: Tally,
     pub checkpoints: u32,
-    pub pause_max: Duration,
+    /// The longest time that the questions of a page took, and the number of the first of them.
+    pub pause_max: (Duration, u64),
     pub pending_bytes_max: u64,
 }
 
@@ -108,7 +109,7 @@ impl Owner {
             checkpoint_due: Instant::now() + CHECKPOINT_EVERY,
             tally: Tally::default(),
             checkpoints: 0,
-            pause_max: Duration::ZERO,
+            pause_max: (Duration::ZERO, 0),
             pending_bytes_max: 0,
         }
     }
@@ -116,7 +117,7 @@ impl Owner {
     /// Asks everything, and meanwhile dispatches and keeps the crew busy.
     pub fn ask_all(&mut self, mut questions: impl Iterator<Item = Question>) -> Result<()> {
         let mut page = Vec::with_capacity(LINKS_OF_A_PAGE);
-        for number in 0.. {
+        for number in 0_u64.. {
             page.extend(questions.by_ref().take(LINKS_OF_A_PAGE));
             if page.is_empty() {
                 break;
@@ -129,7 +130,7 @@ impl Owner {
             if number % 16 == 0 {
                 self.attend(Need::Threshold)?;
             }
-            self.pause_max = self.pause_max.max(before.elapsed());
+            self.pause_max = self.pause_max.max((before.elapsed(), number * LINKS_OF_A_PAGE as u64));
             if number % 256 == 0 {
                 self.hold_back()?;
             }

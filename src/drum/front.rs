@@ -70,8 +70,8 @@ impl<V: Clone> Front<V> {
 
     /// Looks at what the questions about `keys` will look at, so that the cache misses of all of them overlap.
     #[inline]
-    pub(super) fn anticipate(&self, keys: impl Iterator<Item = Fingerprint>) {
-        std::hint::black_box(keys.fold(0, |sum, key| sum ^ self.lru.touch(key) ^ self.bloom.touch(key)));
+    pub(super) fn anticipate(&self, keys: impl Iterator<Item = Fingerprint> + Clone) {
+        std::hint::black_box(self.lru.touch(keys.clone()) ^ self.bloom.touch(keys));
     }
 
     /// Adds a stored key to the Bloom filter only.

@@ -50,10 +50,10 @@ impl<V> Lru<V> {
         self.values_mut(set, key, at)[0] = Some(value);
     }
 
-    /// Gives the keys of its set a reason to be in the cache, if anything is known of them.
+    /// Looks at a word of each set that asking for `keys` will look at.
     #[inline]
-    pub(super) fn touch(&self, key: Fingerprint) -> u64 {
-        self.set(key).map_or(0, |set| self.keys.touch(set))
+    pub(super) fn touch(&self, keys: impl Iterator<Item = Fingerprint>) -> u64 {
+        keys.fold(0, |sum, key| sum ^ self.set(key).map_or(0, |set| self.keys.touch(set)))
     }
 
     fn set(&self, key: Fingerprint) -> Option<usize> {
