@@ -164,12 +164,12 @@ fn tell_past(past: Past, replayed: u64, dir: &Path) {
 }
 
 /// Progress of the Bloom filters' rebuild, now and then.
-fn tell_keys() -> impl FnMut(u64) {
+fn tell_keys() -> impl FnMut(u64, u64) {
     let mut told = Instant::now();
-    move |keys| {
+    move |done, total| {
         if told.elapsed() > TELL {
             told = Instant::now();
-            tracing::warn!("reading what was seen before: {keys} keys");
+            tracing::warn!("reading what was seen before: {done} of {total} keys");
         }
     }
 }

@@ -221,7 +221,7 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         container: ContainerOptions { segment_bytes: 1 << 20, compression: Compression::Gzip },
         warcinfo: WarcInfo::default(),
     };
-    let (mut engine, recovery, past) = Engine::open(opening, &mut |_| {}).unwrap();
+    let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).unwrap();
     let mut processor = Processor::new(process);
     let mut find = |url: &_, depth, response: &_, scope: &_| processor.findings(url, depth, response, scope);
     engine.replay(recovery, &mut find, &mut |_, _| {}).unwrap();

@@ -17,7 +17,7 @@ use crawler::disk::Result;
 use crawler::drum::DrumOptions;
 
 use crew::with_crew;
-use figures::{Process, directory_bytes};
+use figures::{Process, Spent, directory_bytes};
 use owner::{Owner, Subject};
 use stream::{Growing, Steady};
 
@@ -64,48 +64,62 @@ fn parse_count(text: &str) -> Option<u64> {
 /// One run from the empty repository.
 fn throughput(operations: u64, front: bool, dir: &Path) -> Result<()> {
     with_crew(dir, |crew| {
-        let mut owner = Owner::new(Subject::open(dir, OPTIONS, front)?, crew);
+        let mut owner = Owner::new(Subject::open(dir, OPTIONS, front, None)?, crew);
         let begin = Process::now();
         owner.ask_all(Growing::new(operations))?;
         owner.drain()?;
         owner.checkpoint_and_wait()?;
-        let spent = begin.until_now();
-        let tally = owner.tally;
-        let counters = owner.subject.counters();
-        let keys = owner.subject.keys();
-        let per_operation = |bytes: u64| bytes as f64 / operations as f64;
-        println!("operations        {operations}");
-        println!("unique, duplicate {}, {}", tally.unique, tally.duplicate);
-        println!("elapsed           {:.2} s, {:.0} operations/s", spent.seconds, operations as f64 / spent.seconds);
-        println!("CPU               {:.2} s, {:.3} µs an operation", spent.cpu, spent.cpu * 1e6 / operations as f64);
-        println!("peak RSS          {:.0} MB", Process::peak_rss_mb());
-        println!("keys              {keys}, {:.3} bytes a key", counters.repository_bytes as f64 / keys as f64);
-        println!(
-            "bytes moved       {:.1} written, {:.1} read an operation",
-            per_operation(counters.bytes_written),
-            per_operation(counters.bytes_read)
-        );
-        println!("bytes on disk     {} at the end, {} pending at most", directory_bytes(dir), owner.pending_bytes_max);
-        println!("merges            {}, {} checkpoints", counters.merges, owner.checkpoints);
-        let (pause, at) = owner.pause_max;
-        println!(
-            "longest pause     {:.1} ms for 64 operations in a row, from number {at} on",
-            pause.as_secs_f64() * 1e3
-        );
-        if let Some(front) = owner.subject.front() {
-            println!("front             {front:?}");
+        print(&owner, &begin.until_now(), operations, dir);
+        if front {
+            reopen(owner, dir)?;
         }
-        println!(
-            "drum operations={operations} seconds={:.2} cpu_seconds={:.2} peak_rss_mb={:.0} disk_mb={:.0} unique={} duplicate={}",
-            spent.seconds,
-            spent.cpu,
-            Process::peak_rss_mb(),
-            directory_bytes(dir) as f64 / 1e6,
-            tally.unique,
-            tally.duplicate
-        );
         Ok(())
     })
+}
+
+/// How long it takes to open the store again, with its Bloom filter.
+fn reopen(owner: Owner, dir: &Path) -> Result<()> {
+    let Owner { cut, subject, .. } = owner;
+    drop(subject);
+    let begin = Process::now();
+    let subject = Subject::open(dir, OPTIONS, true, cut.as_ref().map(|(state, ram)| (state, &ram[..])))?;
+    let spent = begin.until_now();
+    println!("reopened          {} keys in {:.2} s, {:.2} s of CPU", subject.keys(), spent.seconds, spent.cpu);
+    Ok(())
+}
+
+fn print(owner: &Owner, spent: &Spent, operations: u64, dir: &Path) {
+    let tally = owner.tally;
+    let counters = owner.subject.counters();
+    let keys = owner.subject.keys();
+    let per_operation = |bytes: u64| bytes as f64 / operations as f64;
+    println!("operations        {operations}");
+    println!("unique, duplicate {}, {}", tally.unique, tally.duplicate);
+    println!("elapsed           {:.2} s, {:.0} operations/s", spent.seconds, operations as f64 / spent.seconds);
+    println!("CPU               {:.2} s, {:.3} µs an operation", spent.cpu, spent.cpu * 1e6 / operations as f64);
+    println!("peak RSS          {:.0} MB", Process::peak_rss_mb());
+    println!("keys              {keys}, {:.3} bytes a key", counters.repository_bytes as f64 / keys as f64);
+    println!(
+        "bytes moved       {:.1} written, {:.1} read an operation",
+        per_operation(counters.bytes_written),
+        per_operation(counters.bytes_read)
+    );
+    println!("bytes on disk     {} at the end, {} pending at most", directory_bytes(dir), owner.pending_bytes_max);
+    println!("merges            {}, {} checkpoints", counters.merges, owner.checkpoints);
+    let (pause, at) = owner.pause_max;
+    println!("longest pause     {:.1} ms for 64 operations in a row, from number {at} on", pause.as_secs_f64() * 1e3);
+    if let Some(front) = owner.subject.front() {
+        println!("front             {front:?}");
+    }
+    println!(
+        "drum operations={operations} seconds={:.2} cpu_seconds={:.2} peak_rss_mb={:.0} disk_mb={:.0} unique={} duplicate={}",
+        spent.seconds,
+        spent.cpu,
+        Process::peak_rss_mb(),
+        directory_bytes(dir) as f64 / 1e6,
+        tally.unique,
+        tally.duplicate
+    );
 }
 
 /// Operations on repositories of growing size.
@@ -115,7 +129,7 @@ fn curve(keys_max: u64, dir: &Path) -> Result<()> {
         "keys", "operations", "op/s", "CPU µs/op", "moved B/op", "model B/op"
     );
     with_crew(dir, |crew| {
-        let mut owner = Owner::new(Subject::open(dir, OPTIONS, false)?, crew);
+        let mut owner = Owner::new(Subject::open(dir, OPTIONS, false, None)?, crew);
         let sizes = (0..).map(|power| 1_000_000 * 10_u64.pow(power)).take_while(|&keys| keys < keys_max);
         let mut stored = 0;
         for keys in sizes.chain([keys_max]) {

@@ -6,7 +6,9 @@ use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
 use crawler::disk::{Disk, Result};
-use crawler::drum::{Admission, Dispatcher, Drum, DrumCounters, DrumOptions, FrontCounters, FrontOptions, Need, Store};
+use crawler::drum::{
+    Admission, Dispatcher, Drum, DrumCounters, DrumOptions, DrumState, FrontCounters, FrontOptions, Need, Store,
+};
 use crawler::fingerprint::Fingerprint;
 
 use crate::crew::{Checkpoint, Crew, Done};
@@ -36,11 +38,11 @@ macro_rules! either {
 }
 
 impl Subject {
-    pub fn open(dir: &Path, options: DrumOptions, front: bool) -> Result<Self> {
+    pub fn open(dir: &Path, options: DrumOptions, front: bool, cut: Option<(&DrumState, &[u8])>) -> Result<Self> {
         let disk = Disk::real();
         Ok(match front {
-            true => Subject::Store(Store::open(disk, dir, options, FrontOptions::default(), None, &mut |_| {})?),
-            false => Subject::Drum(Drum::open(disk, dir, options, None)?),
+            true => Subject::Store(Store::open(disk, dir, options, FrontOptions::default(), cut, &mut |_, _| {})?),
+            false => Subject::Drum(Drum::open(disk, dir, options, cut)?),
         })
     }
 
@@ -94,6 +96,8 @@ pub struct Owner {
     checkpoint_due: Instant,
     pub tally: Tally,
     pub checkpoints: u32,
+    /// The last cut, to open the DRUM with again.
+    pub cut: Option<(DrumState, Vec<u8>)>,
     /// The longest time that the questions of a page took, and the number of the first of them.
     pub pause_max: (Duration, u64),
     pub pending_bytes_max: u64,
@@ -109,6 +113,7 @@ impl Owner {
             checkpoint_due: Instant::now() + CHECKPOINT_EVERY,
             tally: Tally::default(),
             checkpoints: 0,
+            cut: None,
             pause_max: (Duration::ZERO, 0),
             pending_bytes_max: 0,
         }
@@ -222,7 +227,8 @@ impl Owner {
     fn checkpoint(&mut self) -> Result<()> {
         let mut ram = Vec::new();
         let cut = either!(&mut self.subject, it => it.cut(&mut ram))?;
-        let checkpoint = Checkpoint { ram, sync: cut.sync, sync_dirs: cut.sync_dirs };
+        let checkpoint = Checkpoint { ram: ram.clone(), sync: cut.sync, sync_dirs: cut.sync_dirs };
+        self.cut = Some((cut.state, ram));
         self.crew.checkpoints.send(checkpoint).expect("the checkpoint thread lives");
         self.checkpointing = true;
         self.checkpoint_due = Instant::now() + CHECKPOINT_EVERY;

@@ -91,6 +91,14 @@ fn text(snapshot: &Snapshot, dir: &Path, held: bool, now: Time) -> String {
     ] {
         table.row(name, size(bytes));
     }
+    let layers = &snapshot.layers;
+    for (name, layers) in
+        [("URL-seen answers", &layers.url_seen), ("robots.txt answers", &layers.robots), ("DNS answers", &layers.dns)]
+    {
+        let (recent, new) = (count(layers.lru_hits), count(layers.bloom_negatives));
+        let (disk, wrong) = (count(layers.bloom_positives), count(layers.bloom_false_positives));
+        table.row(name, format!("{recent} by the LRU, {new} new by the Bloom filter, {disk} on disk ({wrong} new)"));
+    }
     table.row("disk free", size(gauges.disk_free_bytes));
     table.row("inspect with", format!("crawler list --dir {}", shell_word(dir)));
     table.0
@@ -112,6 +120,7 @@ mod tests {
             statistics: Default::default(),
             gauges: Default::default(),
             stores: Default::default(),
+            layers: Default::default(),
         }
     }
 

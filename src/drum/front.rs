@@ -74,9 +74,12 @@ impl<V: Clone> Front<V> {
         std::hint::black_box(self.lru.touch(keys.clone()) ^ self.bloom.touch(keys));
     }
 
-    /// Adds a stored key to the Bloom filter only.
-    pub(super) fn remember(&mut self, key: Fingerprint) {
-        self.bloom.insert(key);
+    /// Adds stored keys, some ten to a hundred, to the Bloom filter only.
+    pub(super) fn remember(&mut self, keys: &[Fingerprint]) {
+        std::hint::black_box(self.bloom.touch(keys.iter().copied()));
+        for &key in keys {
+            self.bloom.insert(key);
+        }
     }
 
     /// What is known of `key`; after it, `key` counts as stored with `value`.

@@ -308,19 +308,20 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     }
 
     /// Calls `each` with every key that is stored or will be, possibly several times, and with whether it comes from
-    /// an operation that is not dispatched. `progress` gets the number of keys passed, now and then.
-    pub fn for_each_key(&self, mut each: impl FnMut(K, bool), progress: &mut dyn FnMut(u64)) -> Result<()> {
+    /// an operation that is not dispatched. `progress` gets the number of keys passed and how many there may be, now and then.
+    pub fn for_each_key(&self, mut each: impl FnMut(K, bool), progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let total = self.keys() + self.pending();
         let mut count = 0_u64;
         for bucket in &self.buckets {
             bucket.for_each_key(V::FIXED_BYTES, &mut |key, undispatched| {
                 each(K::from_bits(key), undispatched);
                 count += 1;
                 if count.is_multiple_of(1 << 20) {
-                    progress(count);
+                    progress(count, total);
                 }
             })?;
         }
-        progress(count);
+        progress(count, total);
         Ok(())
     }
 

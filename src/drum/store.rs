@@ -16,6 +16,9 @@ use super::front::{Front, FrontCounters, FrontOptions, Known};
 use super::merge::{MergeDone, MergeJob};
 use super::{Drum, DrumCounters, DrumCut, DrumOptions, DrumState, Need};
 
+/// Keys that are looked up ahead of their turn when the Bloom filter is filled.
+const KEYS_AT_ONCE: usize = 64;
+
 /// What became of a key that was to be admitted.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admission<A> {
@@ -50,25 +53,31 @@ pub struct Store<V, A> {
 
 impl<V: Value, A: Aux> Store<V, A> {
     /// Opens the DRUM as [`Drum::open`] does and fills the Bloom filter with every key that is stored or will be.
-    /// `progress` is told the number of keys passed so far, now and then.
+    /// `progress` is told the number of keys passed so far and how many there may be, now and then.
     pub fn open(
         disk: Disk,
         dir: &Path,
         drum: DrumOptions,
         front: FrontOptions,
         saved: Option<(&DrumState, &[u8])>,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self> {
         let drum = Drum::open(disk, dir, drum, saved)?;
         let mut front = Front::new(front, drum.keys() + drum.pending());
         let mut unmerged = HashMap::new();
+        let mut keys = Vec::with_capacity(KEYS_AT_ONCE);
         let remember = |key, undispatched| {
-            front.remember(key);
+            keys.push(key);
+            if keys.len() == KEYS_AT_ONCE {
+                front.remember(&keys);
+                keys.clear();
+            }
             if undispatched && V::FIXED_BYTES != Some(0) {
                 *unmerged.entry(key).or_insert(0) += 1;
             }
         };
         drum.for_each_key(remember, progress)?;
+        front.remember(&keys);
         Ok(Store { front, drum, unmerged })
     }
 

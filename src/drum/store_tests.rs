@@ -65,7 +65,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
         let memory_max = if random.bool() { 64 } else { 1 << 20 };
         let front = FrontOptions { lru_entries: random.usize(0..30), bloom_memory: memory_max, bloom_fpr: 0.1 };
         let memory = ForgetfulDisk::default();
-        let store = Store::open(memory.disk(), Path::new(DIR), drum, front, None, &mut |_| {}).unwrap();
+        let store = Store::open(memory.disk(), Path::new(DIR), drum, front, None, &mut |_, _| {}).unwrap();
         let keys = random.u64(1..400);
         World {
             random,
@@ -140,7 +140,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
         self.memory = self.memory.crash(&mut self.random);
         let saved = Some((&cut.state, &ram[..]));
         let mut last = 0;
-        let mut progress = |keys| last = keys;
+        let mut progress = |keys, _| last = keys;
         self.store =
             Store::open(self.memory.disk(), Path::new(DIR), self.drum, self.front, saved, &mut progress).unwrap();
         assert!(last >= self.store.keys());
@@ -215,7 +215,7 @@ fn every_layer_is_counted_and_false_positives_are_those_that_the_drum_denies() {
     let mut world = World::<Nothing>::new(1);
     world.front = FrontOptions { lru_entries: 1_000, bloom_memory: 20_000, bloom_fpr: 0.01 };
     world.store =
-        Store::open(ForgetfulDisk::default().disk(), Path::new(DIR), world.drum, world.front, None, &mut |_| {})
+        Store::open(ForgetfulDisk::default().disk(), Path::new(DIR), world.drum, world.front, None, &mut |_, _| {})
             .unwrap();
     world.keys = u64::MAX;
     (0..30_000).for_each(|_| world.admit(Nothing));

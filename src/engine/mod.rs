@@ -13,6 +13,7 @@ mod admission;
 mod answers;
 pub mod checkpoint;
 mod executors;
+mod figures;
 mod finish;
 mod job;
 mod limits;

@@ -171,8 +171,9 @@ pub enum Past {
 
 impl Engine {
     /// Opens the crawl at its last checkpoint. What the archive holds beyond it comes back as a [`Recovery`], to be
-    /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into Bloom filters.
-    pub fn open(opening: Opening, progress: &mut dyn FnMut(u64)) -> Result<(Engine, Recovery, Past), OpenError> {
+    /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into the Bloom filter of a
+    /// store, and how many there may be.
+    pub fn open(opening: Opening, progress: &mut dyn FnMut(u64, u64)) -> Result<(Engine, Recovery, Past), OpenError> {
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
         let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
         let now = clock.now();

@@ -19,5 +19,5 @@ pub use finish::Finish;
 pub use progress::{Mode, Progress};
 pub use screen::Screen;
 pub use skipped::SkippedLog;
-pub use snapshot::{SNAPSHOT_FILE, Snapshot, State, StoreBytes};
+pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};
 pub use statistics::{Gauges, Statistics};

@@ -47,6 +47,42 @@ pub struct StoreBytes {
     pub catalog: u64,
 }
 
+/// How the layers of a store answered since the process began, and what its merges moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layers {
+    /// Questions that the LRU answered.
+    pub lru_hits: u64,
+    /// Keys that the Bloom filter knew to be new.
+    pub bloom_negatives: u64,
+    /// Questions that were left to the DRUM.
+    pub bloom_positives: u64,
+    /// Those of them whose key the DRUM found to be new.
+    pub bloom_false_positives: u64,
+    /// Memory of the Bloom filter.
+    pub bloom_bytes: u64,
+    /// Keys in the DRUM's repository.
+    pub keys: u64,
+    /// Operations that wait for a merge or for their dispatch.
+    pub pending: u64,
+    /// Merges.
+    pub merges: u64,
+    /// Bytes that merges and dispatch read.
+    pub merge_bytes_read: u64,
+    /// Bytes that were written for merges and by them.
+    pub merge_bytes_written: u64,
+}
+
+/// The layers of the three stores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreLayers {
+    /// URLs seen.
+    pub url_seen: Layers,
+    /// Rules of robots.txt.
+    pub robots: Layers,
+    /// Addresses.
+    pub dns: Layers,
+}
+
 /// What `status` shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -66,6 +102,9 @@ pub struct Snapshot {
     pub gauges: Gauges,
     /// What lies on disk.
     pub stores: StoreBytes,
+    /// Which layer of the stores answered.
+    #[serde(default)]
+    pub layers: StoreLayers,
 }
 
 /// The part of a snapshot that every version has.
@@ -123,6 +162,7 @@ pub(crate) mod tests {
             started: Time::from_ms(1_700_000_000_000),
             updated: Time::from_ms(1_700_000_360_000),
             statistics,
+            layers: StoreLayers::default(),
             gauges: Gauges { queued: 789, ..Default::default() },
             stores: StoreBytes { pages: 5 << 20, ..Default::default() },
         }

@@ -1,0 +1,98 @@
+//! The figures of a crawl: what has happened, how things stand, what the stores did.
+
+use super::Engine;
+use crate::clock::Time;
+use crate::drum::{Aux, Store, Value};
+use crate::report::{Finish, Gauges, Layers, Snapshot, State, Statistics, StoreBytes, StoreLayers};
+
+impl Engine {
+    /// Brings the counters up to date that are kept elsewhere.
+    pub(super) fn count(&mut self, now: Time) {
+        self.statistics.elapsed = self.elapsed(now);
+        let arrival = self.way.arrival();
+        self.statistics.unique = arrival.unique;
+        self.statistics.duplicates = arrival.duplicate;
+        // with robots.txt switched off nothing is put there
+        self.statistics.hosts = self.way.next.store.known().max(self.way.next.next.store.known());
+    }
+
+    /// The counters as they stand.
+    pub fn statistics(&mut self) -> Statistics {
+        self.count(self.clock.now());
+        self.statistics.clone()
+    }
+
+    /// What is going on at this moment.
+    pub fn gauges(&mut self) -> Gauges {
+        let now = self.clock.now();
+        let pending = self.way.waiting();
+        let seen_keys = self.way.store.known();
+        let in_flight = self.under_way.requests as u64;
+        let disk_free = self.disk_free;
+        let url_seen_bytes = self.way.store.drum_counters().repository_bytes;
+        let frontier = &mut self.way.arrival().frontier;
+        Gauges {
+            queued: frontier.queued(),
+            hosts_ready: frontier.ready_hosts(now) as u64,
+            hosts_waiting: frontier.waiting_hosts(now) as u64,
+            hosts_active: frontier.active_hosts() as u64,
+            in_flight,
+            keys_pending: pending,
+            keys_seen: seen_keys,
+            disk_free_bytes: disk_free,
+            url_seen_bytes,
+        }
+    }
+
+    pub(super) fn snapshot(&mut self, now: Time, finish: Option<Finish>) -> Snapshot {
+        let gauges = self.gauges();
+        let state = match finish {
+            None => State::Running,
+            Some(Finish::Complete) => State::Finished,
+            Some(_) => State::Stopped,
+        };
+        Snapshot {
+            version: Snapshot::VERSION,
+            state,
+            finish,
+            started: self.created,
+            updated: now,
+            statistics: self.statistics.clone(),
+            stores: self.store_bytes(),
+            layers: StoreLayers {
+                url_seen: layers(&self.way.store),
+                robots: layers(&self.way.next.store),
+                dns: layers(&self.way.next.next.store),
+            },
+            gauges,
+        }
+    }
+
+    /// Bytes on disk, as far as the stores count them.
+    fn store_bytes(&self) -> StoreBytes {
+        StoreBytes {
+            url_seen: self.way.store.drum_counters().repository_bytes,
+            robots: self.way.next.store.drum_counters().repository_bytes,
+            dns: self.way.next.next.store.drum_counters().repository_bytes,
+            pages: self.container.value_bytes(),
+            index: self.container.index_bytes(),
+            ..StoreBytes::default()
+        }
+    }
+}
+
+fn layers<V: Value, A: Aux>(store: &Store<V, A>) -> Layers {
+    let (front, drum) = (store.counters(), store.drum_counters());
+    Layers {
+        lru_hits: front.lru_hits,
+        bloom_negatives: front.negatives,
+        bloom_positives: front.positives,
+        bloom_false_positives: front.false_positives,
+        bloom_bytes: front.bloom_bytes as u64,
+        keys: store.keys(),
+        pending: store.pending(),
+        merges: drum.merges,
+        merge_bytes_read: drum.bytes_read,
+        merge_bytes_written: drum.bytes_written,
+    }
+}
