@@ -200,6 +200,7 @@ fn snapshot() -> String {
         started: Time::from_ms(1_114_650_975_990),
         updated: Time::from_ms(1_114_651_000_000),
         statistics: Statistics { pages_stored: 4_321, ..Default::default() },
+        layers: Default::default(),
         gauges: Gauges::default(),
         stores: StoreBytes::default(),
     };
