@@ -62,6 +62,8 @@ impl Stored {
     fn reopened(&self, compression: Compression, whole: usize, damage: impl Fn(&Path)) {
         let dir = tempfile::tempdir().unwrap();
         copy(self.dir.path(), dir.path());
+        // the address pages are not at stake: without it their repair, and its syncs, are left out
+        fs::remove_file(dir.path().join("address.dw")).unwrap();
         damage(dir.path());
         let (mut container, replayed) = open(dir.path(), options(1 << 20, compression), Some(&self.state));
         assert_eq!(replayed.len(), whole - 2, "{compression:?}");
