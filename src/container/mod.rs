@@ -5,7 +5,7 @@
 //!                        4 KiB pages    records     WARC 1.1 records
 //! ```
 //! - **value files** hold the content, append-only, a new one every `segment_bytes`. They are WARC files as they lie;
-//!   the one that is written has the suffix `.open`.
+//!   what is not durable yet has the suffix `.open`.
 //! - **key.dat** holds a record a page: where it lies, when and with which status it came, its digest, the previous
 //!   version of the same URL, the URL ([`keys`]).
 //! - **address.idx** holds a slot a URL (and interval between checkpoints), by linear hashing ([`address`]): it grows a page at a time, never stops to
@@ -19,11 +19,15 @@
 //!
 //! [`Container::cut`] notes the lengths of the value file and of key.dat; the job makes them durable. After a kill
 //! [`Container::open`] cuts key.dat to the noted length and returns a [`Recovery`], which reads what the value files
-//! hold beyond the noted place, cuts the last of them behind its last whole exchange, and hands the exchanges to the
-//! engine, which takes them back in with [`Container::readopt`].
+//! hold beyond the noted place, cuts those that end in `.open` behind their last whole exchange, and hands the exchanges
+//! to the engine, which takes them back in with [`Container::readopt`].
 
 pub mod address;
+#[cfg(test)]
+mod crash_tests;
 pub mod keys;
+#[cfg(test)]
+mod read_tests;
 mod reader;
 mod recovery;
 mod sync;
@@ -252,6 +256,7 @@ impl Container {
         let job = SyncJob {
             disk: self.disk.clone(),
             dir: self.dir.clone(),
+            full: self.values.take_full(),
             value: self.values.open_path(),
             slots: self.frozen.clone(),
             key_bytes: state.key_bytes,

@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
 use super::values;
-use crate::disk::{Disk, Error, Mode, Result};
+use crate::disk::{Disk, DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::warc::{Header, RecordReader, parse_http_head};
 
@@ -22,7 +23,12 @@ pub struct Reader {
     addresses: AddressFile,
     /// Records that the address file does not cover.
     recent: HashMap<Fingerprint, u64>,
+    /// Value files that were read last, the latest first.
+    files: Mutex<Vec<(u32, Arc<DiskFile>)>>,
 }
+
+/// Value files that a reader holds open.
+const FILES_MAX: usize = 64;
 
 /// A stored response.
 #[derive(Clone, Debug)]
@@ -51,7 +57,7 @@ impl Reader {
             let record = record?;
             recent.insert(record.key, record.offset);
         }
-        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent })
+        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent, files: Mutex::default() })
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.
@@ -87,11 +93,10 @@ impl Reader {
 
     /// The response that `record` leads to.
     pub fn response(&self, record: &KeyRecord) -> Result<StoredResponse> {
-        let path = self.value_path(record)?;
-        let file = self.disk.open(&path, Mode::Read)?;
+        let file = self.value_file(record)?;
         let block_max = record.payload_bytes + (16 << 20);
-        let read = RecordReader::new(&file, record.value_offset, block_max).next()?;
-        let wrong = |found: String| Error::damaged(&path, record.value_offset, "a response record", found);
+        let read = RecordReader::within(&file, record.value_offset, record.value_bytes, block_max).next()?;
+        let wrong = |found: String| Error::damaged(file.path(), record.value_offset, "a response record", found);
         let value = read.ok_or_else(|| wrong("end of file".into()))?;
         if value.field("WARC-Target-URI") != Some(record.url.as_str()) {
             return Err(wrong(format!("a {} record of another URL", value.kind())));
@@ -106,18 +111,26 @@ impl Reader {
 
     /// The response record as it lies in the value file, compressed.
     pub fn warc(&self, record: &KeyRecord) -> Result<Vec<u8>> {
-        let file = self.disk.open(self.value_path(record)?, Mode::Read)?;
+        let file = self.value_file(record)?;
         let mut bytes = vec![0; usize::try_from(record.value_bytes).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut bytes, record.value_offset)?;
         Ok(bytes)
     }
 
-    fn value_path(&self, record: &KeyRecord) -> Result<PathBuf> {
-        let found = values::find(&self.disk, &self.dir)?;
-        let file = found.into_iter().find(|file| file.number == record.file);
-        file.map(|file| file.path).ok_or_else(|| {
+    /// The value file of `record`; a file that is renamed while it is open stays the same file.
+    fn value_file(&self, record: &KeyRecord) -> Result<Arc<DiskFile>> {
+        let mut files = self.files.lock().expect("nobody panics with the lock");
+        if let Some(at) = files.iter().position(|(number, _)| *number == record.file) {
+            files[..=at].rotate_right(1);
+            return Ok(files[0].1.clone());
+        }
+        let found = values::open_for_reading(&self.disk, &self.dir, record.file)?;
+        let file = Arc::new(found.ok_or_else(|| {
             let path = self.dir.join(format!("value-{:05}.warc*", record.file));
             Error::damaged(&path, 0, "a value file", "no such file")
-        })
+        })?);
+        files.truncate(FILES_MAX - 1);
+        files.insert(0, (record.file, file.clone()));
+        Ok(file)
     }
 }

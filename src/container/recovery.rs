@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use data_encoding::BASE32;
 
-use super::values::{Found, ValueFiles, find};
+use super::values::{self, Found, ValueFiles, find};
 use super::{Container, ContainerState};
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Mode, Result};
@@ -110,11 +110,12 @@ impl Recovery {
                         None => continue,
                     }
                 }
-                Ok(None) if !last => self.next_file(&container.values)?,
-                // only the file that was written can be torn
-                Err(Error::Damaged { .. }) if last && place.files[place.index].open => return self.finish(container),
-                Ok(None) => return self.finish(container),
-                Err(error) => return Err(error),
+                // only files that were written since the last checkpoint can be torn
+                Err(error) if !(matches!(error, Error::Damaged { .. }) && place.files[place.index].open) => {
+                    return Err(error);
+                }
+                _ if last => return self.finish(container),
+                _ => self.next_file(&container.values)?,
             }
         }
     }
@@ -146,8 +147,18 @@ impl Recovery {
         Ok(true)
     }
 
+    /// Goes on with the next file. One that no cut has sealed is cut behind its last whole exchange and sealed, unless
+    /// nothing in it is whole.
     fn next_file(&mut self, values: &ValueFiles) -> Result<()> {
         let place = self.place.as_mut().expect("a file was read to its end");
+        let Found { path, open, .. } = &place.files[place.index];
+        if *open && place.offset == 0 {
+            values.disk().remove(path)?;
+        } else if *open {
+            let file = values.disk().open(path, Mode::Write)?;
+            file.set_len(place.offset)?;
+            values::seal(values.disk(), &file)?;
+        }
         self.before += place.offset;
         place.index += 1;
         place.offset = 0;

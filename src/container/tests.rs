@@ -4,20 +4,20 @@ use super::*;
 use crate::disk::Error;
 use crate::web::warc::{Encoder, Exchange, HttpVersion};
 
-fn options(segment_bytes: u64, compression: Compression) -> ContainerOptions {
+pub(super) fn options(segment_bytes: u64, compression: Compression) -> ContainerOptions {
     ContainerOptions { segment_bytes, compression }
 }
 
-fn key_of(url: &str) -> Fingerprint {
+pub(super) fn key_of(url: &str) -> Fingerprint {
     crate::fingerprint::Fingerprinter::new(0xbfe6_b8a5_bf37_8d83).of(url.as_bytes())
 }
 
-struct Pages {
+pub(super) struct Pages {
     encoder: Encoder,
 }
 
 impl Pages {
-    fn store(&mut self, container: &mut Container, url: &str, body: &str, again: bool) -> u64 {
+    pub(super) fn store(&mut self, container: &mut Container, url: &str, body: &str, again: bool) -> u64 {
         let exchange = Exchange {
             url,
             fetched_at: Time::from_ms(1_000),
@@ -56,7 +56,11 @@ impl Pages {
     }
 }
 
-fn open(dir: &Path, options: ContainerOptions, saved: Option<&ContainerState>) -> (Container, Vec<ReplayedPage>) {
+pub(super) fn open(
+    dir: &Path,
+    options: ContainerOptions,
+    saved: Option<&ContainerState>,
+) -> (Container, Vec<ReplayedPage>) {
     let (mut container, mut recovery) =
         Container::open(Disk::real(), dir, options, WarcInfo::default(), saved).unwrap();
     let mut replayed = Vec::new();
@@ -67,19 +71,19 @@ fn open(dir: &Path, options: ContainerOptions, saved: Option<&ContainerState>) -
     (container, replayed)
 }
 
-fn checkpoint(container: &mut Container) -> ContainerState {
+pub(super) fn checkpoint(container: &mut Container) -> ContainerState {
     let cut = container.cut().unwrap();
     let done = cut.job.run().unwrap();
     container.synced(done);
     cut.state
 }
 
-fn body(reader: &Reader, url: &str) -> Option<String> {
+pub(super) fn body(reader: &Reader, url: &str) -> Option<String> {
     let record = reader.newest(key_of(url), url).unwrap()?;
     Some(String::from_utf8(reader.response(&record).unwrap().body).unwrap())
 }
 
-fn pages(compression: Compression) -> Pages {
+pub(super) fn pages(compression: Compression) -> Pages {
     Pages { encoder: Encoder::new(compression) }
 }
 
