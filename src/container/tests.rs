@@ -5,7 +5,7 @@ use crate::disk::Error;
 use crate::web::warc::{Encoder, Exchange, HttpVersion};
 
 fn options(segment_bytes: u64, compression: Compression) -> ContainerOptions {
-    ContainerOptions { segment_bytes, compression }
+    ContainerOptions { segment_bytes, compression, ..ContainerOptions::default() }
 }
 
 fn key_of(url: &str) -> Fingerprint {
@@ -50,9 +50,11 @@ impl Pages {
             payload_bytes: records.payload_bytes,
             records: &records.bytes,
             response: records.response.clone(),
+            revisit: records.revisit.as_ref(),
+            truncated: false,
             may_have_versions: again,
         };
-        container.append(&page).unwrap()
+        container.append(&page).unwrap().record
     }
 }
 
@@ -241,6 +243,8 @@ fn a_hundred_thousand_slots_are_found_through_all_splits() {
                 robots: false,
                 payload_sha1: [7; 20],
                 payload_bytes: 3,
+                truncated: false,
+                payload_at: None,
                 previous: None,
                 mime: "x-odd/type".into(),
                 url,
