@@ -4,6 +4,8 @@
 
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/revisits.rs"]
+mod revisits;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};

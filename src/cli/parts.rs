@@ -58,7 +58,8 @@ impl Archive for Container {
     fn response(&self, entry: &Entry) -> anyhow::Result<Response> {
         let record = self.reader.record_at(entry.handle)?;
         let stored = self.reader.response(&record)?;
-        let plain = |headers: Vec<Header>| headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let plain =
+            |headers: Vec<Header>| headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         let mut response = Response {
             status: stored.status,
             reason: stored.reason,

@@ -30,6 +30,8 @@ mod digests;
 pub mod keys;
 mod reader;
 mod recovery;
+#[cfg(test)]
+mod revisit_tests;
 mod revisits;
 mod sync;
 #[cfg(test)]
@@ -73,7 +75,12 @@ pub struct ContainerOptions {
 
 impl Default for ContainerOptions {
     fn default() -> Self {
-        ContainerOptions { segment_bytes: 1 << 30, compression: Compression::Gzip, digest_memory: 16 << 20, crawl_id: 0 }
+        ContainerOptions {
+            segment_bytes: 1 << 30,
+            compression: Compression::Gzip,
+            digest_memory: 16 << 20,
+            crawl_id: 0,
+        }
     }
 }
 
@@ -254,7 +261,7 @@ impl Container {
             }
             _ => 0,
         };
-        Ok(Stored { record, bytes: page.value_bytes, saved: first.map(not_written) })
+        Ok(Stored { record, bytes: page.exchange_bytes, saved: first.map(not_written) })
     }
 
     fn index(&mut self, record: KeyRecord) -> Result<u64> {

@@ -103,7 +103,15 @@ impl Reader {
         let line = found.record.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
         let reason = String::from_utf8_lossy(line.get(13..).unwrap_or_default()).into_owned();
         let whole = found.record.to_bytes();
-        Ok(StoredResponse { fields: found.record.fields, status, reason, headers, payload_headers, body, record: whole })
+        Ok(StoredResponse {
+            fields: found.record.fields,
+            status,
+            reason,
+            headers,
+            payload_headers,
+            body,
+            record: whole,
+        })
     }
 
     fn payload_of_revisit(&self, revisit: &KeyRecord, offset: u64) -> Result<(Vec<u8>, Vec<Header>)> {

@@ -58,6 +58,8 @@ pub struct ReplayedPage {
     pub value_offset: u64,
     /// Its compressed length.
     pub value_bytes: u64,
+    /// Compressed length of all records of the exchange.
+    pub exchange_bytes: u64,
 }
 
 /// Goes through the exchanges that were stored after a checkpoint, oldest first.
@@ -184,9 +186,10 @@ fn read_exchange(place: &Place) -> Result<Option<(Option<ReplayedPage>, u64)>> {
             "metadata" => metadata = Some(record),
             "response" | "revisit" => {
                 let number = place.files[place.index].number;
-                let page = page(number, metadata.as_ref(), &record).ok_or_else(|| {
+                let mut page = page(number, metadata.as_ref(), &record).ok_or_else(|| {
                     Error::damaged(place.file.path(), record.offset, "a response with an HTTP head", "another block")
                 })?;
+                page.exchange_bytes = reader.position() - place.offset;
                 return Ok(Some((Some(page), reader.position())));
             }
             _ => {}
@@ -231,6 +234,7 @@ fn page(file: u32, metadata: Option<&Record>, response: &Record) -> Option<Repla
         file,
         value_offset: response.offset,
         value_bytes: response.length,
+        exchange_bytes: 0,
     })
 }
 

@@ -183,7 +183,7 @@ pub(super) fn value(disk: &Disk, dir: &Path, record: &KeyRecord) -> Result<Value
 /// Where the value file of this number lies.
 pub(super) fn path(disk: &Disk, dir: &Path, number: u32) -> Result<PathBuf> {
     let found = values::find(disk, dir)?.into_iter().find(|file| file.number == number);
-    found.map(|file| file.path).ok_or_else(|| {
-        Error::damaged(&dir.join(format!("value-{number:05}.warc*")), 0, "a value file", "no such file")
-    })
+    found
+        .map(|file| file.path)
+        .ok_or_else(|| Error::damaged(&dir.join(format!("value-{number:05}.warc*")), 0, "a value file", "no such file"))
 }

@@ -140,7 +140,10 @@ impl Engine {
             fetched: Some((response.started, response.duration)),
             sha1: Some(records.payload_sha1),
             seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
-            annotations: &annotations(&url, response.truncated, stored.saved.is_some()).iter().map(String::as_str).collect::<Vec<_>>(),
+            annotations: &annotations(&url, response.truncated, stored.saved.is_some())
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>(),
         })?;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         let feedback = Feedback {
