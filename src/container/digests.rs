@@ -5,6 +5,9 @@
 //! so a word that fits is only a candidate: whoever asks reads that record, which has the whole digest, and then
 //! believes. With 8 bytes a payload, 16 MiB know two million payloads. What is forgotten is stored once more, no worse.
 //!
+//! Digest and length are all that is compared. Whoever makes two payloads with one SHA-1, which can be done, has one of
+//! them archived in the place of the other; both are of his own making.
+//!
 //! The table is derived and never written. When the container is opened it is filled from the end of key.dat
 //! ([`Digests::fill`]), by one sequential read of at most 16 times its own size: as many records as it has room for.
 //! That is done at once and not lazily: it takes a fraction of what the Bloom filter of URL-seen takes at the same

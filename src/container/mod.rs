@@ -16,7 +16,7 @@
 //! checkpoints only, by a [`SyncJob`] beside the crawl.
 //!
 //! A payload that is there already is not stored again: the page becomes a *revisit*, which refers to the page that has
-//! the payload ([`digests`] knows which, [`revisits`] has the rules). It costs a reader one more key record and value.
+//! the payload. A table of bounded memory knows the digests. It costs a reader one more key record and value.
 //!
 //! # Durability
 //!

@@ -136,7 +136,7 @@ fn a_revisit_is_read_by_one_address_page_two_key_records_and_two_values() {
 }
 
 #[test]
-fn short_truncated_and_failed_answers_are_stored_whole() {
+fn short_and_failed_answers_are_stored_whole_and_without_an_index_all_are() {
     let dir = tempfile::tempdir().unwrap();
     let (mut container, _) = open(dir.path(), options(1 << 20, Compression::Gzip), None);
     let mut pages = pages(Compression::Gzip);
@@ -191,6 +191,28 @@ fn revisits_behind_a_checkpoint_come_back_with_their_payload() {
             assert_eq!(body(&reader, url).as_ref(), Some(expected));
         }
     }
+}
+
+#[test]
+fn a_revisit_whose_payload_is_gone_is_not_taken_back_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut container, _) = open(dir.path(), options(600, Compression::Gzip), None);
+    let mut pages = pages(Compression::Gzip);
+    pages.store(&mut container, FIRST, &long("same"), false);
+    // another file, so that the first one is closed
+    pages.store(&mut container, "http://c.example/", &long("other"), false);
+    let state = checkpoint(&mut container);
+    assert!(pages.store(&mut container, AGAIN, &long("same"), false).saved.is_some());
+    drop(container);
+    let first = values::find(&Disk::real(), dir.path()).unwrap().remove(0);
+    assert_eq!((first.number, first.open), (0, false));
+    Disk::real().remove(&first.path).unwrap();
+    let (mut container, mut recovery) =
+        Container::open(Disk::real(), dir.path(), options(600, Compression::Gzip), WarcInfo::default(), Some(&state))
+            .unwrap();
+    let mut page = recovery.next(&mut container).unwrap().unwrap();
+    assert!(!container.read_through(&mut page, &|url| Some(key_of(url))).unwrap());
+    assert!(recovery.next(&mut container).unwrap().is_none());
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Container {
     }
 
     /// Completes a replayed revisit by what it refers to: payload, its length, and where it lies. `key_of` makes the
-    /// fingerprint of a URL. Says whether that was found; a page that is no revisit is complete.
+    /// fingerprint of a URL. Says whether that was found, and whole; a page that is no revisit is complete.
     pub fn read_through(
         &mut self,
         page: &mut ReplayedPage,
@@ -100,13 +100,17 @@ impl Container {
     ) -> Result<bool> {
         let Some(refers_to) = page.refers_to.clone() else { return Ok(true) };
         let Some(first) = self.referred(page, &refers_to, key_of)? else { return Ok(false) };
+        match refers_to.profile {
+            Profile::IdenticalPayload => match payload(self.values.disk(), self.values.dir(), &first) {
+                Ok(found) => page.body = found.body().to_vec(),
+                Err(Error::Damaged { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            },
+            Profile::NotModified if page.mime.is_empty() => page.mime = first.mime,
+            Profile::NotModified => {}
+        }
         page.payload_bytes = first.payload_bytes;
         page.payload_at = Some(first.offset);
-        if refers_to.profile == Profile::IdenticalPayload {
-            page.body = payload(self.values.disk(), self.values.dir(), &first)?.body().to_vec();
-        } else if page.mime.is_empty() {
-            page.mime = first.mime;
-        }
         Ok(true)
     }
 
