@@ -103,6 +103,8 @@ impl Pages {
 impl Batch {
     pub fn pages(&self) -> impl Iterator<Item = NewPage<'_>> {
         self.pages.iter().map(|page| NewPage {
+            revisit: None,
+            truncated: false,
             url: &self.urls[page.url.clone()],
             key: page.key,
             status: 200,

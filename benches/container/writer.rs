@@ -43,7 +43,11 @@ pub struct Writer {
 
 /// Runs `work` with a new container in `dir`, whose cuts are made durable on a thread of their own.
 pub fn with_writer<T>(dir: &Path, work: impl FnOnce(Writer) -> Result<T>) -> Result<T> {
-    let options = ContainerOptions { segment_bytes: SEGMENT_BYTES, compression: Compression::Gzip };
+    let options = ContainerOptions {
+        segment_bytes: SEGMENT_BYTES,
+        compression: Compression::Gzip,
+        ..ContainerOptions::default()
+    };
     let (mut container, mut recovery) = Container::open(Disk::real(), dir, options, WarcInfo::default(), None)?;
     assert!(recovery.next(&mut container)?.is_none(), "the directory is new");
     std::thread::scope(|scope| {

@@ -263,6 +263,8 @@ fn record(url: &str) -> KeyRecord {
         robots: false,
         payload_sha1: [4; 20],
         payload_bytes: 5,
+        truncated: false,
+        payload_at: None,
         previous: None,
         mime: "text/html".into(),
         url: url.into(),

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::disk::Error;
-use crate::web::warc::{Encoder, Exchange, HttpVersion};
+use crate::web::warc::{Encoder, Exchange, HttpVersion, id_seed};
 
 pub(super) fn options(segment_bytes: u64, compression: Compression) -> ContainerOptions {
-    ContainerOptions { segment_bytes, compression }
+    ContainerOptions { segment_bytes, compression, ..ContainerOptions::default() }
 }
 
 pub(super) fn key_of(url: &str) -> Fingerprint {
@@ -14,18 +14,32 @@ pub(super) fn key_of(url: &str) -> Fingerprint {
 
 pub(super) struct Pages {
     encoder: Encoder,
+    now: Time,
 }
 
 impl Pages {
-    pub(super) fn store(&mut self, container: &mut Container, url: &str, body: &str, again: bool) -> u64 {
+    pub(super) fn store(&mut self, container: &mut Container, url: &str, body: &str, again: bool) -> Stored {
+        self.answer(container, url, 200, body, again)
+    }
+
+    /// Stores an answer; each is a second later than the one before.
+    pub(super) fn answer(
+        &mut self,
+        container: &mut Container,
+        url: &str,
+        status: u16,
+        body: &str,
+        again: bool,
+    ) -> Stored {
+        self.now = self.now + std::time::Duration::from_secs(1);
         let exchange = Exchange {
             url,
-            fetched_at: Time::from_ms(1_000),
+            fetched_at: self.now,
             duration_ms: 1,
             ip: None,
             http_version: HttpVersion::Http11,
             request: None,
-            status: 200,
+            status,
             reason: "OK",
             headers: &[(b"content-type"[..].into(), b"text/html; charset=utf-8"[..].into())],
             body: body.as_bytes(),
@@ -36,20 +50,22 @@ impl Pages {
             seed: 4,
             attempt: 0,
             robots: false,
-            id_seed: body.len() as u128,
+            id_seed: id_seed(container.crawl_id(), url, self.now),
         };
         let records = self.encoder.encode(&exchange);
         let page = NewPage {
             url,
             key: key_of(url),
-            status: 200,
-            time: Time::from_ms(1_000),
-            mime: "text/html",
+            status,
+            time: self.now,
+            mime: if status == 304 { "" } else { "text/html" },
             robots: false,
             payload_sha1: records.payload_sha1,
             payload_bytes: records.payload_bytes,
             records: &records.bytes,
             response: records.response.clone(),
+            revisit: records.revisit.as_ref(),
+            truncated: false,
             may_have_versions: again,
         };
         container.append(&page).unwrap()
@@ -64,7 +80,8 @@ pub(super) fn open(
     let (mut container, mut recovery) =
         Container::open(Disk::real(), dir, options, WarcInfo::default(), saved).unwrap();
     let mut replayed = Vec::new();
-    while let Some(page) = recovery.next(&mut container).unwrap() {
+    while let Some(mut page) = recovery.next(&mut container).unwrap() {
+        assert!(container.read_through(&mut page, &|url| Some(key_of(url))).unwrap(), "{page:?}");
         container.readopt(&page, key_of(&page.url)).unwrap();
         replayed.push(page);
     }
@@ -84,7 +101,7 @@ pub(super) fn body(reader: &Reader, url: &str) -> Option<String> {
 }
 
 pub(super) fn pages(compression: Compression) -> Pages {
-    Pages { encoder: Encoder::new(compression) }
+    Pages { encoder: Encoder::new(compression), now: Time::ZERO }
 }
 
 #[test]
@@ -245,6 +262,8 @@ fn a_hundred_thousand_slots_are_found_through_all_splits() {
                 robots: false,
                 payload_sha1: [7; 20],
                 payload_bytes: 3,
+                truncated: false,
+                payload_at: None,
                 previous: None,
                 mime: "x-odd/type".into(),
                 url,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::{ContainerOptions, ContainerState};
 use crate::clock::Time;
-use crate::disk::{Disk, DiskFile, Mode, Result};
+use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, Encoder};
 
 const OPEN: &str = ".open";
@@ -52,6 +52,12 @@ pub(super) fn open_for_reading(disk: &Disk, dir: &Path, number: u32) -> Result<O
         }
     }
     Ok(None)
+}
+
+/// The value file of this number, which a key record names.
+pub(super) fn open_named(disk: &Disk, dir: &Path, number: u32) -> Result<DiskFile> {
+    let path = dir.join(format!("value-{number:05}.warc*"));
+    open_for_reading(disk, dir, number)?.ok_or_else(|| Error::damaged(&path, 0, "a value file", "no such file"))
 }
 
 fn file_name(number: u32, compression: Compression) -> String {
