@@ -25,11 +25,13 @@
 pub mod address;
 pub mod keys;
 mod reader;
+mod rebuild;
 mod recovery;
 mod sync;
 #[cfg(test)]
 mod tests;
 mod values;
+mod verify;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -46,10 +48,12 @@ use address::AddressFile;
 use keys::KeyFile;
 pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};
+pub use rebuild::{Rebuilt, STAGED, rebuild};
 pub use recovery::{Recovery, ReplayedPage};
 pub use sync::{SyncDone, SyncJob};
 use values::ValueFiles;
 pub use values::WarcInfo;
+pub use verify::{Finding, Report, Standing, Summary, verify};
 
 /// How the container is written.
 #[derive(Clone, Debug)]
@@ -136,6 +140,7 @@ impl Container {
         saved: Option<&ContainerState>,
     ) -> Result<(Self, Recovery)> {
         disk.create_dir_all(dir)?;
+        rebuild::refuse_unfinished(&disk, dir)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
         let addresses = AddressFile::open_or_create(&disk, dir)?;
         let values = ValueFiles::open(disk.clone(), dir, options, warcinfo, saved)?;

@@ -18,6 +18,7 @@
 //!
 //! Cost: a look-up reads 1.0x pages; at a load of 0.6 a slot takes 13.4 bytes, and at most 15 in small files.
 
+pub(super) mod check;
 mod double_write;
 mod page;
 

@@ -22,6 +22,8 @@ mod read;
 pub use date::{format_date, parse_date};
 pub use encode::{Encoder, Exchange, Records};
 pub use pack::Compression;
+pub(crate) use pack::GZIP_HEAD;
+pub(crate) use read::read_head;
 pub use read::{Record, RecordReader, parse_http_head};
 
 /// Name under which a response's `Transfer-Encoding` is kept.

@@ -134,7 +134,8 @@ fn read_record(source: &mut dyn Read, block_max: u64, alone: bool) -> io::Result
     Ok((fields, block))
 }
 
-fn read_head(source: &mut dyn Read) -> io::Result<Vec<(String, String)>> {
+/// The named fields of the record that `source` begins with, up to the block.
+pub(crate) fn read_head(source: &mut dyn Read) -> io::Result<Vec<(String, String)>> {
     let mut head = Vec::with_capacity(512);
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
