@@ -19,6 +19,8 @@ struct Chunk {
     /// Offset and key, by offset.
     records: Vec<(u64, Fingerprint)>,
     reached: Vec<bool>,
+    /// Where the last whole record ends, if others follow that are not whole.
+    tail: Option<u64>,
 }
 
 /// Checks the address file in `dir` against `keys`, read up to `end`.
@@ -69,15 +71,17 @@ pub(super) fn check(
 impl Chunk {
     fn read(walk: &mut KeyWalk<'_>, end: u64, records_max: usize) -> Result<Self> {
         let from = walk.position();
-        let mut records = Vec::new();
+        let (mut records, mut tail) = (Vec::new(), None);
         while records.len() < records_max {
             // damage was told when the file was compared with the value files
-            let Some(record) = walk.next(&mut |_, _| {})? else { break };
+            let Some(record) = walk.next(&mut |from, to| tail = (to == end).then_some(from))? else {
+                break;
+            };
             records.push((record.offset, record.key));
         }
         let to = if records.len() < records_max { end } else { walk.position() };
         let reached = vec![false; records.len()];
-        Ok(Chunk { from, to, records, reached })
+        Ok(Chunk { from, to, records, reached, tail })
     }
 
     fn find(&self, offset: u64) -> Option<usize> {
@@ -131,7 +135,8 @@ impl Check<'_> {
     ) -> Result<()> {
         let lenient = self.standing.pages_may_be_ahead();
         // what a kill left behind the last checkpoint is written again by the replay
-        let end = self.standing.noted().filter(|_| lenient).map_or(self.end, |noted| noted.key_bytes.min(self.end));
+        let noted = self.standing.noted().map_or(self.end, |noted| noted.key_bytes);
+        let end = if lenient { chunk.tail.unwrap_or(self.end).min(noted) } else { self.end };
         report.expect(pages.bytes());
         let mut bucket = 0;
         while bucket < pages.buckets() {

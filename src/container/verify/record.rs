@@ -29,6 +29,7 @@ pub(in crate::container) struct Checked {
     fields: Vec<(String, String)>,
     /// The block of metadata; the HTTP head of a response, with the empty line.
     pub(in crate::container) kept: Vec<u8>,
+    block_bytes: u64,
     /// Bytes of the block behind the HTTP head.
     pub(in crate::container) payload_bytes: u64,
     payload_sha1: [u8; 20],
@@ -67,6 +68,10 @@ impl Checked {
         let date = self.field("WARC-Date").unwrap_or_default();
         if parse_date(date).is_none() {
             faults.push(format!("{date:?} is no WARC-Date"));
+        }
+        let length = self.field("Content-Length").unwrap_or_default();
+        if length != self.block_bytes.to_string() {
+            faults.push(format!("{length:?} is no Content-Length as it is written"));
         }
         let expected = match self.kind() {
             "warcinfo" | "metadata" => "application/warc-fields",
@@ -273,6 +278,7 @@ fn read_plain(source: &mut dyn Read) -> io::Result<Checked> {
         length: 0,
         fields,
         kept: block.kept,
+        block_bytes: length,
         payload_bytes: block.payload_bytes,
         payload_sha1: block.payload.finalize().into(),
         block_sha1: block.whole.finalize().into(),
