@@ -24,9 +24,9 @@ pub(super) mod walk;
 
 use std::path::Path;
 
-use super::ContainerState;
 use super::keys::KeyFile;
-use crate::disk::{Disk, Result};
+use super::{ContainerState, rebuild};
+use crate::disk::{Disk, Error, Result};
 use crate::web::url::KeyMaker;
 use keys::Comparison;
 pub use report::{Finding, Report, Summary};
@@ -95,6 +95,13 @@ fn verify_in_chunks(
     chunk_records: usize,
     report: &mut Report<'_>,
 ) -> Result<()> {
+    match rebuild::refuse_unfinished(disk, dir) {
+        Ok(()) => {}
+        Err(Error::Damaged { path, found, .. }) => {
+            report.damage(&path, 0, format!("a rebuild is under way, or {found}"))
+        }
+        Err(error) => return Err(error),
+    }
     // the length of key.dat first: what it leads to is in the value files by then
     let keys = match KeyFile::open_damaged(disk, dir) {
         Ok(keys) => Some(keys),

@@ -232,7 +232,8 @@ fn every_flipped_byte_of_a_compressed_value_file_is_found_unless_it_changes_no_r
         let archive = sample(1 << 20, compression, 1);
         let path = archive.value();
         let whole = records(&path);
-        let unnoticed = unnoticed(&archive, &path, 1);
+        let step = if compression == Compression::Zstd { 3 } else { 1 };
+        let unnoticed = unnoticed(&archive, &path, step);
         // bits that fill up the last byte of a deflate stream, or of a table in a zstd block, mean nothing
         for (at, bytes) in &unnoticed {
             fs::write(&path, bytes).unwrap();
@@ -436,6 +437,7 @@ fn a_rebuild_that_was_interrupted_keeps_every_crawl_out_until_it_is_done_again()
     drop(rebuild(&Disk::real(), archive.path(), archive.noted.as_ref(), &maker(), &mut report).unwrap());
     let options = ContainerOptions { segment_bytes: 1 << 20, compression: Compression::Gzip };
     let refused = Container::open(Disk::real(), archive.path(), options, WarcInfo::default(), archive.noted.as_ref());
+    assert_eq!(damage(archive.path(), &archive.stopped(true)).len(), 1);
     let refusal = refused.err().unwrap().to_string();
     assert!(refusal.contains("crawler verify --rebuild"), "{refusal}");
     let (noted, _) = made_again(archive.path(), archive.noted.as_ref(), 1 << 20);
