@@ -11,6 +11,7 @@ mod options;
 mod request;
 mod signals;
 mod threads;
+pub mod verify;
 
 use std::path::Path;
 use std::sync::Arc;

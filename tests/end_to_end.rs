@@ -69,6 +69,17 @@ impl Site {
             .collect()
     }
 
+    /// Exit code and output of `crawler verify`.
+    fn verify(&self, options: &[&str]) -> (Option<i32>, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_crawler"))
+            .args(["verify", "--dir"])
+            .arg(self.path("crawl"))
+            .args(options)
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    }
+
     fn assert_whole(&self) {
         let expected: BTreeMap<String, u16> =
             self.web.expected().pages.iter().map(|(url, page)| (url.clone(), page.status)).collect();
@@ -412,6 +423,103 @@ fn a_live_crawl_is_read_without_disturbing_it() {
     let output = wait(child);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     site.assert_whole();
+}
+
+#[test]
+fn verify_finds_a_finished_crawl_sound_and_changes_nothing() {
+    let site = Site::start(SimOptions { hosts: 8, pages: 60, ..small().smooth() });
+    assert_eq!(site.crawl().status.code(), Some(0));
+    let before = everything(&site.path("crawl"));
+    let (code, said) = site.verify(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.ends_with("no damage\n"), "{said}");
+    assert_eq!(everything(&site.path("crawl")), before, "verify changed a file");
+    let value = site.path("crawl/pages/value-00000.warc.gz");
+    let mut bytes = fs::read(&value).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    fs::write(&value, bytes).unwrap();
+    let (code, said) = site.verify(&[]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("value-00000.warc.gz:") && said.contains("bytes are passed over"), "{said}");
+}
+
+#[test]
+fn verify_beside_a_running_crawl_finds_no_damage_and_after_a_kill_none_either() {
+    let site = Site::start(small());
+    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
+    let mut child = site.crawler().spawn().unwrap();
+    for requests in [50, 150, 300] {
+        site.wait_for_requests(requests);
+        let (code, said) = site.verify(&[]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let (code, _) = site.verify(&["--rebuild"]);
+    assert_eq!(code, Some(6), "a rebuild beside a running crawl");
+    child.kill().unwrap();
+    wait(child);
+    let (code, said) = site.verify(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(site.crawl().status.code(), Some(0));
+    site.assert_whole();
+    let (code, said) = site.verify(&[]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_crawl_goes_on_after_its_lost_index_was_made_again() {
+    let site = Site::start(small());
+    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
+    // stopped in good order, then killed with pages behind the last checkpoint
+    for kill in [false, true] {
+        let mut child = site.crawler().spawn().unwrap();
+        let before = site.web.log().len();
+        site.wait_for_requests(before + 250);
+        if kill {
+            child.kill().unwrap();
+        } else {
+            signal(&child, rustix::process::Signal::INT);
+        }
+        wait(child);
+        let stored = site.stored();
+        for name in ["key.dat", "address.idx", "address.ovf", "address.dw"] {
+            let _ = fs::remove_file(site.path("crawl/pages").join(name));
+        }
+        if kill {
+            fs::write(site.path("crawl/pages/key.dat"), b"garbage").unwrap();
+            fs::write(site.path("crawl/pages/address.idx"), vec![7; 9_000]).unwrap();
+        }
+        let (code, said) = site.verify(&[]);
+        assert_eq!(code, Some(3), "{said}");
+        let (code, said) = site.verify(&["--rebuild"]);
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(site.stored(), stored);
+        let (code, said) = site.verify(&[]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    site.assert_whole();
+    site.assert_obedient();
+    let (code, said) = site.verify(&[]);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+/// Path, time of the last change and content of every file below `dir`.
+fn everything(dir: &Path) -> Vec<(PathBuf, std::time::SystemTime, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap();
+        let modified = entry.metadata().unwrap().modified().unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            found.push((entry.path(), modified, Vec::new()));
+            found.extend(everything(&entry.path()));
+        } else {
+            found.push((entry.path(), modified, fs::read(entry.path()).unwrap()));
+        }
+    }
+    found.sort();
+    found
 }
 
 /// The directory of a crawl holds what the documentation says and nothing else.

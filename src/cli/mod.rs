@@ -1,7 +1,8 @@
 //! The command line: what was typed, turned into one request, one call and one exit code.
 //!
 //! Each subcommand has a file of its own. Answers go to standard output and nothing else does; progress, logs and
-//! errors go to standard error. Subcommands read a crawl directory and never write to it.
+//! errors go to standard error. Subcommands read a crawl directory and never write to it,
+//! but for `verify --rebuild`.
 
 pub mod archive;
 mod exit;
@@ -12,6 +13,7 @@ mod parts;
 mod run;
 pub mod simulate;
 mod status;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -56,6 +58,8 @@ enum Command {
     List(list::ListArgs),
     /// Show how a crawl stands, while it runs or afterwards
     Status(status::StatusArgs),
+    /// Check the archive for damage, or make its index again
+    Verify(verify::VerifyArgs),
     /// Select elements of the archived HTML pages with CSS
     Extract(extract::ExtractArgs),
     /// Serve a synthetic web on loopback, to try a crawl without the internet
@@ -78,6 +82,7 @@ Examples:
   crawler status                               how the crawl in ./crawl stands
   crawler list --status 404                    which pages were not found
   crawler get https://example.com/             print an archived page
+  crawler verify                               check the archive for damage
   crawler extract --select h1 --text           headings of all pages, as JSON lines
 
 A seeds file has one URL a line; blank lines and lines that begin with # are skipped.
@@ -116,6 +121,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
         Some(Command::Status(args)) => args.run(),
+        Some(Command::Verify(args)) => args.run(),
         Some(Command::Extract(args)) => args.run(open_archive),
         Some(Command::Simulate(args)) => simulate::simulate(&args).map(|()| Exit::Done),
     };

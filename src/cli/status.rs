@@ -1,6 +1,5 @@
 //! `crawler status`: how a crawl stands, from the plain copy of its last checkpoint.
 
-use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use clap::Args;
 use super::exit::Exit;
 use super::{DirArg, run};
 use crate::clock::{Clock, SystemClock, Time};
-use crate::disk::Disk;
+use crate::disk::{DirectoryLock, Disk};
 use crate::report::closing::{Table, figures, shell_word};
 use crate::report::escape::json_line;
 use crate::report::figures::{count, date, size, span};
@@ -37,7 +36,8 @@ impl StatusArgs {
         run::require_crawl(dir)?;
         let mut out = io::stdout().lock();
         let Some(snapshot) = Snapshot::read(&Disk::real(), dir)? else {
-            let state = if is_held(dir) { "a crawl has just begun" } else { "a crawl was begun, and ended" };
+            let state =
+                if DirectoryLock::is_held(dir) { "a crawl has just begun" } else { "a crawl was begun, and ended" };
             anyhow::ensure!(!self.json, "{}: no checkpoint yet: {state}", dir.display());
             writeln!(out, "{}: no checkpoint yet: {state}", dir.display())?;
             return Ok(Exit::Done);
@@ -45,17 +45,11 @@ impl StatusArgs {
         if self.json {
             writeln!(out, "{}", json_line(&snapshot)?)?;
         } else {
-            out.write_all(text(&snapshot, dir, is_held(dir), SystemClock::new().now()).as_bytes())?;
+            out.write_all(text(&snapshot, dir, DirectoryLock::is_held(dir), SystemClock::new().now()).as_bytes())?;
         }
         out.flush()?;
         Ok(Exit::Done)
     }
-}
-
-/// Whether a process holds the lock of `dir`. It is asked for shared and given back at once; nothing is written.
-fn is_held(dir: &Path) -> bool {
-    let Ok(file) = File::open(dir.join("LOCK")) else { return false };
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// The figures for people.
@@ -107,7 +101,6 @@ fn text(snapshot: &Snapshot, dir: &Path, held: bool, now: Time) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::DirectoryLock;
     use crate::report::Finish;
 
     fn snapshot() -> Snapshot {
@@ -128,9 +121,9 @@ mod tests {
     fn a_crawl_that_was_killed_is_not_said_to_run() {
         let dir = tempfile::tempdir().unwrap();
         let lock = DirectoryLock::acquire(dir.path()).unwrap();
-        assert!(is_held(dir.path()));
+        assert!(DirectoryLock::is_held(dir.path()));
         drop(lock);
-        assert!(!is_held(dir.path()));
+        assert!(!DirectoryLock::is_held(dir.path()));
         let now = Time::from_ms(1_114_651_005_000);
         assert!(text(&snapshot(), dir.path(), true, now).contains(" running\n"));
         let killed = text(&snapshot(), dir.path(), false, now);
@@ -149,7 +142,7 @@ mod tests {
     fn looking_does_not_keep_a_crawl_from_starting() {
         let dir = tempfile::tempdir().unwrap();
         drop(DirectoryLock::acquire(dir.path()).unwrap());
-        assert!(!is_held(dir.path()));
+        assert!(!DirectoryLock::is_held(dir.path()));
         DirectoryLock::acquire(dir.path()).unwrap();
     }
 }

@@ -147,6 +147,11 @@ impl KeyRecord {
         bytes
     }
 
+    /// What a record can hold of `mime`.
+    pub(super) fn stored_mime(mime: &str) -> &str {
+        clip(mime, MIME_TEXT_MAX)
+    }
+
     /// Decodes a record whose checksum is right.
     fn decode(bytes: &[u8], offset: u64) -> Option<Self> {
         let flags = bytes[6];
@@ -234,6 +239,50 @@ impl KeyFile {
         Header::check(&file, Kind::Keys, VERSION)?;
         let len = file.len()?;
         Ok(KeyFile { file, len })
+    }
+
+    /// Opens key.dat in `dir` as it is, whatever its header says: for those who look for damage.
+    pub(super) fn open_damaged(disk: &Disk, dir: &Path) -> Result<Self> {
+        let file = disk.open(dir.join("key.dat"), Mode::Read)?;
+        let len = file.len()?;
+        Ok(KeyFile { file, len })
+    }
+
+    /// Where the next whole record begins at or behind `offset` and before `end`.
+    pub(super) fn next_whole(&self, offset: u64, end: u64) -> Result<Option<u64>> {
+        let mut buffer = vec![0; SCAN_BYTES];
+        let mut start = offset;
+        while start < end {
+            let wanted = buffer.len().min(usize::try_from(end - start).unwrap_or(usize::MAX));
+            let got = self.file.read_at(&mut buffer[..wanted], start)?;
+            for at in 0..got.saturating_sub(FIXED_BYTES - 1) {
+                let length = usize::from(u16::from_le_bytes([buffer[at + 4], buffer[at + 5]]));
+                // most places are ruled out before a checksum is computed
+                let flags = buffer[at + 6];
+                if length < FIXED_BYTES || flags & !(FLAG_ROBOTS | FLAG_MIME_TEXT) != 0 || buffer[at + 18] != 0 {
+                    continue;
+                }
+                let offset = start + at as u64;
+                if offset + length as u64 <= end && self.read_if_whole(offset)?.is_some() {
+                    return Ok(Some(offset));
+                }
+            }
+            if got < wanted || got < FIXED_BYTES {
+                return Ok(None);
+            }
+            start += (got - FIXED_BYTES + 1) as u64;
+        }
+        Ok(None)
+    }
+
+    /// Makes the records durable.
+    pub(super) fn sync(&self) -> Result<()> {
+        self.file.sync()
+    }
+
+    /// Where the file lies.
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
     }
 
     /// Length in bytes: where the next record will lie.
@@ -327,6 +376,11 @@ pub struct Scan<'a> {
 }
 
 impl Scan<'_> {
+    /// Where the next record begins.
+    pub(super) fn next_at(&self) -> u64 {
+        self.start + self.at as u64
+    }
+
     /// Has at least `count` bytes in the buffer from `at` on, where the file has them.
     fn fill(&mut self, count: usize) -> Result<bool> {
         if self.buffer.len() - self.at >= count {

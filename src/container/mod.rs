@@ -33,6 +33,7 @@ pub mod keys;
 #[cfg(test)]
 mod read_tests;
 mod reader;
+mod rebuild;
 mod recovery;
 #[cfg(test)]
 mod revisit_tests;
@@ -41,6 +42,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod values;
+mod verify;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -58,11 +60,13 @@ use digests::Digests;
 use keys::KeyFile;
 pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};
+pub use rebuild::{Rebuilt, STAGED, rebuild};
 pub use recovery::{Recovery, ReplayedPage};
 pub use revisits::RefersTo;
 pub use sync::{SyncDone, SyncJob};
 use values::ValueFiles;
 pub use values::WarcInfo;
+pub use verify::{Finding, Report, Standing, Summary, verify};
 
 /// How the container is written.
 #[derive(Clone, Debug)]
@@ -183,6 +187,7 @@ impl Container {
         saved: Option<&ContainerState>,
     ) -> Result<(Self, Recovery)> {
         disk.create_dir_all(dir)?;
+        rebuild::refuse_unfinished(&disk, dir)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
         let addresses = AddressFile::open_or_create(&disk, dir)?;
         let mut digests = Digests::new(options.digest_memory);

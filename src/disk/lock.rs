@@ -33,6 +33,12 @@ impl DirectoryLock {
         writeln!(file, "{}", std::process::id()).map_err(io("write"))?;
         Ok(DirectoryLock { _file: file })
     }
+
+    /// Whether a process holds the lock of `dir`. It is asked for shared and given back at once; nothing is written.
+    pub fn is_held(dir: &Path) -> bool {
+        let Ok(file) = File::open(dir.join("LOCK")) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
 }
 
 #[cfg(test)]

@@ -188,3 +188,11 @@ pub fn load(catalog: &dyn Catalog, dir: &Path) -> Result<Option<Checkpoint>> {
         .map_err(|e| Error::damaged(&dir.join("catalog"), 0, "a readable checkpoint record", e.to_string()))?;
     Ok(Some(checkpoint))
 }
+
+/// Notes `container` in the last checkpoint, which says `checkpoint` otherwise.
+pub fn renew_container(catalog: &dyn Catalog, checkpoint: Checkpoint, container: ContainerState) -> Result<()> {
+    let renewed = Checkpoint { container, ..checkpoint };
+    let mut batch = Batch::new();
+    batch.put(CHECKPOINT_KEY, postcard::to_stdvec(&renewed).expect("a checkpoint consists of plain data"));
+    catalog.commit(&batch)
+}

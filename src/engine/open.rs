@@ -58,15 +58,7 @@ impl Identity {
         random: u128,
         shape: (usize, usize, &[String]),
     ) -> disk::Result<(Self, bool)> {
-        let path = dir.join("catalog");
-        if let Some(bytes) = catalog.get(IDENTITY_KEY)? {
-            let (format, _): (u16, _) = postcard::take_from_bytes(&bytes)
-                .map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()))?;
-            if format > FORMAT {
-                return Err(Error::Newer { path, found: format, known: FORMAT });
-            }
-            let identity = postcard::from_bytes(&bytes)
-                .map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()))?;
+        if let Some(identity) = Identity::load(catalog, dir)? {
             return Ok((identity, false));
         }
         let (buckets, partitions, strip_query_params) = shape;
@@ -83,6 +75,20 @@ impl Identity {
         batch.put(IDENTITY_KEY, postcard::to_stdvec(&identity).expect("an identity consists of plain data"));
         catalog.commit(&batch)?;
         Ok((identity, true))
+    }
+
+    /// The identity in `catalog`, if there is one yet.
+    pub fn load(catalog: &dyn Catalog, dir: &Path) -> disk::Result<Option<Self>> {
+        let path = dir.join("catalog");
+        let Some(bytes) = catalog.get(IDENTITY_KEY)? else { return Ok(None) };
+        let (format, _): (u16, _) = postcard::take_from_bytes(&bytes)
+            .map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()))?;
+        if format > FORMAT {
+            return Err(Error::Newer { path, found: format, known: FORMAT });
+        }
+        let identity =
+            postcard::from_bytes(&bytes).map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()))?;
+        Ok(Some(identity))
     }
 
     /// Puts a copy into the crawl directory for those who read it while the crawl has the catalog locked.

@@ -48,7 +48,7 @@ impl Screen {
     }
 
     /// Puts `lines` in the place of the display that stands there.
-    pub(super) fn redraw(&self, lines: &[String]) {
+    pub fn redraw(&self, lines: &[String]) {
         let mut inner = self.inner();
         let mut text = inner.erasure();
         for line in lines {

@@ -6,6 +6,7 @@
 //! The head page has the id [`HEAD_ID`]. A file that is not whole was not finished, so no page had been overwritten
 //! yet: it is ignored. A whole one is written to its places again, which is harmless when that was done before.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::VERSION;
@@ -68,11 +69,11 @@ fn place(images: &[u8], buckets: &DiskFile, overflow: &DiskFile) -> Result<()> {
     buckets.sync()
 }
 
-/// Repeats the last write, if its images are whole.
-pub(super) fn repair(disk: &Disk, dir: &Path) -> Result<()> {
+/// The images of the last write, if they are whole.
+fn read(disk: &Disk, dir: &Path) -> Result<Option<Vec<u8>>> {
     let path = path(dir);
     if disk.open_if_there(&path)?.is_none() {
-        return Ok(());
+        return Ok(None);
     }
     let images = disk.read(&path)?;
     let sum_at = HEADER_BYTES as usize;
@@ -80,7 +81,23 @@ pub(super) fn repair(disk: &Disk, dir: &Path) -> Result<()> {
         && images[..sum_at] == Header { kind: Kind::DoubleWrite, version: 1 }.to_bytes()
         && images[sum_at..sum_at + 4] == crc32fast::hash(&images[sum_at + 4..]).to_le_bytes()
         && (images.len() - PAGES_AT).is_multiple_of(ENTRY_BYTES);
-    if whole {
+    Ok(whole.then_some(images))
+}
+
+/// The pages of the last write by their places, if they are whole: what a repair would put there. The head's is `None`.
+pub(super) fn images(disk: &Disk, dir: &Path) -> Result<HashMap<Option<PageId>, Vec<u8>>> {
+    let Some(images) = read(disk, dir)? else { return Ok(HashMap::new()) };
+    let entries = images[PAGES_AT..].chunks_exact(ENTRY_BYTES).map(|entry| {
+        let (id, image) = entry.split_at(8);
+        let id = u64::from_le_bytes(id.try_into().expect("eight bytes"));
+        ((id != HEAD_ID).then(|| PageId::from_bits(id)), image.to_vec())
+    });
+    Ok(entries.collect())
+}
+
+/// Repeats the last write, if its images are whole.
+pub(super) fn repair(disk: &Disk, dir: &Path) -> Result<()> {
+    if let Some(images) = read(disk, dir)? {
         let buckets = disk.open(dir.join("address.idx"), Mode::Write)?;
         let overflow = disk.open(dir.join("address.ovf"), Mode::Write)?;
         place(&images, &buckets, &overflow)?;

@@ -20,6 +20,7 @@
 //! that had it, so it is 1.00 just behind a doubling of the file and up to 1.10 before the next one. At a load of 0.55 a
 //! slot takes 14.6 bytes, and at most 15.2 with overflow pages.
 
+pub(super) mod check;
 mod double_write;
 mod page;
 

@@ -18,12 +18,15 @@ use crate::fingerprint::Fingerprint;
 
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: usize = 4_096;
-const SLOTS_AT: usize = 24;
+/// Where the slots of a page begin.
+pub(super) const SLOTS_AT: usize = 24;
 /// Slots of a page.
 pub(super) const SLOTS_PER_PAGE: usize = (PAGE_BYTES - SLOTS_AT) / 8;
 const OFFSET_BITS: u32 = 40;
 const TAG_BITS: u32 = 24;
 const LEVEL_FIRST: u32 = 2;
+/// No file has as many buckets.
+const LEVEL_END: u32 = 48;
 const HEAD_FREE_AT: usize = 60;
 /// Free overflow pages that the head has room for; more are forgotten until the file is made anew.
 const FREE_MAX: usize = (PAGE_BYTES - HEAD_FREE_AT) / 8;
@@ -137,6 +140,9 @@ impl Head {
 
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         if crc32fast::hash(&bytes[20..]) != u32_at(bytes, 16) {
+            return None;
+        }
+        if !(LEVEL_FIRST..LEVEL_END).contains(&u32_at(bytes, 20)) || u64_at(bytes, 24) >> u32_at(bytes, 20) != 0 {
             return None;
         }
         let free = u32_at(bytes, 56) as usize;

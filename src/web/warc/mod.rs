@@ -24,6 +24,8 @@ mod revisit;
 pub use date::{format_date, parse_date};
 pub use encode::{Encoder, Exchange, Records, id_seed};
 pub use pack::Compression;
+pub(crate) use pack::GZIP_HEAD;
+pub(crate) use read::read_head;
 pub use read::{Record, RecordReader, parse_http_head};
 pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Revisit, RevisitDraft};
 

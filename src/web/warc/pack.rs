@@ -28,7 +28,7 @@ impl Compression {
 const GZIP_LEVEL: u32 = 1;
 const ZSTD_LEVEL: i32 = 3;
 /// Magic, deflate, no flags, no time, fastest algorithm, unknown system.
-const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
+pub(crate) const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 const OUTPUT_STEP_BYTES: usize = 32 << 10;
 
 /// A compressor for one record after the other.

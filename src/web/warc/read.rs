@@ -145,7 +145,8 @@ fn read_record(source: &mut dyn BufRead, block_max: u64, alone: bool) -> io::Res
     Ok((fields, block))
 }
 
-fn read_head(source: &mut dyn BufRead) -> io::Result<Vec<(String, String)>> {
+/// The named fields of the record that `source` begins with, up to the block.
+pub(crate) fn read_head(source: &mut dyn BufRead) -> io::Result<Vec<(String, String)>> {
     let mut head = Vec::with_capacity(512);
     while !head.ends_with(b"\r\n\r\n") {
         let room = HEAD_MAX - head.len();

@@ -1,0 +1,148 @@
+//! `crawler verify`: checks the archive for damage, or makes its index again.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::exit::Exit;
+use super::{DirArg, run};
+use crate::container::{Finding, Report, Summary};
+use crate::crawl::verify::{rebuild, verify};
+use crate::report::Screen;
+use crate::report::escape::Escaped;
+use crate::report::figures::{count, size};
+
+/// Between two words on how far it is, on a terminal and elsewhere.
+const REDRAW: Duration = Duration::from_millis(250);
+const TELL: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every finding is a line FILE:OFFSET: what is wrong; the last line sums up. The exit code is 3 where there is damage.
+What a kill left unfinished behind the last checkpoint is told too, and is no damage: the next start cuts it or takes it
+back in. Nothing is written, and a crawl that runs is not disturbed.
+
+--rebuild makes key.dat and the address files from the value files. No crawl may run. The old files are replaced when
+the new ones are complete; where it is interrupted, run it again.
+
+Examples:
+  crawler verify
+  crawler verify --dir news --rebuild")]
+pub(super) struct VerifyArgs {
+    #[command(flatten)]
+    dir: DirArg,
+    /// Make key.dat and the address files again from the value files
+    #[arg(long)]
+    rebuild: bool,
+    /// No progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl VerifyArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        let dir = &self.dir.dir;
+        run::require_crawl(dir)?;
+        let screen = Screen::stderr();
+        let mut progress = progress(screen.clone(), self.quiet);
+        let mut written = Ok(());
+        let mut tell = |finding: &Finding| {
+            if written.is_ok() {
+                // the display goes before a finding comes, on a terminal that shows both
+                screen.redraw(&[]);
+                written = writeln!(io::stdout(), "{}", line(finding));
+            }
+        };
+        let mut notice = |what: String| screen.print(&format!("crawler: {}\n", Escaped(&what)));
+        let mut report = Report::new(&mut tell, &mut progress);
+        let records = if self.rebuild {
+            Some(rebuild(dir, &mut report, &mut notice)?)
+        } else {
+            verify(dir, &mut report, &mut notice)?;
+            None
+        };
+        let summary = report.summary;
+        written?;
+        screen.redraw(&[]);
+        writeln!(io::stdout(), "{}", summed_up(&summary, records))?;
+        Ok(if summary.findings > 0 { Exit::Damaged } else { Exit::Done })
+    }
+}
+
+/// A finding as a line that no quoted text can break.
+fn line(finding: &Finding) -> String {
+    format!("{}:{}: {}", Escaped(&finding.file.to_string_lossy()), finding.offset, Escaped(&finding.what))
+}
+
+fn summed_up(summary: &Summary, rebuilt: Option<u64>) -> String {
+    let mut text = format!(
+        "{} files, {} records, {} pages, {}: {}",
+        count(summary.files),
+        count(summary.records),
+        count(summary.pages),
+        size(summary.bytes),
+        match summary.findings {
+            0 => "no damage".to_owned(),
+            1 => "1 finding".to_owned(),
+            findings => format!("{} findings", count(findings)),
+        }
+    );
+    if summary.unfinished > 0 {
+        text += &format!(", {} unfinished", count(summary.unfinished));
+    }
+    if let Some(records) = rebuilt {
+        text += &format!("; the index was made again, {} key records", count(records));
+    }
+    text
+}
+
+/// How far it is: a line that is redrawn on a terminal, elsewhere one now and then.
+fn progress(screen: Screen, quiet: bool) -> impl FnMut(u64, u64) {
+    let every = if screen.is_terminal() { REDRAW } else { TELL };
+    let mut told = Instant::now();
+    move |done, total| {
+        if quiet || told.elapsed() < every {
+            return;
+        }
+        told = Instant::now();
+        let line = format!("{} of {} verified", size(done), size(total));
+        if screen.is_terminal() {
+            screen.redraw(&[line]);
+        } else {
+            screen.print(&format!("{line}\n"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_is_one_line_that_moves_no_cursor() {
+        let finding = Finding {
+            file: "crawl/pages/key.dat".into(),
+            offset: 16,
+            what: "no whole response: http://a/\x1b[2J\n".into(),
+            damage: true,
+        };
+        assert_eq!(line(&finding), "crawl/pages/key.dat:16: no whole response: http://a/\\x1b[2J\\n");
+    }
+
+    #[test]
+    fn the_last_line_has_all_counts() {
+        let summary = Summary { files: 4, records: 1_201, pages: 400, bytes: 1 << 20, findings: 0, unfinished: 0 };
+        assert_eq!(summed_up(&summary, None), "4 files, 1,201 records, 400 pages, 1.0 MiB: no damage");
+        let damaged = Summary { findings: 2, unfinished: 1, ..summary };
+        assert!(
+            summed_up(&damaged, Some(7)).ends_with("2 findings, 1 unfinished; the index was made again, 7 key records")
+        );
+    }
+
+    #[test]
+    fn progress_is_silent_where_nobody_wants_it() {
+        let screen = Screen::new(Box::new(io::sink()), false, false);
+        progress(screen, true)(1, 2);
+    }
+}

@@ -1,0 +1,256 @@
+//! Making key.dat and the address file again, from the value files alone.
+//!
+//! The new files are written to the directory [`STAGED`] beside the old ones, as the crawl wrote those: key records in
+//! the order of the value files, slots an interval at a time, every version of a URL with the one before it. Then:
+//!
+//! 1. the staged files are synced, with all value files: what they lead to is durable;
+//! 2. the file [`MARK`] is made and synced. As long as it is there, no crawl opens the directory;
+//! 3. the staged files are renamed over the old ones, address.dw is removed;
+//! 4. the caller renews what the last checkpoint notes of key.dat, in one batch of the catalog;
+//! 5. the mark is removed ([`Rebuilt::finish`]).
+//!
+//! A kill before 2 leaves the old files as they were. A kill after it leaves the mark, and whoever opens the directory
+//! is told to rebuild again, which does all of it anew: value files are only read.
+//!
+//! A resumed crawl cuts key.dat to the length that its last checkpoint notes, and takes the exchanges behind the noted
+//! place of the value files back in. So [`Rebuilt::noted`] has the length of key.dat before the first exchange behind
+//! that place. Nothing is lost where all value files are whole: the records are the same, and lie where they lay. Where
+//! records were damaged, later ones move up; queued URLs name the page that they were found on by its old place, so for
+//! them `via` may be wrong.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::ContainerState;
+use super::address::AddressFile;
+use super::keys::{KeyFile, KeyRecord};
+use super::recovery::media_type;
+use super::values;
+use super::verify::walk::{Exchange, Walk};
+use super::verify::{Report, Standing};
+use crate::disk::{Disk, Error, Mode, Result};
+use crate::fingerprint::Fingerprint;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::warc::{parse_date, parse_http_head};
+
+/// Directory in which new index files are written.
+pub const STAGED: &str = "rebuild";
+/// Is there while they are put in place.
+const MARK: &str = "rebuild.unfinished";
+const FILES: [&str; 3] = ["key.dat", "address.ovf", "address.idx"];
+/// Slots that gather in memory before they are written to the address pages.
+const INTERVAL_SLOTS: usize = 1 << 20;
+
+/// An index that was made again and is in place.
+#[derive(Debug)]
+pub struct Rebuilt {
+    /// Key records that were written.
+    pub records: u64,
+    /// What the last checkpoint has to note now; `None` where there was none.
+    pub noted: Option<ContainerState>,
+    disk: Disk,
+    dir: PathBuf,
+}
+
+impl Rebuilt {
+    /// The catalog was renewed: the directory can be opened again.
+    pub fn finish(self) -> Result<()> {
+        self.disk.remove(&self.dir.join(MARK))?;
+        self.disk.sync_dir(&self.dir)
+    }
+}
+
+/// Refuses a directory in which a rebuild was interrupted.
+pub(super) fn refuse_unfinished(disk: &Disk, dir: &Path) -> Result<()> {
+    let mark = dir.join(MARK);
+    match disk.open_if_there(&mark)? {
+        None => Ok(()),
+        Some(_) => {
+            let found = "one that was interrupted: run crawler verify --rebuild again";
+            Err(Error::damaged(&mark, 0, "no rebuild under way", found))
+        }
+    }
+}
+
+/// Makes the index of the container in `dir` again. `noted` is what the last checkpoint notes. Nothing else may use the
+/// directory meanwhile. Damage of the value files goes to `report`.
+pub fn rebuild(
+    disk: &Disk,
+    dir: &Path,
+    noted: Option<&ContainerState>,
+    maker: &KeyMaker,
+    report: &mut Report<'_>,
+) -> Result<Rebuilt> {
+    rebuild_in_intervals(disk, dir, noted, maker, INTERVAL_SLOTS, report)
+}
+
+pub(super) fn rebuild_in_intervals(
+    disk: &Disk,
+    dir: &Path,
+    noted: Option<&ContainerState>,
+    maker: &KeyMaker,
+    interval_slots: usize,
+    report: &mut Report<'_>,
+) -> Result<Rebuilt> {
+    let standing = Standing::Stopped { noted: noted.cloned(), clean: false };
+    let staged = dir.join(STAGED);
+    let mut index = Index::create(disk, &staged, interval_slots)?;
+    let mut walk = Walk::begin(disk, dir, &standing, report)?;
+    let mut at_note = None;
+    while let Some(exchange) = walk.next(report)? {
+        let behind =
+            noted.is_some_and(|noted| (exchange.file, exchange.start) >= (noted.value_number, noted.value_bytes));
+        if behind && at_note.is_none() {
+            // the address pages end where the checkpoint does, as they do while a crawl runs
+            at_note = Some((index.apply()?, index.records));
+        }
+        let Some(mut record) = key_record(&exchange, Some(maker)) else { continue };
+        if !is_revisit(&exchange) || index.complete(&mut record, &exchange, maker)? {
+            index.append(record)?;
+        } else if let Some(path) = walk.path_of(exchange.file) {
+            let what = format!("a revisit of nothing that is here: {}", record.url);
+            report.damage(path, exchange.answer.offset, what);
+        }
+    }
+    let (key_bytes, pages) = match at_note {
+        Some(at_note) => at_note,
+        None => (index.apply()?, index.records),
+    };
+    let records = index.records;
+    index.keys.sync()?;
+    drop(index);
+    for found in values::find(disk, dir)? {
+        disk.open(&found.path, Mode::Read)?.sync()?;
+    }
+    put_in_place(disk, dir, &staged)?;
+    let noted = noted.map(|noted| ContainerState { key_bytes, pages, ..noted.clone() });
+    Ok(Rebuilt { records, noted, disk: disk.clone(), dir: dir.to_owned() })
+}
+
+fn put_in_place(disk: &Disk, dir: &Path, staged: &Path) -> Result<()> {
+    disk.sync_dir(staged)?;
+    disk.replace(&dir.join(MARK), b"index files are being put in place\n")?;
+    disk.remove(&dir.join("address.dw"))?;
+    for name in FILES {
+        disk.rename(&staged.join(name), &dir.join(name))?;
+    }
+    disk.sync_dir(dir)?;
+    disk.remove(&staged.join("address.dw"))
+}
+
+/// The key record of an exchange; `None` where its answer does not say enough.
+///
+/// A revisit has no payload of its own: what follows from the record that it refers to is left open here.
+pub(super) fn key_record(exchange: &Exchange, maker: Option<&KeyMaker>) -> Option<KeyRecord> {
+    let answer = &exchange.answer;
+    let url = answer.field("WARC-Target-URI")?;
+    let (status, headers, _) = parse_http_head(&answer.kept)?;
+    let metadata = exchange.metadata.as_ref().map(|record| String::from_utf8_lossy(&record.kept));
+    let robots = metadata.is_some_and(|fields| fields.lines().any(|line| line.trim() == "purpose: robots.txt"));
+    let key = match maker {
+        Some(maker) => maker.keys(&CanonicalUrl::parse(url).ok()?).key,
+        None => Fingerprint::from_bits(0),
+    };
+    Some(KeyRecord {
+        offset: 0,
+        key,
+        file: exchange.file,
+        value_offset: answer.offset,
+        value_bytes: answer.length,
+        time: parse_date(answer.field("WARC-Date")?)?,
+        status,
+        robots,
+        payload_sha1: answer.payload_digest()?,
+        payload_bytes: answer.payload_bytes,
+        truncated: !is_revisit(exchange) && answer.field("WARC-Truncated").is_some(),
+        payload_at: None,
+        previous: None,
+        mime: media_type(&headers),
+        url: url.to_owned(),
+    })
+}
+
+pub(super) fn is_revisit(exchange: &Exchange) -> bool {
+    exchange.answer.kind() == "revisit"
+}
+
+/// The index files under way.
+struct Index {
+    disk: Disk,
+    dir: PathBuf,
+    keys: KeyFile,
+    addresses: AddressFile,
+    /// Newest records of URLs that have no slot yet.
+    fresh: HashMap<Fingerprint, u64>,
+    interval_slots: usize,
+    records: u64,
+}
+
+impl Index {
+    /// Begins anew in `dir`, whatever lies there.
+    fn create(disk: &Disk, dir: &Path, interval_slots: usize) -> Result<Self> {
+        disk.create_dir_all(dir)?;
+        for name in disk.list(dir)? {
+            disk.remove(&dir.join(name))?;
+        }
+        let keys = KeyFile::open(disk, dir, None)?;
+        let addresses = AddressFile::open_or_create(disk, dir)?;
+        let (disk, dir) = (disk.clone(), dir.to_owned());
+        Ok(Index { disk, dir, keys, addresses, fresh: HashMap::new(), interval_slots, records: 0 })
+    }
+
+    /// Adds to the record of a revisit what follows from the response that has its payload. Says whether that is there.
+    fn complete(&self, revisit: &mut KeyRecord, exchange: &Exchange, maker: &KeyMaker) -> Result<bool> {
+        let field = |name| exchange.answer.field(name);
+        let url = field("WARC-Refers-To-Target-URI").and_then(|url| CanonicalUrl::parse(url).ok());
+        let (Some(url), Some(time)) = (url, field("WARC-Refers-To-Date").and_then(parse_date)) else {
+            return Ok(false);
+        };
+        let mut at = self.newest(maker.keys(&url).key, url.as_str())?;
+        while let Some(first) = at {
+            let has = first.payload_at.is_none() && first.payload_sha1 == revisit.payload_sha1;
+            if has && first.time == time {
+                revisit.payload_at = Some(first.offset);
+                revisit.payload_bytes = first.payload_bytes;
+                if revisit.mime.is_empty() {
+                    revisit.mime = first.mime;
+                }
+                return Ok(true);
+            }
+            at = first.previous.map(|offset| self.keys.read(offset)).transpose()?;
+        }
+        Ok(false)
+    }
+
+    fn newest(&self, key: Fingerprint, url: &str) -> Result<Option<KeyRecord>> {
+        let fresh = self.fresh.get(&key).map(|&offset| self.keys.read(offset)).transpose()?;
+        match fresh.filter(|record| record.url == url) {
+            Some(record) => Ok(Some(record)),
+            None => self.addresses.find(key, url, |offset| self.keys.read_if_whole(offset)),
+        }
+    }
+
+    fn append(&mut self, mut record: KeyRecord) -> Result<()> {
+        record.previous = self.newest(record.key, &record.url)?.map(|newest| newest.offset);
+        if let Some(&offset) = self.fresh.get(&record.key)
+            && self.keys.read(offset)?.url != record.url
+        {
+            // two URLs of one key: each gets a slot of its own
+            self.apply()?;
+        }
+        let offset = self.keys.append(&record)?;
+        self.records += 1;
+        self.fresh.insert(record.key, offset);
+        if self.fresh.len() >= self.interval_slots {
+            self.apply()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the slots that have gathered; returns the length of key.dat that is covered now.
+    fn apply(&mut self) -> Result<u64> {
+        AddressFile::open_for_writing(&self.disk, &self.dir)?.apply(&self.fresh, self.keys.len())?;
+        self.fresh.clear();
+        Ok(self.keys.len())
+    }
+}

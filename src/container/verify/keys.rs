@@ -1,0 +1,287 @@
+//! key.dat against the value files: both have the same order, so one pass over each is enough.
+
+use std::path::Path;
+
+use super::walk::{Exchange, Walk};
+use super::{Report, Standing};
+use crate::container::keys::{KeyFile, KeyRecord};
+use crate::container::rebuild;
+use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Result};
+use crate::web::url::KeyMaker;
+
+/// All key records up to a length that was noted before; damage is told once and passed over.
+pub(super) struct KeyWalk<'a> {
+    file: &'a KeyFile,
+    end: u64,
+    at: u64,
+    scan: Option<crate::container::keys::Scan<'a>>,
+    peeked: Option<KeyRecord>,
+}
+
+impl<'a> KeyWalk<'a> {
+    pub(super) fn new(file: &'a KeyFile, end: u64) -> Self {
+        KeyWalk { file, end, at: HEADER_BYTES, scan: None, peeked: None }
+    }
+
+    /// The next record. `bad` hears of stretches that hold none: where they begin, and where they end.
+    pub(super) fn next(&mut self, bad: &mut dyn FnMut(u64, u64)) -> Result<Option<KeyRecord>> {
+        if let Some(record) = self.peeked.take() {
+            return Ok(Some(record));
+        }
+        while self.at < self.end {
+            let scan = self.scan.get_or_insert_with(|| self.file.scan(self.at));
+            match scan.next() {
+                Some(Ok(record)) if scan.next_at() <= self.end => {
+                    self.at = scan.next_at();
+                    return Ok(Some(record));
+                }
+                Some(Err(error @ (Error::Io { .. } | Error::Newer { .. } | Error::InUse { .. }))) => return Err(error),
+                _ => {
+                    let next = self.file.next_whole(self.at + 1, self.end)?;
+                    bad(self.at, next.unwrap_or(self.end));
+                    self.at = next.unwrap_or(self.end);
+                    self.scan = None;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the next record is looked for.
+    pub(super) fn position(&self) -> u64 {
+        self.at
+    }
+
+    fn is_done(&self) -> bool {
+        self.peeked.is_none() && self.at >= self.end
+    }
+
+    fn put_back(&mut self, record: KeyRecord) {
+        self.peeked = Some(record);
+    }
+}
+
+/// Compares key.dat with the value files.
+pub(super) struct Comparison<'a> {
+    pub(super) keys: &'a KeyFile,
+    /// Length of key.dat when the verification began.
+    pub(super) end: u64,
+    pub(super) standing: &'a Standing,
+    pub(super) maker: Option<&'a KeyMaker>,
+}
+
+/// A run of responses without key records.
+#[derive(Default)]
+struct Missing {
+    first: Option<(u32, u64, String)>,
+    count: u64,
+}
+
+impl Comparison<'_> {
+    /// Tells of a header that does not fit, and of a file that is too short.
+    pub(super) fn check_file(&self, disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
+        let file = disk.open(dir.join("key.dat"), crate::disk::Mode::Read)?;
+        match Header::check(&file, Kind::Keys, 1) {
+            Ok(_) => {}
+            Err(error @ Error::Io { .. }) => return Err(error),
+            Err(error) => report.damage(file.path(), 0, error.to_string()),
+        }
+        if let Some(noted) = self.standing.noted()
+            && self.end < noted.key_bytes
+        {
+            let what = format!("ends here; the last checkpoint notes {} bytes", noted.key_bytes);
+            report.damage(file.path(), self.end, what);
+        }
+        Ok(())
+    }
+
+    /// Goes through both.
+    pub(super) fn run(&self, walk: &mut Walk<'_>, report: &mut Report<'_>) -> Result<()> {
+        let before = report.summary.findings;
+        let mut keys = KeyWalk::new(self.keys, self.end);
+        let mut missing = Missing::default();
+        let (mut last, mut counted) = (None, 0);
+        while let Some(exchange) = walk.next(report)? {
+            let place = (exchange.file, exchange.answer.offset);
+            let mut found = false;
+            while let Some(record) = self.next(&mut keys, report)? {
+                let of_record = (record.file, record.value_offset);
+                if of_record > place {
+                    keys.put_back(record);
+                    break;
+                }
+                counted += u64::from(self.is_noted(&record));
+                self.check_chain(&record, report)?;
+                if last.replace(of_record) >= Some(of_record) {
+                    report.damage(self.keys.path(), record.offset, "a key record out of the order of the value files");
+                } else if of_record == place {
+                    self.compare(&record, &exchange, report)?;
+                    found = true;
+                    break;
+                } else {
+                    self.orphan(&record, walk, report);
+                }
+            }
+            if found {
+                missing.tell(walk, report);
+            } else if self.needs_key(&exchange, keys.is_done()) {
+                missing.note(&exchange);
+            }
+        }
+        missing.tell(walk, report);
+        while let Some(record) = self.next(&mut keys, report)? {
+            counted += u64::from(self.is_noted(&record));
+            self.orphan(&record, walk, report);
+        }
+        if let Some(noted) = self.standing.noted()
+            && report.summary.findings == before
+            && counted != noted.pages
+        {
+            let what = format!("{counted} records; the last checkpoint notes {}", noted.pages);
+            report.damage(self.keys.path(), HEADER_BYTES, what);
+        }
+        Ok(())
+    }
+
+    fn is_noted(&self, record: &KeyRecord) -> bool {
+        self.standing.noted().is_some_and(|noted| record.offset < noted.key_bytes)
+    }
+
+    fn next(&self, keys: &mut KeyWalk<'_>, report: &mut Report<'_>) -> Result<Option<KeyRecord>> {
+        let before = keys.at;
+        let record = keys.next(&mut |from, to| self.bad_stretch(from, to, report))?;
+        report.advance(keys.at - before);
+        Ok(record)
+    }
+
+    fn bad_stretch(&self, from: u64, to: u64, report: &mut Report<'_>) {
+        let path = self.keys.path();
+        let bytes = to - from;
+        if to == self.end && self.standing.key_may_be_torn(from) {
+            if !matches!(self.standing, Standing::Running) {
+                report.unfinished(path, from, format!("unfinished: {bytes} bytes will be cut at the next start"));
+            }
+        } else {
+            report.damage(path, from, format!("no whole key record, {bytes} bytes are passed over"));
+        }
+    }
+
+    /// Whether `exchange` has to have a key record. The crawl appends it after the exchange, and what was stored since
+    /// the last checkpoint is taken back in after a kill.
+    fn needs_key(&self, exchange: &Exchange, keys_are_done: bool) -> bool {
+        match self.standing {
+            Standing::Running | Standing::Unknown => !keys_are_done,
+            Standing::Stopped { .. } => !self.standing.may_be_torn(exchange.file, exchange.start),
+        }
+    }
+
+    /// A key record that leads to no response.
+    fn orphan(&self, record: &KeyRecord, walk: &Walk<'_>, report: &mut Report<'_>) {
+        // such a record is cut at the next start
+        if matches!(self.standing, Standing::Stopped { .. }) && self.standing.key_may_be_torn(record.offset) {
+            return;
+        }
+        let name = walk.path_of(record.file).map_or_else(
+            || format!("value file {}, which is not there", record.file),
+            |path| path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        );
+        let what = format!("no whole response lies at byte {} of {name}: {}", record.value_offset, record.url);
+        report.damage(self.keys.path(), record.offset, what);
+    }
+
+    /// Whether the version before is one, and lies before.
+    fn check_chain(&self, record: &KeyRecord, report: &mut Report<'_>) -> Result<()> {
+        let Some(previous) = record.previous else { return Ok(()) };
+        let older = if previous < record.offset { self.keys.read_if_whole(previous)? } else { None };
+        if older.is_none_or(|older| older.url != record.url) {
+            let what = format!("byte {previous} holds no older version of {}", record.url);
+            report.damage(self.keys.path(), record.offset, what);
+        }
+        Ok(())
+    }
+
+    /// Whether `found` says what its exchange says.
+    fn compare(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) -> Result<()> {
+        let first = self.payload_of(found, exchange, report)?;
+        let mut wrong = |what: String| report.damage(self.keys.path(), found.offset, what);
+        let at = format!("the response at byte {} of value file {}", found.value_offset, found.file);
+        let Some(mut expected) = rebuild::key_record(exchange, self.maker) else {
+            wrong(format!("{at} has no URL, time, status or digest that could be compared"));
+            return Ok(());
+        };
+        if let Some(first) = first {
+            expected.payload_bytes = first.payload_bytes;
+            expected.mime = if expected.mime.is_empty() { first.mime } else { expected.mime };
+        }
+        let fields = [
+            ("the URL", found.url.clone(), expected.url),
+            ("the time", found.time.ms().to_string(), expected.time.ms().to_string()),
+            ("the status", found.status.to_string(), expected.status.to_string()),
+            ("the length", found.value_bytes.to_string(), expected.value_bytes.to_string()),
+            ("the payload's digest", hex(&found.payload_sha1), hex(&expected.payload_sha1)),
+            ("the payload's length", found.payload_bytes.to_string(), expected.payload_bytes.to_string()),
+            ("the flag of a cut body", found.truncated.to_string(), expected.truncated.to_string()),
+            ("the media type", found.mime.clone(), KeyRecord::stored_mime(&expected.mime).to_owned()),
+        ];
+        for (name, found, expected) in fields {
+            if found != expected {
+                wrong(format!("{name} is {found}, {at} has {expected}"));
+            }
+        }
+        if self.maker.is_some() && found.key != expected.key {
+            wrong(format!(
+                "the fingerprint is {:016x}, that of {} is {:016x}",
+                found.key.bits(),
+                found.url,
+                expected.key.bits()
+            ));
+        }
+        if exchange.metadata.is_some() && found.robots != expected.robots {
+            wrong(format!("the flag of robots.txt is {}, {at} has {}", found.robots, expected.robots));
+        }
+        Ok(())
+    }
+
+    /// The record of the response that has the payload of a revisit. Told of: a reference that leads elsewhere, and one
+    /// that should not be there, or should.
+    fn payload_of(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) -> Result<Option<KeyRecord>> {
+        if rebuild::is_revisit(exchange) != found.payload_at.is_some() {
+            let what = format!("{} is taken for what it is not, a {}", found.url, exchange.answer.kind());
+            report.damage(self.keys.path(), found.offset, what);
+        }
+        let Some(offset) = found.payload_at else { return Ok(None) };
+        let first = if offset < found.offset { self.keys.read_if_whole(offset)? } else { None };
+        let first = first.filter(|first| first.payload_at.is_none() && first.payload_sha1 == found.payload_sha1);
+        if first.is_none() {
+            let what = format!("byte {offset} holds no response with the payload of {}", found.url);
+            report.damage(self.keys.path(), found.offset, what);
+        }
+        Ok(first)
+    }
+}
+
+impl Missing {
+    fn note(&mut self, exchange: &Exchange) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| {
+            let url = exchange.answer.field("WARC-Target-URI").unwrap_or_default().to_owned();
+            (exchange.file, exchange.answer.offset, url)
+        });
+    }
+
+    /// Tells of the run once.
+    fn tell(&mut self, walk: &Walk<'_>, report: &mut Report<'_>) {
+        let Some((file, offset, url)) = self.first.take() else { return };
+        let more = match std::mem::take(&mut self.count) - 1 {
+            0 => String::new(),
+            more => format!(", nor to the {more} that follow it"),
+        };
+        if let Some(path) = walk.path_of(file) {
+            report.damage(path, offset, format!("a response that no key record leads to: {url}{more}"));
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(bytes)
+}

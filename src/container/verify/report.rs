@@ -1,0 +1,81 @@
+//! What a verification finds, and how far it is: findings are told as they are met, and counted.
+
+use std::path::{Path, PathBuf};
+
+/// Something that is not as it should be, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which file.
+    pub file: PathBuf,
+    /// Where in it.
+    pub offset: u64,
+    /// What is wrong. It may quote the web: whoever prints it has to escape it.
+    pub what: String,
+    /// Whether it is damage. What is not was left by a kill, and the next start tidies it up.
+    pub damage: bool,
+}
+
+/// Counts of a verification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Files that were read.
+    pub files: u64,
+    /// WARC records that are whole.
+    pub records: u64,
+    /// Pages that are whole: responses and revisits.
+    pub pages: u64,
+    /// Bytes of these files.
+    pub bytes: u64,
+    /// Findings that are damage.
+    pub findings: u64,
+    /// Findings that the next start tidies up.
+    pub unfinished: u64,
+}
+
+/// Where findings and progress go.
+pub struct Report<'a> {
+    /// Hears of every finding.
+    pub tell: &'a mut dyn FnMut(&Finding),
+    /// Hears of bytes gone through, and bytes in all.
+    pub progress: &'a mut dyn FnMut(u64, u64),
+    /// What was counted so far.
+    pub summary: Summary,
+    done: u64,
+    total: u64,
+}
+
+impl std::fmt::Debug for Report<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Report").field("summary", &self.summary).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Report<'a> {
+    /// Nothing found yet.
+    pub fn new(tell: &'a mut dyn FnMut(&Finding), progress: &'a mut dyn FnMut(u64, u64)) -> Self {
+        Report { tell, progress, summary: Summary::default(), done: 0, total: 0 }
+    }
+
+    /// Tells of damage.
+    pub fn damage(&mut self, file: &Path, offset: u64, what: impl Into<String>) {
+        self.summary.findings += 1;
+        (self.tell)(&Finding { file: file.to_owned(), offset, what: what.into(), damage: true });
+    }
+
+    /// Tells of something that the next start tidies up.
+    pub fn unfinished(&mut self, file: &Path, offset: u64, what: impl Into<String>) {
+        self.summary.unfinished += 1;
+        (self.tell)(&Finding { file: file.to_owned(), offset, what: what.into(), damage: false });
+    }
+
+    /// `bytes` more have to be gone through.
+    pub(in crate::container) fn expect(&mut self, bytes: u64) {
+        self.total += bytes;
+    }
+
+    /// `bytes` more were gone through.
+    pub(in crate::container) fn advance(&mut self, bytes: u64) {
+        self.done += bytes;
+        (self.progress)(self.done, self.total);
+    }
+}

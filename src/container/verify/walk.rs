@@ -1,0 +1,324 @@
+//! All exchanges of all value files, oldest first. Damage is told and passed over; what follows it is found again.
+
+use std::path::{Path, PathBuf};
+
+use super::record::{Checked, Source};
+use super::{Report, Standing};
+use crate::container::values;
+use crate::disk::{Disk, DiskFile, Mode, Result};
+use crate::web::warc::{Compression, parse_http_head};
+
+/// The records of one answered request.
+#[derive(Debug)]
+pub(in crate::container) struct Exchange {
+    /// Number of the value file.
+    pub(in crate::container) file: u32,
+    /// Where its first record begins.
+    pub(in crate::container) start: u64,
+    /// How the URL was found; not there where it was damaged.
+    pub(in crate::container) metadata: Option<Checked>,
+    request: Option<Checked>,
+    /// The response, or the revisit that stands for it.
+    pub(in crate::container) answer: Checked,
+    /// Whether records before it were damaged.
+    maimed: bool,
+}
+
+/// A value file as it was found when the walk began.
+struct ValueFile {
+    number: u32,
+    path: PathBuf,
+    open: bool,
+    coding: Compression,
+    bytes: u64,
+    file: Option<DiskFile>,
+}
+
+/// Goes through the value files.
+pub(in crate::container) struct Walk<'a> {
+    standing: &'a Standing,
+    files: Vec<ValueFile>,
+    next: usize,
+    at: Option<Source>,
+    pending: Pending,
+}
+
+/// What was read of an exchange whose answer has not come yet.
+#[derive(Default)]
+struct Pending {
+    start: Option<u64>,
+    metadata: Option<Checked>,
+    request: Option<Checked>,
+    maimed: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// Notes which files there are and how long they are, and tells of those that are missing.
+    pub(in crate::container) fn begin(
+        disk: &Disk,
+        dir: &Path,
+        standing: &'a Standing,
+        report: &mut Report<'_>,
+    ) -> Result<Self> {
+        let mut files: Vec<ValueFile> = Vec::new();
+        for found in values::find(disk, dir)? {
+            let Some(file) = open_either(disk, &found.path, found.open)? else { continue };
+            let bytes = file.len()?;
+            match files.last() {
+                Some(last) if last.number == found.number => {
+                    report.damage(&found.path, 0, format!("a second value file {}", found.number));
+                    continue;
+                }
+                last => {
+                    let expected = last.map_or(0, |last| last.number + 1);
+                    if found.number != expected {
+                        let missing = dir.join(format!("value-{expected:05}.warc*"));
+                        report.damage(&missing, 0, format!("missing, the next value file is {}", found.number));
+                    }
+                }
+            }
+            report.expect(bytes);
+            report.summary.files += 1;
+            report.summary.bytes += bytes;
+            let coding = coding_of(&found.path);
+            files.push(ValueFile {
+                number: found.number,
+                path: found.path,
+                open: found.open,
+                coding,
+                bytes,
+                file: Some(file),
+            });
+        }
+        let walk = Walk { standing, files, next: 0, at: None, pending: Pending::default() };
+        walk.compare_with_note(dir, report);
+        Ok(walk)
+    }
+
+    /// Whether the files are as long as the last checkpoint says.
+    fn compare_with_note(&self, dir: &Path, report: &mut Report<'_>) {
+        let Some(noted) = self.standing.noted() else { return };
+        let found = self.files.iter().find(|file| file.number == noted.value_number);
+        let bytes = found.map_or(0, |file| file.bytes);
+        if bytes < noted.value_bytes {
+            let missing = dir.join(format!("value-{:05}.warc*", noted.value_number));
+            let path = found.map_or(missing.as_path(), |file| &file.path);
+            report.damage(path, bytes, format!("ends here; the last checkpoint notes {} bytes", noted.value_bytes));
+        }
+        let before: u64 =
+            self.files.iter().filter(|file| file.number < noted.value_number).map(|file| file.bytes).sum();
+        let expected = noted.total_bytes.saturating_sub(noted.value_bytes);
+        if before != expected && self.files.first().is_some_and(|file| file.number == 0) {
+            let path = dir.join("value-*");
+            report.damage(&path, 0, format!("{before} bytes in closed files; the last checkpoint notes {expected}"));
+        }
+    }
+
+    /// Where the value file `number` lies.
+    pub(in crate::container) fn path_of(&self, number: u32) -> Option<&Path> {
+        self.files.iter().find(|file| file.number == number).map(|file| file.path.as_path())
+    }
+
+    /// The next exchange.
+    pub(in crate::container) fn next(&mut self, report: &mut Report<'_>) -> Result<Option<Exchange>> {
+        loop {
+            if self.at.is_none() && !self.begin_file() {
+                return Ok(None);
+            }
+            let source = self.at.as_mut().expect("a file was begun");
+            let (offset, end) = (source.offset(), source.end());
+            if offset >= end {
+                self.end_file(report);
+                continue;
+            }
+            let coding = self.files[self.next - 1].coding;
+            match source.record(coding)? {
+                Ok(record) => {
+                    report.summary.records += 1;
+                    report.advance(record.length);
+                    if let Some(exchange) = self.take(record, report) {
+                        return Ok(Some(exchange));
+                    }
+                }
+                Err(what) => self.pass_over(offset, &what, report)?,
+            }
+        }
+    }
+
+    fn begin_file(&mut self) -> bool {
+        let Some(file) = self.files.get_mut(self.next) else { return false };
+        self.next += 1;
+        self.at = Some(Source::new(file.file.take().expect("every file is walked through once"), file.bytes));
+        true
+    }
+
+    fn current(&self) -> &ValueFile {
+        &self.files[self.next - 1]
+    }
+
+    /// Whether what begins at `offset` of the file under way may be the rest of a write that was cut short.
+    fn may_be_torn(&self, offset: u64) -> bool {
+        let file = self.current();
+        file.open && self.next == self.files.len() && self.standing.may_be_torn(file.number, offset)
+    }
+
+    /// Takes a whole record in; returns the exchange that it ends.
+    fn take(&mut self, record: Checked, report: &mut Report<'_>) -> Option<Exchange> {
+        let path = self.current().path.clone();
+        let offset = record.offset;
+        for fault in record.faults() {
+            report.damage(&path, offset, fault);
+        }
+        if offset == 0 && record.kind() != "warcinfo" {
+            report.damage(&path, 0, format!("a {:?} record where a value file begins with warcinfo", record.kind()));
+        }
+        match record.kind() {
+            "warcinfo" => {
+                if offset != 0 {
+                    report.damage(&path, offset, "a warcinfo record within a value file");
+                }
+            }
+            "metadata" => {
+                self.without_answer(report);
+                self.pending.start = Some(offset);
+                self.pending.metadata = Some(record);
+            }
+            "request" => {
+                self.pending.start.get_or_insert(offset);
+                self.pending.request = Some(record);
+            }
+            _ if record.is_answer() => return Some(self.finish(record, &path, report)),
+            kind => report.damage(&path, offset, format!("a record of the type {kind:?}, which is not written here")),
+        }
+        None
+    }
+
+    fn finish(&mut self, answer: Checked, path: &Path, report: &mut Report<'_>) -> Exchange {
+        let pending = std::mem::take(&mut self.pending);
+        let exchange = Exchange {
+            file: self.current().number,
+            start: pending.start.unwrap_or(answer.offset),
+            metadata: pending.metadata,
+            request: pending.request,
+            answer,
+            maimed: pending.maimed,
+        };
+        for (offset, what) in exchange.faults() {
+            report.damage(path, offset, what);
+        }
+        report.summary.pages += 1;
+        exchange
+    }
+
+    /// The exchange that was begun has no answer.
+    fn without_answer(&mut self, report: &mut Report<'_>) {
+        let pending = std::mem::take(&mut self.pending);
+        if let Some(start) = pending.start {
+            report.damage(&self.current().path, start, "an exchange without a response");
+        }
+    }
+
+    /// Tells of a damaged record and goes on behind it.
+    fn pass_over(&mut self, offset: u64, what: &str, report: &mut Report<'_>) -> Result<()> {
+        let coding = self.current().coding;
+        let source = self.at.as_mut().expect("a file was begun");
+        let found = source.next_head(offset + 1, coding)?;
+        let next = found.unwrap_or(source.end());
+        report.advance(next - offset);
+        let pending = std::mem::take(&mut self.pending);
+        let start = pending.start.unwrap_or(offset);
+        if found.is_none() && self.may_be_torn(start) {
+            self.unfinished(start, report);
+            return Ok(());
+        }
+        self.pending.maimed = true;
+        let bytes = next - offset;
+        let what = format!("a damaged record ({what}), {bytes} bytes are passed over");
+        report.damage(&self.current().path, offset, what);
+        Ok(())
+    }
+
+    fn end_file(&mut self, report: &mut Report<'_>) {
+        self.at = None;
+        let pending = std::mem::take(&mut self.pending);
+        let Some(start) = pending.start else { return };
+        if self.may_be_torn(start) {
+            self.unfinished(start, report);
+        } else {
+            report.damage(&self.current().path, start, "an exchange without a response at the end of the file");
+        }
+    }
+
+    fn unfinished(&self, start: u64, report: &mut Report<'_>) {
+        // a running crawl is just writing it
+        if !matches!(self.standing, Standing::Running) {
+            let file = self.current();
+            let bytes = file.bytes - start;
+            report.unfinished(&file.path, start, format!("unfinished: {bytes} bytes will be cut at the next start"));
+        }
+    }
+}
+
+impl Exchange {
+    /// What does not fit together.
+    fn faults(&self) -> Vec<(u64, String)> {
+        let answer = &self.answer;
+        let mut faults = Vec::new();
+        if answer.field("WARC-Target-URI").is_none() {
+            faults.push((answer.offset, "a response without a WARC-Target-URI".to_owned()));
+        }
+        if answer.payload_digest().is_none() {
+            faults.push((answer.offset, "a response without a SHA-1 WARC-Payload-Digest".to_owned()));
+        }
+        if parse_http_head(&answer.kept).is_none() {
+            faults.push((answer.offset, "a response without an HTTP head".to_owned()));
+        }
+        if self.metadata.is_none() && !self.maimed {
+            faults.push((self.start, "a response without its metadata record".to_owned()));
+        }
+        for record in self.metadata.iter().chain(&self.request) {
+            let linked = [
+                ("WARC-Concurrent-To", "WARC-Record-ID"),
+                ("WARC-Target-URI", "WARC-Target-URI"),
+                ("WARC-Date", "WARC-Date"),
+            ];
+            for (name, of_answer) in linked {
+                let (found, expected) = (record.field(name), answer.field(of_answer));
+                if found != expected {
+                    let (found, expected) = (found.unwrap_or("nothing"), expected.unwrap_or("nothing"));
+                    let what = format!("{} record: {name} is {found}, its response has {expected}", record.kind());
+                    faults.push((record.offset, what));
+                }
+            }
+            let address = record.field("WARC-IP-Address");
+            if address.is_some() && address != answer.field("WARC-IP-Address") {
+                faults.push((
+                    record.offset,
+                    "the request went to another address than its response came from".to_owned(),
+                ));
+            }
+        }
+        faults
+    }
+}
+
+/// Opens a value file that a running crawl may be closing at this moment, which renames it.
+fn open_either(disk: &Disk, path: &Path, open: bool) -> Result<Option<DiskFile>> {
+    if !open {
+        return disk.open(path, Mode::Read).map(Some);
+    }
+    match disk.open_if_there(path)? {
+        Some(file) => Ok(Some(file)),
+        None => disk.open_if_there(path.with_extension("")),
+    }
+}
+
+/// How the records of a value file are compressed, by its name.
+fn coding_of(path: &Path) -> Compression {
+    let name = path.to_string_lossy();
+    let name = name.strip_suffix(".open").unwrap_or(&name);
+    [Compression::Gzip, Compression::Zstd]
+        .into_iter()
+        .find(|coding| name.ends_with(coding.suffix()))
+        .unwrap_or(Compression::None)
+}
