@@ -190,6 +190,18 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn what_a_304_does_not_say_of_its_body_the_answer_with_the_body_says() {
+        let field = |value: &[u8]| vec![(b"Content-Type".to_vec(), value.to_vec())];
+        let of = |status, headers| {
+            let response = Response { status, headers, payload_headers: field(b"text/html"), ..Response::default() };
+            response.header("content-type").map(<[u8]>::to_vec)
+        };
+        assert_eq!(of(304, Vec::new()), Some(b"text/html".to_vec()));
+        assert_eq!(of(304, field(b"text/css")), Some(b"text/css".to_vec()));
+        assert_eq!(of(200, Vec::new()), None, "a 200 speaks for itself");
+    }
+
+    #[test]
     fn only_the_newest_version_of_a_url_is_met() {
         let mut archive = FakeArchive::default();
         for (url, status) in [("https://a/", 503), ("https://b/", 200), ("https://a/", 200)] {

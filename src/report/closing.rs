@@ -129,6 +129,8 @@ mod tests {
         let mut statistics = Statistics {
             pages_stored: 12_345,
             links_found: 67_890,
+            revisits: 1_234,
+            revisit_bytes_saved: 5 << 20,
             elapsed: Duration::from_secs(100),
             robots_denied: 3,
             depth_max: 4,
@@ -160,6 +162,7 @@ mod tests {
         assert_eq!(row(&text, "dropped: trap rule"), "7");
         assert_eq!(row(&text, "links found"), "67,890");
         assert!(row(&text, "robots.txt").ends_with("3 URLs denied"));
+        assert!(row(&text, "same content").starts_with("1,234 stored as references, 5"), "{text}");
         assert_eq!(row(&text, "depth reached"), "4");
         assert_eq!(row(&text, "still queued"), "9");
         assert_eq!(row(&text, "peak memory"), "100 MiB");
