@@ -29,7 +29,7 @@ const META_BYTES: usize = 1_024;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The newest version of every HTML page with status 200 is read. Pages without a match print nothing.
+The newest version of every HTML page with status 200 is read, also where another page has its body. Pages without a match print nothing.
 
 Examples:
   crawler extract --select h1 --text
@@ -131,7 +131,8 @@ impl ExtractArgs {
 
 fn is_page(entry: &Entry) -> bool {
     let mime = essence(&entry.mime);
-    entry.status == 200 && !entry.robots && (mime == "text/html" || mime == "application/xhtml+xml")
+    let good = entry.status == 200 || entry.status == 304 && entry.revisit;
+    good && !entry.robots && (mime == "text/html" || mime == "application/xhtml+xml")
 }
 
 /// The text of an element, with runs of white space made one blank.

@@ -179,6 +179,7 @@ mod tests {
                     (b"Content-Encoding".to_vec(), b"gzip".to_vec()),
                     (b"X".to_vec(), b"a\r\nY: b\xff".to_vec()),
                 ],
+                payload_headers: Vec::new(),
                 body: b"\x1f\x8bcoded".to_vec(),
                 decoded: b"new\0\xff\x1b[2J\r\n\tend".to_vec(),
                 warc: b"WARC/1.1\r\n".to_vec(),

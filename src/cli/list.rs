@@ -35,7 +35,7 @@ pub(super) struct ListArgs {
     /// Also the robots.txt files that the crawl fetched for itself
     #[arg(long)]
     robots: bool,
-    /// JSON lines: url, status, mime, bytes, time, digest
+    /// JSON lines: url, status, mime, bytes, time, digest, revisit (its body is stored with another page)
     #[arg(long)]
     json: bool,
 }
@@ -48,6 +48,7 @@ struct Line<'a> {
     bytes: u64,
     time: String,
     digest: String,
+    revisit: bool,
 }
 
 impl ListArgs {
@@ -91,6 +92,7 @@ impl ListArgs {
             bytes: entry.bytes,
             time: iso_ms(entry.time),
             digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
+            revisit: entry.revisit,
         };
         Ok(writeln!(out, "{}", json_line(&line)?)?)
     }
@@ -153,6 +155,7 @@ mod tests {
         assert_eq!(line["bytes"], 4);
         assert_eq!(line["time"], "2005-04-28T01:16:15.991Z");
         assert_eq!(line["digest"], "sha1:AEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIB");
+        assert_eq!(line["revisit"], false);
         assert_eq!(list(&["--json"]).lines().count(), 4);
         assert!(!list(&["--json"]).contains('\x1b'));
     }

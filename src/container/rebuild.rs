@@ -104,9 +104,13 @@ pub(super) fn rebuild_in_intervals(
             // the address pages end where the checkpoint does, as they do while a crawl runs
             at_note = Some((index.apply()?, index.records));
         }
-        if let Some(record) = key_record(&exchange, Some(maker)) {
-            index.append(record)?;
+        let Some(mut record) = key_record(&exchange, Some(maker)) else { continue };
+        if exchange.answer.kind() == "revisit" && !index.refer(&exchange, &mut record, maker)? {
+            let what = format!("a revisit whose payload is not in the archive any more: {}", record.url);
+            walk.tell(&exchange, what, report);
+            continue;
         }
+        index.append(record)?;
     }
     let (key_bytes, pages) = match at_note {
         Some(at_note) => at_note,
@@ -134,18 +138,14 @@ fn put_in_place(disk: &Disk, dir: &Path, staged: &Path) -> Result<()> {
     disk.remove(&staged.join("address.dw"))
 }
 
-/// The key record of an exchange; `None` where its answer does not say enough.
-///
-/// A revisit has no payload of its own: its digest and, in its HTTP head, the length are those of the payload that it
-/// refers to.
+/// The key record of an exchange; `None` where its answer does not say enough. What a revisit refers to, and with it
+/// the length of its payload, only those know who have the records before it.
 pub(super) fn key_record(exchange: &Exchange, maker: Option<&KeyMaker>) -> Option<KeyRecord> {
     let answer = &exchange.answer;
     let url = answer.field("WARC-Target-URI")?;
     let (status, headers, _) = parse_http_head(&answer.kept)?;
     let metadata = exchange.metadata.as_ref().map(|record| String::from_utf8_lossy(&record.kept));
     let robots = metadata.is_some_and(|fields| fields.lines().any(|line| line.trim() == "purpose: robots.txt"));
-    let length = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-length"));
-    let length = length.and_then(|(_, value)| std::str::from_utf8(value).ok()?.parse().ok());
     let key = match maker {
         Some(maker) => maker.keys(&CanonicalUrl::parse(url).ok()?).key,
         None => Fingerprint::from_bits(0),
@@ -160,7 +160,10 @@ pub(super) fn key_record(exchange: &Exchange, maker: Option<&KeyMaker>) -> Optio
         status,
         robots,
         payload_sha1: answer.payload_digest()?,
-        payload_bytes: if answer.kind() == "revisit" { length.unwrap_or(0) } else { answer.payload_bytes },
+        payload_bytes: answer.payload_bytes,
+        // the field of a revisit says that its payload is elsewhere
+        truncated: answer.kind() == "response" && answer.field("WARC-Truncated").is_some(),
+        payload_at: None,
         previous: None,
         mime: media_type(&headers),
         url: url.to_owned(),
@@ -193,17 +196,12 @@ impl Index {
     }
 
     fn append(&mut self, mut record: KeyRecord) -> Result<()> {
-        if let Some(&offset) = self.fresh.get(&record.key) {
-            if self.keys.read(offset)?.url == record.url {
-                record.previous = Some(offset);
-            } else {
-                // two URLs of one key: each gets a slot of its own
-                self.apply()?;
-            }
-        }
-        if record.previous.is_none() {
-            let newest = self.addresses.find(record.key, &record.url, |offset| self.keys.read_if_whole(offset))?;
-            record.previous = newest.map(|newest| newest.offset);
+        record.previous = self.newest(record.key, &record.url)?.map(|newest| newest.offset);
+        if let Some(&offset) = self.fresh.get(&record.key)
+            && record.previous != Some(offset)
+        {
+            // two URLs of one key: each gets a slot of its own
+            self.apply()?;
         }
         let offset = self.keys.append(&record)?;
         self.records += 1;
@@ -212,6 +210,38 @@ impl Index {
             self.apply()?;
         }
         Ok(())
+    }
+
+    /// The newest record of `url` so far.
+    fn newest(&self, key: Fingerprint, url: &str) -> Result<Option<KeyRecord>> {
+        if let Some(&offset) = self.fresh.get(&key) {
+            let record = self.keys.read(offset)?;
+            if record.url == url {
+                return Ok(Some(record));
+            }
+        }
+        self.addresses.find(key, url, |offset| self.keys.read_if_whole(offset))
+    }
+
+    /// Completes the record of a revisit by the response that it refers to; says whether that was found.
+    fn refer(&self, exchange: &Exchange, record: &mut KeyRecord, maker: &KeyMaker) -> Result<bool> {
+        let answer = &exchange.answer;
+        let url = answer.field("WARC-Refers-To-Target-URI").and_then(|url| CanonicalUrl::parse(url).ok());
+        let time = answer.field("WARC-Refers-To-Date").and_then(parse_date);
+        let (Some(url), Some(time)) = (url, time) else { return Ok(false) };
+        let mut at = self.newest(maker.keys(&url).key, url.as_str())?;
+        while let Some(first) = at {
+            if first.payload_at.is_none() && first.time == time && first.payload_sha1 == record.payload_sha1 {
+                record.payload_at = Some(first.offset);
+                record.payload_bytes = first.payload_bytes;
+                if record.mime.is_empty() {
+                    record.mime = first.mime;
+                }
+                return Ok(true);
+            }
+            at = first.previous.map(|offset| self.keys.read(offset)).transpose()?;
+        }
+        Ok(false)
     }
 
     /// Writes the slots that have gathered; returns the length of key.dat that is covered now.

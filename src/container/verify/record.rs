@@ -252,7 +252,7 @@ fn invalid(what: impl Into<String>) -> io::Error {
 }
 
 /// Reads the record that a member or frame holds, and its checksum.
-fn read_record(member: &mut dyn Read) -> io::Result<Checked> {
+fn read_record(member: &mut dyn BufRead) -> io::Result<Checked> {
     let record = read_plain(member)?;
     if member.read(&mut [0])? != 0 {
         return Err(invalid("more than one record in a member"));
@@ -260,7 +260,7 @@ fn read_record(member: &mut dyn Read) -> io::Result<Checked> {
     Ok(record)
 }
 
-fn read_plain(source: &mut dyn Read) -> io::Result<Checked> {
+fn read_plain(source: &mut dyn BufRead) -> io::Result<Checked> {
     let fields = read_head(source)?;
     let value = |name: &str| fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str());
     let length: u64 = value("Content-Length")
@@ -295,7 +295,7 @@ struct Block {
 }
 
 impl Block {
-    fn read(source: &mut dyn Read, length: u64, is_answer: bool) -> io::Result<Self> {
+    fn read(source: &mut dyn BufRead, length: u64, is_answer: bool) -> io::Result<Self> {
         let mut block = Block::default();
         let mut in_head = true;
         let mut step = [0; STEP_BYTES];
