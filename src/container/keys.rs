@@ -259,7 +259,7 @@ impl KeyFile {
                 let length = usize::from(u16::from_le_bytes([buffer[at + 4], buffer[at + 5]]));
                 // most places are ruled out before a checksum is computed
                 let flags = buffer[at + 6];
-                if length < FIXED_BYTES || flags & !(FLAG_ROBOTS | FLAG_MIME_TEXT) != 0 || buffer[at + 18] != 0 {
+                if length < FIXED_BYTES || flags >= 2 * FLAG_TRUNCATED || buffer[at + 18] != 0 {
                     continue;
                 }
                 let offset = start + at as u64;

@@ -105,12 +105,12 @@ pub(super) fn rebuild_in_intervals(
             at_note = Some((index.apply()?, index.records));
         }
         let Some(mut record) = key_record(&exchange, Some(maker)) else { continue };
-        if !is_revisit(&exchange) || index.complete(&mut record, &exchange, maker)? {
-            index.append(record)?;
-        } else if let Some(path) = walk.path_of(exchange.file) {
-            let what = format!("a revisit of nothing that is here: {}", record.url);
-            report.damage(path, exchange.answer.offset, what);
+        if exchange.answer.kind() == "revisit" && !index.refer(&exchange, &mut record, maker)? {
+            let what = format!("a revisit whose payload is not in the archive any more: {}", record.url);
+            walk.tell(&exchange, what, report);
+            continue;
         }
+        index.append(record)?;
     }
     let (key_bytes, pages) = match at_note {
         Some(at_note) => at_note,
@@ -138,9 +138,8 @@ fn put_in_place(disk: &Disk, dir: &Path, staged: &Path) -> Result<()> {
     disk.remove(&staged.join("address.dw"))
 }
 
-/// The key record of an exchange; `None` where its answer does not say enough.
-///
-/// A revisit has no payload of its own: what follows from the record that it refers to is left open here.
+/// The key record of an exchange; `None` where its answer does not say enough. What a revisit refers to, and with it
+/// the length of its payload, only those know who have the records before it.
 pub(super) fn key_record(exchange: &Exchange, maker: Option<&KeyMaker>) -> Option<KeyRecord> {
     let answer = &exchange.answer;
     let url = answer.field("WARC-Target-URI")?;
@@ -162,16 +161,13 @@ pub(super) fn key_record(exchange: &Exchange, maker: Option<&KeyMaker>) -> Optio
         robots,
         payload_sha1: answer.payload_digest()?,
         payload_bytes: answer.payload_bytes,
-        truncated: !is_revisit(exchange) && answer.field("WARC-Truncated").is_some(),
+        // the field of a revisit says that its payload is elsewhere
+        truncated: answer.kind() == "response" && answer.field("WARC-Truncated").is_some(),
         payload_at: None,
         previous: None,
         mime: media_type(&headers),
         url: url.to_owned(),
     })
-}
-
-pub(super) fn is_revisit(exchange: &Exchange) -> bool {
-    exchange.answer.kind() == "revisit"
 }
 
 /// The index files under way.
@@ -199,41 +195,10 @@ impl Index {
         Ok(Index { disk, dir, keys, addresses, fresh: HashMap::new(), interval_slots, records: 0 })
     }
 
-    /// Adds to the record of a revisit what follows from the response that has its payload. Says whether that is there.
-    fn complete(&self, revisit: &mut KeyRecord, exchange: &Exchange, maker: &KeyMaker) -> Result<bool> {
-        let field = |name| exchange.answer.field(name);
-        let url = field("WARC-Refers-To-Target-URI").and_then(|url| CanonicalUrl::parse(url).ok());
-        let (Some(url), Some(time)) = (url, field("WARC-Refers-To-Date").and_then(parse_date)) else {
-            return Ok(false);
-        };
-        let mut at = self.newest(maker.keys(&url).key, url.as_str())?;
-        while let Some(first) = at {
-            let has = first.payload_at.is_none() && first.payload_sha1 == revisit.payload_sha1;
-            if has && first.time == time {
-                revisit.payload_at = Some(first.offset);
-                revisit.payload_bytes = first.payload_bytes;
-                if revisit.mime.is_empty() {
-                    revisit.mime = first.mime;
-                }
-                return Ok(true);
-            }
-            at = first.previous.map(|offset| self.keys.read(offset)).transpose()?;
-        }
-        Ok(false)
-    }
-
-    fn newest(&self, key: Fingerprint, url: &str) -> Result<Option<KeyRecord>> {
-        let fresh = self.fresh.get(&key).map(|&offset| self.keys.read(offset)).transpose()?;
-        match fresh.filter(|record| record.url == url) {
-            Some(record) => Ok(Some(record)),
-            None => self.addresses.find(key, url, |offset| self.keys.read_if_whole(offset)),
-        }
-    }
-
     fn append(&mut self, mut record: KeyRecord) -> Result<()> {
         record.previous = self.newest(record.key, &record.url)?.map(|newest| newest.offset);
         if let Some(&offset) = self.fresh.get(&record.key)
-            && self.keys.read(offset)?.url != record.url
+            && record.previous != Some(offset)
         {
             // two URLs of one key: each gets a slot of its own
             self.apply()?;
@@ -245,6 +210,38 @@ impl Index {
             self.apply()?;
         }
         Ok(())
+    }
+
+    /// The newest record of `url` so far.
+    fn newest(&self, key: Fingerprint, url: &str) -> Result<Option<KeyRecord>> {
+        if let Some(&offset) = self.fresh.get(&key) {
+            let record = self.keys.read(offset)?;
+            if record.url == url {
+                return Ok(Some(record));
+            }
+        }
+        self.addresses.find(key, url, |offset| self.keys.read_if_whole(offset))
+    }
+
+    /// Completes the record of a revisit by the response that it refers to; says whether that was found.
+    fn refer(&self, exchange: &Exchange, record: &mut KeyRecord, maker: &KeyMaker) -> Result<bool> {
+        let answer = &exchange.answer;
+        let url = answer.field("WARC-Refers-To-Target-URI").and_then(|url| CanonicalUrl::parse(url).ok());
+        let time = answer.field("WARC-Refers-To-Date").and_then(parse_date);
+        let (Some(url), Some(time)) = (url, time) else { return Ok(false) };
+        let mut at = self.newest(maker.keys(&url).key, url.as_str())?;
+        while let Some(first) = at {
+            if first.payload_at.is_none() && first.time == time && first.payload_sha1 == record.payload_sha1 {
+                record.payload_at = Some(first.offset);
+                record.payload_bytes = first.payload_bytes;
+                if record.mime.is_empty() {
+                    record.mime = first.mime;
+                }
+                return Ok(true);
+            }
+            at = first.previous.map(|offset| self.keys.read(offset)).transpose()?;
+        }
+        Ok(false)
     }
 
     /// Writes the slots that have gathered; returns the length of key.dat that is covered now.

@@ -115,7 +115,8 @@ impl Comparison<'_> {
                 if last.replace(of_record) >= Some(of_record) {
                     report.damage(self.keys.path(), record.offset, "a key record out of the order of the value files");
                 } else if of_record == place {
-                    self.compare(&record, &exchange, report)?;
+                    self.compare(&record, &exchange, report);
+                    self.check_payload(&record, &exchange, report)?;
                     found = true;
                     break;
                 } else {
@@ -200,33 +201,54 @@ impl Comparison<'_> {
         Ok(())
     }
 
+    /// Whether the record of a revisit, and only that, leads to one of a response with its payload.
+    fn check_payload(&self, record: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) -> Result<()> {
+        let fits = match record.payload_at {
+            None => exchange.answer.kind() == "response",
+            Some(at) => {
+                let first = self.keys.read_if_whole(at)?.filter(|first| first.payload_at.is_none());
+                let same = |first: KeyRecord| {
+                    first.payload_sha1 == record.payload_sha1 && first.payload_bytes == record.payload_bytes
+                };
+                exchange.answer.kind() == "revisit" && first.is_some_and(same)
+            }
+        };
+        if !fits {
+            let what = format!("no response with the payload of the revisit is named, or it is none: {}", record.url);
+            report.damage(self.keys.path(), record.offset, what);
+        }
+        Ok(())
+    }
+
     /// Whether `found` says what its exchange says.
-    fn compare(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) -> Result<()> {
-        let first = self.payload_of(found, exchange, report)?;
+    fn compare(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) {
         let mut wrong = |what: String| report.damage(self.keys.path(), found.offset, what);
         let at = format!("the response at byte {} of value file {}", found.value_offset, found.file);
-        let Some(mut expected) = rebuild::key_record(exchange, self.maker) else {
-            wrong(format!("{at} has no URL, time, status or digest that could be compared"));
-            return Ok(());
+        let Some(expected) = rebuild::key_record(exchange, self.maker) else {
+            return wrong(format!("{at} has no URL, time, status or digest that could be compared"));
         };
-        if let Some(first) = first {
-            expected.payload_bytes = first.payload_bytes;
-            expected.mime = if expected.mime.is_empty() { first.mime } else { expected.mime };
-        }
+        let is_revisit = exchange.answer.kind() == "revisit";
+        let (payload_bytes, mime) = match is_revisit {
+            // both may be those of the response that it refers to
+            true => (found.payload_bytes, if expected.mime.is_empty() { &found.mime } else { &expected.mime }),
+            false => (expected.payload_bytes, &expected.mime),
+        };
         let fields = [
-            ("the URL", found.url.clone(), expected.url),
+            ("the URL", found.url.clone(), expected.url.clone()),
             ("the time", found.time.ms().to_string(), expected.time.ms().to_string()),
             ("the status", found.status.to_string(), expected.status.to_string()),
             ("the length", found.value_bytes.to_string(), expected.value_bytes.to_string()),
             ("the payload's digest", hex(&found.payload_sha1), hex(&expected.payload_sha1)),
-            ("the payload's length", found.payload_bytes.to_string(), expected.payload_bytes.to_string()),
-            ("the flag of a cut body", found.truncated.to_string(), expected.truncated.to_string()),
-            ("the media type", found.mime.clone(), KeyRecord::stored_mime(&expected.mime).to_owned()),
+            ("the payload's length", found.payload_bytes.to_string(), payload_bytes.to_string()),
+            ("the media type", found.mime.clone(), KeyRecord::stored_mime(mime).to_owned()),
         ];
         for (name, found, expected) in fields {
             if found != expected {
                 wrong(format!("{name} is {found}, {at} has {expected}"));
             }
+        }
+        if !is_revisit && found.truncated != expected.truncated {
+            wrong(format!("the flag of a body cut short is {}, {at} has {}", found.truncated, expected.truncated));
         }
         if self.maker.is_some() && found.key != expected.key {
             wrong(format!(
@@ -239,24 +261,6 @@ impl Comparison<'_> {
         if exchange.metadata.is_some() && found.robots != expected.robots {
             wrong(format!("the flag of robots.txt is {}, {at} has {}", found.robots, expected.robots));
         }
-        Ok(())
-    }
-
-    /// The record of the response that has the payload of a revisit. Told of: a reference that leads elsewhere, and one
-    /// that should not be there, or should.
-    fn payload_of(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) -> Result<Option<KeyRecord>> {
-        if rebuild::is_revisit(exchange) != found.payload_at.is_some() {
-            let what = format!("{} is taken for what it is not, a {}", found.url, exchange.answer.kind());
-            report.damage(self.keys.path(), found.offset, what);
-        }
-        let Some(offset) = found.payload_at else { return Ok(None) };
-        let first = if offset < found.offset { self.keys.read_if_whole(offset)? } else { None };
-        let first = first.filter(|first| first.payload_at.is_none() && first.payload_sha1 == found.payload_sha1);
-        if first.is_none() {
-            let what = format!("byte {offset} holds no response with the payload of {}", found.url);
-            report.damage(self.keys.path(), found.offset, what);
-        }
-        Ok(first)
     }
 }
 

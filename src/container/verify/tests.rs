@@ -70,10 +70,10 @@ impl Archive {
             robots,
             payload_sha1: records.payload_sha1,
             payload_bytes: records.payload_bytes,
-            records: &records.bytes,
-            response: records.response.clone(),
             revisit: records.revisit.as_ref(),
             truncated: false,
+            records: &records.bytes,
+            response: records.response.clone(),
             may_have_versions: true,
         };
         self.container.append(&page).unwrap();
@@ -111,7 +111,7 @@ fn values_in(dir: &Path) -> Vec<std::path::PathBuf> {
 }
 
 fn open(dir: &Path, segment_bytes: u64, compression: Compression, noted: Option<&ContainerState>) -> Container {
-    let options = ContainerOptions { segment_bytes, compression, ..ContainerOptions::default() };
+    let options = ContainerOptions { segment_bytes, compression, ..Default::default() };
     let (mut container, mut recovery) =
         Container::open(Disk::real(), dir, options, WarcInfo::default(), noted).unwrap();
     while let Some(mut page) = recovery.next(&mut container).unwrap() {
@@ -129,6 +129,10 @@ fn sample(segment_bytes: u64, compression: Compression, pages: usize) -> Archive
             archive.store(&format!("http://host-{}.example/robots.txt", n % 3), "User-agent: *");
         }
         archive.store(&format!("http://a.example/{}", n % 37), &format!("the body of page {n}"));
+        if n % 5 == 1 {
+            // what many pages have: all but the first become revisits
+            archive.store(&format!("http://a.example/same/{n}"), &"the same ".repeat(60));
+        }
         if n % 7 == 3 {
             archive.checkpoint();
         }
@@ -362,6 +366,8 @@ fn a_rebuilt_index_gives_the_same_answers_whatever_was_left_of_the_old_one() {
         for interval_slots in [2, 1 << 20] {
             let archive = sample(9_000, compression, 80);
             let expected = versions(archive.path());
+            let reader = Reader::open(Disk::real(), archive.path()).unwrap();
+            assert!(reader.records().any(|record| record.unwrap().payload_at.is_some()), "no revisit in the sample");
             let keys = fs::read(archive.path().join("key.dat")).unwrap();
             for garbage in [None, Some(b"garbage".to_vec()), Some(keys[..keys.len() / 2].to_vec())] {
                 for name in ["key.dat", "address.idx", "address.ovf", "address.dw"] {
@@ -438,7 +444,7 @@ fn a_rebuild_that_was_interrupted_keeps_every_crawl_out_until_it_is_done_again()
     let mut report = Report::new(&mut tell, &mut progress);
     // killed before the catalog was renewed
     drop(rebuild(&Disk::real(), archive.path(), archive.noted.as_ref(), &maker(), &mut report).unwrap());
-    let options = ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() };
+    let options = ContainerOptions { segment_bytes: 1 << 20, ..Default::default() };
     let refused = Container::open(Disk::real(), archive.path(), options, WarcInfo::default(), archive.noted.as_ref());
     assert_eq!(damage(archive.path(), &archive.stopped(true)).len(), 1);
     let refusal = refused.err().unwrap().to_string();

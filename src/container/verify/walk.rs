@@ -53,7 +53,8 @@ struct Pending {
 }
 
 impl<'a> Walk<'a> {
-    /// Notes which files there are and how long they are, and tells of those that are missing.
+    /// Notes which files there are and how long they are. A number may be missing: a file in which nothing was whole
+    /// after a power cut is removed.
     pub(in crate::container) fn begin(
         disk: &Disk,
         dir: &Path,
@@ -64,18 +65,9 @@ impl<'a> Walk<'a> {
         for found in values::find(disk, dir)? {
             let Some(file) = open_either(disk, &found.path, found.open)? else { continue };
             let bytes = file.len()?;
-            match files.last() {
-                Some(last) if last.number == found.number => {
-                    report.damage(&found.path, 0, format!("a second value file {}", found.number));
-                    continue;
-                }
-                last => {
-                    let expected = last.map_or(0, |last| last.number + 1);
-                    if found.number != expected {
-                        let missing = dir.join(format!("value-{expected:05}.warc*"));
-                        report.damage(&missing, 0, format!("missing, the next value file is {}", found.number));
-                    }
-                }
+            if files.last().is_some_and(|last| last.number == found.number) {
+                report.damage(&found.path, 0, format!("a second value file {}", found.number));
+                continue;
             }
             report.expect(bytes);
             report.summary.files += 1;
@@ -119,6 +111,13 @@ impl<'a> Walk<'a> {
         self.files.iter().find(|file| file.number == number).map(|file| file.path.as_path())
     }
 
+    /// Tells of damage at the answer of `exchange`.
+    pub(in crate::container) fn tell(&self, exchange: &Exchange, what: String, report: &mut Report<'_>) {
+        if let Some(path) = self.path_of(exchange.file) {
+            report.damage(path, exchange.answer.offset, what);
+        }
+    }
+
     /// The next exchange.
     pub(in crate::container) fn next(&mut self, report: &mut Report<'_>) -> Result<Option<Exchange>> {
         loop {
@@ -159,7 +158,9 @@ impl<'a> Walk<'a> {
     /// Whether what begins at `offset` of the file under way may be the rest of a write that was cut short.
     fn may_be_torn(&self, offset: u64) -> bool {
         let file = self.current();
-        file.open && self.next == self.files.len() && self.standing.may_be_torn(file.number, offset)
+        // after a power cut several files may be torn, after a kill and beside a crawl the last one
+        let may_be_last = self.next == self.files.len() || !matches!(self.standing, Standing::Running);
+        file.open && may_be_last && self.standing.may_be_torn(file.number, offset)
     }
 
     /// Takes a whole record in; returns the exchange that it ends.
