@@ -5,12 +5,15 @@
 
 pub mod archive;
 mod exit;
+mod export;
 mod extract;
 mod get;
 mod list;
 mod parts;
 mod run;
+mod selection;
 pub mod simulate;
+mod sorter;
 mod status;
 
 use std::ffi::OsString;
@@ -58,6 +61,8 @@ enum Command {
     Status(status::StatusArgs),
     /// Select elements of the archived HTML pages with CSS
     Extract(extract::ExtractArgs),
+    /// Export pages for the tools of web archives: WARC, CDXJ, URLs, links
+    Export(export::ExportArgs),
     /// Serve a synthetic web on loopback, to try a crawl without the internet
     Simulate(simulate::SimulateArgs),
 }
@@ -79,6 +84,7 @@ Examples:
   crawler list --status 404                    which pages were not found
   crawler get https://example.com/             print an archived page
   crawler extract --select h1 --text           headings of all pages, as JSON lines
+  crawler export cdxj --output index.cdxj      an index for pywb and other tools of web archives
 
 A seeds file has one URL a line; blank lines and lines that begin with # are skipped.
 Ctrl-C stops gracefully: what is in flight is finished and saved. A second Ctrl-C stops at once.
@@ -117,6 +123,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::List(args)) => args.run(open_archive),
         Some(Command::Status(args)) => args.run(),
         Some(Command::Extract(args)) => args.run(open_archive),
+        Some(Command::Export(args)) => args.run(open_archive),
         Some(Command::Simulate(args)) => simulate::simulate(&args).map(|()| Exit::Done),
     };
     done.unwrap_or_else(|e| {

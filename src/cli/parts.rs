@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::archive::{Archive, Entry, Response};
-use crate::container::{KeyRecord, Reader};
+use super::archive::{Archive, Entry, Place, Response};
+use crate::container::{KeyRecord, Reader, StoredRecord};
 use crate::crawl::{self, CrawlError, CrawlRequest};
 use crate::disk::Disk;
 use crate::engine::Identity;
@@ -66,8 +66,17 @@ impl Archive for Container {
             headers: stored.headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             body: stored.body,
             decoded,
-            warc: stored.record,
         })
+    }
+
+    fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {
+        Ok(self.reader.exchange(&self.reader.record_at(entry.handle)?)?)
+    }
+
+    fn place(&self, entry: &Entry) -> anyhow::Result<Place> {
+        let record = self.reader.record_at(entry.handle)?;
+        let file = self.reader.value_name(&record)?;
+        Ok(Place { file, offset: record.value_offset, bytes: record.value_bytes })
     }
 }
 
@@ -78,6 +87,7 @@ fn entry(record: KeyRecord) -> Entry {
         bytes: record.payload_bytes,
         digest_sha1: record.payload_sha1,
         robots: record.robots,
+        revisit: false,
         previous: record.previous,
         handle: record.offset,
         mime: record.mime,

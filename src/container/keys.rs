@@ -254,7 +254,12 @@ impl KeyFile {
     /// All records from `offset` on, in order. The end is where no whole record follows: behind the last one, or at
     /// one that a running crawl is just writing.
     pub fn scan(&self, offset: u64) -> Scan<'_> {
-        Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, done: false }
+        self.scan_to(offset, u64::MAX)
+    }
+
+    /// The records from `offset` on that begin before `end`, in order.
+    pub fn scan_to(&self, offset: u64, end: u64) -> Scan<'_> {
+        Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, end, done: false }
     }
 }
 
@@ -272,10 +277,17 @@ pub struct Scan<'a> {
     /// Offset of the buffer in the file.
     start: u64,
     at: usize,
+    /// No record that begins here or later is given.
+    end: u64,
     done: bool,
 }
 
 impl Scan<'_> {
+    /// Behind the last record that was given.
+    pub fn reached(&self) -> u64 {
+        self.start + self.at as u64
+    }
+
     /// Has at least `count` bytes in the buffer from `at` on, where the file has them.
     fn fill(&mut self, count: usize) -> Result<bool> {
         if self.buffer.len() - self.at >= count {
@@ -290,7 +302,7 @@ impl Scan<'_> {
     }
 
     fn step(&mut self) -> Result<Option<KeyRecord>> {
-        if !self.fill(FIXED_BYTES)? {
+        if self.reached() >= self.end || !self.fill(FIXED_BYTES)? {
             return Ok(None);
         }
         let length = usize::from(u16::from_le_bytes([self.buffer[self.at + 4], self.buffer[self.at + 5]]));

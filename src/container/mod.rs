@@ -23,6 +23,7 @@
 //! engine, which takes them back in with [`Container::readopt`].
 
 pub mod address;
+mod exchange;
 pub mod keys;
 mod reader;
 mod recovery;
@@ -43,6 +44,7 @@ use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::warc::Compression;
 use address::AddressFile;
+pub use exchange::StoredRecord;
 use keys::KeyFile;
 pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};

@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
-use super::values;
-use crate::disk::{Disk, Error, Mode, Result};
+use crate::disk::{Disk, DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{Header, RecordReader, parse_http_head};
+use crate::web::warc::{Header, parse_http_head};
 
 /// A reader of the container in a directory.
 #[derive(Debug)]
@@ -22,6 +22,10 @@ pub struct Reader {
     addresses: AddressFile,
     /// Records that the address file does not cover.
     recent: HashMap<Fingerprint, u64>,
+    /// Behind the last whole key record when the reader was opened.
+    end: u64,
+    /// The value file that was read last.
+    pub(super) last_value: Mutex<Option<(u32, Arc<DiskFile>)>>,
 }
 
 /// A stored response.
@@ -47,11 +51,13 @@ impl Reader {
         let addresses = AddressFile::open_for_reading(&disk, dir)?;
         let keys = KeyFile::open_for_reading(&disk, dir)?;
         let mut recent = HashMap::new();
-        for record in keys.scan(addresses.covered().min(keys.len())) {
+        let mut scan = keys.scan(addresses.covered().min(keys.len()));
+        for record in &mut scan {
             let record = record?;
             recent.insert(record.key, record.offset);
         }
-        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent })
+        let end = scan.reached();
+        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent, end, last_value: Mutex::new(None) })
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.
@@ -75,9 +81,10 @@ impl Reader {
         record.previous.map(|offset| self.keys.read(offset)).transpose()
     }
 
-    /// All records in the order in which the pages were stored.
+    /// All records in the order in which the pages were stored, up to the last one that was whole when the reader was
+    /// opened: every pass sees the same ones, however far a crawl goes on meanwhile.
     pub fn records(&self) -> impl Iterator<Item = Result<KeyRecord>> + '_ {
-        self.keys.scan(0)
+        self.keys.scan_to(0, self.end)
     }
 
     /// The record at `offset` of key.dat.
@@ -87,15 +94,9 @@ impl Reader {
 
     /// The response that `record` leads to.
     pub fn response(&self, record: &KeyRecord) -> Result<StoredResponse> {
-        let path = self.value_path(record)?;
-        let file = self.disk.open(&path, Mode::Read)?;
-        let block_max = record.payload_bytes + (16 << 20);
-        let read = RecordReader::new(&file, record.value_offset, block_max).next()?;
-        let wrong = |found: String| Error::damaged(&path, record.value_offset, "a response record", found);
-        let value = read.ok_or_else(|| wrong("end of file".into()))?;
-        if value.field("WARC-Target-URI") != Some(record.url.as_str()) {
-            return Err(wrong(format!("a {} record of another URL", value.kind())));
-        }
+        let file = self.value_file(record.file)?;
+        let value = self.answer(&file, record)?;
+        let wrong = |found: String| Error::damaged(file.path(), record.value_offset, "a response record", found);
         let (status, headers, body_at) =
             parse_http_head(&value.block).ok_or_else(|| wrong("no HTTP head".to_owned()))?;
         let line = value.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
@@ -106,18 +107,14 @@ impl Reader {
 
     /// The response record as it lies in the value file, compressed.
     pub fn warc(&self, record: &KeyRecord) -> Result<Vec<u8>> {
-        let file = self.disk.open(self.value_path(record)?, Mode::Read)?;
+        let file = self.value_file(record.file)?;
         let mut bytes = vec![0; usize::try_from(record.value_bytes).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut bytes, record.value_offset)?;
         Ok(bytes)
     }
 
-    fn value_path(&self, record: &KeyRecord) -> Result<PathBuf> {
-        let found = values::find(&self.disk, &self.dir)?;
-        let file = found.into_iter().find(|file| file.number == record.file);
-        file.map(|file| file.path).ok_or_else(|| {
-            let path = self.dir.join(format!("value-{:05}.warc*", record.file));
-            Error::damaged(&path, 0, "a value file", "no such file")
-        })
+    /// Where the container lies.
+    pub(super) fn place(&self) -> (&Disk, &Path) {
+        (&self.disk, &self.dir)
     }
 }
