@@ -28,7 +28,7 @@ members of a gzip archive are copied without being compressed again.
 Examples:
   crawler export warc --prefix https://example.com/ --output example.warc.gz
   crawler export warc --all --since 2026-11-21 --output day.warc.gz
-  crawler export warc --mime application/pdf | warcio index -")]
+  crawler export warc --mime application/pdf > pdfs.warc.gz")]
 pub(super) struct WarcArgs {
     #[command(flatten)]
     common: Common,
