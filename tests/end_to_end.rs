@@ -172,6 +172,48 @@ fn stored_bodies_are_what_the_web_sent() {
 }
 
 #[test]
+fn pages_with_the_same_content_are_stored_once_and_read_from_everywhere_also_after_a_kill() {
+    use sha1::Digest;
+    let site = Site::start(SimOptions { hosts: 6, pages: 240, duplicate_share: 0.4, ..small().smooth() });
+    site.configure("[crawl]\ncheckpoint_interval = \"1h\"\n");
+    let mut child = site.crawler().spawn().unwrap();
+    site.wait_for_requests(150);
+    child.kill().unwrap();
+    wait(child);
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(text(&output).contains("stored as references"), "{}", text(&output));
+    site.assert_whole();
+    let read = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let output = command.args(args).arg("--dir").arg(site.path("crawl")).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let lines = String::from_utf8(read(&["list", "--json"])).unwrap();
+    let entries: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut stored: HashMap<&str, u32> = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry["status"] == 200) {
+        *stored.entry(entry["digest"].as_str().unwrap()).or_default() += u32::from(entry["revisit"] == false);
+    }
+    assert!(stored.values().all(|&times| times == 1), "{stored:#?}");
+    let revisits: Vec<&str> =
+        entries.iter().filter(|entry| entry["revisit"] == true).map(|entry| entry["url"].as_str().unwrap()).collect();
+    assert!(revisits.len() > 30, "{}", revisits.len());
+    let expected = site.web.expected();
+    for url in &revisits {
+        let digest: [u8; 20] = sha1::Sha1::digest(read(&["get", url])).into();
+        assert_eq!(digest, expected.pages[*url].body_sha1, "{url}");
+    }
+    let record = String::from_utf8(read(&["get", revisits[0], "--warc"])).unwrap();
+    assert!(record.contains("WARC-Type: revisit\r\n") && record.contains(revisits[0]), "{record}");
+    let titles = String::from_utf8(read(&["extract", "--select", "title"])).unwrap();
+    assert!(revisits.iter().all(|url| titles.contains(*url)), "{titles}");
+    let status: serde_json::Value = serde_json::from_slice(&read(&["status", "--json"])).unwrap();
+    assert!(status["statistics"]["revisits"].as_u64().unwrap() >= revisits.len() as u64, "{status}");
+}
+
+#[test]
 fn delays_and_single_connections_hold_by_the_servers_own_log() {
     let site = Site::start(SimOptions { hosts: 12, pages: 60, addresses: 3, ..small().smooth() });
     let extra = "[politeness]\ndelay_min = \"150ms\"\ndelay_factor = 0.0\ndelay_per_ip = \"60ms\"\ngive_up = \"2s\"\n";

@@ -4,6 +4,8 @@
 
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/revisits.rs"]
+mod revisits;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -218,7 +220,7 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         seen_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         host_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         frontier,
-        container: ContainerOptions { segment_bytes: 1 << 20, compression: Compression::Gzip },
+        container: ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() },
         warcinfo: WarcInfo::default(),
     };
     let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).unwrap();

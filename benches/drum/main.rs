@@ -107,7 +107,11 @@ fn print(owner: &Owner, spent: &Spent, operations: u64, dir: &Path) {
     println!("bytes on disk     {} at the end, {} pending at most", directory_bytes(dir), owner.pending_bytes_max);
     println!("merges            {}, {} checkpoints", counters.merges, owner.checkpoints);
     let (pause, at) = owner.pause_max;
-    println!("longest pause     {:.1} ms for 64 operations in a row, from number {at} on", pause.as_secs_f64() * 1e3);
+    println!(
+        "longest pause     {:.1} ms for 64 operations in a row, from number {at} on; {} of 5 ms or more",
+        pause.as_secs_f64() * 1e3,
+        owner.long_pauses
+    );
     if let Some(front) = owner.subject.front() {
         println!("front             {front:?}");
     }

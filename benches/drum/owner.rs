@@ -17,6 +17,7 @@ use crate::stream::{Context, Question, key};
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 /// More bytes than this wait for a merge: the owner waits too.
 const BACKLOG_MAX: u64 = 4 << 30;
+const LONG_PAUSE: Duration = Duration::from_millis(5);
 /// Questions that come together, between two looks at the clock.
 const LINKS_OF_A_PAGE: usize = 64;
 
@@ -100,6 +101,8 @@ pub struct Owner {
     pub cut: Option<(DrumState, Vec<u8>)>,
     /// The longest time that the questions of a page took, and the number of the first of them.
     pub pause_max: (Duration, u64),
+    /// How many times it was longer than it should be.
+    pub long_pauses: u32,
     pub pending_bytes_max: u64,
 }
 
@@ -115,6 +118,7 @@ impl Owner {
             checkpoints: 0,
             cut: None,
             pause_max: (Duration::ZERO, 0),
+            long_pauses: 0,
             pending_bytes_max: 0,
         }
     }
@@ -135,7 +139,9 @@ impl Owner {
             if number % 16 == 0 {
                 self.attend(Need::Threshold)?;
             }
-            self.pause_max = self.pause_max.max((before.elapsed(), number * LINKS_OF_A_PAGE as u64));
+            let pause = before.elapsed();
+            self.pause_max = self.pause_max.max((pause, number * LINKS_OF_A_PAGE as u64));
+            self.long_pauses += u32::from(pause >= LONG_PAUSE);
             if number % 256 == 0 {
                 self.hold_back()?;
             }

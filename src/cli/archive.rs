@@ -23,7 +23,7 @@ pub struct Entry {
     pub digest_sha1: [u8; 20],
     /// Whether it is a robots.txt that was fetched for the crawl itself.
     pub robots: bool,
-    /// Whether its record refers to an earlier one with the same body.
+    /// Whether its payload is stored with another page.
     pub revisit: bool,
     /// Handle of the version before this one.
     pub previous: Option<u64>,
@@ -40,6 +40,9 @@ pub struct Response {
     pub reason: String,
     /// Header fields in the order of the answer.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Of a revisit: the header fields that its body came with. They count where the answer's own say nothing, as after
+    /// a 304.
+    pub payload_headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The body as stored, content coding included.
     pub body: Vec<u8>,
     /// The body with the content coding removed.
@@ -47,10 +50,11 @@ pub struct Response {
 }
 
 impl Response {
-    /// The first header field of this name.
+    /// The first header field of this name, with a 304 that of the body.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         let same = |field: &&(Vec<u8>, Vec<u8>)| field.0.eq_ignore_ascii_case(name.as_bytes());
-        self.headers.iter().find(same).map(|(_, value)| value.as_slice())
+        let of_body = self.payload_headers.iter().filter(|_| self.status == 304);
+        self.headers.iter().chain(of_body).find(same).map(|(_, value)| value.as_slice())
     }
 }
 
@@ -146,7 +150,7 @@ pub(super) mod tests {
                 bytes: response.body.len() as u64,
                 digest_sha1: [self.stored.len() as u8; 20],
                 robots: url.ends_with("/robots.txt"),
-                revisit: false,
+                revisit: !response.payload_headers.is_empty(),
                 previous: before,
                 handle: self.stored.len() as u64,
             };

@@ -30,8 +30,8 @@ const META_BYTES: usize = 1_024;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The newest version of every HTML page is read that has status 200, or what --status says. Pages without a match print
-nothing.
+The newest version of every HTML page is read that has status 200, or what --status says, also where another page has its
+body. Pages without a match print nothing.
 
 Examples:
   crawler extract --select h1 --text
@@ -113,8 +113,8 @@ impl ExtractArgs {
 
     fn is_page(&self, entry: &Entry) -> bool {
         let mime = essence(&entry.mime);
-        (entry.status == 200 || !self.selection.status.is_empty())
-            && (mime == "text/html" || mime == "application/xhtml+xml")
+        let good = entry.status == 200 || entry.status == 304 && entry.revisit;
+        (good || !self.selection.status.is_empty()) && (mime == "text/html" || mime == "application/xhtml+xml")
     }
 
     /// What is asked for of each element that matches, and whether that is all of it.

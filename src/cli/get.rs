@@ -210,6 +210,7 @@ mod tests {
                     (b"Content-Encoding".to_vec(), b"gzip".to_vec()),
                     (b"X".to_vec(), b"a\r\nY: b\xff".to_vec()),
                 ],
+                payload_headers: Vec::new(),
                 body: b"\x1f\x8bcoded\0".to_vec(),
                 decoded: b"new\x01\xff\x1b[2J\r\n\tend".to_vec(),
             },

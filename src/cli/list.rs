@@ -31,7 +31,7 @@ pub(super) struct ListArgs {
     /// Every version of a URL, not the newest alone
     #[arg(long)]
     all: bool,
-    /// JSON lines: url, status, mime, bytes, time, digest
+    /// JSON lines: url, status, mime, bytes, time, digest, revisit (its body is stored with another page)
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
 }
@@ -44,6 +44,7 @@ struct Line<'a> {
     bytes: u64,
     time: String,
     digest: String,
+    revisit: bool,
 }
 
 impl ListArgs {
@@ -71,6 +72,7 @@ impl ListArgs {
             bytes: entry.bytes,
             time: iso_ms(entry.time),
             digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
+            revisit: entry.revisit,
         };
         Ok(writeln!(out, "{}", json_line(&line)?)?)
     }
@@ -147,6 +149,7 @@ mod tests {
         assert_eq!(line["bytes"], 4);
         assert_eq!(line["time"], "2005-04-28T01:16:15.991Z");
         assert_eq!(line["digest"], "sha1:AEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIB");
+        assert_eq!(line["revisit"], false);
         assert_eq!(list(&["--json"]).lines().count(), 4);
         assert_eq!(list(&["--json"]), list(&["--jsonl"]));
         assert!(!list(&["--json"]).contains('\x1b'));

@@ -14,6 +14,7 @@ use crate::engine::Identity;
 use crate::report::Finish;
 use crate::web::coding;
 use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::warc::Header;
 
 /// A body is decoded up to this size.
 const DECODED_MAX: usize = 1 << 30;
@@ -73,16 +74,19 @@ impl Archive for Container {
     fn response(&self, entry: &Entry) -> anyhow::Result<Response> {
         let record = self.reader.record_at(entry.handle)?;
         let stored = self.reader.response(&record)?;
-        let named = |name: &[u8]| stored.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
-        let encoding = named(b"content-encoding").and_then(|(_, value)| std::str::from_utf8(value).ok());
-        let decoded = coding::decode(encoding, &stored.body, DECODED_MAX).bytes.into_owned();
-        Ok(Response {
+        let plain =
+            |headers: Vec<Header>| headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let mut response = Response {
             status: stored.status,
             reason: stored.reason,
-            headers: stored.headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            headers: plain(stored.headers),
+            payload_headers: plain(stored.payload_headers),
             body: stored.body,
-            decoded,
-        })
+            decoded: Vec::new(),
+        };
+        let encoding = response.header("content-encoding").and_then(|value| std::str::from_utf8(value).ok());
+        response.decoded = coding::decode(encoding, &response.body, DECODED_MAX).bytes.into_owned();
+        Ok(response)
     }
 
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {
@@ -103,7 +107,7 @@ fn entry(record: KeyRecord) -> Entry {
         bytes: record.payload_bytes,
         digest_sha1: record.payload_sha1,
         robots: record.robots,
-        revisit: false,
+        revisit: record.payload_at.is_some(),
         previous: record.previous,
         handle: record.offset,
         mime: record.mime,

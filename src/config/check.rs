@@ -184,6 +184,8 @@ fn stores(config: &Config) -> Checked {
     require(hosts, "frontier.active_hosts", "must be from 1 to 1048576")?;
     let segment = (Bytes::mib(1)..=Bytes::gib(64)).contains(&config.container.segment_bytes);
     require(segment, "container.segment_bytes", "must be from \"1MiB\" to \"64GiB\"")?;
+    let memory = config.container.digest_memory <= Bytes::gib(64);
+    require(memory, "container.digest_memory", "must be at most \"64GiB\"")?;
     at_least(config.report.interval, "100ms", "report.interval")?;
     let problem = "this version has no metrics yet; write metrics = \"off\"";
     require(config.report.metrics == "off", "report.metrics", problem)

@@ -312,6 +312,8 @@ section! {
         compression: Compression = Compression::Gzip,
         /// Whether requests are archived beside their responses.
         request_records: bool = true,
+        /// Memory of the index of payloads, 8 bytes each; what it knows is not stored again. 0 stores everything.
+        digest_memory: Bytes = Bytes::mib(16),
     }
 }
 

@@ -4,12 +4,11 @@
 //! back: a member that ends exactly where the next one begins, whose checksum holds, and that names the response in
 //! `WARC-Concurrent-To`. Nothing else is taken for part of the exchange, whatever lies there.
 
-use std::sync::Arc;
-
 use super::keys::KeyRecord;
 use super::reader::Reader;
+use super::revisits::value;
 use super::values;
-use crate::disk::{DiskFile, Error, Mode, Result};
+use crate::disk::{DiskFile, Error, Result};
 use crate::web::warc::{Record, RecordReader};
 
 /// How far back the record before is looked for, step by step; heads of a few hundred bytes are the rule.
@@ -18,8 +17,6 @@ const WINDOWS_BYTES: [u64; 3] = [4 << 10, 64 << 10, 512 << 10];
 const CANDIDATES_MAX: usize = 64;
 /// Bytes of a metadata or request block.
 const SMALL_BLOCK_MAX: u64 = 1 << 20;
-/// Bytes of an answer's block beside its payload.
-const HEAD_BYTES_MAX: u64 = 16 << 20;
 /// Records before the response.
 const RECORDS_MAX: usize = 4;
 /// What a member or a record begins with: gzip, zstd, none.
@@ -38,8 +35,8 @@ impl Reader {
     /// The records of the exchange that `key` leads to, in the order of the file; the last one is the answer's.
     /// All are whole: checksums and lengths were verified.
     pub fn exchange(&self, key: &KeyRecord) -> Result<Vec<StoredRecord>> {
-        let file = self.value_file(key.file)?;
-        let answer = self.answer(&file, key)?;
+        let file = self.value_file(key)?;
+        let answer = value(&file, key)?.record;
         let id = answer.field("WARC-Record-ID").unwrap_or_default().to_owned();
         let mut records = vec![stored(&file, answer)?];
         let mut start = key.value_offset;
@@ -58,53 +55,11 @@ impl Reader {
         Ok(records)
     }
 
-    /// The record that `key` leads to.
-    pub(super) fn answer(&self, file: &DiskFile, key: &KeyRecord) -> Result<Record> {
-        let block_max = key.payload_bytes.saturating_add(HEAD_BYTES_MAX);
-        let read = RecordReader::new(file, key.value_offset, block_max).next()?;
-        let wrong =
-            |found: String| Error::damaged(file.path(), key.value_offset, "the record that key.dat names", found);
-        let record = read.ok_or_else(|| wrong("end of file".to_owned()))?;
-        if record.field("WARC-Target-URI") != Some(key.url.as_str()) {
-            return Err(wrong(format!("a {} record of another URL", record.kind())));
-        }
-        Ok(record)
-    }
-
     /// The name of the value file that `key` leads to, as it is when nothing more is written to it.
     pub fn value_name(&self, key: &KeyRecord) -> Result<String> {
-        let file = self.value_file(key.file)?;
+        let file = self.value_file(key)?;
         let name = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(name.strip_suffix(values::OPEN).map_or(name.clone(), str::to_owned))
-    }
-
-    /// Value file `number`, which stays open until another one is asked for: neighbours in key.dat are neighbours there.
-    pub(super) fn value_file(&self, number: u32) -> Result<Arc<DiskFile>> {
-        let mut last = self.last_value.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some((known, file)) = last.as_ref()
-            && *known == number
-        {
-            return Ok(Arc::clone(file));
-        }
-        let file = Arc::new(self.open_value(number)?);
-        *last = Some((number, Arc::clone(&file)));
-        Ok(file)
-    }
-
-    /// Opens value file `number`. A crawl may rename it between the look and the opening: then it is looked for again.
-    fn open_value(&self, number: u32) -> Result<DiskFile> {
-        let (disk, dir) = self.place();
-        let look = || -> Result<Option<DiskFile>> {
-            let found = values::find(disk, dir)?.into_iter().find(|file| file.number == number);
-            found.map(|file| disk.open(&file.path, Mode::Read)).transpose()
-        };
-        let opened = match look() {
-            Err(e) if e.is_not_found() => look(),
-            other => other,
-        };
-        opened?.ok_or_else(|| {
-            Error::damaged(&dir.join(format!("value-{number:05}.warc*")), 0, "a value file", "no such file")
-        })
     }
 }
 
@@ -138,4 +93,65 @@ fn record_before(file: &DiskFile, end: u64) -> Result<Option<Record>> {
         tried = start;
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Time;
+    use crate::disk::{Disk, Mode};
+    use crate::web::warc::{Compression, Encoder};
+
+    /// A value file of `parts`, and where each begins.
+    fn file_of(dir: &tempfile::TempDir, parts: &[&[u8]]) -> (DiskFile, Vec<u64>) {
+        let mut starts = vec![0];
+        starts.extend(parts.iter().scan(0, |end, part| {
+            *end += part.len() as u64;
+            Some(*end)
+        }));
+        std::fs::write(dir.path().join("value"), parts.concat()).unwrap();
+        (Disk::real().open(dir.path().join("value"), Mode::Read).unwrap(), starts)
+    }
+
+    fn record(compression: Compression, config: &str) -> Vec<u8> {
+        Encoder::new(compression).warcinfo("x", "y", &[], config, Time::ZERO, 7)
+    }
+
+    #[test]
+    fn the_record_before_is_found_whatever_its_coding_and_length() {
+        let seed = fastrand::u64(..);
+        let mut random = fastrand::Rng::with_seed(seed);
+        for compression in [Compression::Gzip, Compression::Zstd, Compression::None] {
+            for length in [0, 3_000, 5_000, 60_000, 300_000] {
+                let config: String = (0..length).map(|_| random.alphanumeric()).collect();
+                let (long, short) = (record(compression, &config), record(compression, ""));
+                let dir = tempfile::tempdir().unwrap();
+                let (file, starts) = file_of(&dir, &[&short, &long, &short]);
+                for at in [1, 2, 3] {
+                    let found = record_before(&file, starts[at]).unwrap().map(|record| record.offset);
+                    assert_eq!(found, Some(starts[at - 1]), "seed {seed}, {compression:?} {length}");
+                }
+                assert_eq!(record_before(&file, 0).unwrap(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_end_where_it_should_is_no_record_before() {
+        for compression in [Compression::Gzip, Compression::Zstd, Compression::None] {
+            let whole = record(compression, "a = 1");
+            let mut damaged = whole.clone();
+            damaged[whole.len() / 2] ^= 1;
+            let starts_only = STARTS.concat().repeat(2_000);
+            let dir = tempfile::tempdir().unwrap();
+            let (file, starts) = file_of(&dir, &[&whole, b"gap", &whole, &damaged, &starts_only]);
+            assert_eq!(record_before(&file, starts[2]).unwrap(), None, "{compression:?}");
+            assert_eq!(record_before(&file, starts[3]).unwrap().map(|record| record.offset), Some(starts[2]));
+            assert_eq!(record_before(&file, starts[5]).unwrap(), None, "{compression:?}");
+            if compression != Compression::None {
+                // an uncompressed record has no checksum of its own
+                assert_eq!(record_before(&file, starts[4]).unwrap(), None, "{compression:?}");
+            }
+        }
+    }
 }

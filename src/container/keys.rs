@@ -4,7 +4,7 @@
 //! header (16 bytes), then records:
 //! 0   4  crc32 of the rest
 //! 4   2  length of the record
-//! 6   1  flags: 1 robots.txt of the crawl, 2 mime written out
+//! 6   1  flags: 1 robots.txt of the crawl, 2 mime written out, 4 revisit, 8 body cut short
 //! 7   1  mime: number in the table, or length of the text before the URL
 //! 8   8  fingerprint of the URL
 //! 16  3  value file
@@ -15,9 +15,11 @@
 //! 36 20  SHA-1 of the payload
 //! 56  4  length of the payload
 //! 60  5  previous version of the same URL: offset in key.dat, 0 for none
-//! 65     mime text, URL
+//! 65  5  of a revisit only: record of the response that has the payload: offset in key.dat, smaller than its own
+//!        mime text, URL
 //! ```
-//! 65 bytes a page beside its URL; with 8 bytes of slot at the address file's load that is less than 80.
+//! 65 bytes a page beside its URL; with 8 bytes of slot at the address file's load that is less than 80. A revisit has
+//! 5 more. What it says of the payload (digest, length) is what the record that it refers to says.
 
 use std::path::Path;
 
@@ -31,10 +33,16 @@ const FIXED_BYTES: usize = 65;
 const READ_BYTES: usize = 512;
 const FLAG_ROBOTS: u8 = 1;
 const FLAG_MIME_TEXT: u8 = 2;
+const FLAG_REVISIT: u8 = 4;
+const FLAG_TRUNCATED: u8 = 8;
+const REVISIT_BYTES: usize = 5;
 const MIME_TEXT_MAX: usize = 64;
 /// Bytes of a URL that fit beside the longest other parts.
-const URL_MAX: usize = u16::MAX as usize - FIXED_BYTES - MIME_TEXT_MAX;
+const URL_MAX: usize = u16::MAX as usize - FIXED_BYTES - REVISIT_BYTES - MIME_TEXT_MAX;
 const SCAN_BYTES: usize = 1 << 20;
+/// Where to go on from any offset: so far a record is looked for, and it is not longer than this.
+const SEARCH_BYTES: usize = 128 << 10;
+const COMMON_BYTES_MAX: usize = 4 << 10;
 /// Types that take no room. The order is part of the format.
 const MIMES: [&str; 24] = [
     "",
@@ -86,6 +94,10 @@ pub struct KeyRecord {
     pub payload_sha1: [u8; 20],
     /// Length of the body as sent.
     pub payload_bytes: u64,
+    /// Whether the body was cut short.
+    pub truncated: bool,
+    /// Of a revisit: offset of the record of the response that has the body.
+    pub payload_at: Option<u64>,
     /// The version before: offset of its record.
     pub previous: Option<u64>,
     /// Media type.
@@ -103,8 +115,15 @@ impl KeyRecord {
             Some(number) => (number as u8, ""),
             None => (mime_text.len() as u8, mime_text),
         };
-        let flags = u8::from(self.robots) * FLAG_ROBOTS + u8::from(mime_number.is_none()) * FLAG_MIME_TEXT;
-        let length = FIXED_BYTES + mime_text.len() + url.len();
+        let flags = [
+            (self.robots, FLAG_ROBOTS),
+            (mime_number.is_none(), FLAG_MIME_TEXT),
+            (self.payload_at.is_some(), FLAG_REVISIT),
+            (self.truncated, FLAG_TRUNCATED),
+        ];
+        let flags = flags.iter().map(|&(set, flag)| u8::from(set) * flag).sum();
+        let revisit_bytes = if self.payload_at.is_some() { REVISIT_BYTES } else { 0 };
+        let length = FIXED_BYTES + revisit_bytes + mime_text.len() + url.len();
         let mut bytes = Vec::with_capacity(length);
         bytes.extend_from_slice(&[0; 4]);
         bytes.extend_from_slice(&(length as u16).to_le_bytes());
@@ -118,6 +137,9 @@ impl KeyRecord {
         bytes.extend_from_slice(&self.payload_sha1);
         put(&mut bytes, self.payload_bytes, 4);
         put(&mut bytes, self.previous.unwrap_or(0), 5);
+        if let Some(offset) = self.payload_at {
+            put(&mut bytes, offset, REVISIT_BYTES);
+        }
         bytes.extend_from_slice(mime_text.as_bytes());
         bytes.extend_from_slice(url.as_bytes());
         let sum = crc32fast::hash(&bytes[4..]);
@@ -129,11 +151,18 @@ impl KeyRecord {
     fn decode(bytes: &[u8], offset: u64) -> Option<Self> {
         let flags = bytes[6];
         let mime_byte = usize::from(bytes[7]);
+        let (payload_at, texts) = if flags & FLAG_REVISIT != 0 {
+            let (at, texts) = bytes[FIXED_BYTES..].split_at_checked(REVISIT_BYTES)?;
+            // what is referred to lies before: so no chain of records goes in a circle
+            (Some(get(at)).filter(|&at| at < offset).map(Some)?, texts)
+        } else {
+            (None, &bytes[FIXED_BYTES..])
+        };
         let (mime, url) = if flags & FLAG_MIME_TEXT != 0 {
-            let (mime, url) = bytes[FIXED_BYTES..].split_at_checked(mime_byte)?;
+            let (mime, url) = texts.split_at_checked(mime_byte)?;
             (std::str::from_utf8(mime).ok()?, url)
         } else {
-            (*MIMES.get(mime_byte)?, &bytes[FIXED_BYTES..])
+            (*MIMES.get(mime_byte)?, texts)
         };
         let previous = get(&bytes[60..65]);
         Some(KeyRecord {
@@ -147,6 +176,8 @@ impl KeyRecord {
             robots: flags & FLAG_ROBOTS != 0,
             payload_sha1: bytes[36..56].try_into().ok()?,
             payload_bytes: get(&bytes[56..60]),
+            truncated: flags & FLAG_TRUNCATED != 0,
+            payload_at,
             previous: (previous != 0).then_some(previous),
             mime: mime.to_owned(),
             url: std::str::from_utf8(url).ok()?.to_owned(),
@@ -249,6 +280,26 @@ impl KeyFile {
             }
         }
         Ok(whole(&bytes[..length], offset))
+    }
+
+    /// Damage at `offset`.
+    pub(super) fn damaged(&self, offset: u64, expected: &str, found: String) -> Error {
+        Error::damaged(self.file.path(), offset, expected, found)
+    }
+
+    /// Where the first whole record lies that begins at `from` or behind it; `None` where none begins soon. Records of
+    /// uncommon length are passed over.
+    pub fn first_behind(&self, from: u64) -> Result<Option<u64>> {
+        let from = from.max(HEADER_BYTES);
+        let mut bytes = vec![0; SEARCH_BYTES + COMMON_BYTES_MAX];
+        let got = self.file.read_at(&mut bytes, from)?;
+        let found = (0..SEARCH_BYTES.min(got)).find(|&at| {
+            let rest = &bytes[at..got];
+            let length = rest.get(4..6).map_or(0, |two| usize::from(u16::from_le_bytes([two[0], two[1]])));
+            (FIXED_BYTES..=COMMON_BYTES_MAX.min(rest.len())).contains(&length)
+                && whole(&rest[..length], from + at as u64).is_some()
+        });
+        Ok(found.map(|at| from + at as u64))
     }
 
     /// All records from `offset` on, in order. The end is where no whole record follows: behind the last one, or at

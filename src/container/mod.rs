@@ -5,7 +5,7 @@
 //!                        4 KiB pages    records     WARC 1.1 records
 //! ```
 //! - **value files** hold the content, append-only, a new one every `segment_bytes`. They are WARC files as they lie;
-//!   the one that is written has the suffix `.open`.
+//!   what is not durable yet has the suffix `.open`.
 //! - **key.dat** holds a record a page: where it lies, when and with which status it came, its digest, the previous
 //!   version of the same URL, the URL ([`keys`]).
 //! - **address.idx** holds a slot a URL (and interval between checkpoints), by linear hashing ([`address`]): it grows a page at a time, never stops to
@@ -15,18 +15,29 @@
 //! are derived from the value files. New slots gather in a map in memory and are written to the address pages at
 //! checkpoints only, by a [`SyncJob`] beside the crawl.
 //!
+//! A payload that is there already is not stored again: the page becomes a *revisit*, which refers to the page that has
+//! the payload. A table of bounded memory knows the digests. It costs a reader one more key record and value.
+//!
 //! # Durability
 //!
 //! [`Container::cut`] notes the lengths of the value file and of key.dat; the job makes them durable. After a kill
 //! [`Container::open`] cuts key.dat to the noted length and returns a [`Recovery`], which reads what the value files
-//! hold beyond the noted place, cuts the last of them behind its last whole exchange, and hands the exchanges to the
-//! engine, which takes them back in with [`Container::readopt`].
+//! hold beyond the noted place, cuts those that end in `.open` behind their last whole exchange, and hands the exchanges
+//! to the engine, which takes them back in with [`Container::readopt`].
 
 pub mod address;
+#[cfg(test)]
+mod crash_tests;
+mod digests;
 mod exchange;
 pub mod keys;
+#[cfg(test)]
+mod read_tests;
 mod reader;
 mod recovery;
+#[cfg(test)]
+mod revisit_tests;
+mod revisits;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -42,13 +53,15 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Time;
 use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::Compression;
+use crate::web::warc::{Compression, Encoder, Profile, RevisitDraft};
 use address::AddressFile;
+use digests::Digests;
 pub use exchange::StoredRecord;
 use keys::KeyFile;
 pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};
 pub use recovery::{Recovery, ReplayedPage};
+pub use revisits::RefersTo;
 pub use sync::{SyncDone, SyncJob};
 use values::ValueFiles;
 pub use values::WarcInfo;
@@ -60,6 +73,21 @@ pub struct ContainerOptions {
     pub segment_bytes: u64,
     /// How records are compressed.
     pub compression: Compression,
+    /// Memory of the index of payloads; with none, every payload is stored.
+    pub digest_memory: usize,
+    /// The crawl's id, from which the ids of records follow.
+    pub crawl_id: u128,
+}
+
+impl Default for ContainerOptions {
+    fn default() -> Self {
+        ContainerOptions {
+            segment_bytes: 1 << 30,
+            compression: Compression::Gzip,
+            digest_memory: 16 << 20,
+            crawl_id: 0,
+        }
+    }
 }
 
 /// A page to be stored.
@@ -83,10 +111,25 @@ pub struct NewPage<'a> {
     pub payload_bytes: u64,
     /// The records of the exchange, as they go into the value file.
     pub records: &'a [u8],
-    /// The response record among them.
+    /// The response record among them, the last one.
     pub response: Range<usize>,
+    /// What the record takes that is written in its place where the archive has the payload already.
+    pub revisit: Option<&'a RevisitDraft>,
+    /// Whether the body was cut short.
+    pub truncated: bool,
     /// Whether the URL may be stored already; where not, no older version is looked for.
     pub may_have_versions: bool,
+}
+
+/// What became of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Offset of its record in key.dat.
+    pub record: u64,
+    /// Bytes that the value file grew by.
+    pub bytes: u64,
+    /// Of a revisit: bytes of the response record that was not written, less its own.
+    pub saved: Option<u64>,
 }
 
 /// What a checkpoint notes of the container.
@@ -126,6 +169,10 @@ pub struct Container {
     /// Slots of the cut under way.
     frozen: Arc<HashMap<Fingerprint, u64>>,
     pages: u64,
+    digests: Digests,
+    /// Writes revisits.
+    encoder: Encoder,
+    crawl_id: u128,
 }
 
 impl Container {
@@ -140,6 +187,9 @@ impl Container {
         disk.create_dir_all(dir)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
         let addresses = AddressFile::open_or_create(&disk, dir)?;
+        let mut digests = Digests::new(options.digest_memory);
+        digests.fill(&keys)?;
+        let (encoder, crawl_id) = (Encoder::new(options.compression), options.crawl_id);
         let values = ValueFiles::open(disk.clone(), dir, options, warcinfo, saved)?;
         let recovery = Recovery::new(&values, saved);
         let container = Container {
@@ -151,36 +201,50 @@ impl Container {
             fresh: HashMap::new(),
             frozen: Arc::default(),
             pages: saved.map_or(0, |state| state.pages),
+            digests,
+            encoder,
+            crawl_id,
         };
         Ok((container, recovery))
     }
 
-    /// Stores a page; returns the offset of its record in key.dat.
-    pub fn append(&mut self, page: &NewPage<'_>) -> Result<u64> {
-        let previous = if page.may_have_versions { self.newest_offset(page.key, page.url)? } else { None };
-        let (file, offset) = self.values.append(page.records, page.time)?;
-        let response = page.response.clone();
-        self.index(KeyRecord {
+    /// Stores a page; where the archive has its payload already, as a revisit.
+    pub fn append(&mut self, page: &NewPage<'_>) -> Result<Stored> {
+        // a server that says "not modified" may be believed only if there is what it speaks of
+        let looks_back = page.may_have_versions || page.status == 304;
+        let previous = if looks_back { self.newest(page.key, page.url)? } else { None };
+        let first = self.first_with_payload(page, previous.as_ref())?;
+        let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first));
+        let records = revisit.as_deref().unwrap_or(page.records);
+        let (file, offset) = self.values.append(records, page.time)?;
+        let value_bytes = (records.len() - page.response.start) as u64;
+        let stored = KeyRecord {
             offset: 0,
             key: page.key,
             file,
-            value_offset: offset + response.start as u64,
-            value_bytes: response.len() as u64,
+            value_offset: offset + page.response.start as u64,
+            value_bytes,
             time: page.time,
             status: page.status,
             robots: page.robots,
-            payload_sha1: page.payload_sha1,
-            payload_bytes: page.payload_bytes,
-            previous,
-            mime: page.mime.to_owned(),
+            payload_sha1: first.as_ref().map_or(page.payload_sha1, |first| first.payload_sha1),
+            payload_bytes: first.as_ref().map_or(page.payload_bytes, |first| first.payload_bytes),
+            truncated: page.truncated,
+            payload_at: first.as_ref().map(|first| first.offset),
+            previous: previous.map(|record| record.offset),
+            mime: first.as_ref().filter(|_| page.mime.is_empty()).map_or(page.mime, |first| &first.mime).to_owned(),
             url: page.url.to_owned(),
-        })
+        };
+        let bytes = records.len() as u64;
+        let saved = first.is_some().then(|| (page.response.len() as u64).saturating_sub(value_bytes));
+        Ok(Stored { record: self.index(stored)?, bytes, saved })
     }
 
-    /// Takes a page back in that [`Recovery`] found in a value file; returns the offset of its record in key.dat.
-    pub fn readopt(&mut self, page: &ReplayedPage, key: Fingerprint) -> Result<u64> {
+    /// Takes a page back in that [`Recovery`] found in a value file, a revisit after [`Container::read_through`].
+    pub fn readopt(&mut self, page: &ReplayedPage, key: Fingerprint) -> Result<Stored> {
         let previous = self.newest_offset(key, &page.url)?;
-        self.index(KeyRecord {
+        let first = page.payload_at.map(|offset| self.keys.read(offset)).transpose()?;
+        let record = self.index(KeyRecord {
             offset: 0,
             key,
             file: page.file,
@@ -191,15 +255,27 @@ impl Container {
             robots: page.robots,
             payload_sha1: page.payload_sha1,
             payload_bytes: page.payload_bytes,
+            truncated: page.truncated.is_some(),
+            payload_at: page.payload_at,
             previous,
             mime: page.mime.clone(),
             url: page.url.clone(),
-        })
+        })?;
+        let not_written = |first: KeyRecord| match &page.refers_to {
+            Some(RefersTo { profile: Profile::IdenticalPayload, .. }) => {
+                first.value_bytes.saturating_sub(page.value_bytes)
+            }
+            _ => 0,
+        };
+        Ok(Stored { record, bytes: page.exchange_bytes, saved: first.map(not_written) })
     }
 
     fn index(&mut self, record: KeyRecord) -> Result<u64> {
         let offset = self.keys.append(&record)?;
         self.fresh.insert(record.key, offset);
+        if Digests::takes(&record) {
+            self.digests.insert(&record.payload_sha1, offset);
+        }
         self.pages += 1;
         Ok(offset)
     }
@@ -224,6 +300,11 @@ impl Container {
 
     fn newest_offset(&self, key: Fingerprint, url: &str) -> Result<Option<u64>> {
         Ok(self.newest(key, url)?.map(|record| record.offset))
+    }
+
+    /// The crawl's id.
+    pub fn crawl_id(&self) -> u128 {
+        self.crawl_id
     }
 
     /// Pages stored, every version counted.
@@ -254,6 +335,7 @@ impl Container {
         let job = SyncJob {
             disk: self.disk.clone(),
             dir: self.dir.clone(),
+            full: self.values.take_full(),
             value: self.values.open_path(),
             slots: self.frozen.clone(),
             key_bytes: state.key_bytes,

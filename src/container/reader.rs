@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
-use crate::disk::{Disk, DiskFile, Error, Result};
+use super::revisits::{payload, value};
+use super::values;
+use crate::disk::{Disk, DiskFile, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::warc::{Header, parse_http_head};
 
@@ -24,9 +26,12 @@ pub struct Reader {
     recent: HashMap<Fingerprint, u64>,
     /// Behind the last whole key record when the reader was opened.
     end: u64,
-    /// The value file that was read last.
-    pub(super) last_value: Mutex<Option<(u32, Arc<DiskFile>)>>,
+    /// Value files that were read last, the latest first.
+    files: Mutex<Vec<(u32, Arc<DiskFile>)>>,
 }
+
+/// Value files that a reader holds open.
+const FILES_MAX: usize = 64;
 
 /// A stored response.
 #[derive(Clone, Debug)]
@@ -39,7 +44,9 @@ pub struct StoredResponse {
     pub reason: String,
     /// Headers of the answer.
     pub headers: Vec<Header>,
-    /// The body as sent.
+    /// Of a revisit: the headers that its body came with.
+    pub payload_headers: Vec<Header>,
+    /// The body as sent; of a revisit, that of the page it refers to.
     pub body: Vec<u8>,
     /// The whole record, uncompressed.
     pub record: Vec<u8>,
@@ -57,7 +64,7 @@ impl Reader {
             recent.insert(record.key, record.offset);
         }
         let end = scan.reached();
-        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent, end, last_value: Mutex::new(None) })
+        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent, end, files: Mutex::default() })
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.
@@ -92,29 +99,62 @@ impl Reader {
         self.keys.read(offset)
     }
 
-    /// The response that `record` leads to.
+    /// The response that `record` leads to: one value read, and for a revisit a key record and a value more.
     pub fn response(&self, record: &KeyRecord) -> Result<StoredResponse> {
-        let file = self.value_file(record.file)?;
-        let value = self.answer(&file, record)?;
-        let wrong = |found: String| Error::damaged(file.path(), record.value_offset, "a response record", found);
-        let (status, headers, body_at) =
-            parse_http_head(&value.block).ok_or_else(|| wrong("no HTTP head".to_owned()))?;
-        let line = value.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
+        let found = value(&*self.value_file(record)?, record)?;
+        let kind = if record.payload_at.is_some() { "revisit" } else { "response" };
+        if found.record.kind() != kind {
+            return Err(found.wrong(&format!("a {kind} record"), format!("a {} record", found.record.kind())));
+        }
+        let (body, payload_headers) = match record.payload_at {
+            None => (found.body().to_vec(), Vec::new()),
+            Some(offset) => self.payload_of_revisit(record, offset)?,
+        };
+        let no_head = || found.wrong("a response record", "no HTTP head");
+        let (status, headers, _) = parse_http_head(&found.record.block).ok_or_else(no_head)?;
+        let line = found.record.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
         let reason = String::from_utf8_lossy(line.get(13..).unwrap_or_default()).into_owned();
-        let (record, body) = (value.to_bytes(), value.block[body_at..].to_vec());
-        Ok(StoredResponse { fields: value.fields, status, reason, headers, body, record })
+        let whole = found.record.to_bytes();
+        Ok(StoredResponse {
+            fields: found.record.fields,
+            status,
+            reason,
+            headers,
+            payload_headers,
+            body,
+            record: whole,
+        })
     }
 
-    /// The response record as it lies in the value file, compressed.
+    fn payload_of_revisit(&self, revisit: &KeyRecord, offset: u64) -> Result<(Vec<u8>, Vec<Header>)> {
+        let first = self.keys.read(offset)?;
+        if first.payload_at.is_some() || first.payload_sha1 != revisit.payload_sha1 {
+            let found = format!("one of {} without it", first.url);
+            return Err(self.keys.damaged(revisit.offset, "a reference to the record of its payload", found));
+        }
+        let found = payload(&*self.value_file(&first)?, &first)?;
+        let headers = parse_http_head(&found.record.block).map_or(Vec::new(), |(_, headers, _)| headers);
+        Ok((found.body().to_vec(), headers))
+    }
+
+    /// The response or revisit record as it lies in the value file, compressed.
     pub fn warc(&self, record: &KeyRecord) -> Result<Vec<u8>> {
-        let file = self.value_file(record.file)?;
+        let file = self.value_file(record)?;
         let mut bytes = vec![0; usize::try_from(record.value_bytes).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut bytes, record.value_offset)?;
         Ok(bytes)
     }
 
-    /// Where the container lies.
-    pub(super) fn place(&self) -> (&Disk, &Path) {
-        (&self.disk, &self.dir)
+    /// The value file of `record`; a file that is renamed while it is open stays the same file.
+    pub(super) fn value_file(&self, record: &KeyRecord) -> Result<Arc<DiskFile>> {
+        let mut files = self.files.lock().expect("nobody panics with the lock");
+        if let Some(at) = files.iter().position(|(number, _)| *number == record.file) {
+            files[..=at].rotate_right(1);
+            return Ok(files[0].1.clone());
+        }
+        let file = Arc::new(values::open_named(&self.disk, &self.dir, record.file)?);
+        files.truncate(FILES_MAX - 1);
+        files.insert(0, (record.file, file.clone()));
+        Ok(file)
     }
 }

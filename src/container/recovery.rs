@@ -4,11 +4,11 @@ use std::net::IpAddr;
 
 use data_encoding::BASE32;
 
-use super::values::{Found, ValueFiles, find};
-use super::{Container, ContainerState};
+use super::values::{self, Found, ValueFiles, find};
+use super::{Container, ContainerState, RefersTo};
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Mode, Result};
-use crate::web::warc::{Header, Record, RecordReader, Truncation, parse_date, parse_http_head};
+use crate::web::warc::{Header, Profile, Record, RecordReader, Truncation, parse_date, parse_http_head};
 
 /// Blocks longer than this are not replayed: no body limit allows them.
 const BLOCK_MAX: u64 = 2 << 30;
@@ -36,8 +36,12 @@ pub struct ReplayedPage {
     pub robots: bool,
     /// Headers of the answer, as stored.
     pub headers: Vec<Header>,
-    /// The body as sent.
+    /// The body as sent; of a revisit empty until [`Container::read_through`].
     pub body: Vec<u8>,
+    /// What a revisit refers to.
+    pub refers_to: Option<RefersTo>,
+    /// Of a revisit that was read through: the key record of the response with its payload.
+    pub payload_at: Option<u64>,
     /// Why the body is not whole.
     pub truncated: Option<Truncation>,
     /// The address that answered.
@@ -54,6 +58,8 @@ pub struct ReplayedPage {
     pub value_offset: u64,
     /// Its compressed length.
     pub value_bytes: u64,
+    /// Compressed length of all records of the exchange.
+    pub exchange_bytes: u64,
 }
 
 /// Goes through the exchanges that were stored after a checkpoint, oldest first.
@@ -110,11 +116,12 @@ impl Recovery {
                         None => continue,
                     }
                 }
-                Ok(None) if !last => self.next_file(&container.values)?,
-                // only the file that was written can be torn
-                Err(Error::Damaged { .. }) if last && place.files[place.index].open => return self.finish(container),
-                Ok(None) => return self.finish(container),
-                Err(error) => return Err(error),
+                // only files that were written since the last checkpoint can be torn
+                Err(error) if !(matches!(error, Error::Damaged { .. }) && place.files[place.index].open) => {
+                    return Err(error);
+                }
+                _ if last => return self.finish(container),
+                _ => self.next_file(&container.values)?,
             }
         }
     }
@@ -146,8 +153,18 @@ impl Recovery {
         Ok(true)
     }
 
+    /// Goes on with the next file. One that no cut has sealed is cut behind its last whole exchange and sealed, unless
+    /// nothing in it is whole.
     fn next_file(&mut self, values: &ValueFiles) -> Result<()> {
         let place = self.place.as_mut().expect("a file was read to its end");
+        let Found { path, open, .. } = &place.files[place.index];
+        if *open && place.offset == 0 {
+            values.disk().remove(path)?;
+        } else if *open {
+            let file = values.disk().open(path, Mode::Write)?;
+            file.set_len(place.offset)?;
+            values::seal(values.disk(), &file)?;
+        }
         self.before += place.offset;
         place.index += 1;
         place.offset = 0;
@@ -164,7 +181,7 @@ impl Recovery {
     }
 }
 
-/// Reads the records of one exchange, which ends with its response; a warcinfo record alone is one without a page.
+/// Reads the records of one exchange, which ends with its response or revisit; a warcinfo record alone is one without a page.
 fn read_exchange(place: &Place) -> Result<Option<(Option<ReplayedPage>, u64)>> {
     let mut reader = RecordReader::new(&place.file, place.offset, BLOCK_MAX);
     let mut metadata = None;
@@ -178,11 +195,12 @@ fn read_exchange(place: &Place) -> Result<Option<(Option<ReplayedPage>, u64)>> {
         match record.kind() {
             "warcinfo" => return Ok(Some((None, reader.position()))),
             "metadata" => metadata = Some(record),
-            "response" => {
+            "response" | "revisit" => {
                 let number = place.files[place.index].number;
-                let page = page(number, metadata.as_ref(), &record).ok_or_else(|| {
+                let mut page = page(number, metadata.as_ref(), &record).ok_or_else(|| {
                     Error::damaged(place.file.path(), record.offset, "a response with an HTTP head", "another block")
                 })?;
+                page.exchange_bytes = reader.position() - place.offset;
                 return Ok(Some((Some(page), reader.position())));
             }
             _ => {}
@@ -202,6 +220,9 @@ fn page(file: u32, metadata: Option<&Record>, response: &Record) -> Option<Repla
     let mime = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let digest = response.field("WARC-Payload-Digest")?.strip_prefix("sha1:")?;
     let body = response.block[body_at..].to_vec();
+    let refers_to = if response.kind() == "revisit" { Some(refers_to(response)?) } else { None };
+    // a revisit is truncated only in so far as its payload is elsewhere
+    let truncated = response.field("WARC-Truncated").filter(|_| refers_to.is_none());
     Some(ReplayedPage {
         url: response.field("WARC-Target-URI")?.to_owned(),
         status,
@@ -215,12 +236,23 @@ fn page(file: u32, metadata: Option<&Record>, response: &Record) -> Option<Repla
         headers,
         payload_bytes: body.len() as u64,
         body,
-        truncated: response.field("WARC-Truncated").and_then(Truncation::parse),
+        refers_to,
+        payload_at: None,
+        truncated: truncated.and_then(Truncation::parse),
         ip: response.field("WARC-IP-Address").and_then(|ip| ip.parse().ok()),
         mime,
         payload_sha1: BASE32.decode(digest.as_bytes()).ok()?.try_into().ok()?,
         file,
         value_offset: response.offset,
         value_bytes: response.length,
+        exchange_bytes: 0,
+    })
+}
+
+fn refers_to(revisit: &Record) -> Option<RefersTo> {
+    Some(RefersTo {
+        profile: Profile::parse(revisit.field("WARC-Profile")?)?,
+        url: revisit.field("WARC-Refers-To-Target-URI")?.to_owned(),
+        time: parse_date(revisit.field("WARC-Refers-To-Date")?)?,
     })
 }

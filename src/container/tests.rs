@@ -2,30 +2,44 @@
 
 use super::*;
 use crate::disk::Error;
-use crate::web::warc::{Encoder, Exchange, HttpVersion};
+use crate::web::warc::{Encoder, Exchange, HttpVersion, id_seed};
 
-fn options(segment_bytes: u64, compression: Compression) -> ContainerOptions {
-    ContainerOptions { segment_bytes, compression }
+pub(super) fn options(segment_bytes: u64, compression: Compression) -> ContainerOptions {
+    ContainerOptions { segment_bytes, compression, ..ContainerOptions::default() }
 }
 
-fn key_of(url: &str) -> Fingerprint {
+pub(super) fn key_of(url: &str) -> Fingerprint {
     crate::fingerprint::Fingerprinter::new(0xbfe6_b8a5_bf37_8d83).of(url.as_bytes())
 }
 
-struct Pages {
+pub(super) struct Pages {
     encoder: Encoder,
+    now: Time,
 }
 
 impl Pages {
-    fn store(&mut self, container: &mut Container, url: &str, body: &str, again: bool) -> u64 {
+    pub(super) fn store(&mut self, container: &mut Container, url: &str, body: &str, again: bool) -> Stored {
+        self.answer(container, url, 200, body, again)
+    }
+
+    /// Stores an answer; each is a second later than the one before.
+    pub(super) fn answer(
+        &mut self,
+        container: &mut Container,
+        url: &str,
+        status: u16,
+        body: &str,
+        again: bool,
+    ) -> Stored {
+        self.now = self.now + std::time::Duration::from_secs(1);
         let exchange = Exchange {
             url,
-            fetched_at: Time::from_ms(1_000),
+            fetched_at: self.now,
             duration_ms: 1,
             ip: None,
             http_version: HttpVersion::Http11,
             request: None,
-            status: 200,
+            status,
             reason: "OK",
             headers: &[(b"content-type"[..].into(), b"text/html; charset=utf-8"[..].into())],
             body: body.as_bytes(),
@@ -36,51 +50,58 @@ impl Pages {
             seed: 4,
             attempt: 0,
             robots: false,
-            id_seed: body.len() as u128,
+            id_seed: id_seed(container.crawl_id(), url, self.now),
         };
         let records = self.encoder.encode(&exchange);
         let page = NewPage {
             url,
             key: key_of(url),
-            status: 200,
-            time: Time::from_ms(1_000),
-            mime: "text/html",
+            status,
+            time: self.now,
+            mime: if status == 304 { "" } else { "text/html" },
             robots: false,
             payload_sha1: records.payload_sha1,
             payload_bytes: records.payload_bytes,
             records: &records.bytes,
             response: records.response.clone(),
+            revisit: records.revisit.as_ref(),
+            truncated: false,
             may_have_versions: again,
         };
         container.append(&page).unwrap()
     }
 }
 
-fn open(dir: &Path, options: ContainerOptions, saved: Option<&ContainerState>) -> (Container, Vec<ReplayedPage>) {
+pub(super) fn open(
+    dir: &Path,
+    options: ContainerOptions,
+    saved: Option<&ContainerState>,
+) -> (Container, Vec<ReplayedPage>) {
     let (mut container, mut recovery) =
         Container::open(Disk::real(), dir, options, WarcInfo::default(), saved).unwrap();
     let mut replayed = Vec::new();
-    while let Some(page) = recovery.next(&mut container).unwrap() {
+    while let Some(mut page) = recovery.next(&mut container).unwrap() {
+        assert!(container.read_through(&mut page, &|url| Some(key_of(url))).unwrap(), "{page:?}");
         container.readopt(&page, key_of(&page.url)).unwrap();
         replayed.push(page);
     }
     (container, replayed)
 }
 
-fn checkpoint(container: &mut Container) -> ContainerState {
+pub(super) fn checkpoint(container: &mut Container) -> ContainerState {
     let cut = container.cut().unwrap();
     let done = cut.job.run().unwrap();
     container.synced(done);
     cut.state
 }
 
-fn body(reader: &Reader, url: &str) -> Option<String> {
+pub(super) fn body(reader: &Reader, url: &str) -> Option<String> {
     let record = reader.newest(key_of(url), url).unwrap()?;
     Some(String::from_utf8(reader.response(&record).unwrap().body).unwrap())
 }
 
-fn pages(compression: Compression) -> Pages {
-    Pages { encoder: Encoder::new(compression) }
+pub(super) fn pages(compression: Compression) -> Pages {
+    Pages { encoder: Encoder::new(compression), now: Time::ZERO }
 }
 
 #[test]
@@ -241,6 +262,8 @@ fn a_hundred_thousand_slots_are_found_through_all_splits() {
                 robots: false,
                 payload_sha1: [7; 20],
                 payload_bytes: 3,
+                truncated: false,
+                payload_at: None,
                 previous: None,
                 mime: "x-odd/type".into(),
                 url,

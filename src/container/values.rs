@@ -1,13 +1,16 @@
 //! Value files: `value-00000.warc.gz`, `value-00001.warc.gz`, ...
 //!
-//! The one that is written has the suffix `.open`. It is synced and renamed, and its directory synced, before the next
-//! one is begun: so only the last file can be torn.
+//! The one that is written has the suffix `.open`, and a full one keeps it until the next cut: the [`SyncJob`] of that
+//! cut syncs it and takes the suffix away, so that nobody waits for the disk when a file is full. A file without the
+//! suffix is durable; with it, its end may be torn after a power cut.
+//!
+//! [`SyncJob`]: super::SyncJob
 
 use std::path::{Path, PathBuf};
 
 use super::{ContainerOptions, ContainerState};
 use crate::clock::Time;
-use crate::disk::{Disk, DiskFile, Mode, Result};
+use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, Encoder};
 
 /// Behind the name of the file that is written.
@@ -39,6 +42,37 @@ pub(super) fn find(disk: &Disk, dir: &Path) -> Result<Vec<Found>> {
     Ok(found)
 }
 
+/// The value file `number`, which a crawl may be writing or closing.
+pub(super) fn open_for_reading(disk: &Disk, dir: &Path, number: u32) -> Result<Option<DiskFile>> {
+    // what is renamed between two looks has lost its suffix: the name without it comes last
+    for open in [OPEN, ""] {
+        for compression in [Compression::Gzip, Compression::Zstd, Compression::None] {
+            if let Some(file) = disk.open_if_there(dir.join(file_name(number, compression) + open))? {
+                return Ok(Some(file));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The value file of this number, which a key record names.
+pub(super) fn open_named(disk: &Disk, dir: &Path, number: u32) -> Result<DiskFile> {
+    let path = dir.join(format!("value-{number:05}.warc*"));
+    open_for_reading(disk, dir, number)?.ok_or_else(|| Error::damaged(&path, 0, "a value file", "no such file"))
+}
+
+fn file_name(number: u32, compression: Compression) -> String {
+    format!("value-{number:05}.warc{}", compression.suffix())
+}
+
+/// Makes a full file durable and takes its suffix away; that the directory is synced is left to the caller.
+pub(super) fn seal(disk: &Disk, file: &DiskFile) -> Result<()> {
+    file.sync()?;
+    let name = file.path().to_string_lossy();
+    let sealed = PathBuf::from(name.strip_suffix(OPEN).expect("a file that was written has the suffix"));
+    disk.rename(file.path(), &sealed)
+}
+
 fn parse(dir: &Path, name: &str) -> Option<Found> {
     let (stem, open) = name.strip_suffix(OPEN).map_or((name, false), |stem| (stem, true));
     let known = [Compression::Gzip, Compression::Zstd, Compression::None];
@@ -56,6 +90,8 @@ pub(super) struct ValueFiles {
     info: WarcInfo,
     /// The file under way; none before the first page and after a close.
     open: Option<Open>,
+    /// Full files that the next cut makes durable.
+    full: Vec<DiskFile>,
     /// Number of the file under way, or of the next one.
     number: u32,
     closed_bytes: u64,
@@ -64,7 +100,6 @@ pub(super) struct ValueFiles {
 #[derive(Debug)]
 struct Open {
     file: DiskFile,
-    path: PathBuf,
     position: u64,
     /// Length of the warcinfo record: a file is not closed before it holds more.
     info_bytes: u64,
@@ -80,7 +115,7 @@ impl ValueFiles {
     ) -> Result<Self> {
         let number = saved.map_or(0, |state| state.value_number);
         let closed_bytes = saved.map_or(0, |state| state.total_bytes - state.value_bytes);
-        Ok(ValueFiles { disk, dir: dir.to_owned(), options, info, open: None, number, closed_bytes })
+        Ok(ValueFiles { disk, dir: dir.to_owned(), options, info, open: None, full: Vec::new(), number, closed_bytes })
     }
 
     pub(super) fn disk(&self) -> &Disk {
@@ -106,7 +141,12 @@ impl ValueFiles {
     }
 
     pub(super) fn open_path(&self) -> Option<PathBuf> {
-        self.open.as_ref().map(|open| open.path.clone())
+        self.open.as_ref().map(|open| open.file.path().to_owned())
+    }
+
+    /// The full files that are not durable yet: whoever takes them seals them.
+    pub(super) fn take_full(&mut self) -> Vec<DiskFile> {
+        std::mem::take(&mut self.full)
     }
 
     /// Goes on with the file `found`, whose whole records end at `end`; `total` bytes lie in the files before it.
@@ -121,7 +161,7 @@ impl ValueFiles {
         }
         self.number = found.number;
         if found.open && same_coding && end > 0 {
-            self.open = Some(Open { file, path: found.path, position: end, info_bytes: 0 });
+            self.open = Some(Open { file, position: end, info_bytes: 0 });
             return Ok(());
         }
         if found.open && end == 0 {
@@ -129,7 +169,7 @@ impl ValueFiles {
             return self.disk.remove(&found.path);
         }
         if found.open {
-            self.open = Some(Open { file, path: found.path, position: end, info_bytes: 0 });
+            self.open = Some(Open { file, position: end, info_bytes: 0 });
             return self.close();
         }
         self.closed_bytes += end;
@@ -143,7 +183,7 @@ impl ValueFiles {
             open.position > open.info_bytes && open.position + records.len() as u64 > self.options.segment_bytes
         });
         if full {
-            self.close()?;
+            self.turn();
         }
         if self.open.is_none() {
             self.begin(now)?;
@@ -157,9 +197,8 @@ impl ValueFiles {
 
     fn begin(&mut self, now: Time) -> Result<()> {
         let compression = self.options.compression;
-        let name = format!("value-{:05}.warc{}", self.number, compression.suffix());
-        let path = self.dir.join(format!("{name}{OPEN}"));
-        let file = self.disk.open(&path, Mode::CreateNew)?;
+        let name = file_name(self.number, compression);
+        let file = self.disk.open(self.dir.join(format!("{name}{OPEN}")), Mode::CreateNew)?;
         let id_seed = u128::from(now.ms()) << 64 | u128::from(self.number);
         let info = Encoder::new(compression).warcinfo(
             &name,
@@ -170,21 +209,26 @@ impl ValueFiles {
             id_seed ^ u128::from(crc32fast::hash(self.info.config.as_bytes())) << 32,
         );
         file.write_all_at(&info, 0)?;
-        self.disk.sync_dir(&self.dir)?;
-        self.open = Some(Open { file, path, position: info.len() as u64, info_bytes: info.len() as u64 });
+        // the cut that names the file first syncs its directory
+        self.open = Some(Open { file, position: info.len() as u64, info_bytes: info.len() as u64 });
         Ok(())
     }
 
-    /// Ends the file under way.
+    /// The file under way is full.
+    fn turn(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.full.push(open.file);
+            self.closed_bytes += open.position;
+            self.number += 1;
+        }
+    }
+
+    /// Ends the file under way, and makes it and all before it durable.
     pub(super) fn close(&mut self) -> Result<()> {
-        let Some(open) = self.open.take() else { return Ok(()) };
-        open.file.sync()?;
-        let name = open.path.to_string_lossy();
-        let closed = PathBuf::from(name.strip_suffix(OPEN).expect("the file under way has the suffix"));
-        self.disk.rename(&open.path, &closed)?;
-        self.disk.sync_dir(&self.dir)?;
-        self.closed_bytes += open.position;
-        self.number += 1;
-        Ok(())
+        self.turn();
+        for file in self.take_full() {
+            seal(&self.disk, &file)?;
+        }
+        self.disk.sync_dir(&self.dir)
     }
 }

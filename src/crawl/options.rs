@@ -112,6 +112,7 @@ pub(super) fn opening(
 ) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), Vec<CanonicalUrl>) -> Opening {
     let config = request.config.clone();
     let dir = request.dir.clone();
+    let crawl_id = identity.id;
     move |executors, (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,
@@ -144,6 +145,8 @@ pub(super) fn opening(
         container: ContainerOptions {
             segment_bytes: config.container.segment_bytes.get(),
             compression: compression(&config),
+            digest_memory: config.container.digest_memory.as_usize(),
+            crawl_id,
         },
         warcinfo: warcinfo(&config),
         crawl_log,

@@ -97,7 +97,8 @@ impl<K, V: Value, A> MergeJob<K, V, A> {
 
     /// Reads the batch, sorts it, passes once over the old generation and writes the new one.
     ///
-    /// Holds some 40 bytes an operation, its value, and once each of the stored values that the checks met.
+    /// Holds some 40 bytes an operation, its value, and once each of the stored values that the checks met. After an
+    /// error the DRUM waits for this merge for ever: the cure is to reopen it at the last durable cut.
     pub fn run(self) -> Result<MergeDone<K, V, A>> {
         self.remove.iter().try_for_each(|path| self.place.disk.remove(path))?;
         let batch = Batch::load(&self.place, &self.batch, V::FIXED_BYTES)?;

@@ -154,6 +154,8 @@ pub struct Drum<K, V, A> {
     /// Merges, and the bytes that they moved.
     moved: Moved,
     failed: bool,
+    /// No bucket was due when it was looked for last, and no array has gone to the files since: the owner asks often.
+    none_due: bool,
     types: PhantomData<fn() -> (K, A)>,
 }
 
@@ -192,6 +194,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             superseded_by_cut: Vec::new(),
             moved: Moved::default(),
             failed: false,
+            none_due: false,
             types: PhantomData,
         })
     }
@@ -232,10 +235,14 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     /// the results of two wait to be dispatched. A batch that was frozen before a restart comes first.
     pub fn next_merge(&mut self, need: Need) -> Result<Option<MergeJob<K, V, A>>> {
         self.refuse_after_failure()?;
-        if !self.merging.has_room() {
+        let ordinary = matches!(need, Need::Threshold | Need::Full);
+        if !self.merging.has_room() || (ordinary && self.none_due) {
             return Ok(None);
         }
-        let Some(index) = self.merging.choose(&self.buckets, &self.options, need) else { return Ok(None) };
+        let Some(index) = self.merging.choose(&self.buckets, &self.options, need) else {
+            self.none_due |= need == Need::Threshold;
+            return Ok(None);
+        };
         let bucket = &mut self.buckets[index];
         if bucket.state.frozen.is_none() {
             let result = bucket.freeze::<V>(self.options.limits(), &mut self.ledger);
@@ -275,6 +282,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let dispatched = dispatched?;
         if frozen.dispatched == frozen.batch.operations {
             bucket.supersede(results.repository.take(), &mut self.ledger);
+            self.none_due = false;
             self.merging.done.pop_front();
         }
         Ok(dispatched)
@@ -392,6 +400,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let limits = self.options.limits();
         let result = bucket.push(op, key, value.as_ref(), aux.as_ref(), limits, &mut self.ledger);
         self.failed |= result.is_err();
+        self.none_due &= bucket.ram.operations > 0;
         result
     }
 

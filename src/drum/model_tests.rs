@@ -484,3 +484,16 @@ fn who_starves_gets_answers_but_not_at_any_price() {
     assert!(drum.next_merge(Need::Starving).unwrap().is_none());
     assert!(drum.next_merge(Need::All).unwrap().is_some());
 }
+
+#[test]
+fn the_disk_may_fail_at_any_change() {
+    for nth in 0..600 {
+        let seed = 3_000 + nth % 5;
+        let run = std::panic::catch_unwind(|| {
+            let mut world = World::<Vec<u8>>::new(seed);
+            world.memory.fail_after(Some(nth));
+            world.run(400);
+        });
+        assert!(run.is_ok(), "seed {seed}, change {nth}");
+    }
+}

@@ -10,7 +10,7 @@ use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target}
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
-use crate::container::NewPage;
+use crate::container::{NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
@@ -45,7 +45,7 @@ impl Engine {
             target: Target::Page { url, permit },
             addresses,
             scope: self.scope.clone(),
-            id_seed: self.id_seed(),
+            id_seed: self.container.crawl_id(),
         };
         self.under_way.requests += 1;
         self.under_way.pages += 1;
@@ -84,22 +84,22 @@ impl Engine {
         let bytes = processed.records.payload_bytes;
         self.statistics.bytes_received += bytes;
         self.limits.received(bytes);
-        let record = self.store(&processed)?;
+        let stored = self.store(&processed)?;
+        self.count_stored(&stored);
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
-            Target::Page { .. } => self.page_answered(processed, findings, record),
+            Target::Page { .. } => self.page_answered(processed, findings, &stored),
             Target::Robots { .. } => self.robots_answered(processed, findings),
         }
     }
 
-    fn store(&mut self, processed: &Processed) -> Result<u64> {
+    fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
         let response = &processed.response;
         let attempts = match &processed.job.target {
             Target::Page { url, .. } => url.attempts,
             Target::Robots { .. } => 0,
         };
         let robots = matches!(processed.job.target, Target::Robots { .. });
-        self.statistics.bytes_stored += processed.records.bytes.len() as u64;
         self.container.append(&NewPage {
             url: processed.job.url.as_str(),
             key: processed.keys.key,
@@ -111,12 +111,20 @@ impl Engine {
             payload_bytes: processed.records.payload_bytes,
             records: &processed.records.bytes,
             response: processed.records.response.clone(),
+            revisit: processed.records.revisit.as_ref(),
+            truncated: response.truncated.is_some(),
             // URL-seen lets a page through once; rules are fetched again, and so are pages after a retry
             may_have_versions: robots || attempts > 0,
         })
     }
 
-    fn page_answered(&mut self, processed: Processed, findings: Findings, record: u64) -> Result<()> {
+    pub(super) fn count_stored(&mut self, stored: &StoredPage) {
+        self.statistics.bytes_stored += stored.bytes;
+        self.statistics.revisits += u64::from(stored.saved.is_some());
+        self.statistics.revisit_bytes_saved += stored.saved.unwrap_or(0);
+    }
+
+    fn page_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
         let Processed { job, response, retry_after, records, mime, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         self.under_way.pages -= 1;
@@ -132,7 +140,10 @@ impl Engine {
             fetched: Some((response.started, response.duration)),
             sha1: Some(records.payload_sha1),
             seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
-            annotations: &annotations(&url, response.truncated).iter().map(String::as_str).collect::<Vec<_>>(),
+            annotations: &annotations(&url, response.truncated, stored.saved.is_some())
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>(),
         })?;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         let feedback = Feedback {
@@ -150,7 +161,7 @@ impl Engine {
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
-        self.page_done(&url, response.status, findings, record)?;
+        self.page_done(&url, response.status, findings, stored.record)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
@@ -372,14 +383,17 @@ pub(super) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<Robots
     }
 }
 
-/// What crawl.log says beside the columns: which try it was, and what cut the body short.
-fn annotations(url: &QueuedUrl, truncated: Option<Truncation>) -> Vec<String> {
+/// What crawl.log says beside the columns: which try it was, what cut the body short, whether the archive had it already.
+fn annotations(url: &QueuedUrl, truncated: Option<Truncation>, revisit: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if url.attempts > 0 {
         notes.push(format!("{}t", url.attempts + 1));
     }
     if let Some(truncated) = truncated {
         notes.push(format!("{}Trunc", truncated.as_str()));
+    }
+    if revisit {
+        notes.push("revisit".to_owned());
     }
     notes
 }

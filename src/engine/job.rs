@@ -42,7 +42,8 @@ pub struct FetchJob {
     pub scope: Arc<Scope>,
     /// URL of the page that named this one.
     pub via: Option<String>,
-    /// Seed of the answer's record ids.
+    /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they
+    /// can be known later; of a robots.txt anything.
     pub id_seed: u128,
 }
 

@@ -5,7 +5,8 @@
 //! just come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met
 //! on its way or at its dequeue. So no page whose record is whole is asked for again. A stored answer that the table
 //! wants to retry (a 503) leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does
-//! that it could not be had.
+//! that it could not be had. A revisit is read through to the page that has its payload, which lies before it; its links
+//! are resolved against its own URL.
 
 use std::sync::Arc;
 
@@ -50,11 +51,18 @@ impl Engine {
     }
 
     fn replay_page(&mut self, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
-        self.statistics.requests += 1;
-        self.statistics.bytes_received += page.payload_bytes;
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
         let keys = self.keys.keys(&url);
-        let record = self.container.readopt(&page, keys.key)?;
+        let key_maker = self.keys.clone();
+        let key_of = |url: &str| CanonicalUrl::parse(url).ok().map(|url| key_maker.keys(&url).key);
+        if !self.container.read_through(&mut page, &key_of)? {
+            tracing::warn!(url = page.url, "a revisit refers to a page that is not there; it is asked for again");
+            return Ok(());
+        }
+        self.statistics.requests += 1;
+        self.statistics.bytes_received += page.body.len() as u64;
+        let stored = self.container.readopt(&page, keys.key)?;
+        self.count_stored(&stored);
         let response = Response {
             status: page.status,
             reason: String::new(),
@@ -86,7 +94,7 @@ impl Engine {
             seed: page.seed,
             ..queued(url.as_str(), keys)
         };
-        self.page_done(&queued, page.status, findings, record)
+        self.page_done(&queued, page.status, findings, stored.record)
     }
 
     /// The answer goes into the robots store, and to the host if it is active, so that it is not asked for again.

@@ -19,7 +19,7 @@ use crate::web::retry_after::retry_after;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{Compression, Encoder, Exchange, Records};
+use crate::web::warc::{Compression, Encoder, Exchange, Records, id_seed};
 
 /// Settings of processing, the same for all its threads.
 #[derive(Clone, Debug)]
@@ -187,7 +187,7 @@ impl Processor {
             seed: page.map_or(0, |url| url.seed),
             attempt: page.map_or(0, |url| url.attempts),
             robots: page.is_none(),
-            id_seed: job.id_seed,
+            id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         })
     }
 }

@@ -55,7 +55,8 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
     table.row("links found", count(statistics.links_found));
     table.row("duplicates", format!("{} links known, {} new", count(statistics.duplicates), count(statistics.unique)));
     if statistics.revisits > 0 {
-        table.row("same content", format!("{} pages stored as references", count(statistics.revisits)));
+        let saved = size(statistics.revisit_bytes_saved);
+        table.row("same content", format!("{} stored as references, {saved} saved", count(statistics.revisits)));
     }
     for (reason, number) in &statistics.dropped {
         table.row(&format!("dropped: {reason}"), count(*number));

@@ -32,6 +32,8 @@ pub struct Statistics {
     pub unique: u64,
     /// Payloads that the archive had already.
     pub revisits: u64,
+    /// Bytes that the archive would be larger by if those had been stored again.
+    pub revisit_bytes_saved: u64,
     /// Attempts after the first one.
     pub retries: u64,
     /// robots.txt files fetched.

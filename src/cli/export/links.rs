@@ -100,7 +100,8 @@ impl LinksArgs {
             let follow = if nofollow { "nofollow" } else { "follow" };
             Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}")?)
         };
-        let location = response.header("location").filter(|_| (300..400).contains(&entry.status));
+        let location =
+            response.header("location").filter(|_| (300..400).contains(&entry.status) && entry.status != 304);
         let target = location.and_then(|value| url.join(std::str::from_utf8(value).ok()?).ok());
         if let Some(target) = target {
             line(target.as_str(), "redirect", false)?;

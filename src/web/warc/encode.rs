@@ -8,6 +8,7 @@ use data_encoding::BASE32;
 use sha1::{Digest, Sha1};
 
 use super::pack::{Compression, Packer};
+use super::revisit::{Profile, RevisitDraft};
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
 
@@ -63,23 +64,31 @@ pub struct Records {
     pub payload_sha1: [u8; 20],
     /// Length of the body.
     pub payload_bytes: u64,
+    /// For the record that takes the place of the response, should the archive have the payload already.
+    pub revisit: Option<RevisitDraft>,
 }
 
 /// Makes records; its buffers and its compressor are reused from one to the next.
 pub struct Encoder {
     packer: Packer,
     record: Vec<u8>,
-    block: Vec<u8>,
+    pub(super) block: Vec<u8>,
+}
+
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder").finish_non_exhaustive()
+    }
 }
 
 /// The headers of a record that differ from kind to kind.
-struct Head<'a> {
-    kind: &'a str,
-    id: u128,
-    date: &'a str,
-    content_type: &'a str,
-    url: Option<&'a str>,
-    fields: &'a [(&'a str, String)],
+pub(super) struct Head<'a> {
+    pub kind: &'a str,
+    pub id: u128,
+    pub date: &'a str,
+    pub content_type: &'a str,
+    pub url: Option<&'a str>,
+    pub fields: &'a [(&'a str, String)],
 }
 
 impl Encoder {
@@ -99,7 +108,16 @@ impl Encoder {
         }
         let start = bytes.len();
         let payload_sha1 = self.response(exchange, &date, response_id, &mut bytes);
-        Records { response: start..bytes.len(), bytes, payload_sha1, payload_bytes: exchange.body.len() as u64 }
+        let payload_bytes = exchange.body.len() as u64;
+        // the block is still that of the response
+        let revisit = Profile::of(exchange.status, payload_bytes, exchange.truncated).map(|profile| RevisitDraft {
+            profile,
+            id_seed: exchange.id_seed,
+            ip: exchange.ip,
+            protocol: protocol(exchange),
+            http_head: self.block[..self.block.len() - exchange.body.len()].to_vec(),
+        });
+        Records { response: start..bytes.len(), bytes, payload_sha1, payload_bytes, revisit }
     }
 
     /// The first record of a value file.
@@ -204,15 +222,7 @@ impl Encoder {
         if let Some(truncation) = exchange.truncated {
             fields.push(("WARC-Truncated", truncation.as_str().to_owned()));
         }
-        let protocols: &[&str] = match (exchange.http_version, exchange.url.starts_with("https:")) {
-            (HttpVersion::Http2, true) => &["h2", "tls"],
-            (HttpVersion::Http2, false) => &["h2"],
-            (HttpVersion::Http11, _) => &["http/1.1"],
-            (HttpVersion::Http10, _) => &["http/1.0"],
-        };
-        for protocol in protocols.iter().filter(|&&protocol| protocol != "tls") {
-            fields.push(("WARC-Protocol", (*protocol).to_owned()));
-        }
+        fields.push(("WARC-Protocol", protocol(exchange).to_owned()));
         let head = Head {
             kind: "response",
             id,
@@ -226,7 +236,7 @@ impl Encoder {
     }
 
     /// Writes the record of `head` and the block, compressed, to `out`.
-    fn finish(&mut self, head: &Head<'_>, out: &mut Vec<u8>) {
+    pub(super) fn finish(&mut self, head: &Head<'_>, out: &mut Vec<u8>) {
         let mut text = String::with_capacity(512);
         text.push_str("WARC/1.1\r\n");
         field(&mut text, "WARC-Type", head.kind);
@@ -247,6 +257,15 @@ impl Encoder {
         self.record.extend_from_slice(&self.block);
         self.record.extend_from_slice(b"\r\n\r\n");
         self.packer.pack(&self.record, out);
+    }
+}
+
+/// The word for the protocol of the answer.
+fn protocol(exchange: &Exchange<'_>) -> &'static str {
+    match exchange.http_version {
+        HttpVersion::Http2 => "h2",
+        HttpVersion::Http11 => "http/1.1",
+        HttpVersion::Http10 => "http/1.0",
     }
 }
 
@@ -294,17 +313,28 @@ fn one_line(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
 
-fn digest(sha1: [u8; 20]) -> String {
+pub(super) fn digest(sha1: [u8; 20]) -> String {
     format!("sha1:{}", BASE32.encode(&sha1))
 }
 
-/// A version 4 UUID (RFC 9562) from a seed, another for each `part`.
-fn uuid(seed: u128, part: u128) -> u128 {
-    let mixed = seed ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-    mixed & !(0xf << 76) & !(0x3 << 62) | 4 << 76 | 2 << 62
+/// The seed of the record ids of a page: nothing but the crawl's id and what key.dat tells of the page, so that a later
+/// record can name the records of this one without reading them. No URL is asked for twice within a millisecond.
+pub fn id_seed(crawl: u128, url: &str, fetched_at: Time) -> u128 {
+    let mut sha1 = Sha1::new();
+    sha1.update(crawl.to_be_bytes());
+    sha1.update(fetched_at.ms().to_be_bytes());
+    sha1.update(url);
+    let digest: [u8; 20] = sha1.finalize().into();
+    digest[..16].iter().fold(0, |seed, &byte| seed << 8 | u128::from(byte))
 }
 
-fn urn(uuid: u128) -> String {
+/// A version 8 UUID (RFC 9562) from a seed, another for each `part`.
+pub(super) fn uuid(seed: u128, part: u128) -> u128 {
+    let mixed = seed ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    mixed & !(0xf << 76) & !(0x3 << 62) | 8 << 76 | 2 << 62
+}
+
+pub(super) fn urn(uuid: u128) -> String {
     let hex = format!("{uuid:032x}");
     format!("<urn:uuid:{}-{}-{}-{}-{}>", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }

@@ -8,6 +8,7 @@
 //! | `metadata` | how the URL was found and fetched: via, hops, depth, seed, attempt, time; a replay needs it |
 //! | `request` | the head that was sent (where the configuration wants it) |
 //! | `response` | status line and headers in HTTP/1.1 syntax, body as sent without transfer encoding |
+//! | or `revisit` | the same head without the body, and which response has it ([`Encoder::revisit`]) |
 //!
 //! Each record is compressed alone, so a reader seeks to any of them. The HTTP client hands over the status and the
 //! headers in order but not their bytes, so heads are rebuilt: `Transfer-Encoding` is renamed to
@@ -18,11 +19,13 @@ mod date;
 mod encode;
 mod pack;
 mod read;
+mod revisit;
 
 pub use date::{format_date, parse_date};
-pub use encode::{Encoder, Exchange, Records};
+pub use encode::{Encoder, Exchange, Records, id_seed};
 pub use pack::Compression;
 pub use read::{Record, RecordReader, parse_http_head};
+pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Revisit, RevisitDraft};
 
 /// Name under which a response's `Transfer-Encoding` is kept.
 pub const MASKED_TRANSFER_ENCODING: &str = "x-crawler-transfer-encoding";

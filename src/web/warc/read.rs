@@ -1,6 +1,6 @@
 //! Records from value files, one at a time.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::GzDecoder;
@@ -11,6 +11,8 @@ use crate::disk::{DiskFile, Error, Result};
 /// Bytes of a record's head.
 const HEAD_MAX: usize = 64 << 10;
 const BUFFER_BYTES: usize = 64 << 10;
+/// Heads are decompressed in steps of this size.
+const HEAD_STEP_BYTES: usize = 2 << 10;
 
 /// A record as it lies in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +77,14 @@ pub struct RecordReader<'a> {
 impl<'a> RecordReader<'a> {
     /// Reads from `offset` of `file` on, blocks of at most `block_max` bytes.
     pub fn new(file: &'a DiskFile, offset: u64, block_max: u64) -> Self {
-        RecordReader { cursor: Cursor { file, position: offset, buffer: Vec::new(), at: 0 }, block_max }
+        RecordReader::within(file, offset, u64::MAX, block_max)
+    }
+
+    /// Reads from `offset` of `file` on, and no byte behind the `length` that follow: who knows how long a record is
+    /// gets it with one read of that size.
+    pub fn within(file: &'a DiskFile, offset: u64, length: u64, block_max: u64) -> Self {
+        let end = offset.saturating_add(length);
+        RecordReader { cursor: Cursor { file, position: offset, end, buffer: Vec::new(), at: 0 }, block_max }
     }
 
     /// Where the next record begins.
@@ -96,11 +105,13 @@ impl<'a> RecordReader<'a> {
         let cursor = &mut self.cursor;
         let read = match start {
             [0x1f, 0x8b] => {
-                let mut member = GzDecoder::new(cursor);
+                let mut member = BufReader::with_capacity(HEAD_STEP_BYTES, GzDecoder::new(cursor));
                 read_record(&mut member, self.block_max, true)
             }
-            [0x28, 0xb5] => zstd::stream::read::Decoder::with_buffer(cursor)
-                .and_then(|frame| read_record(&mut frame.single_frame(), self.block_max, true)),
+            [0x28, 0xb5] => zstd::stream::read::Decoder::with_buffer(cursor).and_then(|frame| {
+                let mut frame = BufReader::with_capacity(HEAD_STEP_BYTES, frame.single_frame());
+                read_record(&mut frame, self.block_max, true)
+            }),
             [b'W', b'A'] => read_record(cursor, self.block_max, false),
             other => Err(invalid(format!("bytes {other:02x?} begin no record"))),
         };
@@ -112,7 +123,7 @@ impl<'a> RecordReader<'a> {
 type Parts = (Vec<(String, String)>, Vec<u8>);
 
 /// Reads one record from `source`, which ends with it where `alone`.
-fn read_record(source: &mut dyn Read, block_max: u64, alone: bool) -> io::Result<Parts> {
+fn read_record(source: &mut dyn BufRead, block_max: u64, alone: bool) -> io::Result<Parts> {
     let fields = read_head(source)?;
     let length = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Length"));
     let length: u64 =
@@ -134,15 +145,17 @@ fn read_record(source: &mut dyn Read, block_max: u64, alone: bool) -> io::Result
     Ok((fields, block))
 }
 
-fn read_head(source: &mut dyn Read) -> io::Result<Vec<(String, String)>> {
+fn read_head(source: &mut dyn BufRead) -> io::Result<Vec<(String, String)>> {
     let mut head = Vec::with_capacity(512);
-    let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
-        if head.len() == HEAD_MAX {
+        let room = HEAD_MAX - head.len();
+        if room == 0 {
             return Err(invalid(format!("a head of more than {HEAD_MAX} bytes")));
         }
-        source.read_exact(&mut byte)?;
-        head.push(byte[0]);
+        let line = (&mut *source).take(room as u64).read_until(b'\n', &mut head)?;
+        if line == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
     }
     let head = String::from_utf8(head).map_err(|_| invalid("a head that is not UTF-8"))?;
     let mut lines = head.trim_end().split("\r\n");
@@ -173,6 +186,8 @@ struct Cursor<'a> {
     file: &'a DiskFile,
     /// Where the next read of the file begins.
     position: u64,
+    /// Nothing is read from there on.
+    end: u64,
     buffer: Vec<u8>,
     at: usize,
 }
@@ -186,7 +201,8 @@ impl Cursor<'_> {
 impl BufRead for Cursor<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.at == self.buffer.len() {
-            self.buffer.resize(BUFFER_BYTES, 0);
+            let room = self.end.saturating_sub(self.position);
+            self.buffer.resize(usize::try_from(room).unwrap_or(BUFFER_BYTES).min(BUFFER_BYTES), 0);
             let got = self.file.read_at(&mut self.buffer, self.position).map_err(io::Error::other)?;
             self.buffer.truncate(got);
             self.position += got as u64;

@@ -137,6 +137,109 @@ fn http2_is_written_in_the_syntax_of_http11() {
 }
 
 #[test]
+fn a_revisit_has_the_head_of_the_answer_and_names_the_first_one() {
+    let first_at = Time::from_ms(1_700_000_000_001);
+    for coding in CODINGS {
+        let dir = tempfile::tempdir().unwrap();
+        let sent = headers(&[("content-type", "text/html"), ("content-length", "9")]);
+        let body = b"<p>hello</p>".repeat(100);
+        let mut encoder = Encoder::new(coding);
+        let records = encoder.encode(&exchange(&sent, &body));
+        let revisit = Revisit {
+            draft: records.revisit.as_ref().unwrap(),
+            url: "http://a.example/page?x=1",
+            fetched_at: Time::from_ms(1_795_237_724_123),
+            payload_sha1: records.payload_sha1,
+            first_id_seed: Some(id_seed(9, "http://b.example/\r\nforged: yes", first_at)),
+            first_url: "http://b.example/\r\nforged: yes",
+            first_fetched_at: first_at,
+        };
+        let mut bytes = records.bytes[..records.response.start].to_vec();
+        encoder.revisit(&revisit, &mut bytes);
+        let response = read_all(&file_of(&dir, &records.bytes)).pop().unwrap();
+        let read = read_all(&file_of(&dir, &bytes));
+        let revisit = &read[2];
+        assert_eq!((revisit.kind(), revisit.field("forged")), ("revisit", None));
+        let head_bytes = response.block.len() - body.len();
+        assert_eq!(revisit.block, response.block[..head_bytes]);
+        assert_eq!(revisit.field("WARC-Block-Digest"), Some(sha1_of(&revisit.block).as_str()));
+        let same = ["WARC-Record-ID", "WARC-Date", "WARC-Target-URI", "WARC-IP-Address", "WARC-Payload-Digest"];
+        for name in same.into_iter().chain(["WARC-Protocol", "Content-Type"]) {
+            assert_eq!(revisit.field(name), response.field(name), "{name}");
+        }
+        assert_eq!(read[0].field("WARC-Concurrent-To"), revisit.field("WARC-Record-ID"));
+        let profile = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+        assert_eq!(revisit.field("WARC-Profile"), Some(profile));
+        assert_eq!(revisit.field("WARC-Refers-To-Target-URI"), Some("http://b.example/forged: yes"));
+        assert_eq!(revisit.field("WARC-Refers-To-Date"), Some("2023-11-14T22:13:20.001Z"));
+        assert_eq!(revisit.field("WARC-Truncated"), Some("length"));
+    }
+}
+
+#[test]
+fn the_record_that_a_revisit_refers_to_has_the_id_that_follows_from_url_and_time() {
+    let (url, at) = ("http://a.example/page?x=1", Time::from_ms(1_795_237_724_123));
+    let sent = headers(&[]);
+    let body = [b'x'; 1_000];
+    let first = Exchange { id_seed: id_seed(7, url, at), ..exchange(&sent, &body) };
+    let mut encoder = Encoder::new(Compression::None);
+    let first = encoder.encode(&first);
+    let mut bytes = Vec::new();
+    let revisit = Revisit {
+        draft: first.revisit.as_ref().unwrap(),
+        url: "http://b.example/",
+        fetched_at: at,
+        payload_sha1: first.payload_sha1,
+        first_id_seed: Some(id_seed(7, url, at)),
+        first_url: url,
+        first_fetched_at: at,
+    };
+    encoder.revisit(&revisit, &mut bytes);
+    let dir = tempfile::tempdir().unwrap();
+    let response = read_all(&file_of(&dir, &first.bytes)).pop().unwrap();
+    let revisit = read_all(&file_of(&dir, &bytes)).pop().unwrap();
+    assert_eq!(revisit.field("WARC-Refers-To"), response.field("WARC-Record-ID"));
+    let others = [id_seed(8, url, at), id_seed(7, "http://a.example/", at), id_seed(7, url, Time::ZERO)];
+    assert!(!others.contains(&id_seed(7, url, at)));
+}
+
+#[test]
+fn only_whole_payloads_that_are_worth_it_and_304_can_be_revisits() {
+    let worth = REVISIT_PAYLOAD_MIN;
+    assert_eq!(Profile::of(200, worth, None), Some(Profile::IdenticalPayload));
+    assert_eq!(Profile::of(206, worth, None), Some(Profile::IdenticalPayload));
+    assert_eq!(Profile::of(200, worth - 1, None), None);
+    assert_eq!(Profile::of(200, worth, Some(Truncation::Length)), None);
+    assert_eq!(Profile::of(404, worth, None), None);
+    assert_eq!(Profile::of(304, 0, None), Some(Profile::NotModified));
+    let uri = "http://netpreserve.org/warc/1.0/revisit/server-not-modified";
+    assert_eq!(Profile::parse(uri), Some(Profile::NotModified));
+    assert_eq!(Profile::parse("server"), None);
+}
+
+#[test]
+fn a_payload_of_the_least_length_takes_no_more_room_as_a_revisit() {
+    let sent = headers(&[("content-type", "text/html; charset=utf-8"), ("server", "nginx")]);
+    // words do not compress to less than this: few of them, from a long alphabet
+    let mut rng = fastrand::Rng::with_seed(3);
+    let body: Vec<u8> = (0..REVISIT_PAYLOAD_MIN).map(|_| rng.alphanumeric() as u8).collect();
+    let mut encoder = Encoder::new(Compression::Gzip);
+    let records = encoder.encode(&exchange(&sent, &body));
+    let mut bytes = Vec::new();
+    let revisit = Revisit {
+        draft: records.revisit.as_ref().unwrap(),
+        url: "http://a.example/page?x=1",
+        fetched_at: Time::from_ms(1_795_237_724_123),
+        payload_sha1: records.payload_sha1,
+        first_id_seed: Some(5),
+        first_url: "http://a.example/another/page",
+        first_fetched_at: Time::from_ms(1_795_237_700_000),
+    };
+    encoder.revisit(&revisit, &mut bytes);
+    assert!(bytes.len() <= records.response.len(), "{} and {}", bytes.len(), records.response.len());
+}
+
+#[test]
 fn a_warcinfo_record_has_neither_target_nor_address() {
     for coding in CODINGS {
         let dir = tempfile::tempdir().unwrap();

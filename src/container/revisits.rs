@@ -1,0 +1,188 @@
+//! Pages whose payload is in the archive already: written as revisits, and read through.
+//!
+//! A revisit refers to the record of a *response*, never to another revisit, and one that lies before it. So a reader
+//! needs one key record and one value more than for a page, and a replay in the order of the archive has met the
+//! payload when it comes to the revisit.
+
+use std::path::PathBuf;
+
+use super::{Container, KeyRecord, NewPage, ReplayedPage, values};
+use crate::clock::Time;
+use crate::disk::{DiskFile, Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::web::warc::{Profile, Record, RecordReader, Revisit, id_seed, parse_http_head};
+
+/// Versions of a URL that are looked through for one with the payload.
+const VERSIONS_MAX: usize = 64;
+/// Bytes of a block beside its payload.
+const HEAD_MAX: u64 = 16 << 20;
+
+/// What a revisit record says of the response that has its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefersTo {
+    /// Why the payload was not stored again.
+    pub profile: Profile,
+    /// The URL that brought it.
+    pub url: String,
+    /// When that request began.
+    pub time: Time,
+}
+
+impl Container {
+    /// The record of the response that has the payload of `page`, if the archive has one.
+    pub(super) fn first_with_payload(
+        &mut self,
+        page: &NewPage<'_>,
+        previous: Option<&KeyRecord>,
+    ) -> Result<Option<KeyRecord>> {
+        match page.revisit.map(|draft| draft.profile) {
+            Some(Profile::IdenticalPayload) => self.response_with(&page.payload_sha1, page.payload_bytes),
+            Some(Profile::NotModified) => self.last_success(previous),
+            None => Ok(None),
+        }
+    }
+
+    /// A response with this payload, as far as the index remembers; found is used.
+    fn response_with(&mut self, sha1: &[u8; 20], bytes: u64) -> Result<Option<KeyRecord>> {
+        for offset in self.digests.candidates(sha1) {
+            let found = self.keys.read_if_whole(offset)?;
+            let has = |record: &KeyRecord| {
+                record.payload_sha1 == *sha1 && record.payload_bytes == bytes && record.payload_at.is_none()
+            };
+            if let Some(record) = found.filter(has) {
+                self.digests.insert(sha1, offset);
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The response with the payload of the newest version that was a success, from `version` back.
+    fn last_success(&self, version: Option<&KeyRecord>) -> Result<Option<KeyRecord>> {
+        let mut at = version.cloned();
+        for _ in 0..VERSIONS_MAX {
+            let Some(record) = at else { return Ok(None) };
+            if let Some(first) = record.payload_at {
+                return self.keys.read(first).map(Some);
+            }
+            if (200..300).contains(&record.status) {
+                return Ok(Some(record));
+            }
+            at = record.previous.map(|offset| self.keys.read(offset)).transpose()?;
+        }
+        Ok(None)
+    }
+
+    /// The records of `page` with a revisit of `first` in the place of the response.
+    pub(super) fn records_of_revisit(&mut self, page: &NewPage<'_>, first: &KeyRecord) -> Vec<u8> {
+        let draft = page.revisit.expect("what has no draft is no revisit");
+        let mut records = page.records[..page.response.start].to_vec();
+        let revisit = Revisit {
+            draft,
+            url: page.url,
+            fetched_at: page.time,
+            payload_sha1: first.payload_sha1,
+            // the ids of robots.txt records follow from nothing
+            first_id_seed: (!first.robots).then(|| id_seed(self.crawl_id, &first.url, first.time)),
+            first_url: &first.url,
+            first_fetched_at: first.time,
+        };
+        self.encoder.revisit(&revisit, &mut records);
+        records
+    }
+
+    /// Completes a replayed revisit by what it refers to: payload, its length, and where it lies. `key_of` makes the
+    /// fingerprint of a URL. Says whether that was found, and whole; a page that is no revisit is complete.
+    pub fn read_through(
+        &mut self,
+        page: &mut ReplayedPage,
+        key_of: &dyn Fn(&str) -> Option<Fingerprint>,
+    ) -> Result<bool> {
+        let Some(refers_to) = page.refers_to.clone() else { return Ok(true) };
+        let Some(first) = self.referred(page, &refers_to, key_of)? else { return Ok(false) };
+        match refers_to.profile {
+            Profile::IdenticalPayload => match self.payload_of(&first) {
+                Ok(found) => page.body = found.body().to_vec(),
+                Err(Error::Damaged { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            },
+            Profile::NotModified if page.mime.is_empty() => page.mime = first.mime,
+            Profile::NotModified => {}
+        }
+        page.payload_bytes = first.payload_bytes;
+        page.payload_at = Some(first.offset);
+        Ok(true)
+    }
+
+    fn payload_of(&self, first: &KeyRecord) -> Result<Value> {
+        payload(&values::open_named(self.values.disk(), self.values.dir(), first.file)?, first)
+    }
+
+    fn referred(
+        &mut self,
+        page: &ReplayedPage,
+        refers_to: &RefersTo,
+        key_of: &dyn Fn(&str) -> Option<Fingerprint>,
+    ) -> Result<Option<KeyRecord>> {
+        let Some(key) = key_of(&refers_to.url) else { return Ok(None) };
+        let mut at = self.newest(key, &refers_to.url)?;
+        for _ in 0..VERSIONS_MAX {
+            let Some(record) = at else { break };
+            let same = record.payload_at.is_none() && record.payload_sha1 == page.payload_sha1;
+            if same && record.time == refers_to.time {
+                return Ok(Some(record));
+            }
+            at = record.previous.map(|offset| self.keys.read(offset)).transpose()?;
+        }
+        // any other response with this payload is as good
+        for offset in self.digests.candidates(&page.payload_sha1) {
+            let found = self.keys.read_if_whole(offset)?;
+            if let Some(record) = found.filter(|r| r.payload_at.is_none() && r.payload_sha1 == page.payload_sha1) {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The record of a value file and where it was read.
+pub(super) struct Value {
+    pub record: Record,
+    pub path: PathBuf,
+    body_at: usize,
+}
+
+impl Value {
+    /// What follows the HTTP head in its block.
+    pub fn body(&self) -> &[u8] {
+        &self.record.block[self.body_at..]
+    }
+
+    /// Damage at this record.
+    pub fn wrong(&self, expected: &str, found: impl Into<String>) -> Error {
+        Error::damaged(&self.path, self.record.offset, expected, found.into())
+    }
+}
+
+/// The response that has a payload, by its key record; `file` is its value file.
+pub(super) fn payload(file: &DiskFile, first: &KeyRecord) -> Result<Value> {
+    let value = value(file, first)?;
+    if value.record.kind() != "response" || value.body().len() as u64 != first.payload_bytes {
+        let found = format!("a {} of {} bytes", value.record.kind(), value.body().len());
+        return Err(value.wrong(&format!("a response with a payload of {} bytes", first.payload_bytes), found));
+    }
+    Ok(value)
+}
+
+/// The record that `record` of key.dat leads to; `file` is its value file.
+pub(super) fn value(file: &DiskFile, record: &KeyRecord) -> Result<Value> {
+    let block_max = record.payload_bytes.saturating_add(HEAD_MAX);
+    let read = RecordReader::within(file, record.value_offset, record.value_bytes, block_max).next()?;
+    let wrong = |found: &str| Error::damaged(file.path(), record.value_offset, "the record of a page", found);
+    let value = read.ok_or_else(|| wrong("end of file"))?;
+    if value.field("WARC-Target-URI") != Some(record.url.as_str()) {
+        return Err(wrong(&format!("a {} record of another URL", value.kind())));
+    }
+    let (_, _, body_at) = parse_http_head(&value.block).ok_or_else(|| wrong("no HTTP head"))?;
+    Ok(Value { record: value, path: file.path().to_owned(), body_at })
+}

@@ -1,0 +1,76 @@
+//! Pages with the same content: stored once, and their links followed from each.
+
+use super::*;
+use crawler::container::Reader;
+
+const DIRECTORIES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+/// A site whose directories all have the same page, with links that mean another page in each.
+struct Copies;
+
+fn copy() -> String {
+    format!("<base href=\"sub/\"><a href=\"next\">x</a><a href=\"../../shared\">x</a>{}", "<p>same</p>".repeat(50))
+}
+
+impl Web for Copies {
+    fn answer(&self, url: &CanonicalUrl, _: Time) -> (u16, String) {
+        match url.path() {
+            "/robots.txt" => (200, String::new()),
+            "/" => (200, body(&DIRECTORIES.map(|name| format!("/{name}/")))),
+            path if path.ends_with('/') => (200, copy()),
+            path => (200, format!("<p>{path}</p>")),
+        }
+    }
+
+    fn tune(&self, settings: &mut Settings, _: &mut FrontierOptions) {
+        // so that everything is replayed
+        settings.checkpoint_interval = Duration::from_secs(3_600);
+    }
+}
+
+fn all_pages() -> Vec<String> {
+    let under = |name: &str| [format!("http://h0.test/{name}/"), format!("http://h0.test/{name}/sub/next")];
+    let mut pages: Vec<String> = DIRECTORIES.into_iter().flat_map(under).collect();
+    pages.extend(["http://h0.test/".to_owned(), "http://h0.test/shared".to_owned()]);
+    pages.sort();
+    pages
+}
+
+#[test]
+fn the_same_content_under_other_urls_is_stored_once_and_followed_from_each_also_after_a_kill() {
+    let mut replayed_max = 0;
+    for stop in 1..=all_pages().len() {
+        let dir = tempfile::tempdir().unwrap();
+        let catalog = Arc::default();
+        let start = Time::from_ms(1_000_000_000_000);
+        let mut first = open_at(Rc::new(Copies), dir.path(), &catalog, start);
+        assert_eq!(first.go(stop), None);
+        let mut requests = first.requests();
+        let now = first.clock.now();
+        let before = first.engine.statistics();
+        drop(first);
+        let mut second = open_at(Rc::new(Copies), dir.path(), &catalog, now);
+        let replayed = second.engine.statistics();
+        assert_eq!(replayed.revisits, before.revisits, "stopped at request {stop}");
+        assert_eq!(replayed.revisit_bytes_saved, before.revisit_bytes_saved, "stopped at request {stop}");
+        assert_eq!(replayed.bytes_received, before.bytes_received, "stopped at request {stop}");
+        assert_eq!(replayed.bytes_stored, before.bytes_stored, "stopped at request {stop}");
+        replayed_max = replayed_max.max(replayed.revisits);
+        assert_eq!(second.go(usize::MAX), Some(Finish::Complete));
+        requests.extend(second.requests());
+        let mut pages = pages_of(&requests);
+        pages.dedup();
+        assert_eq!(pages, all_pages(), "stopped at request {stop}");
+        let statistics = second.engine.statistics();
+        assert_eq!(statistics.revisits, DIRECTORIES.len() as u64 - 1);
+        drop(second);
+        let reader = Reader::open(Disk::real(), &dir.path().join("pages")).unwrap();
+        let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+        for record in records.iter().filter(|record| record.url.ends_with('/') && record.url != "http://h0.test/") {
+            assert_eq!(String::from_utf8(reader.response(record).unwrap().body).unwrap(), copy(), "{}", record.url);
+        }
+        let revisits = records.iter().filter(|record| record.payload_at.is_some()).count();
+        assert_eq!(revisits, DIRECTORIES.len() - 1, "stopped at request {stop}");
+    }
+    assert!(replayed_max > 1, "no more than {replayed_max} revisits were replayed");
+}
