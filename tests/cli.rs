@@ -64,11 +64,14 @@ fn help_shows_examples_and_exit_codes() {
     let output = crawler(dir.path(), &["--help"]);
     let help = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0));
-    for word in ["--seeds", "--max-pages", "--fresh", "get", "list", "status", "extract", "Examples:", "Exit codes:"] {
+    for word in
+        ["--seeds", "--max-pages", "--fresh", "get", "list", "status", "extract", "export", "Examples:", "Exit codes:"]
+    {
         assert!(help.contains(word), "{word} in {help}");
     }
-    for command in ["get", "list", "status", "extract"] {
-        let output = crawler(dir.path(), &[command, "--help"]);
+    for command in ["get", "list", "status", "extract", "export warc", "export cdxj", "export urls", "export links"] {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let output = crawler(dir.path(), &words);
         let help = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(0));
         assert!(help.contains("Examples:") && help.contains("--dir <DIR>"), "{help}");
@@ -95,6 +98,11 @@ fn a_command_line_that_cannot_be_read_is_a_usage_error() {
         (&["extract"], "--select"),
         (&["extract", "--select", "a", "--attr", "href", "--text"], "cannot be used with"),
         (&["list", "--status", "many"], "--status"),
+        (&["list", "--since", "yesterday"], "2026-11-21"),
+        (&["export"], "cdxj"),
+        (&["export", "cdx"], "cdxj"),
+        (&["export", "cdxj", "--memory", "1"], "64MiB"),
+        (&["export", "warc", "--mime"], "--mime"),
     ] {
         let said = refused(dir.path(), args, 2);
         assert!(said.contains(hint), "{args:?}: {said}");
@@ -164,6 +172,10 @@ fn subcommands_say_where_there_is_no_crawl() {
         &["list", "--dir", "none"],
         &["status", "--dir", "none"],
         &["extract", "--select", "h1", "--dir", "none"],
+        &["export", "warc", "--dir", "none", "--output", "out"],
+        &["export", "cdxj", "--dir", "none"],
+        &["export", "urls", "--dir", "none"],
+        &["export", "links", "--dir", "none"],
         &["list", "--dir", "empty"],
         &["status"],
     ] {
@@ -188,6 +200,19 @@ fn with_snapshot(content: &str) -> tempfile::TempDir {
     fs::write(dir.path().join("crawl/LOCK"), "1\n").unwrap();
     fs::write(dir.path().join("crawl/status.json"), content).unwrap();
     dir
+}
+
+#[test]
+fn a_crawl_that_has_just_begun_is_not_taken_for_a_damaged_one() {
+    let dir = with_snapshot(&snapshot());
+    for args in [&["list"][..], &["get", "https://example.com/"], &["export", "cdxj"], &["export", "warc"]] {
+        let said = refused(dir.path(), args, 2);
+        assert!(said.contains("nothing is stored in ./crawl yet"), "{args:?}: {said}");
+    }
+    // but where pages were stored, a missing file is a fault
+    fs::create_dir(dir.path().join("crawl/pages")).unwrap();
+    fs::write(dir.path().join("crawl/pages/key.dat"), [0; 200]).unwrap();
+    assert!(refused(dir.path(), &["list"], 4).contains("identity.json"));
 }
 
 fn snapshot() -> String {

@@ -1,9 +1,9 @@
 //! The archive as the subcommands see it: entries by URL and in order, and the response behind each.
 
-use std::collections::HashSet;
 use std::io::Write;
 
 use crate::clock::Time;
+use crate::container::StoredRecord;
 use crate::report::escape::Escaped;
 
 /// One version of a URL in the archive.
@@ -47,8 +47,6 @@ pub struct Response {
     pub body: Vec<u8>,
     /// The body with the content coding removed.
     pub decoded: Vec<u8>,
-    /// The whole WARC record, uncompressed.
-    pub warc: Vec<u8>,
 }
 
 impl Response {
@@ -60,6 +58,17 @@ impl Response {
     }
 }
 
+/// Where the record of an answer lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the value file, as it is when nothing more is written to it.
+    pub file: String,
+    /// Where the record begins in it.
+    pub offset: u64,
+    /// Its length there, compressed.
+    pub bytes: u64,
+}
+
 /// An archive that can be read. It is not written to, and a crawl may go on beside it.
 pub trait Archive {
     /// The newest version of a URL.
@@ -68,8 +77,12 @@ pub trait Archive {
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>>;
     /// All versions of all URLs, in the order in which they were stored.
     fn entries(&self) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_>;
-    /// What was answered.
+    /// What was answered; of a revisit, with the body that it refers to.
     fn response(&self, entry: &Entry) -> anyhow::Result<Response>;
+    /// The records of the exchange as they are stored, that of the answer last.
+    fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
+    /// Where the record of the answer lies.
+    fn place(&self, entry: &Entry) -> anyhow::Result<Place>;
 }
 
 /// Damage met on the way: told as it is met, and at the end by the exit code.
@@ -104,27 +117,6 @@ impl Damage {
     }
 }
 
-/// Calls `act` with the newest version of every URL, in the order of the archive; faulty entries are noted and passed.
-///
-/// Two passes over the keys: versions that a later one names as its previous are known after the first. They alone
-/// are remembered, 8 bytes each.
-pub(super) fn each_newest(
-    archive: &dyn Archive,
-    damage: &mut Damage,
-    warnings: &mut dyn Write,
-    mut act: impl FnMut(Entry, &mut Damage, &mut dyn Write) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let superseded: HashSet<u64> = archive.entries().filter_map(|entry| entry.ok()?.previous).collect();
-    for entry in archive.entries() {
-        match entry {
-            Ok(entry) if superseded.contains(&entry.handle) => {}
-            Ok(entry) => act(entry, damage, warnings)?,
-            Err(e) => damage.note(e, warnings),
-        }
-    }
-    Ok(())
-}
-
 /// A MIME type without its parameters, in lower case.
 pub(super) fn essence(mime: &str) -> String {
     mime.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
@@ -133,7 +125,8 @@ pub(super) fn essence(mime: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::disk;
+    use crate::disk::{self, Disk, Mode};
+    use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
 
     /// An archive in memory; the handle of an entry is its place.
     #[derive(Default)]
@@ -141,6 +134,8 @@ pub(super) mod tests {
         pub stored: Vec<(Entry, Response)>,
         /// Whether reading the entries meets damage at their end.
         pub damaged: bool,
+        /// How its records are compressed; gzip where nothing is said.
+        pub compression: Option<Compression>,
     }
 
     impl FakeArchive {
@@ -187,6 +182,47 @@ pub(super) mod tests {
         fn response(&self, entry: &Entry) -> anyhow::Result<Response> {
             Ok(self.stored[entry.handle as usize].1.clone())
         }
+
+        fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {
+            let response = &self.stored[entry.handle as usize].1;
+            let headers: Vec<_> =
+                response.headers.iter().map(|(n, v)| (n.as_slice().into(), v.as_slice().into())).collect();
+            let records = Encoder::new(self.compression.unwrap_or(Compression::Gzip)).encode(&Exchange {
+                url: &entry.url,
+                fetched_at: entry.time,
+                duration_ms: 1,
+                ip: None,
+                http_version: HttpVersion::Http11,
+                request: Some(b"GET / HTTP/1.1\r\n\r\n"),
+                status: entry.status,
+                reason: "OK",
+                headers: &headers,
+                body: &response.body,
+                truncated: None,
+                via: None,
+                depth: 0,
+                hops: "",
+                seed: 0,
+                attempt: 0,
+                robots: entry.robots,
+                id_seed: u128::from(entry.handle) + 1,
+            });
+            let dir = tempfile::tempdir()?;
+            std::fs::write(dir.path().join("value"), &records.bytes)?;
+            let file = Disk::real().open(dir.path().join("value"), Mode::Read)?;
+            let mut reader = RecordReader::new(&file, 0, 1 << 20);
+            let mut exchange = Vec::new();
+            while let Some(record) = reader.next()? {
+                let range = record.offset as usize..(record.offset + record.length) as usize;
+                exchange.push(StoredRecord { stored: records.bytes[range].to_vec(), record });
+            }
+            Ok(exchange)
+        }
+
+        fn place(&self, entry: &Entry) -> anyhow::Result<Place> {
+            let file = format!("value-{:05}.warc.gz", entry.handle / 3);
+            Ok(Place { file, offset: entry.handle % 3 * 1_000, bytes: 100 + entry.handle })
+        }
     }
 
     #[test]
@@ -199,20 +235,5 @@ pub(super) mod tests {
         assert_eq!(of(304, Vec::new()), Some(b"text/html".to_vec()));
         assert_eq!(of(304, field(b"text/css")), Some(b"text/css".to_vec()));
         assert_eq!(of(200, Vec::new()), None, "a 200 speaks for itself");
-    }
-
-    #[test]
-    fn only_the_newest_version_of_a_url_is_met() {
-        let mut archive = FakeArchive::default();
-        for (url, status) in [("https://a/", 503), ("https://b/", 200), ("https://a/", 200)] {
-            archive.page(url, status, "text/html", b"");
-        }
-        let mut met = Vec::new();
-        let act = |entry: Entry, _: &mut Damage, _: &mut dyn Write| {
-            met.push((entry.url, entry.status));
-            Ok(())
-        };
-        each_newest(&archive, &mut Damage::default(), &mut Vec::new(), act).unwrap();
-        assert_eq!(met, [("https://b/".to_owned(), 200), ("https://a/".to_owned(), 200)]);
     }
 }

@@ -13,8 +13,9 @@ use html5ever::tendril::{StrTendril, TendrilSink};
 use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
 use serde::Serialize;
 
-use super::archive::{Archive, Damage, Entry, Response, each_newest, essence};
+use super::archive::{Archive, Damage, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
+use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
 use crate::report::escape::{Escaped, json_line};
 
@@ -29,15 +30,19 @@ const META_BYTES: usize = 1_024;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The newest version of every HTML page with status 200 is read, also where another page has its body. Pages without a match print nothing.
+The newest version of every HTML page is read that has status 200, or what --status says, also where another page has its
+body. Pages without a match print nothing.
 
 Examples:
   crawler extract --select h1 --text
+  crawler extract --select title --text --prefix https://example.com/docs/
   crawler extract --select 'a[rel~=author]' --attr href
   crawler extract --select 'table.prices tr'")]
 pub(super) struct ExtractArgs {
     #[command(flatten)]
     dir: DirArg,
+    #[command(flatten)]
+    selection: Selection,
     /// Which elements
     #[arg(long, value_name = "CSS")]
     select: String,
@@ -77,8 +82,8 @@ impl ExtractArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
-        each_newest(archive, &mut damage, warnings, |entry, damage, warnings| {
-            if !is_page(&entry) {
+        self.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
+            if !self.is_page(&entry) {
                 return Ok(());
             }
             let text = match archive.response(&entry) {
@@ -106,6 +111,12 @@ impl ExtractArgs {
         damage.or(Exit::Done, warnings)
     }
 
+    fn is_page(&self, entry: &Entry) -> bool {
+        let mime = essence(&entry.mime);
+        let good = entry.status == 200 || entry.status == 304 && entry.revisit;
+        (good || !self.selection.status.is_empty()) && (mime == "text/html" || mime == "application/xhtml+xml")
+    }
+
     /// What is asked for of each element that matches, and whether that is all of it.
     fn values(&self, page: &Html, selector: &Selector) -> (Vec<String>, bool) {
         let (mut values, mut bytes) = (Vec::new(), 0);
@@ -127,12 +138,6 @@ impl ExtractArgs {
             None => Some(element.html()),
         }
     }
-}
-
-fn is_page(entry: &Entry) -> bool {
-    let mime = essence(&entry.mime);
-    let good = entry.status == 200 || entry.status == 304 && entry.revisit;
-    good && !entry.robots && (mime == "text/html" || mime == "application/xhtml+xml")
 }
 
 /// The text of an element, with runs of white space made one blank.
@@ -250,6 +255,8 @@ mod tests {
         assert_eq!(extract(&["--select", "h1"], &archive, Duration::MAX), (String::new(), String::new()));
         archive.page("https://a.example/yes", 200, "Text/HTML;charset=utf-8", PAGE);
         assert_eq!(extract(&["--select", "h1"], &archive, Duration::MAX).0.lines().count(), 1);
+        assert_eq!(extract(&["--select", "h1", "--status", "4xx"], &archive, Duration::MAX).0.lines().count(), 2);
+        assert_eq!(extract(&["--select", "h1", "--prefix", "https://b."], &archive, Duration::MAX).0, "");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use url::Url;
 
-use super::archive::{Archive, Entry, Response};
+use super::archive::{Archive, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
 use super::{DirArg, OpenArchive, open};
 use crate::report::closing::shell_word;
@@ -15,14 +15,16 @@ use crate::report::escape::{Escaped, is_obeyed};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without an option the body is printed as a browser would get it, its content coding (gzip, br, ...) removed. On a
-terminal control characters are shown by their code; into a file or a pipe every byte goes as it is.
+terminal control characters are shown by their code, and what is no text is refused; into a file or a pipe every byte
+goes as it is.
 
 Examples:
   crawler get https://example.com/ > page.html
   crawler get https://example.com/ --headers
   crawler get https://example.com/ --version 1     the version before the newest
+  crawler get https://example.com/ --warc > page.warc
 
-Exit codes: 0 printed, 1 not in the archive, 2 not a URL or no crawl directory.")]
+Exit codes: 0 printed, 1 not in the archive, 2 not a URL, no crawl directory, or no text on a terminal.")]
 pub(super) struct GetArgs {
     /// The URL, with its scheme
     url: String,
@@ -31,7 +33,7 @@ pub(super) struct GetArgs {
     /// Print status line and headers only
     #[arg(long, group = "part")]
     headers: bool,
-    /// Print the whole WARC record, uncompressed
+    /// Print the WARC records of the exchange, uncompressed: metadata, request, response
     #[arg(long, group = "part")]
     warc: bool,
     /// Print the body as the server sent it, content coding included
@@ -65,13 +67,13 @@ impl GetArgs {
             return Ok(Exit::Internal);
         };
         let Some(entry) = self.go_back(archive, newest, errors)? else { return Ok(Exit::Internal) };
-        let response = archive.response(&entry)?;
-        let bytes = match (self.headers, self.warc, self.raw) {
-            (true, _, _) => head(&response),
-            (_, true, _) => response.warc,
-            (_, _, true) => response.body,
-            _ => response.decoded,
-        };
+        let bytes = self.part(archive, &entry)?;
+        if terminal && !self.headers && is_binary(&entry, &bytes) {
+            return Err(UsageError::because(format!(
+                "{url} is no text ({}) and could upset the terminal; write it to a file: crawler get URL > FILE",
+                if entry.mime.is_empty() { "of no known type" } else { &entry.mime },
+            )));
+        }
         if terminal {
             out.write_all(shown(&bytes).as_bytes())?
         } else {
@@ -81,13 +83,30 @@ impl GetArgs {
         Ok(Exit::Done)
     }
 
+    /// What was asked for of `entry`.
+    fn part(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Vec<u8>> {
+        if self.warc {
+            return Ok(archive.exchange(entry)?.iter().flat_map(|stored| stored.record.to_bytes()).collect());
+        }
+        let response = archive.response(entry)?;
+        Ok(match (self.headers, self.raw) {
+            (true, _) => head(&response),
+            (_, true) => response.body,
+            _ => response.decoded,
+        })
+    }
+
     /// The version that was asked for; where there are not so many, that is said.
     fn go_back(&self, archive: &dyn Archive, newest: Entry, errors: &mut dyn Write) -> anyhow::Result<Option<Entry>> {
         let mut entry = newest;
         for gone in 0..self.version {
             let Some(previous) = archive.previous(&entry)? else {
-                let (url, last) = (Escaped(&entry.url), gone);
-                writeln!(errors, "crawler: {url} has no version {}; the oldest is --version {last}", self.version)?;
+                let (url, wanted, count) = (Escaped(&entry.url), self.version, u64::from(gone) + 1);
+                let there = match gone {
+                    0 => "1 version in the archive, --version 0".to_owned(),
+                    _ => format!("{count} versions in the archive, --version 0 (the newest) to --version {gone}"),
+                };
+                writeln!(errors, "crawler: {url} has no version {wanted}; it has {there}")?;
                 return Ok(None);
             };
             entry = previous;
@@ -138,6 +157,18 @@ fn head(response: &Response) -> Vec<u8> {
     head
 }
 
+/// Types of content that no terminal can show.
+const BINARY_TYPES: [&str; 4] = ["image/", "audio/", "video/", "font/"];
+/// Bytes in which a NUL tells that they are no text.
+const PROBE_BYTES: usize = 64 << 10;
+
+/// Whether `bytes` of `entry` are no text.
+fn is_binary(entry: &Entry, bytes: &[u8]) -> bool {
+    let mime = essence(&entry.mime);
+    let of_type = BINARY_TYPES.iter().any(|known| mime.starts_with(known)) && mime != "image/svg+xml";
+    (of_type && !bytes.is_empty()) || memchr::memchr(0, &bytes[..bytes.len().min(PROBE_BYTES)]).is_some()
+}
+
 /// Bytes of a page as a terminal may see them: lines and tabs stay, what it would obey is shown by its code.
 fn shown(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
@@ -180,9 +211,8 @@ mod tests {
                     (b"X".to_vec(), b"a\r\nY: b\xff".to_vec()),
                 ],
                 payload_headers: Vec::new(),
-                body: b"\x1f\x8bcoded".to_vec(),
-                decoded: b"new\0\xff\x1b[2J\r\n\tend".to_vec(),
-                warc: b"WARC/1.1\r\n".to_vec(),
+                body: b"\x1f\x8bcoded\0".to_vec(),
+                decoded: b"new\x01\xff\x1b[2J\r\n\tend".to_vec(),
             },
         );
         let line = Line::parse_from([&["get"], args].concat());
@@ -194,15 +224,37 @@ mod tests {
 
     #[test]
     fn a_body_comes_byte_for_byte_with_its_coding_removed() {
-        assert_eq!(get(&["https://example.com"], false).1, b"new\0\xff\x1b[2J\r\n\tend");
-        assert_eq!(get(&["HTTPS://example.com:443/#top"], false).1, b"new\0\xff\x1b[2J\r\n\tend");
-        assert_eq!(get(&["https://example.com/", "--raw"], false).1, b"\x1f\x8bcoded");
-        assert_eq!(get(&["https://example.com/", "--warc"], false).1, b"WARC/1.1\r\n");
+        assert_eq!(get(&["https://example.com"], false).1, b"new\x01\xff\x1b[2J\r\n\tend");
+        assert_eq!(get(&["HTTPS://example.com:443/#top"], false).1, b"new\x01\xff\x1b[2J\r\n\tend");
+        assert_eq!(get(&["https://example.com/", "--raw"], false).1, b"\x1f\x8bcoded\0");
+        let warc = String::from_utf8_lossy(&get(&["https://example.com/", "--warc"], false).1).into_owned();
+        assert!(warc.starts_with("WARC/1.1\r\nWARC-Type: metadata\r\n"), "{warc}");
+        assert_eq!(warc.matches("WARC/1.1\r\n").count(), 3, "{warc}");
     }
 
     #[test]
     fn a_terminal_is_not_moved_by_what_a_page_says() {
-        assert_eq!(get(&["https://example.com/"], true).1, "new\\x00\u{fffd}\\x1b[2J\n\tend".as_bytes());
+        assert_eq!(get(&["https://example.com/"], true).1, "new\\x01\u{fffd}\\x1b[2J\n\tend".as_bytes());
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_on_a_terminal_only() {
+        let mut archive = FakeArchive::default();
+        archive.page("https://example.com/a.png", 200, "image/png", b"\x89PNG");
+        archive.page("https://example.com/b", 200, "", b"a\0b");
+        archive.page("https://example.com/c.svg", 200, "image/svg+xml", b"<svg/>");
+        for (url, refused) in [("a.png", true), ("b", true), ("c.svg", false)] {
+            let url = format!("https://example.com/{url}");
+            let args = Line::parse_from(["get", &url]).args;
+            let mut out = Vec::new();
+            let printed = args.print(&archive, &url, &mut out, true, &mut Vec::new());
+            assert_eq!(printed.is_err(), refused, "{url}");
+            assert_eq!(out.is_empty(), refused, "{url}");
+            if let Err(error) = printed {
+                assert!(error.is::<UsageError>() && error.to_string().contains("> FILE"), "{error}");
+            }
+            assert_eq!(args.print(&archive, &url, &mut out, false, &mut Vec::new()).unwrap(), Exit::Done);
+        }
     }
 
     #[test]
@@ -216,7 +268,8 @@ mod tests {
         assert_eq!(get(&["https://example.com/", "--version", "1"], false).1, b"old");
         let (exit, out, errors) = get(&["https://example.com/", "--version", "5"], false);
         assert_eq!((exit, out.len()), (Exit::Internal, 0));
-        assert!(errors.contains("no version 5; the oldest is --version 1"), "{errors}");
+        assert!(errors.contains("no version 5; it has 2 versions in the archive"), "{errors}");
+        assert!(errors.contains("to --version 1"), "{errors}");
     }
 
     #[test]

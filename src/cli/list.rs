@@ -6,37 +6,33 @@ use clap::Args;
 use data_encoding::BASE32;
 use serde::Serialize;
 
-use super::archive::{Archive, Damage, Entry, each_newest, essence};
+use super::archive::{Archive, Damage, Entry};
 use super::exit::Exit;
+use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
 use crate::report::escape::{Escaped, json_line};
 use crate::report::figures::iso_ms;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The newest version of every URL is listed, in the order in which they were stored.
+The newest version of every URL is listed, in the order in which they were stored. Filters of one kind widen the
+list, those of another narrow it; they are asked of the newest version.
 
 Examples:
   crawler list --prefix https://example.com/docs/
-  crawler list --status 404 --json
-  crawler list --mime image/                   all kinds of images")]
+  crawler list --status 4xx --status 5xx --json
+  crawler list --mime 'image/*' --since 2026-11-21
+  crawler list --all --prefix https://example.com/    every version, the oldest first")]
 pub(super) struct ListArgs {
     #[command(flatten)]
     dir: DirArg,
-    /// Only URLs that begin so
-    #[arg(long, value_name = "PREFIX")]
-    prefix: Option<String>,
-    /// Only answers with this status
-    #[arg(long, value_name = "N")]
-    status: Option<u16>,
-    /// Only this MIME type; image/ takes all that begin so
-    #[arg(long, value_name = "MIME")]
-    mime: Option<String>,
-    /// Also the robots.txt files that the crawl fetched for itself
+    #[command(flatten)]
+    selection: Selection,
+    /// Every version of a URL, not the newest alone
     #[arg(long)]
-    robots: bool,
+    all: bool,
     /// JSON lines: url, status, mime, bytes, time, digest, revisit (its body is stored with another page)
-    #[arg(long)]
+    #[arg(long, visible_alias = "jsonl")]
     json: bool,
 }
 
@@ -59,25 +55,9 @@ impl ListArgs {
 
     fn print(&self, archive: &dyn Archive, out: &mut dyn Write, warnings: &mut dyn Write) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
-        each_newest(archive, &mut damage, warnings, |entry, _, _| {
-            if self.wants(&entry) {
-                self.line(&entry, out)?;
-            }
-            Ok(())
-        })?;
+        self.selection.each(archive, self.all, &mut damage, warnings, |entry, _, _| self.line(&entry, out))?;
         out.flush()?;
         damage.or(Exit::Done, warnings)
-    }
-
-    fn wants(&self, entry: &Entry) -> bool {
-        let mime_fits = |mime: &String| {
-            let (wanted, has) = (mime.to_ascii_lowercase(), essence(&entry.mime));
-            if wanted.ends_with('/') { has.starts_with(&wanted) } else { has == wanted }
-        };
-        (self.robots || !entry.robots)
-            && self.status.is_none_or(|status| entry.status == status)
-            && self.prefix.as_ref().is_none_or(|prefix| entry.url.starts_with(prefix.as_str()))
-            && self.mime.as_ref().is_none_or(mime_fits)
     }
 
     /// A URL of the archive holds no control character; one from a damaged file may, and forges no line.
@@ -144,6 +124,20 @@ mod tests {
         assert_eq!(list(&["--mime", "image/"]), "https://b.example/i.png\n");
         assert_eq!(list(&["--prefix", "https://a.", "--status", "200"]), "https://a.example/\n");
         assert_eq!(list(&["--mime", "text"]), "");
+        assert_eq!(list(&["--status", "4xx", "--mime", "text/*"]), "https://a.example/x\n");
+    }
+
+    #[test]
+    fn older_versions_are_listed_when_asked_for() {
+        let mut archive = archive();
+        archive.page("https://a.example/x", 200, "text/html", b"back");
+        for (args, lines) in [(&["list"][..], 4), (&["list", "--all"], 5)] {
+            let mut out = Vec::new();
+            Cli::parse_from(args).args.print(&archive, &mut out, &mut Vec::new()).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(text.lines().count(), lines);
+            assert!(text.ends_with("https://a.example/x\n"), "{text}");
+        }
     }
 
     #[test]
@@ -157,6 +151,7 @@ mod tests {
         assert_eq!(line["digest"], "sha1:AEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIB");
         assert_eq!(line["revisit"], false);
         assert_eq!(list(&["--json"]).lines().count(), 4);
+        assert_eq!(list(&["--json"]), list(&["--jsonl"]));
         assert!(!list(&["--json"]).contains('\x1b'));
     }
 

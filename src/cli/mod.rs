@@ -6,12 +6,15 @@
 
 pub mod archive;
 mod exit;
+mod export;
 mod extract;
 mod get;
 mod list;
 mod parts;
 mod run;
+mod selection;
 pub mod simulate;
+mod sorter;
 mod status;
 mod verify;
 
@@ -62,6 +65,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Select elements of the archived HTML pages with CSS
     Extract(extract::ExtractArgs),
+    /// Export pages for the tools of web archives: WARC, CDXJ, URLs, links
+    Export(export::ExportArgs),
     /// Serve a synthetic web on loopback, to try a crawl without the internet
     Simulate(simulate::SimulateArgs),
 }
@@ -84,6 +89,7 @@ Examples:
   crawler get https://example.com/             print an archived page
   crawler verify                               check the archive for damage
   crawler extract --select h1 --text           headings of all pages, as JSON lines
+  crawler export cdxj --output index.cdxj      an index for pywb and other tools of web archives
 
 A seeds file has one URL a line; blank lines and lines that begin with # are skipped.
 Ctrl-C stops gracefully: what is in flight is finished and saved. A second Ctrl-C stops at once.
@@ -123,6 +129,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Status(args)) => args.run(),
         Some(Command::Verify(args)) => args.run(),
         Some(Command::Extract(args)) => args.run(open_archive),
+        Some(Command::Export(args)) => args.run(open_archive),
         Some(Command::Simulate(args)) => simulate::simulate(&args).map(|()| Exit::Done),
     };
     done.unwrap_or_else(|e| {

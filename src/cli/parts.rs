@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::archive::{Archive, Entry, Response};
-use crate::container::{KeyRecord, Reader};
+use super::archive::{Archive, Entry, Place, Response};
+use super::exit::UsageError;
+use crate::container::{KeyRecord, Reader, StoredRecord};
 use crate::crawl::{self, CrawlError, CrawlRequest};
-use crate::disk::Disk;
+use crate::disk::{self, Disk, HEADER_BYTES};
 use crate::engine::Identity;
 use crate::report::Finish;
 use crate::web::coding;
@@ -28,9 +29,24 @@ pub(super) fn crawl(request: CrawlRequest) -> Result<Finish, CrawlError> {
 /// Opens the archive in a crawl directory.
 pub(super) fn open_archive(dir: &Path) -> anyhow::Result<Box<dyn Archive>> {
     let disk = Disk::real();
-    let keys = Identity::read_copy(&disk, dir)?.key_maker();
-    let reader = Reader::open(disk, &dir.join("pages"))?;
-    Ok(Box::new(Container { reader, keys }))
+    let open = || -> disk::Result<Container> {
+        let keys = Identity::read_copy(&disk, dir)?.key_maker();
+        Ok(Container { reader: Reader::open(disk.clone(), &dir.join("pages"))?, keys })
+    };
+    match open() {
+        Ok(container) => Ok(Box::new(container)),
+        Err(e) if e.is_not_found() && has_no_page(&disk, dir) => Err(UsageError::because(format!(
+            "nothing is stored in {} yet: the crawl has just begun, or was ended before its first page",
+            dir.display()
+        ))),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Whether nothing was ever stored: a file that is missing is not made yet then, and not lost.
+fn has_no_page(disk: &Disk, dir: &Path) -> bool {
+    let keys = disk.open_if_there(dir.join("pages").join("key.dat"));
+    matches!(keys.and_then(|keys| keys.map_or(Ok(0), |keys| keys.len())), Ok(length) if length <= HEADER_BYTES)
 }
 
 /// The page container as an archive.
@@ -67,11 +83,20 @@ impl Archive for Container {
             payload_headers: plain(stored.payload_headers),
             body: stored.body,
             decoded: Vec::new(),
-            warc: stored.record,
         };
         let encoding = response.header("content-encoding").and_then(|value| std::str::from_utf8(value).ok());
         response.decoded = coding::decode(encoding, &response.body, DECODED_MAX).bytes.into_owned();
         Ok(response)
+    }
+
+    fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {
+        Ok(self.reader.exchange(&self.reader.record_at(entry.handle)?)?)
+    }
+
+    fn place(&self, entry: &Entry) -> anyhow::Result<Place> {
+        let record = self.reader.record_at(entry.handle)?;
+        let file = self.reader.value_name(&record)?;
+        Ok(Place { file, offset: record.value_offset, bytes: record.value_bytes })
     }
 }
 

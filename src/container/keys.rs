@@ -354,7 +354,12 @@ impl KeyFile {
     /// All records from `offset` on, in order. The end is where no whole record follows: behind the last one, or at
     /// one that a running crawl is just writing.
     pub fn scan(&self, offset: u64) -> Scan<'_> {
-        Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, done: false }
+        self.scan_to(offset, u64::MAX)
+    }
+
+    /// The records from `offset` on that begin before `end`, in order.
+    pub fn scan_to(&self, offset: u64, end: u64) -> Scan<'_> {
+        Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, end, done: false }
     }
 }
 
@@ -372,12 +377,14 @@ pub struct Scan<'a> {
     /// Offset of the buffer in the file.
     start: u64,
     at: usize,
+    /// No record that begins here or later is given.
+    end: u64,
     done: bool,
 }
 
 impl Scan<'_> {
-    /// Where the next record begins.
-    pub(super) fn next_at(&self) -> u64 {
+    /// Behind the last record that was given: where the next one begins.
+    pub fn reached(&self) -> u64 {
         self.start + self.at as u64
     }
 
@@ -395,7 +402,7 @@ impl Scan<'_> {
     }
 
     fn step(&mut self) -> Result<Option<KeyRecord>> {
-        if !self.fill(FIXED_BYTES)? {
+        if self.reached() >= self.end || !self.fill(FIXED_BYTES)? {
             return Ok(None);
         }
         let length = usize::from(u16::from_le_bytes([self.buffer[self.at + 4], self.buffer[self.at + 5]]));

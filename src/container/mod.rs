@@ -29,6 +29,7 @@ pub mod address;
 #[cfg(test)]
 mod crash_tests;
 mod digests;
+mod exchange;
 pub mod keys;
 #[cfg(test)]
 mod read_tests;
@@ -57,6 +58,7 @@ use crate::fingerprint::Fingerprint;
 use crate::web::warc::{Compression, Encoder, Profile, RevisitDraft};
 use address::AddressFile;
 use digests::Digests;
+pub use exchange::StoredRecord;
 use keys::KeyFile;
 pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};

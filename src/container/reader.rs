@@ -24,6 +24,8 @@ pub struct Reader {
     addresses: AddressFile,
     /// Records that the address file does not cover.
     recent: HashMap<Fingerprint, u64>,
+    /// Behind the last whole key record when the reader was opened.
+    end: u64,
     /// Value files that were read last, the latest first.
     files: Mutex<Vec<(u32, Arc<DiskFile>)>>,
 }
@@ -56,11 +58,13 @@ impl Reader {
         let addresses = AddressFile::open_for_reading(&disk, dir)?;
         let keys = KeyFile::open_for_reading(&disk, dir)?;
         let mut recent = HashMap::new();
-        for record in keys.scan(addresses.covered().min(keys.len())) {
+        let mut scan = keys.scan(addresses.covered().min(keys.len()));
+        for record in &mut scan {
             let record = record?;
             recent.insert(record.key, record.offset);
         }
-        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent, files: Mutex::default() })
+        let end = scan.reached();
+        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent, end, files: Mutex::default() })
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.
@@ -84,9 +88,10 @@ impl Reader {
         record.previous.map(|offset| self.keys.read(offset)).transpose()
     }
 
-    /// All records in the order in which the pages were stored.
+    /// All records in the order in which the pages were stored, up to the last one that was whole when the reader was
+    /// opened: every pass sees the same ones, however far a crawl goes on meanwhile.
     pub fn records(&self) -> impl Iterator<Item = Result<KeyRecord>> + '_ {
-        self.keys.scan(0)
+        self.keys.scan_to(0, self.end)
     }
 
     /// The record at `offset` of key.dat.
@@ -141,7 +146,7 @@ impl Reader {
     }
 
     /// The value file of `record`; a file that is renamed while it is open stays the same file.
-    fn value_file(&self, record: &KeyRecord) -> Result<Arc<DiskFile>> {
+    pub(super) fn value_file(&self, record: &KeyRecord) -> Result<Arc<DiskFile>> {
         let mut files = self.files.lock().expect("nobody panics with the lock");
         if let Some(at) = files.iter().position(|(number, _)| *number == record.file) {
             files[..=at].rotate_right(1);

@@ -13,7 +13,8 @@ use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, Encoder};
 
-const OPEN: &str = ".open";
+/// Behind the name of the file that is written.
+pub(super) const OPEN: &str = ".open";
 
 /// What the first record of every value file says.
 #[derive(Clone, Debug, Default)]

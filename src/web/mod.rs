@@ -19,6 +19,7 @@
 //! - [`charset`]: the encoding of a page
 //! - [`coding`]: content codings, capped on decoded bytes
 //! - [`address`]: which addresses may be connected to
+//! - [`surt`](mod@surt): the keys of archive indexes
 //! - [`warc`]: records of the archive
 //! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
 
@@ -32,5 +33,6 @@ pub mod retry_after;
 pub mod robots;
 pub mod scope;
 pub mod seeds;
+pub mod surt;
 pub mod url;
 pub mod warc;

@@ -31,8 +31,8 @@ impl<'a> KeyWalk<'a> {
         while self.at < self.end {
             let scan = self.scan.get_or_insert_with(|| self.file.scan(self.at));
             match scan.next() {
-                Some(Ok(record)) if scan.next_at() <= self.end => {
-                    self.at = scan.next_at();
+                Some(Ok(record)) if scan.reached() <= self.end => {
+                    self.at = scan.reached();
                     return Ok(Some(record));
                 }
                 Some(Err(error @ (Error::Io { .. } | Error::Newer { .. } | Error::InUse { .. }))) => return Err(error),

@@ -1,0 +1,204 @@
+//! `crawler export cdxj`: an index of the value files as the tools of web archives read it.
+//!
+//! A line an answer: `key timestamp {json}`, sorted by its bytes, so that readers find a URL by binary search. The keys
+//! are those of [`crate::web::surt`]; fields, their order and their being strings are those that cdxj-indexer writes.
+
+use std::io::Write;
+
+use clap::Args;
+use data_encoding::BASE32;
+use serde::Serialize;
+
+use super::Common;
+use crate::cli::OpenArchive;
+use crate::cli::archive::{Archive, Damage, Entry, essence};
+use crate::cli::exit::Exit;
+use crate::cli::sorter::{MEMORY_MIN, Sorter};
+use crate::clock::Time;
+use crate::config::parse_bytes;
+use crate::report::escape::json_line;
+use crate::report::figures::digits_ms;
+use crate::web::surt::surt;
+use crate::web::url::CanonicalUrl;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Offsets are places in the value files (DIR/pages/value-*.warc.*), which stay where they are. Lines are sorted in a
+temporary file (in TMPDIR) when they do not fit into --memory.
+
+With pywb:
+  wb-manager init my
+  ln -s \"$PWD\"/crawl/pages/value-*.warc.gz collections/my/archive/
+  crawler export cdxj --all --output collections/my/indexes/index.cdxj
+  wayback
+
+Examples:
+  crawler export cdxj --output index.cdxj
+  crawler export cdxj --all --prefix https://example.com/ --memory 256MiB")]
+pub(super) struct CdxjArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Every version of a URL, not the newest alone
+    #[arg(long)]
+    all: bool,
+    /// Memory for sorting
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = memory)]
+    memory: usize,
+}
+
+fn memory(text: &str) -> Result<usize, String> {
+    let bytes = parse_bytes(text).map(|bytes| bytes.as_usize());
+    bytes.filter(|&bytes| bytes >= MEMORY_MIN).ok_or("write a size from 1MiB on, such as 64MiB".to_owned())
+}
+
+/// Names and order as cdxj-indexer has them.
+#[derive(Serialize)]
+struct Fields<'a> {
+    url: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    mime: &'a str,
+    status: String,
+    digest: String,
+    length: String,
+    offset: String,
+    filename: String,
+}
+
+impl CdxjArgs {
+    pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
+        self.common.with(open_archive, false, |archive, out, warnings| self.write(archive, out, warnings))
+    }
+
+    fn write(
+        &self,
+        archive: &dyn Archive,
+        out: &mut dyn Write,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<anyhow::Result<Exit>> {
+        let (mut damage, mut sorter) = (Damage::default(), Sorter::new(self.memory));
+        self.common.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
+            match line(archive, &entry) {
+                Ok(line) => sorter.push(line.as_bytes())?,
+                Err(e) => damage.note(e, warnings),
+            }
+            Ok(())
+        })?;
+        let mut lines = sorter.finish()?;
+        while let Some(line) = lines.next()? {
+            out.write_all(line)?;
+        }
+        Ok(damage.or(Exit::Done, warnings))
+    }
+}
+
+/// The line of `entry`.
+fn line(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+    let url = CanonicalUrl::parse(&entry.url)
+        .map_err(|e| anyhow::anyhow!("the archive names {}, which cannot be indexed: {e}", entry.url))?;
+    let place = archive.place(entry)?;
+    let essence = essence(&entry.mime);
+    let fields = Fields {
+        url: &entry.url,
+        mime: if entry.revisit { "warc/revisit" } else { &essence },
+        status: entry.status.to_string(),
+        digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
+        length: place.bytes.to_string(),
+        offset: place.offset.to_string(),
+        filename: place.file,
+    };
+    Ok(format!("{} {} {}\n", surt(&url), timestamp(entry.time), json_line(&fields)?))
+}
+
+/// `20261121043800`.
+fn timestamp(time: Time) -> String {
+    let mut digits = digits_ms(time);
+    digits.truncate(14);
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::archive::tests::FakeArchive;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: CdxjArgs,
+    }
+
+    fn index(archive: &FakeArchive, args: &[&str]) -> String {
+        let mut out = Vec::new();
+        let args = Cli::parse_from([&["cdxj"], args].concat()).args;
+        args.write(archive, &mut out, &mut Vec::new()).unwrap().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lines_have_key_time_and_the_fields_that_other_tools_write() {
+        let mut archive = FakeArchive::default();
+        archive.page("http://www.b.example:8080/X?b=1&a=2", 404, "Text/HTML; charset=utf-8", b"");
+        archive.page("https://a.example/", 200, "", b"");
+        archive.stored[1].0.revisit = true;
+        assert_eq!(
+            index(&archive, &[]),
+            "example,a)/ 20050428011615 {\"url\":\"https://a.example/\",\"mime\":\"warc/revisit\",\"status\":\"200\",\
+             \"digest\":\"sha1:AEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIB\",\"length\":\"101\",\"offset\":\"1000\",\
+             \"filename\":\"value-00000.warc.gz\"}\n\
+             example,b:8080)/x?a=2&b=1 20050428011615 {\"url\":\"http://www.b.example:8080/X?b=1&a=2\",\
+             \"mime\":\"text/html\",\"status\":\"404\",\"digest\":\"sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\",\
+             \"length\":\"100\",\"offset\":\"0\",\"filename\":\"value-00000.warc.gz\"}\n"
+        );
+    }
+
+    #[test]
+    fn lines_are_sorted_by_their_bytes_also_when_they_do_not_fit_in_memory() {
+        let mut archive = FakeArchive::default();
+        for n in 0..9_000_u32 {
+            archive.stored.push(archive_entry(n));
+        }
+        let text = index(&archive, &["--memory", "1MiB", "--all"]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 9_000);
+        assert!(text.len() > 2 << 20);
+        assert!(lines.is_sorted());
+        assert_eq!(index(&archive, &["--all"]), text);
+    }
+
+    fn archive_entry(n: u32) -> (Entry, crate::cli::archive::Response) {
+        let entry = Entry {
+            url: format!("http://h{}.example/{}{}", n % 7, "long/".repeat(20), n * 7_919 % 9_001),
+            status: 200,
+            time: Time::from_ms(1_114_650_975_990 + u64::from(n)),
+            mime: "text/html".to_owned(),
+            bytes: 1,
+            digest_sha1: [1; 20],
+            robots: false,
+            revisit: false,
+            previous: None,
+            handle: u64::from(n),
+        };
+        (entry, Default::default())
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_indexed_is_told_and_the_rest_is_written() {
+        let mut archive = FakeArchive::default();
+        archive.page("no url \x1b[2J", 200, "text/html", b"");
+        archive.page("https://a.example/", 200, "text/html", b"");
+        let (mut out, mut warnings) = (Vec::new(), Vec::new());
+        let exit = Cli::parse_from(["cdxj"]).args.write(&archive, &mut out, &mut warnings).unwrap();
+        assert!(exit.is_err());
+        assert_eq!(out.iter().filter(|&&byte| byte == b'\n').count(), 1);
+        assert!(!warnings.contains(&0x1b));
+    }
+
+    #[test]
+    fn a_memory_that_is_none_is_refused() {
+        for bad in ["1KiB", "much", "-1"] {
+            assert!(Cli::try_parse_from(["cdxj", &format!("--memory={bad}")]).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! `crawler export links`: which page names which URL.
+//!
+//! Pages are scanned again by the scan that the crawl itself uses, against their own URL and `<base>`. A target comes
+//! once a page, as the kind of link that names it first.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::Common;
+use crate::cli::OpenArchive;
+use crate::cli::archive::{Archive, Damage, Entry, Response};
+use crate::cli::exit::Exit;
+use crate::fingerprint::{Fingerprint, Fingerprinter};
+use crate::report::escape::{Escaped, json_line};
+use crate::web::html::{LinkKind, LinkScan, Links, is_html, link_header, x_robots_tag};
+use crate::web::keys::KeyMaker;
+use crate::web::url::CanonicalUrl;
+
+/// Links of a page; a page that names more is cut, and that is told.
+const LINKS_MAX: usize = 100_000;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A line a link: source, target, kind and follow or nofollow, parted by tabs. Kinds: anchor, embed (images, scripts,
+styles, frames), refresh, canonical, other (further <link>s), header (the Link header), redirect. nofollow is what rel,
+meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and redirects are read, or what --status says.
+
+Examples:
+  crawler export links --prefix https://example.com/ > links.tsv
+  crawler export links --jsonl --output links.jsonl
+  crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head     what is linked most")]
+pub(super) struct LinksArgs {
+    #[command(flatten)]
+    common: Common,
+    /// JSON lines: source, target, kind, nofollow
+    #[arg(long, visible_alias = "json")]
+    jsonl: bool,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    source: &'a str,
+    target: &'a str,
+    kind: &'static str,
+    nofollow: bool,
+}
+
+/// The scans of a page: one that finds all links, one that leaves out what must not be followed.
+struct Scans {
+    all: LinkScan,
+    followed: LinkScan,
+    keys: KeyMaker,
+}
+
+impl LinksArgs {
+    pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
+        self.common.with(open_archive, false, |archive, out, warnings| self.write(archive, out, warnings))
+    }
+
+    fn write(
+        &self,
+        archive: &dyn Archive,
+        out: &mut dyn Write,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<anyhow::Result<Exit>> {
+        let (mut damage, mut scans) = (Damage::default(), Scans::new());
+        let by_status = !self.common.selection.status.is_empty();
+        self.common.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
+            if !(by_status || matches!(entry.status, 200 | 300..=399)) {
+                return Ok(());
+            }
+            match archive.response(&entry) {
+                Ok(response) => self.page(&entry, &response, &mut scans, out, warnings)?,
+                Err(e) => damage.note(e, warnings),
+            }
+            Ok(())
+        })?;
+        Ok(damage.or(Exit::Done, warnings))
+    }
+
+    /// Writes the links of a page.
+    fn page(
+        &self,
+        entry: &Entry,
+        response: &Response,
+        scans: &mut Scans,
+        out: &mut dyn Write,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
+        let mut line = |target: &str, kind, nofollow| -> anyhow::Result<()> {
+            let line = Line { source: &entry.url, target, kind, nofollow };
+            if self.jsonl {
+                return Ok(writeln!(out, "{}", json_line(&line)?)?);
+            }
+            let (source, target) = (Escaped(line.source), Escaped(line.target));
+            let follow = if nofollow { "nofollow" } else { "follow" };
+            Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}")?)
+        };
+        let location =
+            response.header("location").filter(|_| (300..400).contains(&entry.status) && entry.status != 304);
+        let target = location.and_then(|value| url.join(std::str::from_utf8(value).ok()?).ok());
+        if let Some(target) = target {
+            line(target.as_str(), "redirect", false)?;
+        }
+        let (links, followed) = scans.find(&url, response);
+        for target in headers(response, "link").flat_map(link_header).filter_map(|value| url.join(&value).ok()) {
+            line(target.as_str(), "header", links.nofollow_page)?;
+        }
+        for link in &links.entries {
+            line(links.url(link), kind(link.kind), !followed.contains(&link.keys.key))?;
+        }
+        if links.dropped > 0 {
+            writeln!(warnings, "crawler: {} links more, left out: {}", links.dropped, Escaped(&entry.url))?;
+        }
+        Ok(())
+    }
+}
+
+impl Scans {
+    fn new() -> Self {
+        let scan = |respect_nofollow| LinkScan::new(LINKS_MAX, respect_nofollow, CanonicalUrl::LENGTH_MAX);
+        // any polynomial will do: the keys are compared within a page only
+        let keys = KeyMaker::new(Fingerprinter::random(fastrand::u64(..)), &[]);
+        Scans { all: scan(false), followed: scan(true), keys }
+    }
+
+    /// The links of a page, and the keys of those that may be followed.
+    fn find(&mut self, url: &CanonicalUrl, response: &Response) -> (Links, HashSet<Fingerprint>) {
+        let content_type = response.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
+        let said = x_robots_tag(headers(response, "x-robots-tag"), "*");
+        if !is_html(content_type, &response.decoded) {
+            return (Links { nofollow_page: said.nofollow, ..Links::default() }, HashSet::new());
+        }
+        let links = self.all.html(&response.decoded, content_type, url, &self.keys, said);
+        let followed = self.followed.html(&response.decoded, content_type, url, &self.keys, said);
+        (links, followed.entries.iter().map(|link| link.keys.key).collect())
+    }
+}
+
+/// The values of all header fields of a name that are text.
+fn headers<'a>(response: &'a Response, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let named = response.headers.iter().filter(move |(found, _)| found.eq_ignore_ascii_case(name.as_bytes()));
+    named.filter_map(|(_, value)| std::str::from_utf8(value).ok())
+}
+
+fn kind(kind: LinkKind) -> &'static str {
+    match kind {
+        LinkKind::Anchor => "anchor",
+        LinkKind::Embed => "embed",
+        LinkKind::Refresh => "refresh",
+        LinkKind::Canonical => "canonical",
+        LinkKind::Other => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::archive::tests::FakeArchive;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: LinksArgs,
+    }
+
+    fn links(archive: &FakeArchive, args: &[&str]) -> String {
+        let mut out = Vec::new();
+        let args = Cli::parse_from([&["links"], args].concat()).args;
+        args.write(archive, &mut out, &mut Vec::new()).unwrap().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn store(archive: &mut FakeArchive, url: &str, status: u16, headers: &[(&str, &str)], body: &str) {
+        let headers = headers.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()));
+        let decoded = body.as_bytes().to_vec();
+        let response = Response { status, headers: headers.collect(), decoded, ..Response::default() };
+        archive.store(url, "text/html", response);
+    }
+
+    const HTML: (&str, &str) = ("Content-Type", "text/html");
+
+    #[test]
+    fn links_are_resolved_named_by_kind_and_by_whether_they_are_followed() {
+        let mut archive = FakeArchive::default();
+        let page = "<base href=/b/><a href=x>1</a><a href='x#f'>2</a><img src=i.png><a rel=nofollow href=n>3</a>\
+                    <link rel=canonical href=/c><a href=\"y\tz\">4</a><a href=mailto:a@b>5</a>";
+        store(&mut archive, "https://a.example/p/", 200, &[HTML, ("Link", "</h>; rel=next")], page);
+        store(&mut archive, "https://a.example/old", 301, &[("Location", "/new")], "");
+        store(&mut archive, "https://a.example/gone", 404, &[HTML], page);
+        let lines: Vec<String> = links(&archive, &[]).lines().map(str::to_owned).collect();
+        let expected = [
+            ("p/", "h", "header\tfollow"),
+            ("p/", "b/x", "anchor\tfollow"),
+            ("p/", "b/i.png", "embed\tfollow"),
+            ("p/", "b/n", "anchor\tnofollow"),
+            ("p/", "c", "canonical\tfollow"),
+            ("p/", "b/yz", "anchor\tfollow"),
+            ("old", "new", "redirect\tfollow"),
+        ];
+        let expected: Vec<String> = expected
+            .iter()
+            .map(|(s, t, rest)| format!("https://a.example/{s}\thttps://a.example/{t}\t{rest}"))
+            .collect();
+        assert_eq!(lines, expected);
+        assert_eq!(links(&archive, &["--status", "404"]).lines().count(), 5);
+    }
+
+    #[test]
+    fn a_page_that_asks_for_it_has_only_links_that_are_not_followed() {
+        let mut archive = FakeArchive::default();
+        let meta = "<a href=x>1</a><meta name=robots content=nofollow>";
+        store(&mut archive, "https://a.example/", 200, &[HTML], meta);
+        store(&mut archive, "https://a.example/2", 200, &[HTML, ("X-Robots-Tag", "none")], "<a href=x>1</a>");
+        let text = links(&archive, &["--jsonl"]);
+        let first = "{\"source\":\"https://a.example/\",\"target\":\"https://a.example/x\",\"kind\":\"anchor\",\
+                     \"nofollow\":true}";
+        assert_eq!(text.lines().next(), Some(first));
+        assert_eq!(text.matches("\"nofollow\":true").count(), 2);
+    }
+}

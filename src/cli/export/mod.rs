@@ -1,0 +1,87 @@
+//! `crawler export`: the archive for other tools, as one WARC stream, a CDXJ index, a list of URLs or of links.
+//!
+//! All of it streams: memory does not grow with the archive. No lock is taken; what a running crawl has stored when the
+//! export begins is exported, and nothing of what comes after.
+
+mod cdxj;
+mod links;
+mod output;
+mod urls;
+mod warc;
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::archive::Archive;
+use super::exit::Exit;
+use super::selection::Selection;
+use super::{DirArg, OpenArchive, open};
+use output::Output;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crawler export warc --prefix https://example.com/ --output example.warc.gz
+  crawler export cdxj --output index.cdxj
+  crawler export urls --status 200 --mime text/html
+  crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head
+
+crawler export COMMAND --help says more of each.")]
+pub(super) struct ExportArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// The records of selected pages as one WARC file
+    Warc(warc::WarcArgs),
+    /// An index of the value files, sorted, as pywb reads it
+    Cdxj(cdxj::CdxjArgs),
+    /// The URLs of selected pages, one a line
+    Urls(urls::UrlsArgs),
+    /// The links of selected pages: source, target, kind
+    Links(links::LinksArgs),
+}
+
+/// What all exports take.
+#[derive(Debug, Args)]
+struct Common {
+    #[command(flatten)]
+    dir: DirArg,
+    #[command(flatten)]
+    selection: Selection,
+    /// Where it goes; the file appears when it is whole. - is standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
+impl ExportArgs {
+    pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
+        match &self.what {
+            What::Warc(args) => args.run(open_archive),
+            What::Cdxj(args) => args.run(open_archive),
+            What::Urls(args) => args.run(open_archive),
+            What::Links(args) => args.run(open_archive),
+        }
+    }
+}
+
+impl Common {
+    /// Opens the archive and the output, lets `write` do its work, and ends the output. What was damaged in the archive
+    /// does not keep the rest from being exported.
+    fn with(
+        &self,
+        open_archive: OpenArchive,
+        binary: bool,
+        write: impl FnOnce(&dyn Archive, &mut Output, &mut io::Stderr) -> anyhow::Result<anyhow::Result<Exit>>,
+    ) -> anyhow::Result<Exit> {
+        let archive = open(&self.dir.dir, open_archive)?;
+        let mut output = Output::open(&self.output, &self.dir.dir, binary)?;
+        let exit = write(&*archive, &mut output, &mut io::stderr())?;
+        output.finish()?;
+        exit
+    }
+}

@@ -1,0 +1,122 @@
+//! Where an export goes: standard output, or a file that appears when it is whole.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use crate::cli::exit::UsageError;
+use crate::disk::Error;
+use crate::report::escape::Escaped;
+
+/// An open output. A file is written aside and takes its name in [`Output::finish`]; without that it is removed.
+pub(super) struct Output {
+    out: BufWriter<Box<dyn Write>>,
+    file: Option<Aside>,
+}
+
+/// A file that is being written.
+struct Aside {
+    path: PathBuf,
+    aside: PathBuf,
+}
+
+impl Output {
+    /// Opens `path`, or standard output for `-`. Refuses to show what is `binary` on a terminal, and to write into the
+    /// crawl directory `crawl`.
+    pub(super) fn open(path: &Path, crawl: &Path, binary: bool) -> anyhow::Result<Self> {
+        if path == Path::new("-") {
+            let out = io::stdout();
+            if binary && out.is_terminal() {
+                return Err(UsageError::because(
+                    "that is no text: write it to a file with --output FILE, or pipe it on",
+                ));
+            }
+            return Ok(Output { out: BufWriter::with_capacity(256 << 10, Box::new(out.lock())), file: None });
+        }
+        let named = path.file_name();
+        let name = named.ok_or_else(|| UsageError::because(format!("{} names no file", shown(path))))?;
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if let (Ok(dir), Ok(crawl)) = (dir.canonicalize(), crawl.canonicalize())
+            && dir.starts_with(crawl)
+        {
+            let path = shown(path);
+            return Err(UsageError::because(format!("{path} is in the crawl directory, which exports do not change")));
+        }
+        let mut aside = name.to_owned();
+        aside.push(".part");
+        let aside = Aside { path: path.to_owned(), aside: dir.join(aside) };
+        let file = File::create(&aside.aside).map_err(|e| Error::io("create", &aside.aside, e))?;
+        Ok(Output { out: BufWriter::with_capacity(256 << 10, Box::new(file)), file: Some(aside) })
+    }
+
+    /// The name of the file, where it is one.
+    pub(super) fn name(&self) -> Option<String> {
+        Some(self.file.as_ref()?.path.file_name()?.to_string_lossy().into_owned())
+    }
+
+    /// Writes what is left and gives the file its name.
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        self.flush()?;
+        if let Some(file) = &self.file {
+            fs::rename(&file.aside, &file.path).map_err(|e| Error::io("write", &file.path, e))?;
+            self.file = None;
+        }
+        Ok(())
+    }
+}
+
+fn shown(path: &Path) -> String {
+    Escaped(&path.to_string_lossy()).to_string()
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            let _ = fs::remove_file(&file.aside);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_when_it_is_whole_and_not_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.txt");
+        let crawl = dir.path().join("crawl");
+        fs::create_dir(&crawl).unwrap();
+        let mut output = Output::open(&path, &crawl, true).unwrap();
+        output.write_all(b"half").unwrap();
+        assert!(!path.exists());
+        drop(output);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "a part is left behind");
+        let mut output = Output::open(&path, &crawl, true).unwrap();
+        assert_eq!(output.name().as_deref(), Some("out.txt"));
+        output.write_all(b"whole").unwrap();
+        output.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn the_crawl_directory_is_not_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("pages")).unwrap();
+        let value = dir.path().join("pages/value-00000.warc.gz");
+        let Err(error) = Output::open(&value, dir.path(), true) else { panic!("it was opened") };
+        assert!(error.is::<UsageError>() && error.to_string().contains("crawl directory"), "{error}");
+        assert_eq!(fs::read_dir(dir.path().join("pages")).unwrap().count(), 0);
+    }
+}

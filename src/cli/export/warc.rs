@@ -1,0 +1,151 @@
+//! `crawler export warc`: selected pages as one WARC file.
+//!
+//! The stream is gzip members, a record each, because every tool reads that. Members of a gzip archive are copied as
+//! they lie, checked on the way; records of a zstd or uncompressed archive are compressed anew, their content unchanged.
+
+use std::io::Write;
+
+use clap::Args;
+use flate2::Compression as Level;
+use flate2::write::GzEncoder;
+
+use super::Common;
+use super::output::Output;
+use crate::cli::OpenArchive;
+use crate::cli::archive::{Archive, Damage};
+use crate::cli::exit::Exit;
+use crate::clock::{Clock, SystemClock, Time};
+use crate::container::StoredRecord;
+use crate::report::figures::digits_ms;
+use crate::web::warc::{Compression, Encoder};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A warcinfo record that names the selection comes first, then metadata, request and response of every page in the order
+in which they were stored. Records keep their ids, dates and digests. The stream is always one gzip member a record;
+members of a gzip archive are copied without being compressed again.
+
+Examples:
+  crawler export warc --prefix https://example.com/ --output example.warc.gz
+  crawler export warc --all --since 2026-11-21 --output day.warc.gz
+  crawler export warc --mime application/pdf > pdfs.warc.gz")]
+pub(super) struct WarcArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Every version of a URL, not the newest alone
+    #[arg(long)]
+    all: bool,
+}
+
+impl WarcArgs {
+    pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
+        self.common.with(open_archive, true, |archive, out: &mut Output, warnings| {
+            let now = SystemClock::new().now();
+            // a stream has no name: the one that it might get
+            let name = out.name().unwrap_or_else(|| format!("export-{}.warc.gz", digits_ms(now)));
+            self.write(archive, &name, now, out, warnings)
+        })
+    }
+
+    fn write(
+        &self,
+        archive: &dyn Archive,
+        name: &str,
+        now: Time,
+        out: &mut dyn Write,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<anyhow::Result<Exit>> {
+        let mut damage = Damage::default();
+        out.write_all(&self.warcinfo(name, now))?;
+        self.common.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
+            match archive.exchange(&entry) {
+                Ok(records) => records.iter().try_for_each(|record| copy(record, out))?,
+                Err(e) => damage.note(e, warnings),
+            }
+            Ok(())
+        })?;
+        Ok(damage.or(Exit::Done, warnings))
+    }
+
+    /// The first record: who wrote the file, and what was selected.
+    fn warcinfo(&self, name: &str, now: Time) -> Vec<u8> {
+        let software = concat!("crawler/", env!("CARGO_PKG_VERSION"));
+        let versions = if self.all { "all versions" } else { "the newest version of each URL" };
+        let filters = self.common.selection.to_string();
+        let filters = if filters.is_empty() { "all pages".to_owned() } else { filters };
+        let fields = [
+            ("selection".to_owned(), format!("{filters}; {versions}")),
+            ("source".to_owned(), self.common.dir.dir.to_string_lossy().into_owned()),
+        ];
+        Encoder::new(Compression::Gzip).warcinfo(name, software, &fields, "", now, fastrand::u128(..))
+    }
+}
+
+/// Writes a record as a gzip member.
+fn copy(record: &StoredRecord, out: &mut dyn Write) -> anyhow::Result<()> {
+    if record.stored.starts_with(&[0x1f, 0x8b]) {
+        return Ok(out.write_all(&record.stored)?);
+    }
+    let mut member = GzEncoder::new(out, Level::fast());
+    member.write_all(&record.record.to_bytes())?;
+    member.finish()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::archive::tests::FakeArchive;
+    use crate::disk::{Disk, Mode};
+    use crate::web::warc::{Record, RecordReader};
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: WarcArgs,
+    }
+
+    fn export(archive: &FakeArchive, args: &[&str]) -> (Vec<u8>, Vec<Record>) {
+        let mut out = Vec::new();
+        let args = Cli::parse_from([&["warc"], args].concat()).args;
+        args.write(archive, "x.warc.gz", Time::ZERO, &mut out, &mut Vec::new()).unwrap().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("x"), &out).unwrap();
+        let file = Disk::real().open(dir.path().join("x"), Mode::Read).unwrap();
+        let mut reader = RecordReader::new(&file, 0, 1 << 20);
+        (out, std::iter::from_fn(|| reader.next().unwrap()).collect())
+    }
+
+    #[test]
+    fn whatever_the_archives_coding_the_stream_is_gzip_members_of_the_same_records() {
+        for compression in [Compression::Gzip, Compression::Zstd, Compression::None] {
+            let mut archive = FakeArchive { compression: Some(compression), ..FakeArchive::default() };
+            archive.page("https://a.example/", 200, "text/html", b"<p>one");
+            archive.page("https://a.example/2", 404, "text/html", b"<p>two");
+            let (bytes, records) = export(&archive, &["--status", "200", "--prefix", "https://a.example/"]);
+            assert!(bytes.starts_with(&[0x1f, 0x8b]));
+            let kinds: Vec<_> = records.iter().map(Record::kind).collect();
+            assert_eq!(kinds, ["warcinfo", "metadata", "request", "response"]);
+            let info = String::from_utf8(records[0].block.clone()).unwrap();
+            assert!(info.contains("selection: --prefix https://a.example/ --status 200; the newest version"), "{info}");
+            let stored = archive.exchange(&archive.stored[0].0).unwrap();
+            for (copied, stored) in records[1..].iter().zip(&stored) {
+                assert_eq!(copied.to_bytes(), stored.record.to_bytes());
+                let range = copied.offset as usize..(copied.offset + copied.length) as usize;
+                assert_eq!(bytes[range] == stored.stored, compression == Compression::Gzip, "{compression:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_version_is_exported_when_asked_for() {
+        let mut archive = FakeArchive::default();
+        archive.page("https://a.example/", 503, "text/html", b"");
+        archive.page("https://a.example/", 200, "text/html", b"");
+        assert_eq!(export(&archive, &[]).1.len(), 1 + 3);
+        assert_eq!(export(&archive, &["--all"]).1.len(), 1 + 6);
+        assert_eq!(export(&archive, &["--status", "404"]).1.len(), 1);
+    }
+}

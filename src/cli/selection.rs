@@ -1,0 +1,292 @@
+//! Which entries of the archive a command works on: the filters of `list`, `export` and `extract`, in one place.
+
+use std::fmt;
+use std::io::Write;
+
+use clap::Args;
+
+use super::archive::{Archive, Damage, Entry, essence};
+use super::sorter::{Sorted, Sorter};
+use crate::clock::Time;
+use crate::web::warc::parse_date;
+
+/// Memory for the places of older versions; beyond it they are sorted in a temporary file.
+const OLDER_MEMORY: usize = 16 << 20;
+
+/// Filters; an entry must pass every kind of them that is given, by any one of its kind.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Selection {
+    /// Only URLs that begin so; may be given several times
+    #[arg(long, value_name = "URL")]
+    pub(super) prefix: Vec<String>,
+    /// Only answers with this status: 404, 4xx or 200-299; may be given several times
+    #[arg(long, value_name = "N", value_parser = StatusRange::parse)]
+    pub(super) status: Vec<StatusRange>,
+    /// Only this MIME type: text/html, or image/* for all that begin so; may be given several times
+    #[arg(long, value_name = "MIME")]
+    pub(super) mime: Vec<String>,
+    /// Only what was fetched on this day (UTC) or later: 2026-11-21, or 2026-11-21T05:08:44Z
+    #[arg(long, value_name = "DATE", value_parser = since)]
+    pub(super) since: Option<Time>,
+    /// Only what was fetched on this day (UTC) or earlier
+    #[arg(long, value_name = "DATE", value_parser = until)]
+    pub(super) until: Option<Time>,
+    /// Also the robots.txt files that the crawl fetched for itself
+    #[arg(long)]
+    pub(super) robots: bool,
+}
+
+/// Status codes from one to another, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StatusRange(u16, u16);
+
+impl StatusRange {
+    fn parse(text: &str) -> Result<Self, String> {
+        let code = |text: &str| {
+            let is_code = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+            is_code.then(|| text.parse::<u16>().ok()).flatten()
+        };
+        let class = |text: &str| {
+            let digit = text.strip_suffix("xx").or_else(|| text.strip_suffix("XX"))?;
+            let digit: u16 = digit.parse().ok().filter(|digit| (1..=9).contains(digit))?;
+            Some(StatusRange(digit * 100, digit * 100 + 99))
+        };
+        let span = |text: &str| {
+            let (first, last) = text.split_once('-')?;
+            Some(StatusRange(code(first)?, code(last)?)).filter(|range| range.0 <= range.1)
+        };
+        let one = code(text).map(|code| StatusRange(code, code));
+        one.or_else(|| class(text)).or_else(|| span(text)).ok_or("write 404, 4xx or 200-299".to_owned())
+    }
+
+    fn has(self, status: u16) -> bool {
+        (self.0..=self.1).contains(&status)
+    }
+}
+
+impl fmt::Display for StatusRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == self.1 { write!(f, "{}", self.0) } else { write!(f, "{}-{}", self.0, self.1) }
+    }
+}
+
+fn since(text: &str) -> Result<Time, String> {
+    moment(text, "T00:00:00.000Z", ".000Z")
+}
+
+fn until(text: &str) -> Result<Time, String> {
+    moment(text, "T23:59:59.999Z", ".999Z")
+}
+
+/// A date, with `day` behind it where it has no clock time and `second` where it has no fraction of a second.
+fn moment(text: &str, day: &str, second: &str) -> Result<Time, String> {
+    let bare = text.strip_suffix('Z').unwrap_or(text);
+    let whole = match (bare.contains('T'), bare.contains('.')) {
+        (false, _) => format!("{bare}{day}"),
+        (true, false) => format!("{bare}{second}"),
+        (true, true) => format!("{bare}Z"),
+    };
+    parse_date(&whole).ok_or_else(|| "write a date such as 2026-11-21 or 2026-11-21T05:08:44Z".to_owned())
+}
+
+impl Selection {
+    /// Whether `entry` is selected.
+    pub(super) fn wants(&self, entry: &Entry) -> bool {
+        (self.robots || !entry.robots)
+            && any_or_none(&self.status, |range| range.has(entry.status))
+            && any_or_none(&self.prefix, |prefix| entry.url.starts_with(prefix.as_str()))
+            && any_or_none(&self.mime, |mime| mime_fits(mime, &entry.mime))
+            && self.since.is_none_or(|since| entry.time >= since)
+            && self.until.is_none_or(|until| entry.time <= until)
+    }
+
+    /// Calls `act` with every selected entry in the order of the archive; of each URL the newest version alone, unless
+    /// `all` are wanted. Faulty entries are noted and passed.
+    ///
+    /// The newest version is looked for first and the filters asked then: `--status 200` does not bring back what is
+    /// gone by now. It takes two passes over the keys; what the first one finds is that some are older versions.
+    pub(super) fn each(
+        &self,
+        archive: &dyn Archive,
+        all: bool,
+        damage: &mut Damage,
+        warnings: &mut dyn Write,
+        mut act: impl FnMut(Entry, &mut Damage, &mut dyn Write) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut older = if all { None } else { Some(Older::of(archive)?) };
+        for entry in archive.entries() {
+            match entry {
+                Ok(entry) => {
+                    let is_old = older.as_mut().map_or(Ok(false), |older| older.has(entry.handle))?;
+                    if !is_old && self.wants(&entry) {
+                        act(entry, damage, warnings)?;
+                    }
+                }
+                Err(e) => damage.note(e, warnings),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The selection as options of the command line.
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use crate::report::figures::iso_ms;
+        let mut words = Vec::new();
+        words.extend(self.prefix.iter().map(|prefix| format!("--prefix {prefix}")));
+        words.extend(self.status.iter().map(|range| format!("--status {range}")));
+        words.extend(self.mime.iter().map(|mime| format!("--mime {mime}")));
+        words.extend(self.since.map(|since| format!("--since {}", iso_ms(since))));
+        words.extend(self.until.map(|until| format!("--until {}", iso_ms(until))));
+        words.extend(self.robots.then(|| "--robots".to_owned()));
+        f.write_str(&words.join(" "))
+    }
+}
+
+fn any_or_none<T>(filters: &[T], fits: impl Fn(&T) -> bool) -> bool {
+    filters.is_empty() || filters.iter().any(fits)
+}
+
+fn mime_fits(wanted: &str, mime: &str) -> bool {
+    let (wanted, has) = (wanted.to_ascii_lowercase(), essence(mime));
+    let prefix = wanted.strip_suffix('*').or_else(|| wanted.ends_with('/').then_some(wanted.as_str()));
+    prefix.map_or(has == wanted, |prefix| has.starts_with(prefix))
+}
+
+/// Handles of entries that a later one names as its version before, in the order of the archive.
+struct Older {
+    handles: Sorted,
+    next: Option<u64>,
+}
+
+impl Older {
+    fn of(archive: &dyn Archive) -> anyhow::Result<Self> {
+        let mut sorter = Sorter::new(OLDER_MEMORY);
+        for entry in archive.entries() {
+            if let Ok(Entry { previous: Some(previous), .. }) = entry {
+                sorter.push(&previous.to_be_bytes())?;
+            }
+        }
+        let mut older = Older { handles: sorter.finish()?, next: None };
+        older.advance()?;
+        Ok(older)
+    }
+
+    fn advance(&mut self) -> anyhow::Result<()> {
+        let handle = self.handles.next()?.and_then(|bytes| bytes.try_into().ok());
+        self.next = handle.map(u64::from_be_bytes);
+        Ok(())
+    }
+
+    /// Whether `handle`, which is greater than the one asked for before, is of an older version.
+    fn has(&mut self, handle: u64) -> anyhow::Result<bool> {
+        while self.next.is_some_and(|next| next < handle) {
+            self.advance()?;
+        }
+        Ok(self.next == Some(handle))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::archive::tests::FakeArchive;
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        selection: Selection,
+        #[arg(long)]
+        all: bool,
+    }
+
+    fn archive() -> FakeArchive {
+        let mut archive = FakeArchive::default();
+        for (url, status, mime) in [
+            ("https://a.example/robots.txt", 200, "text/plain"),
+            ("https://a.example/", 503, "text/html; charset=utf-8"),
+            ("https://b.example/", 200, "TEXT/HTML"),
+            ("https://a.example/", 301, "text/html"),
+            ("https://b.example/i.png", 200, "image/png"),
+            ("https://b.example/i.svg", 206, "image/svg+xml"),
+            ("https://a.example/gone", 404, ""),
+            ("https://a.example/", 200, "text/html"),
+        ] {
+            archive.page(url, status, mime, b"x");
+        }
+        archive
+    }
+
+    /// What `args` select: the places of the entries in the archive.
+    fn selected(args: &[&str]) -> Vec<u64> {
+        let cli = Cli::try_parse_from([&["x"], args].concat()).unwrap();
+        let mut handles = Vec::new();
+        let act = |entry: Entry, _: &mut Damage, _: &mut dyn Write| {
+            handles.push(entry.handle);
+            Ok(())
+        };
+        cli.selection.each(&archive(), cli.all, &mut Damage::default(), &mut Vec::new(), act).unwrap();
+        handles
+    }
+
+    #[test]
+    fn the_newest_version_is_selected_unless_all_are_asked_for() {
+        assert_eq!(selected(&[]), [2, 4, 5, 6, 7]);
+        assert_eq!(selected(&["--all"]), [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(selected(&["--all", "--robots"]), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(selected(&["--status", "503"]), [0_u64; 0], "an old answer is not what the URL has now");
+    }
+
+    #[test]
+    fn a_filter_given_twice_widens_and_two_kinds_narrow() {
+        assert_eq!(selected(&["--status", "4xx"]), [6]);
+        assert_eq!(selected(&["--status", "200-299"]), [2, 4, 5, 7]);
+        assert_eq!(selected(&["--status", "404", "--status", "206"]), [5, 6]);
+        assert_eq!(selected(&["--mime", "image/*"]), [4, 5]);
+        assert_eq!(selected(&["--mime", "image/"]), [4, 5]);
+        assert_eq!(selected(&["--mime", "text/html", "--mime", "image/png"]), [2, 4, 7]);
+        assert_eq!(selected(&["--mime", "text"]), [0_u64; 0]);
+        assert_eq!(selected(&["--prefix", "https://b.", "--status", "200"]), [2, 4]);
+        assert_eq!(selected(&["--prefix", "https://b.", "--prefix", "https://a.example/g"]), [2, 4, 5, 6]);
+    }
+
+    #[test]
+    fn dates_are_whole_days_or_moments_and_their_ends_count() {
+        // the fake entries are a millisecond apart, from 2005-04-28T01:16:15.990Z on
+        assert_eq!(selected(&["--since", "2005-04-28", "--until", "2005-04-28"]).len(), 5);
+        assert_eq!(selected(&["--since", "2005-04-29"]).len(), 0);
+        assert_eq!(selected(&["--until", "2005-04-27"]).len(), 0);
+        assert_eq!(selected(&["--until", "2005-04-28T01:16:15Z"]).len(), 5);
+        assert_eq!(selected(&["--since", "2005-04-28T01:16:15"]).len(), 5);
+        assert_eq!(selected(&["--since", "2005-04-28T01:16:15.995Z"]), [5, 6, 7]);
+        assert_eq!(selected(&["--until", "2005-04-28T01:16:15.995Z", "--all"]), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn what_is_no_filter_is_refused_with_the_way_to_write_it() {
+        for (args, hint) in [
+            (["--status", "many"], "4xx"),
+            (["--status", "299-200"], "200-299"),
+            (["--status", "0xx"], "4xx"),
+            (["--status", "20"], "404"),
+            (["--since", "yesterday"], "2026-11-21"),
+            (["--until", "2026-13-01"], "2026-11-21"),
+        ] {
+            let Err(error) = Cli::try_parse_from([&["x"], &args[..]].concat()) else { panic!("{args:?}") };
+            assert!(error.to_string().contains(hint), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_selection_reads_as_the_options_that_made_it() {
+        let line = ["x", "--prefix", "https://a/", "--status", "4xx", "--mime", "image/*", "--since", "2026-11-21"];
+        let selection = Cli::try_parse_from(line).unwrap().selection;
+        assert_eq!(
+            selection.to_string(),
+            "--prefix https://a/ --status 400-499 --mime image/* --since 2026-11-21T00:00:00.000Z"
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! Records as they lie in the value files: what an export copies.
+//!
+//! A key record leads to the last record of its exchange. The ones before it (metadata, request) are found by walking
+//! back: a member that ends exactly where the next one begins, whose checksum holds, and that names the response in
+//! `WARC-Concurrent-To`. Nothing else is taken for part of the exchange, whatever lies there.
+
+use super::keys::KeyRecord;
+use super::reader::Reader;
+use super::revisits::value;
+use super::values;
+use crate::disk::{DiskFile, Error, Result};
+use crate::web::warc::{Record, RecordReader};
+
+/// How far back the record before is looked for, step by step; heads of a few hundred bytes are the rule.
+const WINDOWS_BYTES: [u64; 3] = [4 << 10, 64 << 10, 512 << 10];
+/// Places of a window where a record may begin that are tried.
+const CANDIDATES_MAX: usize = 64;
+/// Bytes of a metadata or request block.
+const SMALL_BLOCK_MAX: u64 = 1 << 20;
+/// Records before the response.
+const RECORDS_MAX: usize = 4;
+/// What a member or a record begins with: gzip, zstd, none.
+const STARTS: [&[u8]; 3] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd], b"WARC/1.1\r\n"];
+
+/// A record of an exchange and the bytes that hold it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRecord {
+    /// The record.
+    pub record: Record,
+    /// Its bytes in the value file, compressed as they lie there.
+    pub stored: Vec<u8>,
+}
+
+impl Reader {
+    /// The records of the exchange that `key` leads to, in the order of the file; the last one is the answer's.
+    /// All are whole: checksums and lengths were verified.
+    pub fn exchange(&self, key: &KeyRecord) -> Result<Vec<StoredRecord>> {
+        let file = self.value_file(key)?;
+        let answer = value(&file, key)?.record;
+        let id = answer.field("WARC-Record-ID").unwrap_or_default().to_owned();
+        let mut records = vec![stored(&file, answer)?];
+        let mut start = key.value_offset;
+        while records.len() <= RECORDS_MAX
+            && let Some(record) = record_before(&file, start)?
+            && record.field("WARC-Concurrent-To") == Some(&id)
+        {
+            start = record.offset;
+            let is_first = record.kind() == "metadata";
+            records.push(stored(&file, record)?);
+            if is_first {
+                break;
+            }
+        }
+        records.reverse();
+        Ok(records)
+    }
+
+    /// The name of the value file that `key` leads to, as it is when nothing more is written to it.
+    pub fn value_name(&self, key: &KeyRecord) -> Result<String> {
+        let file = self.value_file(key)?;
+        let name = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(name.strip_suffix(values::OPEN).map_or(name.clone(), str::to_owned))
+    }
+}
+
+/// `record` with its bytes.
+fn stored(file: &DiskFile, record: Record) -> Result<StoredRecord> {
+    // the record was read: so many bytes are there
+    let mut stored = vec![0; usize::try_from(record.length).unwrap_or(usize::MAX)];
+    file.read_exact_at(&mut stored, record.offset)?;
+    Ok(StoredRecord { record, stored })
+}
+
+/// The small record that ends where the one at `end` begins; none where no whole one does.
+fn record_before(file: &DiskFile, end: u64) -> Result<Option<Record>> {
+    let mut tried = end;
+    for window in WINDOWS_BYTES {
+        let start = end.saturating_sub(window);
+        let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(usize::MAX)];
+        file.read_exact_at(&mut bytes, start)?;
+        let begins = |at: &usize| STARTS.iter().any(|known| bytes[*at..].starts_with(known));
+        let unseen = usize::try_from(tried - start).unwrap_or(usize::MAX);
+        for at in (0..unseen).rev().filter(begins).take(CANDIDATES_MAX) {
+            match RecordReader::new(file, start + at as u64, SMALL_BLOCK_MAX).next() {
+                Ok(Some(record)) if record.offset + record.length == end => return Ok(Some(record)),
+                Err(e @ Error::Io { .. }) => return Err(e),
+                _ => {}
+            }
+        }
+        if start == 0 {
+            break;
+        }
+        tried = start;
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Time;
+    use crate::disk::{Disk, Mode};
+    use crate::web::warc::{Compression, Encoder};
+
+    /// A value file of `parts`, and where each begins.
+    fn file_of(dir: &tempfile::TempDir, parts: &[&[u8]]) -> (DiskFile, Vec<u64>) {
+        let mut starts = vec![0];
+        starts.extend(parts.iter().scan(0, |end, part| {
+            *end += part.len() as u64;
+            Some(*end)
+        }));
+        std::fs::write(dir.path().join("value"), parts.concat()).unwrap();
+        (Disk::real().open(dir.path().join("value"), Mode::Read).unwrap(), starts)
+    }
+
+    fn record(compression: Compression, config: &str) -> Vec<u8> {
+        Encoder::new(compression).warcinfo("x", "y", &[], config, Time::ZERO, 7)
+    }
+
+    #[test]
+    fn the_record_before_is_found_whatever_its_coding_and_length() {
+        let seed = fastrand::u64(..);
+        let mut random = fastrand::Rng::with_seed(seed);
+        for compression in [Compression::Gzip, Compression::Zstd, Compression::None] {
+            for length in [0, 3_000, 5_000, 60_000, 300_000] {
+                let config: String = (0..length).map(|_| random.alphanumeric()).collect();
+                let (long, short) = (record(compression, &config), record(compression, ""));
+                let dir = tempfile::tempdir().unwrap();
+                let (file, starts) = file_of(&dir, &[&short, &long, &short]);
+                for at in [1, 2, 3] {
+                    let found = record_before(&file, starts[at]).unwrap().map(|record| record.offset);
+                    assert_eq!(found, Some(starts[at - 1]), "seed {seed}, {compression:?} {length}");
+                }
+                assert_eq!(record_before(&file, 0).unwrap(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_end_where_it_should_is_no_record_before() {
+        for compression in [Compression::Gzip, Compression::Zstd, Compression::None] {
+            let whole = record(compression, "a = 1");
+            let mut damaged = whole.clone();
+            damaged[whole.len() / 2] ^= 1;
+            let starts_only = STARTS.concat().repeat(2_000);
+            let dir = tempfile::tempdir().unwrap();
+            let (file, starts) = file_of(&dir, &[&whole, b"gap", &whole, &damaged, &starts_only]);
+            assert_eq!(record_before(&file, starts[2]).unwrap(), None, "{compression:?}");
+            assert_eq!(record_before(&file, starts[3]).unwrap().map(|record| record.offset), Some(starts[2]));
+            assert_eq!(record_before(&file, starts[5]).unwrap(), None, "{compression:?}");
+            if compression != Compression::None {
+                // an uncompressed record has no checksum of its own
+                assert_eq!(record_before(&file, starts[4]).unwrap(), None, "{compression:?}");
+            }
+        }
+    }
+}
