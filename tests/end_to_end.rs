@@ -446,16 +446,17 @@ fn verify_finds_a_finished_crawl_sound_and_changes_nothing() {
 
 #[test]
 fn verify_beside_a_running_crawl_finds_no_damage_and_after_a_kill_none_either() {
-    let site = Site::start(small());
+    let site = Site::start(SimOptions { latency: Duration::from_millis(40), ..small() });
     site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
     let mut child = site.crawler().spawn().unwrap();
-    for requests in [50, 150, 300] {
+    site.wait_for_requests(50);
+    let (code, _) = site.verify(&["--rebuild"]);
+    assert_eq!(code, Some(6), "a rebuild beside a running crawl");
+    for requests in [60, 150, 300] {
         site.wait_for_requests(requests);
         let (code, said) = site.verify(&[]);
         assert_eq!(code, Some(0), "{said}");
     }
-    let (code, _) = site.verify(&["--rebuild"]);
-    assert_eq!(code, Some(6), "a rebuild beside a running crawl");
     child.kill().unwrap();
     wait(child);
     let (code, said) = site.verify(&[]);
