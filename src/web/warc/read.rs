@@ -10,7 +10,7 @@ use crate::disk::{DiskFile, Error, Result};
 
 /// Bytes of a record's head.
 const HEAD_MAX: usize = 64 << 10;
-const BUFFER_BYTES: usize = 64 << 10;
+pub(super) const BUFFER_BYTES: usize = 64 << 10;
 /// Heads are decompressed in steps of this size.
 const HEAD_STEP_BYTES: usize = 2 << 10;
 
@@ -97,7 +97,7 @@ impl<'a> RecordReader<'a> {
     pub fn next(&mut self) -> Result<Option<Record>> {
         let offset = self.cursor.offset();
         let path = self.cursor.file.path();
-        let start = match self.cursor.fill_buf() {
+        let start = match self.cursor.peek_two() {
             Ok([]) => return Ok(None),
             Ok(bytes) => [bytes[0], bytes.get(1).copied().unwrap_or(0)],
             Err(e) => return Err(fault(e, path, offset)),
@@ -196,6 +196,17 @@ struct Cursor<'a> {
 impl Cursor<'_> {
     fn offset(&self) -> u64 {
         self.position - (self.buffer.len() - self.at) as u64
+    }
+
+    /// What is in the buffer: two bytes at least, unless the end is nearer. A record may begin with the last byte of a
+    /// buffer.
+    fn peek_two(&mut self) -> io::Result<&[u8]> {
+        if self.buffer.len() - self.at < 2 {
+            self.position = self.offset();
+            self.buffer.clear();
+            self.at = 0;
+        }
+        self.fill_buf()
     }
 }
 

@@ -291,3 +291,32 @@ fn random_bytes_are_damage_and_never_a_panic() {
         assert!(RecordReader::new(&file, 0, 1 << 20).next().is_err(), "seed {seed}, round {round}");
     }
 }
+
+/// An uncompressed record of `bytes` bytes.
+fn plain_record(bytes: usize) -> Vec<u8> {
+    let head = |length: usize| format!("WARC/1.1\r\nContent-Length: {length:09}\r\n\r\n");
+    let length = bytes - head(0).len() - 4;
+    [head(length).into_bytes(), vec![b'x'; length], b"\r\n\r\n".to_vec()].concat()
+}
+
+#[test]
+fn a_record_may_begin_anywhere_in_the_buffer() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("records");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, &plain_record(200)).unwrap();
+    let zstd = zstd::encode_all(&plain_record(200)[..], 1).unwrap();
+    for second in [plain_record(200), gzip.finish().unwrap(), zstd] {
+        for start in read::BUFFER_BYTES - 3..read::BUFFER_BYTES + 3 {
+            std::fs::write(&path, [plain_record(start), second.clone(), second.clone()].concat()).unwrap();
+            let file = crate::disk::Disk::real().open(&path, crate::disk::Mode::Read).unwrap();
+            let mut reader = RecordReader::new(&file, 0, 1 << 20);
+            let mut places = Vec::new();
+            while let Some(record) = reader.next().unwrap() {
+                places.push((record.offset as usize, record.length as usize));
+            }
+            let length = second.len();
+            assert_eq!(places, [(0, start), (start, length), (start + length, length)]);
+        }
+    }
+}
