@@ -8,8 +8,8 @@
 //!   what is not durable yet has the suffix `.open`.
 //! - **key.dat** holds a record a page: where it lies, when and with which status it came, its digest, the previous
 //!   version of the same URL, the URL ([`keys`]).
-//! - **address.idx** holds a slot a URL (and interval between checkpoints), by linear hashing ([`address`]): it grows a page at a time, never stops to
-//!   rehash, and a look-up reads one page.
+//! - **address.idx** holds a slot a URL (and interval between checkpoints), by linear hashing ([`address`]): it grows a
+//!   page at a time, never stops to rehash, and a look-up reads one page.
 //!
 //! So a page is found by one address page, one key record and one value read, however many there are. Both index files
 //! are derived from the value files. New slots gather in a map in memory and are written to the address pages at

@@ -13,7 +13,7 @@ use super::revisits::{payload, value};
 use super::values;
 use crate::disk::{Disk, DiskFile, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{Header, parse_http_head};
+use crate::web::warc::Header;
 
 /// A reader of the container in a directory.
 #[derive(Debug)]
@@ -110,16 +110,14 @@ impl Reader {
             None => (found.body().to_vec(), Vec::new()),
             Some(offset) => self.payload_of_revisit(record, offset)?,
         };
-        let no_head = || found.wrong("a response record", "no HTTP head");
-        let (status, headers, _) = parse_http_head(&found.record.block).ok_or_else(no_head)?;
         let line = found.record.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
         let reason = String::from_utf8_lossy(line.get(13..).unwrap_or_default()).into_owned();
         let whole = found.record.to_bytes();
         Ok(StoredResponse {
             fields: found.record.fields,
-            status,
+            status: found.status,
             reason,
-            headers,
+            headers: found.headers,
             payload_headers,
             body,
             record: whole,
@@ -133,8 +131,7 @@ impl Reader {
             return Err(self.keys.damaged(revisit.offset, "a reference to the record of its payload", found));
         }
         let found = payload(&*self.value_file(&first)?, &first)?;
-        let headers = parse_http_head(&found.record.block).map_or(Vec::new(), |(_, headers, _)| headers);
-        Ok((found.body().to_vec(), headers))
+        Ok((found.body().to_vec(), found.headers))
     }
 
     /// The response or revisit record as it lies in the value file, compressed.

@@ -10,7 +10,7 @@ use super::{Container, KeyRecord, NewPage, ReplayedPage, values};
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{Profile, Record, RecordReader, Revisit, id_seed, parse_http_head};
+use crate::web::warc::{Header, Profile, Record, RecordReader, Revisit, id_seed, parse_http_head};
 
 /// Versions of a URL that are looked through for one with the payload.
 const VERSIONS_MAX: usize = 64;
@@ -149,6 +149,10 @@ impl Container {
 pub(super) struct Value {
     pub record: Record,
     pub path: PathBuf,
+    /// Status of the answer in its block.
+    pub status: u16,
+    /// Headers of that answer.
+    pub headers: Vec<Header>,
     body_at: usize,
 }
 
@@ -183,6 +187,6 @@ pub(super) fn value(file: &DiskFile, record: &KeyRecord) -> Result<Value> {
     if value.field("WARC-Target-URI") != Some(record.url.as_str()) {
         return Err(wrong(&format!("a {} record of another URL", value.kind())));
     }
-    let (_, _, body_at) = parse_http_head(&value.block).ok_or_else(|| wrong("no HTTP head"))?;
-    Ok(Value { record: value, path: file.path().to_owned(), body_at })
+    let (status, headers, body_at) = parse_http_head(&value.block).ok_or_else(|| wrong("no HTTP head"))?;
+    Ok(Value { record: value, path: file.path().to_owned(), status, headers, body_at })
 }
