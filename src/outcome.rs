@@ -19,6 +19,8 @@ pub enum Reason {
     Robots,
     /// More segments, or more repeated ones, than `scope` allows.
     Trap,
+    /// More URLs of its pattern than `scope.max_urls_per_pattern`.
+    Pattern,
     /// Longer than `scope.max_url_length`.
     TooLong,
     /// More redirects in a row than `scope.max_redirects`.
@@ -33,11 +35,12 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons, in the order of the closing report.
-    pub const ALL: [Reason; 9] = [
+    pub const ALL: [Reason; 10] = [
         Reason::Scope,
         Reason::Depth,
         Reason::Robots,
         Reason::Trap,
+        Reason::Pattern,
         Reason::TooLong,
         Reason::Redirects,
         Reason::Budget,
@@ -53,7 +56,7 @@ impl Reason {
             Reason::Redirects => -5002,
             Reason::Budget => -5003,
             Reason::PrivateAddress => -5004,
-            Reason::Trap => -5005,
+            Reason::Trap | Reason::Pattern => -5005,
             Reason::HostGivenUp => -8,
             Reason::Robots => -9998,
         }
@@ -67,6 +70,7 @@ impl fmt::Display for Reason {
             Reason::Depth => "too deep",
             Reason::Robots => "robots.txt",
             Reason::Trap => "trap rule",
+            Reason::Pattern => "too many of its pattern",
             Reason::TooLong => "URL too long",
             Reason::Redirects => "too many redirects",
             Reason::Budget => "budget",

@@ -4,8 +4,12 @@
 
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/rests.rs"]
+mod rests;
 #[path = "engine/revisits.rs"]
 mod revisits;
+#[path = "engine/traps.rs"]
+mod traps;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -22,8 +26,8 @@ use crawler::disk::Disk;
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Engine, Event, Executors, FetchJob, Fetched, Identity, Opening, Past, Phase, ResolveJob, Response, Settings,
-    StoreMerge,
+    Engine, Event, Executors, FetchJob, Fetched, Identity, Opening, Past, Phase, ResolveJob, Response, RestSync,
+    Settings, StoreMerge,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -32,7 +36,7 @@ use crawler::report::{CrawlLog, Finish, SkippedLog};
 use crawler::web::address::AddressGuard;
 use crawler::web::scope::{ScopeMode, ScopeOptions};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
-use crawler::web::warc::{Compression, HttpVersion};
+use crawler::web::warc::{Compression, Header, HttpVersion};
 
 const HOSTS: usize = 5;
 const PAGES: usize = 12;
@@ -44,6 +48,11 @@ const LATENCY: Duration = Duration::from_millis(40);
 trait Web {
     /// Status and body.
     fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String);
+
+    /// What `Retry-After` says beside a status.
+    fn retry_after(&self, _: u16) -> Option<&'static str> {
+        None
+    }
 
     /// For how long the addresses of a name hold, or why there are none.
     fn resolve(&self, _: &str, _: Time) -> Result<Duration, Failure> {
@@ -104,11 +113,14 @@ impl Executors for Inline {
         let started = self.clock.now();
         self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
         let (status, body) = self.web.answer(&job.url, started);
+        let mut headers: Vec<Header> = vec![(b"content-type"[..].into(), b"text/html"[..].into())];
+        let retry_after = self.web.retry_after(status);
+        headers.extend(retry_after.map(|value| (b"retry-after"[..].into(), value.as_bytes().into())));
         let response = Response {
             status,
             reason: "OK".to_owned(),
             version: HttpVersion::Http11,
-            headers: vec![(b"content-type"[..].into(), b"text/html"[..].into())],
+            headers,
             body: body.into_bytes(),
             truncated: None,
             address: Some([203, 0, 113, 1].into()),
@@ -140,6 +152,11 @@ impl Executors for Inline {
     fn checkpoint(&mut self, job: CheckpointJob) {
         self.tell(Duration::ZERO, Event::Checkpointed(job.run().unwrap()));
     }
+
+    fn sync_rests(&mut self, job: RestSync) {
+        job.run().unwrap();
+        self.tell(Duration::ZERO, Event::RestsSynced);
+    }
 }
 
 struct Run {
@@ -158,6 +175,7 @@ fn settings() -> Settings {
         time_max: None,
         checkpoint_interval: Duration::from_secs(5),
         disk_floor: 0,
+        urls_per_pattern: Some(1_000),
         follow_seed_redirects: true,
         obey_robots: true,
         robots_cache: Duration::from_secs(86_400),

@@ -127,6 +127,8 @@ section! {
         max_path_segments: usize = 20,
         /// Times that the same segment may come in one path.
         max_repeated_segments: usize = 3,
+        /// URLs of one host that differ only in words with digits, two or more of them: calendars, sessions.
+        max_urls_per_pattern: Option<u64> = Some(20_000),
         /// Redirects in a row.
         max_redirects: u8 = 10,
         /// Whether a seed that redirects to another domain takes that domain into scope.

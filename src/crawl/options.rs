@@ -164,6 +164,7 @@ fn settings(config: &Config) -> Settings {
         time_max: crawl.max_time,
         checkpoint_interval: crawl.checkpoint_interval,
         disk_floor: crawl.disk_floor.get(),
+        urls_per_pattern: config.scope.max_urls_per_pattern,
         follow_seed_redirects: config.scope.follow_seed_redirects,
         obey_robots: config.robots.obey,
         robots_cache: config.robots.cache,

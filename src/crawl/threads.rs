@@ -1,7 +1,7 @@
 //! The threads beside the engine, and the channels between them.
 //!
 //! Every channel is bounded, and has room for every message that can be under way: at most `workers` requests, one
-//! merge, [`PARTITION_PLACES`] jobs of the frontier, one checkpoint. So the engine never waits on a send, and neither
+//! merge, [`PARTITION_PLACES`] jobs of the frontier, one checkpoint, one sync of the rests. So the engine never waits on a send, and neither
 //! does a network thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use super::{CrawlError, signals};
 use crate::clock::Clock;
 use crate::disk;
 use crate::engine::checkpoint::CheckpointJob;
-use crate::engine::{Event, Executors, FetchJob, ResolveJob, StoreMerge};
+use crate::engine::{Event, Executors, FetchJob, ResolveJob, RestSync, StoreMerge};
 use crate::fetch::{FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
@@ -36,6 +36,7 @@ pub(super) struct ThreadExecutors {
     merges: Worker<StoreMerge>,
     partitions: Worker<PartitionJob>,
     checkpoints: Worker<CheckpointJob>,
+    rests: Worker<RestSync>,
 }
 
 impl Threads {
@@ -66,6 +67,8 @@ impl Threads {
                 job.run().map(Event::Checkpointed)
             })
             .map_err(no_thread)?,
+            rests: Worker::start("rests", 1, &events_in, |job: RestSync| job.run().map(|()| Event::RestsSynced))
+                .map_err(no_thread)?,
         };
         signals::listen(events_in).map_err(no_thread)?;
         Ok((Threads { fetcher, pool }, executors, events))
@@ -99,6 +102,10 @@ impl Executors for ThreadExecutors {
 
     fn checkpoint(&mut self, job: CheckpointJob) {
         self.checkpoints.send(job);
+    }
+
+    fn sync_rests(&mut self, job: RestSync) {
+        self.rests.send(job);
     }
 }
 

@@ -33,6 +33,8 @@ pub enum Kind {
     Base = 8,
     /// What was in RAM at a checkpoint.
     Checkpoint = 9,
+    /// Long rests of hosts since a checkpoint.
+    Rests = 10,
 }
 
 /// The header of a file.

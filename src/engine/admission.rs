@@ -7,6 +7,7 @@ use crate::disk::Result;
 use crate::frontier::{Hops, QueuedUrl};
 use crate::outcome::Reason;
 use crate::web::html::LinkKind;
+use crate::web::pattern::pattern;
 use crate::web::url::{CanonicalUrl, Keys};
 
 /// What a URL inherits from the page that names it.
@@ -108,7 +109,8 @@ impl Engine {
             if reason == Reason::Robots {
                 self.statistics.robots_denied += 1;
             }
-            self.skipped_log.push(&url.url, reason, "")?;
+            let rule = if reason == Reason::Pattern { pattern(&url.url) } else { None };
+            self.skipped_log.push(&url.url, reason, &rule.unwrap_or_default())?;
             if url.hops.as_str().is_empty() {
                 self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
             }

@@ -6,8 +6,8 @@
 //! deleted that no checkpoint names any more.
 //!
 //! ```text
-//! checkpoint.g000042   header, then 5 sections: length u64, crc32 u32, bytes
-//!                      URL-seen arrays | robots arrays | DNS arrays | frontier | replayed keys
+//! checkpoint.g000042   header, then 6 sections: length u64, crc32 u32, bytes
+//!                      URL-seen arrays | robots arrays | DNS arrays | frontier | replayed keys | pattern budgets
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -69,6 +69,8 @@ pub struct Sections {
     pub frontier: Vec<u8>,
     /// Replayed URLs that were not met again.
     pub replayed: Vec<Fingerprint>,
+    /// URLs by pattern.
+    pub patterns: Vec<u8>,
 }
 
 impl Sections {
@@ -76,7 +78,7 @@ impl Sections {
     fn write(&self, disk: &Disk, dir: &Path, number: u64) -> Result<()> {
         let replayed: Vec<u8> = self.replayed.iter().flat_map(|key| key.bits().to_le_bytes()).collect();
         let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
-        for section in [&self.seen, &self.robots, &self.dns, &self.frontier, &replayed] {
+        for section in [&self.seen, &self.robots, &self.dns, &self.frontier, &replayed, &self.patterns] {
             bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
             bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
             bytes.extend_from_slice(section);
@@ -99,10 +101,11 @@ impl Sections {
             at += SECTION_HEAD_BYTES + section.len();
             Ok::<_, Error>(section.to_vec())
         };
-        let (seen, robots, dns, frontier, replayed) = (section()?, section()?, section()?, section()?, section()?);
+        let (seen, robots, dns, frontier) = (section()?, section()?, section()?, section()?);
+        let (replayed, patterns) = (section()?, section()?);
         let (keys, _) = replayed.as_chunks::<8>();
         let replayed = keys.iter().map(|key| Fingerprint::from_bits(u64::from_le_bytes(*key))).collect();
-        Ok(Sections { seen, robots, dns, frontier, replayed })
+        Ok(Sections { seen, robots, dns, frontier, replayed, patterns })
     }
 }
 

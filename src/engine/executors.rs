@@ -2,6 +2,7 @@
 
 use super::checkpoint::CheckpointJob;
 use super::job::{FetchJob, ResolveJob, StoreMerged};
+use super::rests::RestSync;
 use super::values::{Addresses, Robots};
 use crate::disk::Result;
 use crate::drum::MergeJob;
@@ -42,4 +43,6 @@ pub trait Executors {
     fn partition(&mut self, job: PartitionJob);
     /// Makes a checkpoint durable.
     fn checkpoint(&mut self, job: CheckpointJob);
+    /// Makes the log of long rests durable.
+    fn sync_rests(&mut self, job: RestSync);
 }

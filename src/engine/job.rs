@@ -231,6 +231,8 @@ pub enum Event {
     Partition(PartitionDone),
     /// A checkpoint is durable.
     Checkpointed(CheckpointDone),
+    /// The log of long rests is durable.
+    RestsSynced,
     /// An executor met a fault of the disk: the crawl stops.
     Fault(disk::Error),
     /// An executor panicked: the crawl stops loudly.

@@ -18,7 +18,9 @@ mod finish;
 mod job;
 mod limits;
 mod open;
+mod patterns;
 pub mod recovery;
+mod rests;
 mod seeds;
 mod upkeep;
 pub mod values;
@@ -35,6 +37,7 @@ pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, ResolveJob, Response, StoreMerged, Target,
 };
 pub use open::{Identity, OpenError, Opening, Past};
+pub use rests::RestSync;
 pub use seeds::{SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
@@ -47,6 +50,7 @@ use crate::report::{CrawlLog, SkippedLog, Statistics};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use limits::Limits;
+use rests::RestLog;
 use way::SeenStage;
 
 /// Results of merges that are handed on between two looks at the network.
@@ -69,6 +73,8 @@ pub struct Settings {
     pub checkpoint_interval: Duration,
     /// Free bytes below which the crawl stops.
     pub disk_floor: u64,
+    /// URLs that an origin may have of one pattern.
+    pub urls_per_pattern: Option<u64>,
     /// Whether a seed that redirects elsewhere takes that place into scope.
     pub follow_seed_redirects: bool,
     /// Whether robots.txt is asked.
@@ -127,6 +133,7 @@ pub struct Engine {
     under_way: UnderWay,
     phase: Phase,
     dispatching: bool,
+    rests: RestLog,
     checkpoint_number: u64,
     checkpoint_due: Time,
     checkpoint_wanted: bool,
@@ -154,6 +161,7 @@ impl Engine {
                 arrival.frontier.finish_job(done, arrival.now)?;
             }
             Event::Checkpointed(done) => self.checkpointed(done)?,
+            Event::RestsSynced => self.rests.synced(),
             Event::Fault(fault) => return Err(fault),
             // whoever runs the engine ends the program before it comes to this
             Event::Panic(message) => panic!("{message}"),

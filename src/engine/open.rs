@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, Sections};
 use super::limits::Limits;
+use super::patterns::PatternBudget;
+use super::rests::RestLog;
 use super::seeds::SeedTable;
 use super::values::decode_rules;
 use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
@@ -213,7 +215,7 @@ impl Engine {
         let of_dns = state(|c| &c.dns).map(|state| (state, sections.dns.as_slice()));
         let dns = Store::open(disk.clone(), &dns_dir, options, opening.host_front, of_dns, progress)?;
         let of_frontier = saved.as_ref().map(|c| (&c.frontier, sections.frontier.as_slice()));
-        let frontier = Frontier::open(
+        let mut frontier = Frontier::open(
             disk.clone(),
             &dir.join("frontier"),
             opening.frontier.clone(),
@@ -223,6 +225,10 @@ impl Engine {
             now,
             past != Past::Killed,
         )?;
+        let number = saved.as_ref().map_or(0, |c| c.number);
+        let (rests, resting) = RestLog::open(disk.clone(), dir, number, now)?;
+        resting.into_iter().for_each(|(origin, until)| frontier.hold(origin, until, now));
+        let patterns = open_patterns(&opening, &sections, number)?;
         let (container, recovery) = Container::open(
             disk.clone(),
             &dir.join("pages"),
@@ -241,7 +247,7 @@ impl Engine {
         };
         let way = SeenStage {
             store: seen,
-            next: RobotsStage { store: robots, next: DnsStage { store: dns, next: arrival } },
+            next: RobotsStage { store: robots, patterns, next: DnsStage { store: dns, next: arrival } },
         };
         let settings = opening.settings.clone();
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
@@ -259,7 +265,8 @@ impl Engine {
             statistics,
             under_way: UnderWay::default(),
             phase: Phase::Crawling,
-            checkpoint_number: saved.as_ref().map_or(0, |c| c.number),
+            rests,
+            checkpoint_number: number,
             checkpoint_due: now + settings.checkpoint_interval,
             checkpoint_wanted: false,
             last_cut: false,
@@ -281,6 +288,13 @@ impl Engine {
         };
         Ok((engine, recovery, past))
     }
+}
+
+fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<PatternBudget> {
+    let (keys, limit) = (opening.keys.clone(), opening.settings.urls_per_pattern);
+    let path = checkpoint::checkpoint_path(&opening.dir, number);
+    PatternBudget::open(keys, limit, &sections.patterns)
+        .ok_or_else(|| Error::damaged(&path, 0, "counts of URLs by pattern", "other bytes under a right checksum"))
 }
 
 fn open_scope(opening: &Opening, seeds: &SeedTable, added: &[String]) -> Result<Scope, ScopeError> {

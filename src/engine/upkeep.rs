@@ -19,10 +19,21 @@ impl Engine {
             self.merge(now)?;
             self.serve_frontier(now)?;
         }
+        self.log_rests(now)?;
         let due = self.checkpoint_wanted || now >= self.checkpoint_due;
         let open = matches!(self.phase, Phase::Crawling | Phase::Stopping { .. });
         if due && open && !self.under_way.checkpoint {
             self.cut(now, None)?;
+        }
+        Ok(())
+    }
+
+    /// Writes long rests that have begun where a restart finds them.
+    fn log_rests(&mut self, now: Time) -> Result<()> {
+        let begun = self.way.arrival().frontier.take_long_backoffs();
+        self.rests.push(&begun)?;
+        if let Some(job) = self.rests.next_sync(now) {
+            self.executors.sync_rests(job);
         }
         Ok(())
     }
@@ -99,8 +110,10 @@ impl Engine {
         let seen = self.way.store.cut(&mut sections.seen)?;
         let robots = self.way.next.store.cut(&mut sections.robots)?;
         let dns = self.way.next.next.store.cut(&mut sections.dns)?;
+        self.way.next.patterns.encode(&mut sections.patterns);
         let arrival = self.way.arrival();
         let frontier = arrival.frontier.cut(&mut sections.frontier)?;
+        self.rests.cut(self.checkpoint_number);
         sections.replayed = arrival.replayed.iter().copied().collect();
         if finish.is_some() {
             self.container.close()?;
@@ -159,6 +172,7 @@ impl Engine {
         self.way.next.store.committed();
         self.way.next.next.store.committed();
         self.way.arrival().frontier.committed()?;
+        self.rests.committed()?;
         let previous = done.number - 1;
         self.disk.remove(&checkpoint_path(&self.dir, previous))?;
         if let Phase::Closing { finish } = self.phase

@@ -14,6 +14,7 @@
 //! everything else goes with the URL to the frontier. What is not known, or not fresh, the frontier asks for when the
 //! host's turn comes, and the answer replaces the old one.
 
+use super::patterns::PatternBudget;
 use super::values::{Addresses, Robots, RobotsAnswer};
 use crate::clock::Time;
 use crate::disk::Result;
@@ -35,6 +36,8 @@ pub struct SeenStage {
 pub struct RobotsStage {
     /// Rules by origin.
     pub store: Store<Robots, QueuedUrl>,
+    /// What may come of one pattern.
+    pub patterns: PatternBudget,
     /// Where permitted URLs go.
     pub next: DnsStage,
 }
@@ -114,7 +117,12 @@ impl RobotsStage {
     fn unique(&mut self, url: QueuedUrl) -> Result<()> {
         let arrival = &mut self.next.next;
         arrival.unique += 1;
+        let admitted = self.patterns.admits(&url);
         if arrival.replayed.remove(&url.key) {
+            return Ok(());
+        }
+        if !admitted {
+            arrival.dropped.push((url, Reason::Pattern));
             return Ok(());
         }
         if arrival.frontier.knows(url.origin) {

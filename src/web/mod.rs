@@ -11,6 +11,7 @@
 //!
 //! - [`url`]: URLs as they are requested
 //! - [`keys`]: what makes two of them the same
+//! - [`pattern`](mod@pattern): what URLs share that a generator counts up
 //! - `percent`: percent-encoding, for keys and robots patterns
 //! - [`scope`]: which URLs belong to the crawl
 //! - [`seeds`]: the seed file
@@ -28,6 +29,7 @@ pub mod charset;
 pub mod coding;
 pub mod html;
 pub mod keys;
+pub mod pattern;
 pub(crate) mod percent;
 pub mod retry_after;
 pub mod robots;

@@ -1,0 +1,259 @@
+//! The log of long rests: which hosts must not be contacted before a time that a restart has to keep.
+//!
+//! A checkpoint has the rest of every host. One that begins after it (a `Retry-After` of an hour, the fourth back-off in
+//! a row) would be forgotten by a crash, and the host be asked again within seconds of the restart. So it is appended
+//! here when it begins, and synced beside the crawl within about a second:
+//!
+//! ```text
+//! rests.g000042: header 16, then | origin 8 | until 8, ms since 1970 | crc32 of both 4 |      little-endian
+//! ```
+//! The file is named by the checkpoint that it follows, and begins anew with each. Which files there are, and what they
+//! hold beyond the last whole record, is a matter of when the machine stopped: opening takes every record that is whole
+//! from the files that follow the checkpoint or a later one that was never finished, and puts what still holds into one
+//! new file before it removes the others.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::clock::Time;
+use crate::disk::{Disk, DiskFile, HEADER_BYTES, Header, Kind, Mode, Result};
+use crate::fingerprint::Fingerprint;
+
+const VERSION: u16 = 1;
+const RECORD_BYTES: usize = 20;
+const PREFIX: &str = "rests.g";
+
+/// The log.
+pub struct RestLog {
+    disk: Disk,
+    dir: PathBuf,
+    /// The checkpoint that the open file follows.
+    number: u64,
+    file: Option<(DiskFile, u64)>,
+    /// Files that follow checkpoints before the newest durable one.
+    older: Vec<u64>,
+    /// Whether anything was appended since the last sync began.
+    unsynced: bool,
+    syncing: bool,
+    sync_due: Time,
+}
+
+/// A file that is to be made durable.
+#[derive(Debug)]
+pub struct RestSync {
+    disk: Disk,
+    dir: PathBuf,
+    path: PathBuf,
+}
+
+impl RestSync {
+    /// Syncs the file and its name.
+    pub fn run(self) -> Result<()> {
+        // one that a checkpoint has made superfluous meanwhile is gone
+        if let Some(file) = self.disk.open_if_there(&self.path)? {
+            file.sync()?;
+            self.disk.sync_dir(&self.dir)?;
+        }
+        Ok(())
+    }
+}
+
+impl RestLog {
+    /// Opens the log in `dir` behind checkpoint `number`; says which rests hold at `now`.
+    pub fn open(disk: Disk, dir: &Path, number: u64, now: Time) -> Result<(Self, Vec<(Fingerprint, Time)>)> {
+        let mut rests: BTreeMap<Fingerprint, Time> = BTreeMap::new();
+        let mut found = Vec::new();
+        for name in disk.list(dir)? {
+            let Some(of) = name.strip_prefix(PREFIX).and_then(|of| of.parse::<u64>().ok()) else { continue };
+            found.push(of);
+            if of >= number {
+                for (origin, until) in read(&disk, &dir.join(&name))? {
+                    let known = rests.entry(origin).or_insert(until);
+                    *known = (*known).max(until);
+                }
+            }
+        }
+        rests.retain(|_, until| *until > now);
+        let mut log = RestLog {
+            disk,
+            dir: dir.to_owned(),
+            number,
+            file: None,
+            older: Vec::new(),
+            unsynced: false,
+            syncing: false,
+            sync_due: Time::ZERO,
+        };
+        if !found.is_empty() {
+            let mut bytes = header();
+            rests.iter().for_each(|(&origin, &until)| put(&mut bytes, origin, until));
+            log.disk.replace(&log.path(number), &bytes)?;
+            found.retain(|&of| of != number);
+            found.iter().try_for_each(|&of| log.disk.remove(&log.path(of)))?;
+            log.file = Some((log.disk.open(log.path(number), Mode::Write)?, bytes.len() as u64));
+        }
+        Ok((log, rests.into_iter().collect()))
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.dir.join(format!("{PREFIX}{number:06}"))
+    }
+
+    /// Appends rests that have just begun.
+    pub fn push(&mut self, rests: &[(Fingerprint, Time)]) -> Result<()> {
+        if rests.is_empty() {
+            return Ok(());
+        }
+        let mut bytes = Vec::with_capacity(rests.len() * RECORD_BYTES);
+        let (file, end) = match self.file.take() {
+            Some(open) => open,
+            None => {
+                let file = self.disk.open(self.path(self.number), Mode::Create)?;
+                file.set_len(0)?;
+                bytes = header();
+                (file, 0)
+            }
+        };
+        rests.iter().for_each(|&(origin, until)| put(&mut bytes, origin, until));
+        file.write_all_at(&bytes, end)?;
+        self.file = Some((file, end + bytes.len() as u64));
+        self.unsynced = true;
+        Ok(())
+    }
+
+    /// What has to be synced now, if anything has: one file at a time, and not all the time.
+    pub fn next_sync(&mut self, now: Time) -> Option<RestSync> {
+        const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
+        if !self.unsynced || self.syncing || now < self.sync_due {
+            return None;
+        }
+        (self.unsynced, self.syncing, self.sync_due) = (false, true, now + PAUSE);
+        Some(RestSync { disk: self.disk.clone(), dir: self.dir.clone(), path: self.path(self.number) })
+    }
+
+    /// A sync is done.
+    pub fn synced(&mut self) {
+        self.syncing = false;
+    }
+
+    /// Checkpoint `number` was cut: it has every rest so far.
+    pub fn cut(&mut self, number: u64) {
+        if self.file.take().is_some() {
+            self.older.push(self.number);
+        }
+        self.number = number;
+        self.unsynced = false;
+    }
+
+    /// The last cut is durable: removes what only earlier checkpoints need.
+    pub fn committed(&mut self) -> Result<()> {
+        for of in std::mem::take(&mut self.older) {
+            self.disk.remove(&self.path(of))?;
+        }
+        Ok(())
+    }
+}
+
+fn header() -> Vec<u8> {
+    Header { kind: Kind::Rests, version: VERSION }.to_bytes().to_vec()
+}
+
+fn put(out: &mut Vec<u8>, origin: Fingerprint, until: Time) {
+    let start = out.len();
+    out.extend_from_slice(&origin.bits().to_le_bytes());
+    out.extend_from_slice(&until.ms().to_le_bytes());
+    out.extend_from_slice(&crc32fast::hash(&out[start..]).to_le_bytes());
+}
+
+/// The whole records of a file, up to the first one that is none: what comes then was being written at a crash.
+fn read(disk: &Disk, path: &Path) -> Result<Vec<(Fingerprint, Time)>> {
+    let bytes = disk.read(path)?;
+    let mut rests = Vec::new();
+    if bytes.len() < HEADER_BYTES as usize || bytes.iter().all(|&byte| byte == 0) {
+        return Ok(rests);
+    }
+    Header::check(&disk.open(path, Mode::Read)?, Kind::Rests, VERSION)?;
+    let (records, _) = bytes[HEADER_BYTES as usize..].as_chunks::<RECORD_BYTES>();
+    for record in records {
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|n| record[at + n]));
+        let sum = u32::from_le_bytes(std::array::from_fn(|n| record[16 + n]));
+        if crc32fast::hash(&record[..16]) != sum {
+            break;
+        }
+        rests.push((Fingerprint::from_bits(word(0)), Time::from_ms(word(8))));
+    }
+    Ok(rests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time::from_ms(1_000);
+
+    fn rest(origin: u64, until: u64) -> (Fingerprint, Time) {
+        (Fingerprint::from_bits(origin), Time::from_ms(until))
+    }
+
+    fn files(disk: &Disk, dir: &Path) -> Vec<String> {
+        let mut names = disk.list(dir).unwrap();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn rests_since_the_last_durable_checkpoint_come_back_longest_first_known() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let (mut log, known) = RestLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
+        assert!(known.is_empty() && files(&disk, dir.path()).is_empty());
+        log.push(&[rest(1, 5_000), rest(2, 900)]).unwrap();
+        log.push(&[rest(1, 4_000), rest(3, 7_000)]).unwrap();
+        // a cut that is never finished takes nothing away
+        log.cut(5);
+        log.push(&[rest(4, 8_000)]).unwrap();
+        drop(log);
+        let (mut log, known) = RestLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
+        assert_eq!(known, [rest(1, 5_000), rest(3, 7_000), rest(4, 8_000)]);
+        assert_eq!(files(&disk, dir.path()), ["rests.g000004"]);
+        log.push(&[rest(5, 9_000)]).unwrap();
+        log.cut(5);
+        log.committed().unwrap();
+        assert!(files(&disk, dir.path()).is_empty());
+        let (_, known) = RestLog::open(disk, dir.path(), 5, NOW).unwrap();
+        assert!(known.is_empty());
+    }
+
+    #[test]
+    fn a_file_that_was_being_written_is_read_as_far_as_it_is_whole() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let (mut log, _) = RestLog::open(disk.clone(), dir.path(), 0, NOW).unwrap();
+        log.push(&[rest(1, 5_000), rest(2, 6_000)]).unwrap();
+        let path = dir.path().join("rests.g000000");
+        let whole = disk.read(&path).unwrap();
+        for len in 0..=whole.len() {
+            std::fs::write(&path, &whole[..len]).unwrap();
+            let (_, known) = RestLog::open(disk.clone(), dir.path(), 0, NOW).unwrap();
+            assert_eq!(known.len(), len.saturating_sub(16) / RECORD_BYTES, "{len} bytes");
+        }
+        let mut garbled = whole.clone();
+        garbled[16 + RECORD_BYTES + 3] ^= 1;
+        std::fs::write(&path, &garbled).unwrap();
+        assert_eq!(RestLog::open(disk, dir.path(), 0, NOW).unwrap().1, [rest(1, 5_000)]);
+    }
+
+    #[test]
+    fn one_sync_is_out_at_a_time_and_only_where_something_is_new() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let (mut log, _) = RestLog::open(disk, dir.path(), 0, NOW).unwrap();
+        assert!(log.next_sync(NOW).is_none());
+        log.push(&[rest(1, 5_000)]).unwrap();
+        let sync = log.next_sync(NOW).unwrap();
+        log.push(&[rest(2, 5_000)]).unwrap();
+        let later = Time::from_ms(9_000);
+        assert!(log.next_sync(later).is_none());
+        sync.run().unwrap();
+        log.synced();
+        assert!(log.next_sync(NOW).is_none());
+        assert!(log.next_sync(later).is_some());
+    }
+}

@@ -1,0 +1,59 @@
+//! What an overloaded host asks for is kept to over a kill, also when no checkpoint came after it.
+
+use super::*;
+
+const START: Time = Time::from_ms(1_000_000_000_000);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// One host that is overloaded when it is asked for `/busy` the first time.
+struct Busy;
+
+impl Web for Busy {
+    fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String) {
+        match url.path() {
+            "/robots.txt" => (404, String::new()),
+            "/" => (200, body(&["/busy".to_owned()])),
+            _ if now < START + HOUR / 2 => (503, String::new()),
+            _ => (200, String::new()),
+        }
+    }
+
+    fn retry_after(&self, status: u16) -> Option<&'static str> {
+        (status == 503).then_some("3600")
+    }
+
+    fn tune(&self, settings: &mut Settings, _: &mut FrontierOptions) {
+        // none but the last checkpoint
+        settings.checkpoint_interval = HOUR * 10;
+    }
+}
+
+#[test]
+fn a_retry_after_of_an_hour_is_kept_to_over_kills_without_a_checkpoint() {
+    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let is_busy = |run: &Run| {
+        let record = run.record.borrow();
+        record.requests.iter().any(|(_, url)| url.ends_with("/busy"))
+            && !record.events.iter().any(|(_, event)| matches!(event, Event::Page(_)))
+    };
+    let mut run = open_at(Rc::new(Busy), dir.path(), &catalog, START);
+    assert_eq!(run.go_until(is_busy), None);
+    // one more look, in which the log is written
+    run.engine.pump().unwrap();
+    let (asked, _) = run.requests().last().cloned().unwrap();
+    let mut now = run.clock.now();
+    drop(run);
+    for _ in 0..3 {
+        let mut run = open_at(Rc::new(Busy), dir.path(), &catalog, now);
+        run.clock.advance(HOUR / 5);
+        run.engine.pump().unwrap();
+        assert!(run.requests().is_empty(), "the host rests for an hour: {:?}", run.requests());
+        now = run.clock.now();
+    }
+    let mut run = open_at(Rc::new(Busy), dir.path(), &catalog, now);
+    assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+    let (again, url) = run.requests().last().cloned().unwrap();
+    assert!(url.ends_with("/busy") && again.since(asked) >= HOUR, "{:?}", run.requests());
+    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("rests.")), "{left:?}");
+}
