@@ -15,7 +15,7 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::{Reason, Verdict};
 
-/// An origin that was a guess, and where nothing answers, is tried again after so long, if URLs of it come.
+/// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
 const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
 /// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
 const HOLDS_MIN: Duration = Duration::from_secs(1);
@@ -101,7 +101,7 @@ impl Frontier {
                 self.options.politeness.learn(standing, duration, false);
                 self.back_off(index, Trouble::Robots, None, started, now);
                 if now.since(since) >= self.options.give_up {
-                    self.give_up(index, Reason::HostGivenUp, Time::MAX);
+                    self.give_up(index, Reason::HostGivenUp, now + self.options.give_up.max(SILENT_FOR));
                 }
             }
         }
@@ -215,7 +215,7 @@ impl Frontier {
         }
         standing.failures = standing.failures.saturating_add(1);
         if standing.failures >= dead_after && now.since(standing.failing_since) >= give_up {
-            self.give_up(index, Reason::HostGivenUp, Time::MAX);
+            self.give_up(index, Reason::HostGivenUp, now + give_up.max(SILENT_FOR));
         }
     }
 

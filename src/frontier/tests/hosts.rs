@@ -63,11 +63,22 @@ fn a_dead_host_is_probed_with_back_off_and_given_up_after_its_time() {
     crawl.push(url(1, 99, 1));
     crawl.run();
     assert_eq!(crawl.requests.len(), probes, "a host that was given up is not asked again");
+    // but after a day it is
+    crawl.clock.advance(S * 86_400);
+    (100..110).for_each(|n| crawl.push(url(1, n, 1)));
+    crawl.run();
+    assert!((probes + 1..=2 * probes).contains(&crawl.requests.len()), "{} requests", crawl.requests.len());
+    assert!(crawl.out.iter().all(|(_, reason)| *reason == Some(Reason::HostGivenUp)));
     let answering = |host| plain(host);
     crawl.sites = answering;
     crawl.push(url(2, 0, 1));
     crawl.run();
     assert_eq!(crawl.out.last().unwrap().1, None);
+    // and one that came back is fetched again
+    crawl.clock.advance(S * 86_400 * 2);
+    crawl.push(url(1, 200, 1));
+    crawl.run();
+    assert_eq!(crawl.out.last().unwrap(), &(url(1, 200, 1), None));
 }
 
 #[test]
