@@ -35,7 +35,7 @@ pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, ResolveJob, Response, StoreMerged, Target,
 };
 pub use open::{Identity, OpenError, Opening, Past};
-pub use seeds::{SeedRecord, SeedStatus, SeedTable};
+pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
