@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::model::{Explanation, Host, Queue, Version};
+use super::model::{Explanation, Host, Queue, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
 use crate::outcome::{Reason, Verdict, judge_answer};
@@ -33,16 +33,29 @@ pub(super) fn verdict(told: &Explanation, facts: &Facts<'_>) -> String {
     if let Some(store) = told.seen.waits_in {
         return format!("is on its way to the queue: it waits for an answer of the {store} store");
     }
-    let seen = told.seen.seen == Some(true);
-    match (&told.skipped, forbidden(told, facts.now)) {
-        (Some(skipped), None) if seen || told.scope.refused.is_none() => match skipped.rule.as_str() {
-            "" | "seed" => format!("was skipped: {}", skipped.reason),
-            rule => format!("was skipped: {}: {rule}", skipped.reason),
-        },
-        (_, Some(never)) => never,
-        _ if seen => given_up(told),
-        _ => unknown(told),
+    if told.scope.refused.is_none()
+        && by_robots(told).is_none()
+        && let Some(skipped) = &told.skipped
+    {
+        return dropped(told, skipped, facts.now);
     }
+    match forbidden(told, facts.now) {
+        Some(never) => never,
+        None if told.seen.seen == Some(true) => given_up(told),
+        None => unknown(told),
+    }
+}
+
+/// The URL ended without a request, and what its host is refused for now, if it still is.
+fn dropped(told: &Explanation, skipped: &Skipped, now: Time) -> String {
+    let mut text = format!("was skipped: {}", skipped.reason);
+    if !matches!(skipped.rule.as_str(), "" | "seed") {
+        text.push_str(&format!(": {}", skipped.rule));
+    }
+    if let Some(never) = forbidden(told, now) {
+        text.push_str(&format!("; {}", never.trim_start_matches("never: ")));
+    }
+    text
 }
 
 /// Whether the newest version ended the URL although the checkpoint has it queued: it was stored after that, and not to be
@@ -183,4 +196,92 @@ fn unknown(told: &Explanation) -> String {
         text.push_str(&format!(", but the robots.txt of its host cannot be had since {}", date(since)));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time::from_ms(1_800_000_000_000);
+
+    fn said(told: &Explanation) -> String {
+        verdict(told, &Facts { config: &Config::default(), key_bytes: Some(1_000), now: NOW })
+    }
+
+    fn version(status: u16, record: u64) -> Version {
+        Version {
+            time: NOW,
+            status,
+            mime: String::new(),
+            bytes: 12 << 10,
+            file: String::new(),
+            offset: 0,
+            revisit: false,
+            record,
+            truncated: false,
+        }
+    }
+
+    fn queue(before: u64) -> Queue {
+        Queue { place: "on disk", url: String::new(), before, priority: 1, depth: 1, attempts: 0 }
+    }
+
+    #[test]
+    fn a_queued_url_says_when_by_its_hosts_rest_and_what_comes_before() {
+        let host = Host {
+            due: Some(NOW + Duration::from_secs(3)),
+            delay_ms: 2_000,
+            backoff_until: Some(NOW + Duration::from_secs(60)),
+            backoff_reason: Some("it does not answer"),
+            ..Host::default()
+        };
+        let mut told = Explanation { queue: Some(queue(5)), host: Some(host), ..Explanation::default() };
+        told.crawl.running = true;
+        let text = said(&told);
+        assert!(text.starts_with("would be fetched in about 1m 10s: its host rests until 2027-"), "{text}");
+        assert!(text.contains("(it does not answer)") && text.contains("5 URLs of its host come before it"), "{text}");
+        told.host = Some(Host::default());
+        told.queue = Some(queue(0));
+        assert_eq!(said(&told), "would be fetched as soon as its host has its turn");
+        told.host = Some(Host { gone: Some(Reason::HostGivenUp), ..Host::default() });
+        assert_eq!(said(&told), "never: its host is given up for good; the queue drops its URL");
+        told.host = Some(Host { pages: 7, pages_max: Some(7), ..Host::default() });
+        assert_eq!(said(&told), "never: budget.pages_per_host is used up; the queue drops its URL");
+    }
+
+    #[test]
+    fn what_was_stored_after_the_checkpoint_ends_a_queued_url_unless_it_is_asked_for_again() {
+        let with = |newest| Explanation { queue: Some(queue(0)), versions: vec![newest], ..Explanation::default() };
+        assert!(said(&with(version(200, 1_000))).starts_with("was fetched 2027-"));
+        assert!(said(&with(version(503, 1_000))).starts_with("is queued"), "it is tried again");
+        assert!(said(&with(version(200, 999))).starts_with("is queued"), "it was queued again later");
+    }
+
+    #[test]
+    fn rules_that_forbid_are_quoted_with_their_line_and_group() {
+        let mut told = Explanation { queue: Some(queue(0)), ..Explanation::default() };
+        told.robots.obeyed = true;
+        told.robots.fresh = true;
+        told.robots.allowed = Some(false);
+        told.robots.rule = Some("Disallow: /private/".to_owned());
+        assert_eq!(said(&told), "never: robots.txt \"Disallow: /private/\"");
+        told.robots.line = Some(12);
+        told.robots.group = Some("*".to_owned());
+        assert_eq!(said(&told), "never: robots.txt line 12 \"Disallow: /private/\" (group *)");
+        told.robots.obeyed = false;
+        assert!(said(&told).starts_with("is queued"));
+    }
+
+    #[test]
+    fn a_url_that_ended_without_a_page_says_how() {
+        let mut told = Explanation::default();
+        told.seen.seen = Some(true);
+        told.crawl_log = Some("2026-11-21T00:00:00.000Z    -2          - http://a/ - -".to_owned());
+        assert!(said(&told).ends_with("given up (crawl.log: -2)"));
+        told.skipped = Some(Skipped { reason: "host given up".to_owned(), rule: String::new() });
+        assert_eq!(said(&told), "was skipped: host given up");
+        told.dns.answer = Some("no such host");
+        told.dns.fresh = true;
+        assert_eq!(said(&told), "was skipped: host given up; the name servers say: no such host");
+    }
 }
