@@ -95,7 +95,10 @@ impl Page<'_> {
             let why = match (&robots.rule, robots.line, &robots.group) {
                 (Some(rule), Some(line), Some(group)) => format!(": line {line} \"{rule}\" (group {group})"),
                 (Some(rule), ..) => format!(": \"{rule}\""),
-                (None, ..) if robots.allowed.is_some() => ": no rule matches".to_owned(),
+                (None, ..) if robots.allowed.is_some() => match &robots.archived {
+                    Some(archived) if (400..500).contains(&archived.status) => ": there is none".to_owned(),
+                    _ => ": no rule matches".to_owned(),
+                },
                 _ => String::new(),
             };
             self.row("robots.txt", format!("{word}{why}"));
@@ -165,7 +168,7 @@ impl Page<'_> {
             self.row("  failing", format!("since {}, {} failures in a row", date(since), count(host.failures.into())));
         }
         if let Some(reason) = host.gone {
-            let end = host.gone_until.map_or("for good".to_owned(), |time| until(time, now));
+            let end = host.gone_until.map_or("for good".to_owned(), |time| format!("until {}", date(time)));
             self.row("  given up", format!("{end}: {reason}"));
         }
         let of = |used: String, max: Option<String>| max.map_or(used.clone(), |max| format!("{used} of {max}"));
