@@ -7,6 +7,7 @@
 //! core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
 
+pub mod explain;
 mod options;
 mod request;
 mod signals;
@@ -51,6 +52,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let catalog: Arc<dyn Catalog> = Arc::new(SledCatalog::open(&request.dir.join("catalog"))?);
     let (identity, is_new) = options::identity(&request, &*catalog, clock.now())?;
     identity.write_copy(&disk, &request.dir)?;
+    options::write_copy(&request.config, &disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
 
     let process = options::process(&request.config, keys.clone(), guard.clone());
@@ -98,6 +100,7 @@ fn drive(
     for seed in seeds {
         engine.admit_seed(&seed.url, seed.fallback.as_ref())?;
     }
+    engine.seeds_admitted()?;
     let finish = run_engine(&mut engine, &mut display, events, clock)?;
     let (statistics, gauges) = (engine.statistics(), engine.gauges());
     display.finish(&statistics, &gauges, statistics.elapsed);

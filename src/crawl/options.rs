@@ -4,6 +4,7 @@
 //! configuration that says otherwise later changes nothing there, and the operator is told.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,25 @@ const HOST_BLOOM_BYTES: usize = 8 << 20;
 /// A graceful stop waits this long for requests under way.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 const NAME_SERVER_PORT: u16 = 53;
+
+/// A plain copy of the settings of the last run.
+const COPY_FILE: &str = "config.json";
+
+/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides.
+pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Result<()> {
+    let mut json = serde_json::to_vec_pretty(config).expect("a configuration consists of plain data");
+    json.push(b'\n');
+    disk.replace(&dir.join(COPY_FILE), &json)
+}
+
+/// The settings of the last run of the crawl in `dir`; `None` where there is no copy that this version reads.
+pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>> {
+    match disk.read(dir.join(COPY_FILE)) {
+        Ok(json) => Ok(serde_json::from_slice(&json).ok()),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
 
 /// Which addresses may be connected to.
 pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
@@ -179,7 +199,7 @@ fn settings(config: &Config) -> Settings {
     }
 }
 
-fn scope(config: &Config) -> ScopeOptions {
+pub(super) fn scope(config: &Config) -> ScopeOptions {
     let scope = &config.scope;
     ScopeOptions {
         mode: match scope.mode {
@@ -198,7 +218,7 @@ fn scope(config: &Config) -> ScopeOptions {
     }
 }
 
-fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
+pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
     let politeness = &config.politeness;
     FrontierOptions {
         partitions,

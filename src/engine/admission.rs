@@ -24,6 +24,11 @@ impl Engine {
         self.admit_seed_as(number, url)
     }
 
+    /// Every seed of this run is admitted: the plain copy for readers is renewed.
+    pub fn seeds_admitted(&self) -> Result<()> {
+        self.seeds.write_copy(&self.disk, &self.dir)
+    }
+
     fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl) -> Result<()> {
         self.way.arrival().now = self.clock.now();
         if let Err(reason) = self.scope.judge(url, 0, 0) {

@@ -38,7 +38,7 @@ pub use job::{
 };
 pub use open::{Identity, OpenError, Opening, Past};
 pub use rests::RestSync;
-pub use seeds::{SeedRecord, SeedStatus, SeedTable};
+pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};

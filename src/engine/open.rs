@@ -310,7 +310,7 @@ fn open_scope(opening: &Opening, seeds: &SeedTable, added: &[String]) -> Result<
 /// A checkpoint file that the catalog does not name was not finished, or is superseded.
 fn remove_unnamed_checkpoints(disk: &Disk, dir: &Path, named: Option<u64>) -> disk::Result<()> {
     for name in disk.list(dir)? {
-        let number = name.strip_prefix("checkpoint.g").and_then(|number| number.parse::<u64>().ok());
+        let number = checkpoint::number_of(&name);
         if number.is_some() && number != named {
             disk.remove(&dir.join(name))?;
         }

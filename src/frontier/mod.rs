@@ -29,6 +29,7 @@ mod cold;
 mod dispatch;
 mod host;
 mod jobs;
+mod look;
 mod options;
 mod partition;
 mod politeness;
@@ -57,6 +58,7 @@ use host::{Host, Item, Place};
 use partition::{Files, Partition, domain_key};
 use schedule::{HostRef, Schedule};
 
+pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look};
 pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use queued::{Hops, QueuedUrl};

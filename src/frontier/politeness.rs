@@ -42,8 +42,8 @@ impl Politeness {
         wanted.min(self.delay_max).max(self.delay_min)
     }
 
-    /// The delay between two requests of a host.
-    pub(super) fn delay(&self, pace: Duration, crawl_delay: Option<Duration>) -> Duration {
+    /// The delay between two requests of a host: its own pace or its Crawl-delay, whichever is longer.
+    pub fn delay(&self, pace: Duration, crawl_delay: Option<Duration>) -> Duration {
         if self.is_none() {
             return Duration::ZERO;
         }

@@ -215,7 +215,7 @@ fn put_partition(out: &mut Vec<u8>, partition: &Partition) {
     }
 }
 
-fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition) -> Option<()> {
+pub(super) fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition) -> Option<()> {
     let recent: &mut Recent = &mut partition.recent;
     recent.urls = reader.varint()?;
     partition.array = reader.sized()?.to_vec();
@@ -266,7 +266,7 @@ fn put_item(out: &mut Vec<u8>, rank: u16, item: &Item) {
     item.url.encode(out);
 }
 
-fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::RulesDecoder) -> Option<(Host, Vec<Item>)> {
+pub(super) fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::RulesDecoder) -> Option<(Host, Vec<Item>)> {
     let (origin, domain) = (reader.fingerprint()?, reader.fingerprint()?);
     let mut host = Host::new(origin, domain, reader.text()?.into());
     let mut record = HostRecord::decode(reader.sized()?)?;

@@ -6,6 +6,8 @@
 //! A [`Scope`] never changes; it is shared, and a seed that redirects elsewhere gives a new one that holds what the
 //! old one holds and costs little beside it.
 
+mod explain;
+
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use regex::{Regex, RegexBuilder};
 
 use super::url::CanonicalUrl;
 use crate::outcome::Reason;
+
+pub use explain::{Judgement, Rule};
 
 /// Bound of a compiled pattern in bytes: matching takes linear time anyhow, this keeps its memory small.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -216,16 +220,20 @@ impl SeedSet {
     }
 
     fn holds(&self, mode: ScopeMode, url: &CanonicalUrl) -> bool {
+        self.find(mode, url).is_some()
+    }
+
+    /// The name that takes `url` in.
+    fn find(&self, mode: ScopeMode, url: &CanonicalUrl) -> Option<&str> {
         if mode != ScopeMode::Prefix {
             let name = territory(mode, url);
-            return self.layers.iter().any(|layer| layer.contains(name));
+            return self.layers.iter().find_map(|layer| layer.get(name)).map(|name| &**name);
         }
         // no prefix of a layer starts with another one, so only the greatest that is not above the URL can fit
-        let fits = |layer: &BTreeSet<Box<str>>| {
+        self.layers.iter().find_map(|layer| {
             let below = layer.range::<str, _>((Bound::Unbounded, Bound::Included(url.as_str()))).next_back();
-            below.is_some_and(|prefix| url.as_str().starts_with(&**prefix))
-        };
-        self.layers.iter().any(|layer| fits(layer))
+            below.map(|prefix| &**prefix).filter(|prefix| url.as_str().starts_with(*prefix))
+        })
     }
 }
 

@@ -32,6 +32,13 @@ pub(super) struct Key {
     sequence: u64,
 }
 
+impl Key {
+    /// Whether it is that of a URL or record of `host`.
+    pub(super) fn is_of(&self, host: HostKey) -> bool {
+        (self.domain, self.class, self.origin) == (host.domain, 1, host.origin)
+    }
+}
+
 /// An entry of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {

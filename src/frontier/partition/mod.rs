@@ -13,6 +13,7 @@ mod base;
 mod block;
 mod entry;
 mod filter;
+mod look;
 mod merge;
 mod tail;
 mod take;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use base::{Spot, Summary};
 pub(super) use entry::HostKey;
 pub(super) use filter::{Filter, domain_key};
+pub(super) use look::Cold;
 pub(super) use merge::{Merge, MergeDone};
 pub(super) use take::{Cursor, Cursors, Take, TakeDone, Taken};
 

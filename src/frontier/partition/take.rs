@@ -81,11 +81,11 @@ pub(in crate::frontier) struct TakeDone {
 }
 
 /// A host of the directory while it is considered.
-struct Candidate {
-    host: HostKey,
-    urls: u64,
-    start: Spot,
-    record: Option<Box<[u8]>>,
+pub(super) struct Candidate {
+    pub(super) host: HostKey,
+    pub(super) urls: u64,
+    pub(super) start: Spot,
+    pub(super) record: Option<Box<[u8]>>,
 }
 
 impl Take {
@@ -186,7 +186,7 @@ impl Take {
 }
 
 /// The entry of a host in the directory.
-fn find(base: &Base, wanted: HostKey) -> Result<Option<Candidate>> {
+pub(super) fn find(base: &Base, wanted: HostKey) -> Result<Option<Candidate>> {
     if base.directory_blocks() == 0 {
         return Ok(None);
     }
@@ -200,7 +200,7 @@ fn find(base: &Base, wanted: HostKey) -> Result<Option<Candidate>> {
 }
 
 /// Pages of a domain that the base knows.
-fn domain_pages(base: &Base, wanted: Fingerprint) -> Result<u64> {
+pub(super) fn domain_pages(base: &Base, wanted: Fingerprint) -> Result<u64> {
     let entries = base.directory(base.block_of_domain(wanted))?;
     let pages = entries.into_iter().find_map(|entry| match entry {
         DirectoryEntry::Domain { domain, pages } if domain == wanted => Some(pages),

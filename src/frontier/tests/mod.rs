@@ -4,6 +4,7 @@
 mod cold;
 mod crash;
 mod hosts;
+mod look;
 mod polite;
 
 use std::collections::{BTreeMap, BTreeSet};
