@@ -22,8 +22,8 @@ use crawler::disk::Disk;
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Engine, Event, Executors, FetchJob, Fetched, Identity, Opening, Past, Phase, ResolveJob, Response, Settings,
-    StoreMerge,
+    Engine, Event, Executors, FetchJob, Fetched, Identity, Opening, Past, Phase, Purpose, ResolveJob, Response,
+    Settings, StoreMerge,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -188,6 +188,7 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         url_bytes_max: 2_000,
         decoded_max: 1 << 20,
         robots_bytes_max: 500 << 10,
+        sitemaps_max: 1_000,
         respect_nofollow: true,
         request_records: true,
         compression: Compression::Gzip,
@@ -225,7 +226,8 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
     };
     let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).unwrap();
     let mut processor = Processor::new(process);
-    let mut find = |url: &_, depth, response: &_, scope: &_| processor.findings(url, depth, response, scope);
+    let mut find =
+        |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
     engine.replay(recovery, &mut find, &mut |_, _| {}).unwrap();
     engine.admit_seed(&seed, None).unwrap();
     Run { engine, record, clock, past }

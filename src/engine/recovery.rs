@@ -5,7 +5,7 @@
 //! just come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met
 //! on its way or at its dequeue. So no page whose record is whole is asked for again. A stored answer that the table
 //! wants to retry (a 503) leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does
-//! that it could not be had. A revisit is read through to the page that has its payload, which lies before it; its links
+//! that it could not be had; the sitemaps that it names are admitted. A revisit is read through to the page that has its payload, which lies before it; its links
 //! are resolved against its own URL.
 
 use std::sync::Arc;
@@ -14,19 +14,17 @@ use super::admission::queued;
 use super::answers::rules_of;
 use super::values::{Robots, RobotsAnswer, Term};
 use super::way::{Arrival, known_by};
-use super::{Engine, Findings, Response};
+use super::{Engine, Findings, Purpose, Response};
 use crate::container::{Recovery, ReplayedPage};
 use crate::disk::Result;
-use crate::fingerprint::Fingerprint;
-use crate::frontier::{Hops, QueuedUrl};
+use crate::frontier::{Asker, Hops, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
-use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
 
-/// Finds in a stored answer what processing found in it when it came: URL, depth (`None` for a robots.txt), answer
-/// and scope in, findings out.
-pub type Find<'a> = dyn FnMut(&CanonicalUrl, Option<u16>, &Response, &Scope) -> Findings + 'a;
+/// Finds in a stored answer what processing found in it when it came: URL, purpose, answer and
+/// scope in, findings out.
+pub type Find<'a> = dyn FnMut(&CanonicalUrl, Purpose<'_>, &Response, &Scope) -> Findings + 'a;
 
 impl Engine {
     /// Replays everything that `recovery` finds; returns the number of pages. `progress` hears of bytes done and
@@ -77,8 +75,12 @@ impl Engine {
         };
         let scope = self.scope.clone();
         if page.robots {
-            let findings = find(&url, None, &response, &scope);
-            return self.replay_robots(&url, keys.origin, &page, rules_of(page.status, findings.rules));
+            // after redirects, the rules are those of the origin that was asked first
+            let asked =
+                page.via.as_deref().and_then(|via| CanonicalUrl::parse(via).ok()).unwrap_or_else(|| url.clone());
+            let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth };
+            let findings = find(&url, purpose, &response, &scope);
+            return self.replay_robots(&asked, &page, findings, stored.record);
         }
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
@@ -86,10 +88,11 @@ impl Engine {
             return Ok(());
         }
         self.way.arrival().replayed.insert(keys.key);
-        let findings = find(&url, Some(page.depth), &response, &scope);
+        let hops = Hops::parse(&page.hops);
+        let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
         let queued = QueuedUrl {
             depth: page.depth,
-            hops: Hops::parse(&page.hops),
+            hops,
             attempts: page.attempt,
             seed: page.seed,
             ..queued(url.as_str(), keys)
@@ -100,15 +103,17 @@ impl Engine {
     /// The answer goes into the robots store, and to the host if it is active, so that it is not asked for again.
     fn replay_robots(
         &mut self,
-        url: &CanonicalUrl,
-        origin: Fingerprint,
+        asked: &CanonicalUrl,
         page: &ReplayedPage,
-        rules: Option<RobotsRules>,
+        findings: Findings,
+        record: u64,
     ) -> Result<()> {
-        // a redirect says nothing by itself, and the answer to one under another name does not speak for that origin
-        if url.path_and_query() != "/robots.txt" || (300..400).contains(&page.status) {
+        // a redirect says nothing by itself
+        if (300..400).contains(&page.status) {
             return Ok(());
         }
+        let origin = self.keys.keys(asked).origin;
+        let rules = rules_of(page.status, findings.rules);
         let Arrival { now, frontier, .. } = self.way.arrival();
         let (answer, holds) = match rules {
             Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), self.settings.robots_cache),
@@ -116,6 +121,9 @@ impl Engine {
         };
         let robots = Robots::new(answer, Term { from: page.time, until: page.time + holds });
         frontier.preset(origin, known_by(&robots, *now), *now);
-        self.way.next.store.put(origin, robots)
+        self.way.next.store.put(origin, robots)?;
+        self.count_dropped_links(&findings.dropped);
+        let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
+        self.admit_sitemaps(&asker, record, findings.links)
     }
 }

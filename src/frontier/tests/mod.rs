@@ -185,7 +185,7 @@ impl Crawl {
         {
             match task {
                 Task::Resolve { host, name } => self.later(MS * 5, Answer::Resolved(host, host_number(&name))),
-                Task::Robots { host, origin, addresses } => {
+                Task::Robots { host, origin, addresses, .. } => {
                     let number = host_number(&origin);
                     assert_eq!(&*origin, format!("http://www{number}.example"));
                     let end = now + MS * 10;
