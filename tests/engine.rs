@@ -6,6 +6,10 @@
 mod expiry;
 #[path = "engine/revisits.rs"]
 mod revisits;
+#[path = "engine/robots.rs"]
+mod robots;
+#[path = "engine/sitemaps.rs"]
+mod sitemaps;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -22,8 +26,8 @@ use crawler::disk::Disk;
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Engine, Event, Executors, FetchJob, Fetched, Identity, Opening, Past, Phase, Purpose, ResolveJob, Response,
-    Settings, StoreMerge,
+    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, Identity, Opening, Past, Phase, Purpose, ResolveJob,
+    Response, Settings, StoreMerge,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -45,6 +49,17 @@ trait Web {
     /// Status and body.
     fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String);
 
+    /// The whole answer, or why none comes.
+    fn respond(&self, url: &CanonicalUrl, now: Time) -> Result<Reply, Failure> {
+        let (status, body) = self.answer(url, now);
+        Ok(Reply { status, headers: vec![("content-type", "text/html".to_owned())], body: body.into_bytes() })
+    }
+
+    /// What belongs to the crawl.
+    fn scope(&self) -> ScopeOptions {
+        ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() }
+    }
+
     /// For how long the addresses of a name hold, or why there are none.
     fn resolve(&self, _: &str, _: Time) -> Result<Duration, Failure> {
         Ok(Duration::from_secs(3_600))
@@ -52,6 +67,14 @@ trait Web {
 
     /// What this web wants otherwise.
     fn tune(&self, _: &mut Settings, _: &mut FrontierOptions) {}
+}
+
+/// An answer.
+#[derive(Clone, Debug, Default)]
+struct Reply {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
 }
 
 /// A web of small sites: page n of a host links to pages 2n + 1 and 2n + 2, to the next host, and to a page that its
@@ -103,13 +126,23 @@ impl Executors for Inline {
     fn fetch(&mut self, job: FetchJob) {
         let started = self.clock.now();
         self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
-        let (status, body) = self.web.answer(&job.url, started);
+        let reply = match self.web.respond(&job.url, started) {
+            Ok(reply) => reply,
+            Err(failure) => {
+                let failed = FetchFailed { job, failure, detail: String::new(), started, duration: LATENCY };
+                return self.tell(LATENCY, Event::Failed(Box::new(failed)));
+            }
+        };
         let response = Response {
-            status,
+            status: reply.status,
             reason: "OK".to_owned(),
             version: HttpVersion::Http11,
-            headers: vec![(b"content-type"[..].into(), b"text/html"[..].into())],
-            body: body.into_bytes(),
+            headers: reply
+                .headers
+                .iter()
+                .map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into()))
+                .collect(),
+            body: reply.body,
             truncated: None,
             address: Some([203, 0, 113, 1].into()),
             request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
@@ -201,6 +234,7 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
     frontier.politeness.delay_factor = 0.0;
     let mut settings = settings();
     web.tune(&mut settings, &mut frontier);
+    let scope = web.scope();
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
@@ -215,7 +249,7 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         is_new,
         keys,
         settings,
-        scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
+        scope,
         seeds: vec![seed.clone()],
         drum: DrumOptions { buckets: 4, ..DrumOptions::default() },
         seen_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },

@@ -1,0 +1,3 @@
+//! robots.txt by RFC 9309 in the engine.
+
+use super::*;
