@@ -206,7 +206,7 @@ impl Engine {
     }
 
     fn robots_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
-        let Processed { job, response, records, .. } = processed;
+        let Processed { job, response, records, retry_after, .. } = processed;
         let FetchJob { host, target, url, .. } = job;
         let Target::Robots { origin, key, redirects, asker } = target else { return Ok(()) };
         let (duration, bytes) = (response.duration, records.payload_bytes);
@@ -230,7 +230,7 @@ impl Engine {
             }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
-            None => self.rules_unreachable(host, key, duration),
+            None => self.rules_unreachable(host, key, duration, retry_after),
         }
     }
 
@@ -257,7 +257,7 @@ impl Engine {
     fn robots_failed(&mut self, host: HostId, origin: &str, key: Fingerprint, duration: Duration) -> Result<()> {
         let guesses = self.seeds.guesses_at(origin);
         if guesses.is_empty() {
-            return self.rules_unreachable(host, key, duration);
+            return self.rules_unreachable(host, key, duration, None);
         }
         for number in guesses {
             self.admit_fallback(number)?;
@@ -267,11 +267,17 @@ impl Engine {
     }
 
     /// Nothing follows from the answer, or none came. That holds until the frontier asks again.
-    fn rules_unreachable(&mut self, host: HostId, origin: Fingerprint, duration: Duration) -> Result<()> {
+    fn rules_unreachable(
+        &mut self,
+        host: HostId,
+        origin: Fingerprint,
+        duration: Duration,
+        retry_after: Option<Duration>,
+    ) -> Result<()> {
         self.statistics.robots_unreachable += 1;
         let arrival = self.way.arrival();
         let now = arrival.now;
-        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration }, now)?;
+        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
         let Some(held) = arrival.frontier.held(host) else { return Ok(()) };
         let since = held.robots_failing_since.unwrap_or(now);
         let term = Term { from: now, until: held.until };

@@ -9,6 +9,7 @@
 //! are resolved against its own URL.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::admission::queued;
 use super::answers::rules_of;
@@ -19,8 +20,12 @@ use crate::container::{Recovery, ReplayedPage};
 use crate::disk::Result;
 use crate::frontier::{Asker, Hops, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
+use crate::web::retry_after::retry_after;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
+
+/// No host rests for longer because it asks for it, as with a live answer.
+const REST_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// Finds in a stored answer what processing found in it when it came: URL, purpose, answer and
 /// scope in, findings out.
@@ -71,7 +76,7 @@ impl Engine {
             address: page.ip,
             request: Vec::new(),
             started: page.time,
-            duration: std::time::Duration::ZERO,
+            duration: Duration::ZERO,
         };
         let scope = self.scope.clone();
         if page.robots {
@@ -80,7 +85,9 @@ impl Engine {
                 page.via.as_deref().and_then(|via| CanonicalUrl::parse(via).ok()).unwrap_or_else(|| url.clone());
             let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth };
             let findings = find(&url, purpose, &response, &scope);
-            return self.replay_robots(&asked, &page, findings, stored.record);
+            let rest =
+                response.header("retry-after").and_then(|value| retry_after(value, page.time)).unwrap_or_default();
+            return self.replay_robots(&asked, &page, findings, (stored.record, rest));
         }
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
@@ -106,7 +113,7 @@ impl Engine {
         asked: &CanonicalUrl,
         page: &ReplayedPage,
         findings: Findings,
-        record: u64,
+        (record, rest): (u64, Duration),
     ) -> Result<()> {
         // a redirect says nothing by itself
         if (300..400).contains(&page.status) {
@@ -117,7 +124,9 @@ impl Engine {
         let Arrival { now, frontier, .. } = self.way.arrival();
         let (answer, holds) = match rules {
             Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), self.settings.robots_cache),
-            None => (RobotsAnswer::Unreachable { since: page.time }, frontier.robots_back_off()),
+            None => {
+                (RobotsAnswer::Unreachable { since: page.time }, frontier.robots_back_off().max(rest.min(REST_MAX)))
+            }
         };
         let robots = Robots::new(answer, Term { from: page.time, until: page.time + holds });
         frontier.preset(origin, known_by(&robots, *now), *now);

@@ -193,5 +193,7 @@ pub enum RobotsAnswer {
     Unreachable {
         /// How long the attempt took.
         duration: Duration,
+        /// A valid Retry-After: the host rests at least so long.
+        retry_after: Option<Duration>,
     },
 }

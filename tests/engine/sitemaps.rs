@@ -143,7 +143,9 @@ fn site() -> Listed {
         ("h0.test/robots.txt", robots(&["http://h0.test/moved.xml", "/index.xml", "http://h0.test/private/map.xml"])),
         ("h0.test/", page(&["/linked"])),
         ("h0.test/linked", page(&[])),
-        ("h0.test/moved.xml", redirect("https://h0.test/plain.xml")),
+        ("h0.test/moved.xml", redirect("/plain.xml")),
+        ("h0.test/plain.xml", set(&["http://h0.test/set"])),
+        ("h0.test/set", page(&[])),
         ("h0.test/index.xml", index(&["http://h0.test/1.xml.gz", "http://h0.test/2.txt"])),
         ("h0.test/1.xml.gz", gzipped(set(&["http://h0.test/a?b=1&amp;c=2", "http://h0.test/linked"]))),
         ("h0.test/2.txt", reply(200, "text/plain", "http://h0.test/text\nhttp://h1.test/\n")),
@@ -174,18 +176,9 @@ const OF_SITE: [&str; 14] = [
     "h1.test/only",
 ];
 
-/// The site, with its moved sitemap at the same scheme.
-fn whole_site() -> Listed {
-    let mut web = site();
-    web.pages.insert("http://h0.test/moved.xml".to_owned(), redirect("/plain.xml"));
-    web.pages.insert("http://h0.test/plain.xml".to_owned(), set(&["http://h0.test/set"]));
-    web.pages.insert("http://h0.test/set".to_owned(), page(&[]));
-    web
-}
-
 #[test]
 fn what_robots_txt_names_and_sitemaps_list_is_crawled() {
-    let crawled = crawl(&whole_site());
+    let crawled = crawl(&site());
     assert_eq!(crawled.asked, OF_SITE);
     for (url, hops) in [
         ("h0.test/", "-"),
@@ -211,9 +204,9 @@ fn what_robots_txt_names_and_sitemaps_list_is_crawled() {
 #[test]
 fn a_kill_at_any_request_loses_no_sitemap_and_no_page_of_one() {
     for first in 1..OF_SITE.len() + 2 {
-        let crawled = crawl_with_kills(&whole_site(), &[first]);
+        let crawled = crawl_with_kills(&site(), &[first]);
         assert_eq!(crawled.asked, OF_SITE, "killed at request {first}");
-        let crawled = crawl_with_kills(&whole_site(), &[first, first + 3, first + 4]);
+        let crawled = crawl_with_kills(&site(), &[first, first + 3, first + 4]);
         assert_eq!(crawled.asked, OF_SITE, "killed at requests {first}, {}, {}", first + 3, first + 4);
     }
 }
@@ -264,7 +257,7 @@ fn a_sitemap_need_not_be_in_scope_but_what_it_lists_must_be() {
 
 #[test]
 fn entries_are_one_deeper_than_what_asked_for_robots_txt_and_no_sitemap_is_fetched_for_nothing() {
-    let mut web = whole_site();
+    let mut web = site();
     for (max_depth, expected) in [(0, 1), (1, 11), (2, 14)] {
         web.scope.max_depth = Some(max_depth);
         let crawled = crawl(&web);
