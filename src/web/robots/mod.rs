@@ -10,6 +10,8 @@ mod compact;
 mod lines;
 mod pattern;
 #[cfg(test)]
+mod rfc_tests;
+#[cfg(test)]
 mod tests;
 
 use std::time::Duration;
