@@ -23,7 +23,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use crate::catalog::{Catalog, SledCatalog};
 use crate::clock::{Clock, SystemClock};
 use crate::disk::{DirectoryLock, Disk};
-use crate::engine::{Engine, Event, Opening, Past, Phase};
+use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose};
 use crate::outcome::{Failure, Reason};
 use crate::process::Processor;
 use crate::report::{CrawlLog, Finish, Progress, SkippedLog, Statistics, closing};
@@ -94,7 +94,8 @@ fn drive(
 ) -> Result<Finish, CrawlError> {
     let mut display = request.progress();
     let (mut engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
-    let mut find = |url: &_, depth, response: &_, scope: &_| processor.findings(url, depth, response, scope);
+    let mut find =
+        |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
     let replayed = engine.replay(recovery, &mut find, &mut tell_replay())?;
     tell_past(past, replayed, &request.dir);
     for seed in seeds {

@@ -62,6 +62,9 @@ pub struct SimulateArgs {
     /// Share of hosts whose robots.txt answers 503.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub robots_errors: f64,
+    /// Share of hosts whose robots.txt names a sitemap.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub sitemaps: f64,
     /// Linked names that do not exist, as a share of the hosts.
     #[arg(long, default_value_t = 0.02, value_name = "SHARE")]
     pub unresolvable: f64,
@@ -94,6 +97,7 @@ impl SimulateArgs {
             robots_share: self.robots,
             robots_crawl_delay_share: self.crawl_delay,
             robots_5xx_share: self.robots_errors,
+            sitemap_share: self.sitemaps,
             unresolvable_share: self.unresolvable,
             gzip_share: self.gzip,
             ..SimOptions::default()

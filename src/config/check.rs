@@ -14,6 +14,9 @@ pub(super) struct Limit {
     pub problem: String,
 }
 
+/// The most sitemaps that the reader of robots.txt keeps.
+const SITEMAPS_MAX: usize = 1_000;
+
 type Checked = Result<(), Limit>;
 
 /// Memory that a compiled regular expression may take.
@@ -133,6 +136,8 @@ fn fetch(config: &Config) -> Checked {
     }
     require(config.robots.max_bytes >= ROBOTS_BYTES_MIN, "robots.max_bytes", "must be at least \"500KiB\" (RFC 9309)")?;
     require(config.robots.max_bytes <= Bytes::mib(64), "robots.max_bytes", "must be at most \"64MiB\"")?;
+    let sitemaps = (1..=SITEMAPS_MAX).contains(&config.robots.max_sitemaps);
+    require(sitemaps, "robots.max_sitemaps", "must be from 1 to 1000; robots.sitemaps = false reads none")?;
     at_least(config.robots.cache, "1m", "robots.cache")
 }
 

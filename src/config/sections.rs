@@ -226,6 +226,10 @@ section! {
         cache: Duration = HOUR * 24,
         /// Bytes of a robots.txt that are read.
         max_bytes: Bytes = Bytes::kib(500),
+        /// Whether the sitemaps that it names are read.
+        sitemaps: bool = true,
+        /// Sitemaps that are taken from one robots.txt.
+        max_sitemaps: usize = 1_000,
         /// Whether links marked `nofollow` are left alone.
         respect_nofollow: bool = true,
     }

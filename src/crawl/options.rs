@@ -114,6 +114,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         url_bytes_max: config.scope.max_url_length,
         decoded_max: config.fetch.max_body.as_usize(),
         robots_bytes_max: config.robots.max_bytes.as_usize(),
+        sitemaps_max: if config.robots.sitemaps { config.robots.max_sitemaps } else { 0 },
         respect_nofollow: config.robots.respect_nofollow,
         request_records: config.container.request_records,
         compression: compression(config),

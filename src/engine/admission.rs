@@ -4,7 +4,7 @@ use super::Engine;
 use super::job::FoundLink;
 use super::seeds::SeedStatus;
 use crate::disk::Result;
-use crate::frontier::{Hops, QueuedUrl};
+use crate::frontier::{Asker, Hops, QueuedUrl};
 use crate::outcome::Reason;
 use crate::web::html::LinkKind;
 use crate::web::pattern::pattern;
@@ -56,19 +56,39 @@ impl Engine {
 
     /// Admits a link that processing found in scope.
     pub(super) fn admit_link(&mut self, parent: &Parent<'_>, link: FoundLink) -> Result<()> {
-        let depth = parent.url.depth.saturating_add(1);
-        let (letter, embedded) = match link.kind {
-            LinkKind::Embed => ('E', true),
-            _ => ('L', false),
+        let below = parent.url.depth.saturating_add(1);
+        // what an index names is as near to the seed as the index
+        let (letter, embedded, depth) = match link.kind {
+            LinkKind::Embed => ('E', true, below),
+            LinkKind::Sitemap => ('M', true, parent.url.depth),
+            LinkKind::Listed => ('M', false, below),
+            _ => ('L', false, below),
         };
         self.way.admit(QueuedUrl {
-            priority: priority(depth, embedded),
+            priority: priority(below, embedded),
             depth,
             hops: parent.url.hops.then(letter),
             via: parent.record + 1,
             seed: parent.url.seed,
             ..queued(&link.url, link.keys)
         })
+    }
+
+    /// Admits the sitemaps that a robots.txt names, which lies in the archive at `record`: at the depth of the URL that
+    /// waited for it, so that their entries count like links of that URL, and before those.
+    pub(super) fn admit_sitemaps(&mut self, asker: &Asker, record: u64, sitemaps: Vec<FoundLink>) -> Result<()> {
+        for sitemap in sitemaps {
+            self.statistics.links_found += 1;
+            self.way.admit(QueuedUrl {
+                priority: priority(asker.depth.saturating_add(1), true),
+                depth: asker.depth,
+                hops: asker.hops.then('M'),
+                via: record + 1,
+                seed: asker.seed,
+                ..queued(&sitemap.url, sitemap.keys)
+            })?;
+        }
+        Ok(())
     }
 
     /// Admits the target of a redirect: a URL like any other, at the depth of the one that redirects.
@@ -89,6 +109,10 @@ impl Engine {
         };
         match self.scope.judge(target, url.depth, redirects) {
             Ok(()) => self.way.admit(url),
+            Err(Reason::Scope) if url.hops.sitemaps() > 0 => match self.judge_moved(parent, target, redirects) {
+                Ok(()) => self.way.admit(url),
+                Err(reason) => self.drop_now(url, reason),
+            },
             Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
                 self.scope = std::sync::Arc::new(self.scope.with_seed(target));
                 self.scope_added.push(target.as_str().to_owned());
@@ -98,6 +122,22 @@ impl Engine {
                 }
             }
             Err(reason) => self.drop_now(url, reason),
+        }
+    }
+
+    /// Whether a URL that is out of scope may be fetched because a sitemap has moved there. The URL that redirects was
+    /// a sitemap if it is out of scope itself: nothing else lets such a URL in.
+    fn judge_moved(
+        &self,
+        parent: &Parent<'_>,
+        target: &CanonicalUrl,
+        redirects: usize,
+    ) -> std::result::Result<(), Reason> {
+        let from = Engine::queued_url(&parent.url.url);
+        let depth = parent.url.depth;
+        match self.scope.judge(&from, depth, 0) {
+            Err(Reason::Scope) => self.scope.judge_sitemap(target, &from, depth, redirects),
+            _ => Err(Reason::Scope),
         }
     }
 

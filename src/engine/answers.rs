@@ -13,8 +13,8 @@ use crate::clock::Time;
 use crate::container::{NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
-use crate::outcome::{Failure, Verdict, judge_answer, judge_failure};
+use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
+use crate::outcome::{Failure, Reason, Verdict, judge_answer, judge_failure};
 use crate::report::LogLine;
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
@@ -53,15 +53,21 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn start_robots(&mut self, host: HostId, origin: &str, addresses: Arc<[IpAddr]>) -> Result<()> {
+    pub(super) fn start_robots(
+        &mut self,
+        host: HostId,
+        origin: &str,
+        addresses: Arc<[IpAddr]>,
+        asker: Asker,
+    ) -> Result<()> {
         let url = CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL");
         let key = self.keys.keys(&url).origin;
         if !self.settings.obey_robots {
             let rules = Arc::new(RobotsRules::allow_all());
             return self.rules_known(host, key, rules, Duration::ZERO, 0);
         }
-        let target = Target::Robots { origin: url.origin().into(), key, redirects: 0 };
-        self.fetch_robots(host, target, url, addresses)
+        let target = Target::Robots { origin: url.origin().into(), key, redirects: 0, asker };
+        self.fetch_robots(host, target, url, addresses, None)
     }
 
     fn fetch_robots(
@@ -70,10 +76,11 @@ impl Engine {
         target: Target,
         url: CanonicalUrl,
         addresses: Arc<[IpAddr]>,
+        via: Option<String>,
     ) -> Result<()> {
         let id_seed = self.id_seed();
         self.under_way.requests += 1;
-        self.executors.fetch(FetchJob { host, target, url, addresses, scope: self.scope.clone(), via: None, id_seed });
+        self.executors.fetch(FetchJob { host, target, url, addresses, scope: self.scope.clone(), via, id_seed });
         Ok(())
     }
 
@@ -89,7 +96,7 @@ impl Engine {
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),
-            Target::Robots { .. } => self.robots_answered(processed, findings),
+            Target::Robots { .. } => self.robots_answered(processed, findings, &stored),
         }
     }
 
@@ -178,10 +185,10 @@ impl Engine {
             self.statistics.links_found += 1;
             self.admit_redirect(&parent, &target, keys)?;
         }
-        for (reason, count) in findings.dropped {
-            self.statistics.links_found += u64::from(count);
-            *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
+        if let Some(sitemap) = findings.sitemap {
+            self.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
         }
+        self.count_dropped_links(&findings.dropped);
         self.way.store.anticipate(findings.links.iter().map(|link| link.keys.key));
         for link in findings.links {
             self.statistics.links_found += 1;
@@ -190,10 +197,18 @@ impl Engine {
         Ok(())
     }
 
-    fn robots_answered(&mut self, processed: Processed, findings: Findings) -> Result<()> {
-        let Processed { job, response, records, .. } = processed;
+    /// Links that processing left out.
+    pub(super) fn count_dropped_links(&mut self, dropped: &[(Reason, u32)]) {
+        for &(reason, count) in dropped {
+            self.statistics.links_found += u64::from(count);
+            *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
+        }
+    }
+
+    fn robots_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
+        let Processed { job, response, records, retry_after, .. } = processed;
         let FetchJob { host, target, url, .. } = job;
-        let Target::Robots { origin, key, redirects } = target else { return Ok(()) };
+        let Target::Robots { origin, key, redirects, asker } = target else { return Ok(()) };
         let (duration, bytes) = (response.duration, records.payload_bytes);
         let is_redirect = (300..400).contains(&response.status);
         let follow = is_redirect && redirects < ROBOTS_REDIRECTS_MAX;
@@ -201,14 +216,21 @@ impl Engine {
             // the pinned addresses are those of the first host only
             let same_host = target.host() == url.host();
             let addresses = if same_host { job.addresses } else { Arc::new([]) };
-            let hop = Target::Robots { origin, key, redirects: redirects + 1 };
-            return self.fetch_robots(host, hop, target, addresses);
+            let asker = Asker { hops: asker.hops.then('R'), ..asker };
+            // the rules are those of the first origin: a replay knows it by this
+            let via = job.via.or_else(|| Some(url.as_str().to_owned()));
+            let hop = Target::Robots { origin, key, redirects: redirects + 1, asker };
+            return self.fetch_robots(host, hop, target, addresses, via);
         }
         match rules_of(response.status, findings.rules) {
-            Some(rules) => self.rules_known(host, key, Arc::new(rules), duration, bytes),
+            Some(rules) => {
+                self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
+                self.count_dropped_links(&findings.dropped);
+                self.admit_sitemaps(&asker, stored.record, findings.links)
+            }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
-            None => self.rules_unreachable(host, key, duration),
+            None => self.rules_unreachable(host, key, duration, retry_after),
         }
     }
 
@@ -235,7 +257,7 @@ impl Engine {
     fn robots_failed(&mut self, host: HostId, origin: &str, key: Fingerprint, duration: Duration) -> Result<()> {
         let guesses = self.seeds.guesses_at(origin);
         if guesses.is_empty() {
-            return self.rules_unreachable(host, key, duration);
+            return self.rules_unreachable(host, key, duration, None);
         }
         for number in guesses {
             self.admit_fallback(number)?;
@@ -245,11 +267,17 @@ impl Engine {
     }
 
     /// Nothing follows from the answer, or none came. That holds until the frontier asks again.
-    fn rules_unreachable(&mut self, host: HostId, origin: Fingerprint, duration: Duration) -> Result<()> {
+    fn rules_unreachable(
+        &mut self,
+        host: HostId,
+        origin: Fingerprint,
+        duration: Duration,
+        retry_after: Option<Duration>,
+    ) -> Result<()> {
         self.statistics.robots_unreachable += 1;
         let arrival = self.way.arrival();
         let now = arrival.now;
-        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration }, now)?;
+        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
         let Some(held) = arrival.frontier.held(host) else { return Ok(()) };
         let since = held.robots_failing_since.unwrap_or(now);
         let term = Term { from: now, until: held.until };

@@ -18,11 +18,12 @@ use crate::drum::MergeDone;
 use crate::engine::checkpoint::CheckpointDone;
 use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{HostId, PartitionDone, Permit, QueuedUrl};
+use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};
 use crate::outcome::{Failure, Reason};
 use crate::web::html::LinkKind;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
+use crate::web::sitemap::Summary;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::warc::{Header, HttpVersion, Records, Truncation};
 
@@ -65,6 +66,37 @@ pub enum Target {
         key: Fingerprint,
         /// Redirects followed so far.
         redirects: u8,
+        /// The URL that waits for it.
+        asker: Asker,
+    },
+}
+
+impl Target {
+    /// What the answer is looked at for.
+    pub fn purpose(&self) -> Purpose<'_> {
+        match self {
+            Target::Page { url, .. } => Purpose::Page { depth: url.depth, hops: &url.hops },
+            Target::Robots { origin, asker, .. } => Purpose::Robots { origin, depth: asker.depth },
+        }
+    }
+}
+
+/// What an answer is looked at for: as much of a [`Target`] as its findings depend on, and as a replay knows.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// Links and redirects of a page.
+    Page {
+        /// Links between a seed and the page.
+        depth: u16,
+        /// How it was found: at the end of some paths a sitemap is expected.
+        hops: &'a Hops,
+    },
+    /// Rules and sitemaps.
+    Robots {
+        /// The origin that the rules hold for, as a URL.
+        origin: &'a str,
+        /// The depth of the URL that waits for it.
+        depth: u16,
     },
 }
 
@@ -158,20 +190,22 @@ pub struct FoundLink {
 /// What processing found in an answer.
 #[derive(Debug)]
 pub struct Findings {
-    /// Links in scope, each once.
+    /// Links in scope, each once; of a robots.txt the sitemaps that it names.
     pub links: Vec<FoundLink>,
     /// Links that are not followed, by reason.
     pub dropped: Vec<(Reason, u32)>,
     /// Where a 3xx leads; judged by the engine.
     pub redirect: Option<(CanonicalUrl, Keys)>,
-    /// The rules of a robots.txt.
+    /// The rules of a robots.txt, without its sitemaps.
     pub rules: Option<RobotsRules>,
+    /// What was in the page if it is a sitemap.
+    pub sitemap: Option<Summary>,
 }
 
 impl Findings {
     /// Nothing was found.
     pub fn none() -> Self {
-        Findings { links: Vec::new(), dropped: Vec::new(), redirect: None, rules: None }
+        Findings { links: Vec::new(), dropped: Vec::new(), redirect: None, rules: None, sitemap: None }
     }
 }
 

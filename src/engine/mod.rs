@@ -34,7 +34,8 @@ pub use checkpoint::Checkpoint;
 pub use executors::{Executors, StoreMerge};
 pub use finish::Phase;
 pub use job::{
-    Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, ResolveJob, Response, StoreMerged, Target,
+    Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, ResolveJob, Response, StoreMerged,
+    Target,
 };
 pub use open::{Identity, OpenError, Opening, Past};
 pub use rests::RestSync;
@@ -208,7 +209,7 @@ impl Engine {
     fn start(&mut self, task: Task) -> Result<()> {
         match task {
             Task::Resolve { host, name } => self.start_resolve(host, name)?,
-            Task::Robots { host, origin, addresses } => self.start_robots(host, &origin, addresses)?,
+            Task::Robots { host, origin, addresses, asker } => self.start_robots(host, &origin, addresses, asker)?,
             Task::Fetch { host, url, addresses, permit } => self.start_page(host, url, addresses, permit)?,
             Task::Drop { url, reason } => self.way.arrival().dropped.push((url, reason)),
         }

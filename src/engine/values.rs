@@ -12,6 +12,9 @@
 //! | addresses | their TTL, within `dns.ttl_min` and `dns.ttl_max` |
 //! | no such name, or only private addresses | `dns.negative_ttl` |
 //! | the name servers failed | until the frontier asks again, at most 5 minutes (RFC 2308, section 7) |
+//!
+//! Rules that have expired are not kept in use while robots.txt is unreachable: that means complete disallow (RFC 9309,
+//! section 2.3.1.4), and the leave to go on with a copy after a long time is not taken.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;

@@ -92,7 +92,7 @@ impl Frontier {
                 self.options.politeness.learn(standing, duration, false);
             }
             RobotsAnswer::NoServer => self.give_up(index, Reason::HostGivenUp, now + SILENT_FOR),
-            RobotsAnswer::Unreachable { duration } => {
+            RobotsAnswer::Unreachable { duration, retry_after } => {
                 let standing = &mut self.active.host_mut(index).standing;
                 if standing.robots_level == 0 {
                     standing.robots_failing_since = now;
@@ -100,6 +100,7 @@ impl Frontier {
                 let since = standing.robots_failing_since;
                 self.options.politeness.learn(standing, duration, false);
                 self.back_off(index, Trouble::Robots, None, started, now);
+                self.rest_at_least(index, retry_after.unwrap_or_default(), now);
                 if now.since(since) >= self.options.give_up {
                     self.give_up(index, Reason::HostGivenUp, now + self.options.give_up.max(SILENT_FOR));
                 }
@@ -225,6 +226,18 @@ impl Frontier {
         let until = politeness.back_off(&mut host.standing, trouble, retry_after, started, now, &mut self.rng);
         if until > now + active::PARK_AFTER {
             self.long_backoffs.insert(host.origin, until);
+        }
+    }
+
+    /// Makes a back-off that was set just now as long as the host asks for.
+    fn rest_at_least(&mut self, index: u32, wait: Duration, now: Time) {
+        let until = now + wait.min(super::politeness::BACKOFF_MAX);
+        let host = self.active.host_mut(index);
+        if until > host.standing.backoff_until {
+            host.standing.backoff_until = until;
+            if until > now + active::PARK_AFTER {
+                self.long_backoffs.insert(host.origin, until);
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use super::budget::Allowance;
 use super::host::{Item, Pending, Place};
 use super::partition::HostKey;
 use super::schedule::Entry;
-use super::task::{Permit, Task};
+use super::task::{Asker, Permit, Task};
 use super::{Frontier, active};
 use crate::clock::Time;
 use crate::disk::Result;
@@ -88,7 +88,7 @@ impl Frontier {
             return None;
         }
         match host.rules.clone().filter(|&(_, expires)| expires > now) {
-            None => Some(self.ask_robots(index, addresses, now)),
+            None => self.ask_robots(index, addresses, now),
             Some((rules, _)) => {
                 let item = self.unbuffer_first(index)?;
                 match Permit::ask(&*rules, &item.url.url) {
@@ -168,12 +168,13 @@ impl Frontier {
         }
     }
 
-    fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Task {
+    fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
+        let asker = Asker::of(&self.active.host(index).buffer.front()?.url);
         self.contact(index, addresses[0], now);
         let host = self.active.host_mut(index);
         host.pending = Some(Pending::Robots { started: now });
         let origin = host.origin_text.clone();
-        Task::Robots { host: self.active.id(index, 0), origin, addresses }
+        Some(Task::Robots { host: self.active.id(index, 0), origin, addresses, asker })
     }
 
     fn fetch(&mut self, index: u32, item: Item, addresses: Arc<[IpAddr]>, permit: Permit, now: Time) -> Task {

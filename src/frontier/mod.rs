@@ -63,7 +63,7 @@ pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use queued::{Hops, QueuedUrl};
 pub use state::{FrontierCut, FrontierState, PartitionState};
-pub use task::{Feedback, Held, HostId, Known, NameAnswer, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
+pub use task::{Asker, Feedback, Held, HostId, Known, NameAnswer, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
 
 /// All queues of a crawl.
 #[derive(Debug)]

@@ -69,7 +69,8 @@ impl QueuedUrl {
     }
 }
 
-/// A discovery path as in Heritrix's crawl.log: `L` link, `R` redirect, `E` embedded, `M` sitemap; empty for a seed.
+/// A discovery path as in Heritrix's crawl.log: `L` link, `R` redirect, `E` embedded, `P` robots.txt as a prerequisite,
+/// `M` named by a robots.txt as sitemap, or by a sitemap; empty for a seed.
 ///
 /// A path longer than [`Hops::LETTERS_MAX`] keeps its last letters after the number of those left out: `12+LLRL...`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +102,13 @@ impl Hops {
         self.0.bytes().rev().take_while(|&letter| letter == b'R').count()
     }
 
+    /// How many sitemaps in a row led here, whatever redirects there were between them; the robots.txt that named the
+    /// first one counts like a sitemap.
+    pub fn sitemaps(&self) -> usize {
+        let end = self.0.bytes().rev().take_while(|letter| matches!(letter, b'M' | b'R'));
+        end.filter(|&letter| letter == b'M').count()
+    }
+
     /// The path as it is printed.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -127,6 +135,15 @@ mod tests {
         assert_eq!(hops.as_str(), format!("12+{}RR", "L".repeat(38)));
         assert_eq!(hops.redirects(), 2);
         assert_eq!(Hops::default().redirects(), 0);
+    }
+
+    #[test]
+    fn sitemaps_in_a_row_are_counted_over_redirects_and_from_a_robots_txt_on() {
+        for (path, sitemaps) in
+            [("", 0), ("LR", 0), ("PM", 1), ("LLPMRR", 1), ("PMRM", 2), ("PMML", 0), ("PMMPM", 1), ("PMMM", 3)]
+        {
+            assert_eq!(Hops::parse(path).sitemaps(), sitemaps, "{path}");
+        }
     }
 
     #[test]

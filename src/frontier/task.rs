@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::QueuedUrl;
+use super::{Hops, QueuedUrl};
 use crate::clock::Time;
 use crate::outcome::{Failure, Reason, Verdict};
 
@@ -109,6 +109,8 @@ pub enum Task {
         origin: Box<str>,
         /// Where it is; the first is the one that politeness was asked for.
         addresses: Arc<[IpAddr]>,
+        /// The URL that waits for it.
+        asker: Asker,
     },
     /// Fetch a URL.
     Fetch {
@@ -128,6 +130,24 @@ pub enum Task {
         /// Why.
         reason: Reason,
     },
+}
+
+/// The URL on whose behalf a robots.txt is asked for: what the sitemaps that it names inherit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// Links between a seed and it.
+    pub depth: u16,
+    /// Number of the seed that it descends from.
+    pub seed: u32,
+    /// How the robots.txt was come by: as the URL was, and as its prerequisite (`P`).
+    pub hops: Hops,
+}
+
+impl Asker {
+    /// For `url`.
+    pub(super) fn of(url: &QueuedUrl) -> Self {
+        Asker { depth: url.depth, seed: url.seed, hops: url.hops.then('P') }
+    }
 }
 
 /// How a fetch went, as far as its host is concerned.
@@ -173,5 +193,7 @@ pub enum RobotsAnswer {
     Unreachable {
         /// How long the attempt took.
         duration: Duration,
+        /// A valid Retry-After: the host rests at least so long.
+        retry_after: Option<Duration>,
     },
 }

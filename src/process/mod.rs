@@ -4,13 +4,15 @@
 //! coding into a bounded copy, finds links and judges them by the job's scope, computes digests, and builds and
 //! compresses the records. The same work on a stored answer, for the replay after a crash, is [`Processor::findings`].
 
+mod listed;
 mod pool;
 
 pub use pool::ProcessPool;
 
 use std::sync::Arc;
 
-use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Response, Target};
+use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, Response, Target};
+use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
 use crate::web::coding;
@@ -36,6 +38,8 @@ pub struct ProcessOptions {
     pub decoded_max: usize,
     /// Bytes of a robots.txt that are obeyed.
     pub robots_bytes_max: usize,
+    /// Sitemaps of a robots.txt that are taken; with 0, sitemaps are pages like others.
+    pub sitemaps_max: usize,
     /// Whether `nofollow` is respected.
     pub respect_nofollow: bool,
     /// Whether requests are archived beside answers.
@@ -77,11 +81,7 @@ impl Processor {
     /// Everything that the engine needs of an answer.
     pub fn process(&mut self, fetched: Fetched) -> Processed {
         let Fetched { job, mut response } = fetched;
-        let depth = match &job.target {
-            Target::Page { url, .. } => Some(url.depth),
-            Target::Robots { .. } => None,
-        };
-        let findings = self.findings(&job.url, depth, &response, &job.scope);
+        let findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
         let records = self.records(&job, &response);
         let mime = media_type(response.header("content-type"));
         let retry_after =
@@ -91,8 +91,14 @@ impl Processor {
         Processed { job, keys, response, mime, retry_after, findings, records }
     }
 
-    /// What an answer says about other URLs. `depth` is that of the answered page, or `None` for a robots.txt.
-    pub fn findings(&mut self, url: &CanonicalUrl, depth: Option<u16>, response: &Response, scope: &Scope) -> Findings {
+    /// What an answer says about other URLs.
+    pub fn findings(
+        &mut self,
+        url: &CanonicalUrl,
+        purpose: Purpose<'_>,
+        response: &Response,
+        scope: &Scope,
+    ) -> Findings {
         let mut findings = Findings::none();
         if (300..400).contains(&response.status) && response.status != 304 {
             let target = response.header("location").and_then(|location| url.join(location).ok());
@@ -101,11 +107,17 @@ impl Processor {
                 (target, keys)
             });
         }
-        match depth {
-            Some(depth) if response.status == 200 => self.find_links(url, depth, response, scope, &mut findings),
-            Some(_) => {}
-            None if (200..300).contains(&response.status) => findings.rules = Some(self.rules(response)),
-            None => {}
+        match purpose {
+            Purpose::Page { depth, hops } if response.status == 200 => {
+                self.find_links(url, (depth, hops), response, scope, &mut findings);
+            }
+            Purpose::Robots { origin, depth } if (200..300).contains(&response.status) => {
+                let mut rules = self.rules(response);
+                let sitemaps = rules.take_sitemaps();
+                self.name_sitemaps(url, (origin, depth), &sitemaps, scope, &mut findings);
+                findings.rules = Some(rules);
+            }
+            Purpose::Page { .. } | Purpose::Robots { .. } => {}
         }
         findings
     }
@@ -113,7 +125,7 @@ impl Processor {
     fn find_links(
         &mut self,
         url: &CanonicalUrl,
-        depth: u16,
+        (depth, hops): (u16, &Hops),
         response: &Response,
         scope: &Scope,
         findings: &mut Findings,
@@ -134,6 +146,9 @@ impl Processor {
                 });
             }
         }
+        if self.list_entries(url, (depth, hops), response, scope, findings) {
+            return;
+        }
         let content_type = response.header("content-type");
         if !is_html(content_type, &response.body) {
             return;
@@ -152,10 +167,13 @@ impl Processor {
 
     /// Whether a link of a page at `depth` may be admitted.
     fn judge(&self, scope: &Scope, target: &CanonicalUrl, depth: u16) -> Result<(), Reason> {
-        if target.literal_address().is_some_and(|literal| !self.options.guard.permits(literal)) {
-            return Err(Reason::PrivateAddress);
-        }
+        self.judge_address(target)?;
         scope.judge(target, depth.saturating_add(1), 0)
+    }
+
+    fn judge_address(&self, target: &CanonicalUrl) -> Result<(), Reason> {
+        let is_private = target.literal_address().is_some_and(|literal| !self.options.guard.permits(literal));
+        if is_private { Err(Reason::PrivateAddress) } else { Ok(()) }
     }
 
     fn rules(&self, response: &Response) -> RobotsRules {
@@ -165,9 +183,9 @@ impl Processor {
     }
 
     fn records(&mut self, job: &FetchJob, response: &Response) -> Records {
-        let page = match &job.target {
-            Target::Page { url, .. } => Some(url),
-            Target::Robots { .. } => None,
+        let (depth, hops, seed, attempt) = match &job.target {
+            Target::Page { url, .. } => (url.depth, &url.hops, url.seed, url.attempts),
+            Target::Robots { asker, .. } => (asker.depth, &asker.hops, asker.seed, 0),
         };
         self.encoder.encode(&Exchange {
             url: job.url.as_str(),
@@ -182,11 +200,11 @@ impl Processor {
             body: &response.body,
             truncated: response.truncated,
             via: job.via.as_deref(),
-            depth: page.map_or(0, |url| url.depth),
-            hops: page.map_or("", |url| url.hops.as_str()),
-            seed: page.map_or(0, |url| url.seed),
-            attempt: page.map_or(0, |url| url.attempts),
-            robots: page.is_none(),
+            depth,
+            hops: hops.as_str(),
+            seed,
+            attempt,
+            robots: matches!(job.target, Target::Robots { .. }),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         })
     }

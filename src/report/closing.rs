@@ -70,6 +70,14 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
             count(statistics.robots_denied),
         ),
     );
+    if statistics.sitemaps > 0 {
+        let left_out = match statistics.sitemap_urls_dropped {
+            0 => String::new(),
+            dropped => format!(", {} left out", count(dropped)),
+        };
+        let (read, urls) = (count(statistics.sitemaps), count(statistics.sitemap_urls));
+        table.row("sitemaps", format!("{read} read, {urls} URLs in them{left_out}"));
+    }
     table.row("DNS", format!("{} resolved, {} failed", count(statistics.dns_resolved), count(statistics.dns_failed)));
     table.row("hosts", count(statistics.hosts));
     table.row("depth reached", statistics.depth_max);
@@ -136,6 +144,7 @@ mod tests {
             depth_max: 4,
             ..Default::default()
         };
+        statistics.count_sitemap(50_000, 12);
         statistics.statuses.insert(200, 12_000);
         statistics.statuses.insert(404, 345);
         statistics.failures.insert(Failure::Timeout, 6);
@@ -163,6 +172,7 @@ mod tests {
         assert_eq!(row(&text, "links found"), "67,890");
         assert!(row(&text, "robots.txt").ends_with("3 URLs denied"));
         assert!(row(&text, "same content").starts_with("1,234 stored as references, 5"), "{text}");
+        assert_eq!(row(&text, "sitemaps"), "1 read, 50,000 URLs in them, 12 left out");
         assert_eq!(row(&text, "depth reached"), "4");
         assert_eq!(row(&text, "still queued"), "9");
         assert_eq!(row(&text, "peak memory"), "100 MiB");

@@ -12,6 +12,7 @@ use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
 use super::plan::{Kind, Plan, Purpose, Robots};
 use super::robots::robots_txt;
+use super::sitemaps;
 
 /// An answer before it meets HTTP.
 #[derive(Debug, Default)]
@@ -51,8 +52,12 @@ impl Answers {
             return plain(421, "This host does not live here.\n".to_owned());
         };
         if path == "/robots.txt" {
-            let (status, text) = robots_txt(&self.plan, host);
+            let (status, text) = robots_txt(&self.plan, self.port, host);
             return self.timed(plain(status, text), host, u32::MAX);
+        }
+        if let Some(file) = sitemaps::at(&self.plan, host, path) {
+            let (content_type, body) = sitemaps::content(&self.plan, self.port, host, file);
+            return self.timed(Answer { status: 200, content_type, body, ..Default::default() }, host, u32::MAX);
         }
         let Some(url) = url_at(&self.plan, host, path) else {
             return self.timed(plain(404, "There is no such page, and no link to it.\n".to_owned()), host, u32::MAX);

@@ -10,6 +10,7 @@ use super::links::{links, sealed};
 use super::names::{address, gone_name};
 use super::plan::{Kind, Plan, Robots, Target};
 use super::robots::allows;
+use super::sitemaps;
 
 /// A URL that a right crawl stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +51,12 @@ impl Expected {
 /// Walks the web from its seeds.
 pub(super) fn walk(answers: &Answers) -> Expected {
     let plan = &answers.plan;
-    let mut walk = Walk { seen: vec![false; plan.len()], mentioned: vec![false; plan.len()], queue: VecDeque::new() };
+    let mut walk = Walk {
+        seen: vec![false; plan.len()],
+        mentioned: vec![false; plan.len()],
+        asked: vec![false; plan.hosts.len()],
+        queue: VecDeque::new(),
+    };
     let mut expected = Expected::default();
     for host in plan.seeds() {
         walk.reach(plan, Target::Url(host, 0));
@@ -61,6 +67,7 @@ pub(super) fn walk(answers: &Answers) -> Expected {
             expected.unfetched.insert(address(plan, answers.port, target));
             continue;
         };
+        walk.ask_robots(plan, host);
         if plan.host(host).robots == Robots::Failing {
             expected.unfetched.insert(address(plan, answers.port, target));
             expected.robots_unreachable.insert(plan.host(host).name.clone());
@@ -74,6 +81,13 @@ pub(super) fn walk(answers: &Answers) -> Expected {
     expected.unresolvable = (0..plan.gone).map(gone_name).collect();
     expected.never = walk.only_mentioned(plan, answers.port);
     expected.pages = pages(answers, &stored);
+    for host in (0..).zip(&walk.asked).filter_map(|(host, &asked)| asked.then_some(host)) {
+        for &file in sitemaps::files(plan, host) {
+            let body = sitemaps::content(plan, answers.port, host, file).1;
+            let page = ExpectedPage { status: 200, body_sha1: Sha1::digest(body).into() };
+            expected.pages.insert(sitemaps::url(plan, answers.port, host, file), page);
+        }
+    }
     for host in stored.iter().filter(|(_, url)| *url == 0).map(|(host, _)| plan.host(*host)) {
         if host.crawl_delay {
             expected.crawl_delays.insert(host.name.clone(), plan.options.robots_crawl_delay);
@@ -85,6 +99,8 @@ pub(super) fn walk(answers: &Answers) -> Expected {
 struct Walk {
     seen: Vec<bool>,
     mentioned: Vec<bool>,
+    /// Hosts whose robots.txt was asked for.
+    asked: Vec<bool>,
     queue: VecDeque<Target>,
 }
 
@@ -97,6 +113,15 @@ impl Walk {
         };
         if new {
             self.queue.push_back(target);
+        }
+    }
+
+    /// The robots.txt of a host, where it is asked for first, leads to what its sitemaps list.
+    fn ask_robots(&mut self, plan: &Plan, host: u32) {
+        if !std::mem::replace(&mut self.asked[host as usize], true) {
+            for url in sitemaps::listed(plan, host) {
+                self.reach(plan, Target::Url(host, url));
+            }
         }
     }
 

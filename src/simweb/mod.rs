@@ -24,6 +24,7 @@ mod options;
 mod page;
 mod plan;
 mod robots;
+mod sitemaps;
 #[cfg(test)]
 mod tests;
 

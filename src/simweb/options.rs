@@ -59,6 +59,9 @@ pub struct SimOptions {
     pub robots_5xx_share: f64,
     /// Hosts whose robots.txt answers 404.
     pub robots_missing_share: f64,
+    /// Of the hosts whose robots.txt lets something be fetched, those whose robots.txt names a sitemap: half of them a
+    /// plain one, half of them an index with a gzipped one. Some of their pages are reached in no other way.
+    pub sitemap_share: f64,
     /// Names that are linked and do not exist, as a share of `hosts`.
     pub unresolvable_share: f64,
     /// Pages sent with Content-Encoding gzip, where the client accepts it.
@@ -95,6 +98,7 @@ impl Default for SimOptions {
             robots_crawl_delay: Duration::from_millis(200),
             robots_5xx_share: 0.02,
             robots_missing_share: 0.2,
+            sitemap_share: 0.0,
             unresolvable_share: 0.04,
             gzip_share: 0.3,
             chunked_share: 0.3,
@@ -143,6 +147,7 @@ impl SimOptions {
         let single = [
             ("cross_links", self.cross_links),
             ("robots_crawl_delay_share", self.robots_crawl_delay_share),
+            ("sitemap_share", self.sitemap_share),
             ("unresolvable_share", self.unresolvable_share),
             ("gzip_share", self.gzip_share),
             ("chunked_share", self.chunked_share),

@@ -17,6 +17,8 @@ use super::options::SimOptions;
 const HOST_FAN: usize = 10;
 /// How many ordinary pages hang on one page; what else there is comes on top.
 const PAGE_FAN: usize = 10;
+/// Share of the pages of a host with a sitemap that nothing but the sitemap names.
+const LISTED_SHARE: f64 = 0.2;
 /// Share of a host's URLs that its robots.txt excludes, where it excludes some.
 const EXCLUDED_SHARE: f64 = 0.15;
 
@@ -41,6 +43,8 @@ pub(super) enum Kind {
     Sealed,
     /// A page that robots.txt excludes.
     Excluded,
+    /// A page that only a sitemap names.
+    Listed,
 }
 
 /// What the robots.txt of a host is like.
@@ -58,6 +62,15 @@ pub(super) enum Robots {
     Failing,
 }
 
+/// Which sitemap the robots.txt of a host names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sitemap {
+    /// One file.
+    Plain,
+    /// An index with a gzipped one.
+    Indexed,
+}
+
 /// One host.
 #[derive(Debug)]
 pub(super) struct Host {
@@ -65,6 +78,7 @@ pub(super) struct Host {
     pub address: Ipv4Addr,
     pub robots: Robots,
     pub crawl_delay: bool,
+    pub sitemap: Option<Sitemap>,
     /// Its URLs in the numbering of the whole web.
     pub urls: Range<usize>,
     ordinary: Range<usize>,
@@ -196,7 +210,9 @@ impl Plan {
         match dice.u8(0..16) {
             0 => Target::Url(host, redirects.get(rank + 2).copied().unwrap_or(url)),
             1..=4 => self.any_root(&mut dice),
-            _ if next < self.host(host).len() && !matches!(self.kind(host, next), Kind::Hidden | Kind::Redirect) => {
+            _ if next < self.host(host).len()
+                && !matches!(self.kind(host, next), Kind::Hidden | Kind::Listed | Kind::Redirect) =>
+            {
                 Target::Url(host, next)
             }
             _ => Target::Url(host, 0),
@@ -220,7 +236,8 @@ impl Plan {
     pub fn any_url(&self, dice: &mut fastrand::Rng, places: Range<usize>) -> Target {
         let (host, url) = self.at(dice.usize(places));
         let even = url & !1;
-        Target::Url(host, if self.kind(host, even) == Kind::Hidden { 0 } else { even })
+        let may_be_linked = !matches!(self.kind(host, even), Kind::Hidden | Kind::Listed);
+        Target::Url(host, if may_be_linked { even } else { 0 })
     }
 
     fn add_host(&mut self, host: u32, urls: usize) {
@@ -228,9 +245,15 @@ impl Plan {
         let robots = if host == 0 { Robots::Open } else { robots(&self.options, &mut dice) };
         let crawl_delay =
             dice.f64() < self.options.robots_crawl_delay_share && matches!(robots, Robots::Open | Robots::Some(_));
+        // of their own, so that a web with sitemaps is otherwise the same
+        let mut lots = self.dice(Purpose::Sitemap, host, 0);
+        let sitemap = sitemap(&self.options, robots, &mut lots);
         let (first, ordinary, redirects) = (self.kinds.len(), self.ordinary.len(), self.redirects.len());
         for url in 0..urls as u32 {
-            let kind = if url == 0 { Kind::Page } else { kind(&self.options, robots, &mut dice) };
+            let mut kind = if url == 0 { Kind::Page } else { kind(&self.options, robots, &mut dice) };
+            if sitemap.is_some() && url > 0 && kind == Kind::Page && lots.f64() < LISTED_SHARE {
+                kind = Kind::Listed;
+            }
             self.kinds.push(kind);
             match kind {
                 Kind::Page | Kind::Flaky => self.ordinary.push(url),
@@ -245,6 +268,7 @@ impl Plan {
             address: loopback(host % self.options.addresses as u32),
             robots,
             crawl_delay,
+            sitemap,
             urls: first..self.kinds.len(),
             ordinary: ordinary..self.ordinary.len(),
             redirects: redirects..self.redirects.len(),
@@ -283,6 +307,7 @@ pub(super) enum Purpose {
     Body,
     Answer,
     Words,
+    Sitemap,
 }
 
 /// The loopback address of that number; 0 is 127.0.0.1.
@@ -321,6 +346,14 @@ fn robots(options: &SimOptions, dice: &mut fastrand::Rng) -> Robots {
         0..4 => Robots::Closed,
         _ => Robots::Some(way % 4),
     }
+}
+
+fn sitemap(options: &SimOptions, robots: Robots, lots: &mut fastrand::Rng) -> Option<Sitemap> {
+    let (lot, is_plain) = (lots.f64(), lots.bool());
+    if lot >= options.sitemap_share || !matches!(robots, Robots::Open | Robots::Some(_)) {
+        return None;
+    }
+    Some(if is_plain { Sitemap::Plain } else { Sitemap::Indexed })
 }
 
 fn kind(options: &SimOptions, robots: Robots, dice: &mut fastrand::Rng) -> Kind {

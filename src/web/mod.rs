@@ -16,6 +16,7 @@
 //! - [`scope`]: which URLs belong to the crawl
 //! - [`seeds`]: the seed file
 //! - [`robots`]: robots.txt by RFC 9309, compiled for one agent
+//! - [`sitemap`]: files that list the URLs of a site
 //! - [`html`]: the streaming link scan, robots directives of pages, the Link header
 //! - [`charset`]: the encoding of a page
 //! - [`coding`]: content codings, capped on decoded bytes
@@ -35,6 +36,7 @@ pub mod retry_after;
 pub mod robots;
 pub mod scope;
 pub mod seeds;
+pub mod sitemap;
 pub mod surt;
 pub mod url;
 pub mod warc;

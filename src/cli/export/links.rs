@@ -154,6 +154,8 @@ fn kind(kind: LinkKind) -> &'static str {
         LinkKind::Refresh => "refresh",
         LinkKind::Canonical => "canonical",
         LinkKind::Other => "other",
+        LinkKind::Listed => "listed",
+        LinkKind::Sitemap => "sitemap",
     }
 }
 

@@ -186,7 +186,7 @@ impl Crawl {
         {
             match task {
                 Task::Resolve { host, name } => self.later(MS * 5, Answer::Resolved(host, host_number(&name))),
-                Task::Robots { host, origin, addresses } => {
+                Task::Robots { host, origin, addresses, .. } => {
                     let number = host_number(&origin);
                     assert_eq!(&*origin, format!("http://www{number}.example"));
                     let end = now + MS * 10;
@@ -227,7 +227,7 @@ impl Crawl {
             Answer::Robots(host, number) => {
                 let duration = MS * 10;
                 let answer = match (self.sites)(number).robots {
-                    None => RobotsAnswer::Unreachable { duration },
+                    None => RobotsAnswer::Unreachable { duration, retry_after: None },
                     Some(delay) => {
                         let rules = Arc::new(TestRules(delay));
                         RobotsAnswer::Rules { rules, expires: now + S * 86_400, duration, bytes: 100 }

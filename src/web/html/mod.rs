@@ -39,6 +39,10 @@ pub enum LinkKind {
     Canonical,
     /// Other `<link>`s: `next`, `alternate` and so on.
     Other,
+    /// An entry of a sitemap.
+    Listed,
+    /// A sitemap that a robots.txt or an index names.
+    Sitemap,
 }
 
 /// A link of a page.

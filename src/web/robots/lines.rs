@@ -8,7 +8,7 @@ use super::CRAWL_DELAY_MAX;
 use super::pattern::normalise_pattern;
 
 /// Sitemaps that are kept of a file.
-const SITEMAPS_MAX: usize = 1000;
+pub const SITEMAPS_MAX: usize = 1000;
 
 /// What the groups of one agent say together.
 #[derive(Debug, Default)]

@@ -11,11 +11,14 @@ mod explain;
 mod lines;
 mod pattern;
 #[cfg(test)]
+mod rfc_tests;
+#[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
 pub use explain::{Decision, RobotsFile, RuleLine, StatedDelay};
+pub use lines::SITEMAPS_MAX;
 use pattern::Subject;
 
 /// The longest delay: whoever asks for more gets this, never less than it would mean.
@@ -117,8 +120,13 @@ impl RobotsRules {
         self.delay_ms.map(Duration::from_millis)
     }
 
-    /// The sitemaps, as written. They concern all agents.
+    /// The sitemaps, as written, at most [`SITEMAPS_MAX`]. They concern all agents.
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
+    }
+
+    /// Takes the sitemaps out: once the file has been read they are of no use any more.
+    pub fn take_sitemaps(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.sitemaps)
     }
 }
