@@ -4,6 +4,8 @@
 
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/refetch.rs"]
+mod refetch;
 #[path = "engine/revisits.rs"]
 mod revisits;
 
@@ -32,8 +34,9 @@ use crawler::report::{CrawlLog, Finish, SkippedLog};
 use crawler::web::address::AddressGuard;
 use crawler::web::scope::{ScopeMode, ScopeOptions};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
-use crawler::web::warc::{Compression, HttpVersion};
+use crawler::web::warc::{Compression, Header, HttpVersion};
 
+const SEED: &str = "http://h0.test/";
 const HOSTS: usize = 5;
 const PAGES: usize = 12;
 const DELAY: Duration = Duration::from_secs(1);
@@ -44,6 +47,12 @@ const LATENCY: Duration = Duration::from_millis(40);
 trait Web {
     /// Status and body.
     fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String);
+
+    /// Status, headers and body, where a web has more to say.
+    fn respond(&self, job: &FetchJob, now: Time) -> (u16, Vec<Header>, String) {
+        let (status, body) = self.answer(&job.url, now);
+        (status, vec![(b"content-type"[..].into(), b"text/html"[..].into())], body)
+    }
 
     /// For how long the addresses of a name hold, or why there are none.
     fn resolve(&self, _: &str, _: Time) -> Result<Duration, Failure> {
@@ -103,12 +112,12 @@ impl Executors for Inline {
     fn fetch(&mut self, job: FetchJob) {
         let started = self.clock.now();
         self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
-        let (status, body) = self.web.answer(&job.url, started);
+        let (status, headers, body) = self.web.respond(&job, started);
         let response = Response {
             status,
             reason: "OK".to_owned(),
             version: HttpVersion::Http11,
-            headers: vec![(b"content-type"[..].into(), b"text/html"[..].into())],
+            headers,
             body: body.into_bytes(),
             truncated: None,
             address: Some([203, 0, 113, 1].into()),
@@ -174,6 +183,12 @@ fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
 }
 
 fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
+    let mut run = open_without_seeds(web, dir, catalog, start);
+    run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+    run
+}
+
+fn open_without_seeds(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
     let disk = Disk::real();
     for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs"] {
         disk.create_dir_all(&dir.join(part)).unwrap();
@@ -194,7 +209,6 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         guard: AddressGuard::new(&[]),
     };
     let record = Rc::new(RefCell::new(Record::default()));
-    let seed = CanonicalUrl::parse("http://h0.test/").unwrap();
     let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
     frontier.politeness.delay_min = DELAY;
     frontier.politeness.delay_factor = 0.0;
@@ -215,7 +229,7 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         keys,
         settings,
         scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
-        seeds: vec![seed.clone()],
+        seeds: vec![CanonicalUrl::parse(SEED).unwrap()],
         drum: DrumOptions { buckets: 4, ..DrumOptions::default() },
         seen_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         host_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
@@ -227,7 +241,6 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
     let mut processor = Processor::new(process);
     let mut find = |url: &_, depth, response: &_, scope: &_| processor.findings(url, depth, response, scope);
     engine.replay(recovery, &mut find, &mut |_, _| {}).unwrap();
-    engine.admit_seed(&seed, None).unwrap();
     Run { engine, record, clock, past }
 }
 

@@ -205,6 +205,8 @@ pub(super) mod tests {
                 seed: 0,
                 attempt: 0,
                 robots: entry.robots,
+                forced: false,
+                canonical: None,
                 id_seed: u128::from(entry.handle) + 1,
             });
             let dir = tempfile::tempdir()?;

@@ -47,6 +47,9 @@ pub(super) struct CrawlArgs {
     /// Start anew: an old crawl directory is moved aside, never deleted
     #[arg(long)]
     fresh: bool,
+    /// Fetch the listed URLs again although they were seen, as new versions: see below
+    #[arg(long)]
+    force: bool,
     /// Say nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -88,8 +91,16 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     if config.crawl.contact.is_empty() {
         tracing::warn!("crawl.contact is not set: webmasters cannot reach you; set it in the file of --config");
     }
-    let request =
-        CrawlRequest { config, config_path: args.config, seeds_path, seeds, dir: args.dir, verbosity, screen };
+    let request = CrawlRequest {
+        config,
+        config_path: args.config,
+        seeds_path,
+        seeds,
+        dir: args.dir,
+        force: args.force,
+        verbosity,
+        screen,
+    };
     let finish: Finish = crawl(request)?;
     Ok(finish.into())
 }

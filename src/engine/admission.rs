@@ -20,10 +20,11 @@ impl Engine {
     /// Admits a seed, and its number is remembered for ever.
     pub fn admit_seed(&mut self, url: &CanonicalUrl, fallback: Option<&CanonicalUrl>) -> Result<()> {
         let number = self.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str));
-        self.admit_seed_as(number, url)
+        self.admit_seed_as(number, url, false)
     }
 
-    fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl) -> Result<()> {
+    /// Admits `url` for the seed `number`; a forced one is fetched although it was seen before.
+    pub(super) fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl, forced: bool) -> Result<()> {
         self.way.arrival().now = self.clock.now();
         if let Err(reason) = self.scope.judge(url, 0, 0) {
             self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()));
@@ -31,7 +32,7 @@ impl Engine {
             return self.skipped_log.push(url.as_str(), reason, "seed");
         }
         let keys = self.keys.keys(url);
-        self.way.admit(QueuedUrl { seed: number, ..queued(url.as_str(), keys) })
+        self.way.admit(QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys) })
     }
 
     /// Whether `url` is a seed whose line may mean another URL too.
@@ -41,9 +42,9 @@ impl Engine {
     }
 
     /// A seed could not be fetched: what its line meant besides is tried.
-    pub(super) fn admit_fallback(&mut self, number: u32) -> Result<()> {
+    pub(super) fn admit_fallback(&mut self, number: u32, forced: bool) -> Result<()> {
         match self.seeds.get(number).and_then(|seed| seed.fallback.clone()) {
-            Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback)),
+            Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback), forced),
             None => Ok(()),
         }
     }
@@ -79,6 +80,7 @@ impl Engine {
             hops,
             via: parent.record + 1,
             seed: parent.url.seed,
+            forced: parent.url.forced,
             ..queued(target.as_str(), keys)
         };
         match self.scope.judge(target, url.depth, redirects) {
@@ -131,6 +133,7 @@ pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
         attempts: 0,
         via: 0,
         seed: 0,
+        forced: false,
     }
 }
 

@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::refetch::Round;
+use super::way::Replayed;
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
@@ -54,6 +56,8 @@ pub struct Checkpoint {
     pub statistics: Statistics,
     /// URLs whose domains joined the scope because a seed redirects there.
     pub scope_added: Vec<String>,
+    /// The last round of fetching again.
+    pub round: Round,
 }
 
 /// What was in RAM at a cut.
@@ -68,13 +72,16 @@ pub struct Sections {
     /// The active side and the arrays of the frontier.
     pub frontier: Vec<u8>,
     /// Replayed URLs that were not met again.
-    pub replayed: Vec<Fingerprint>,
+    pub replayed: Vec<Replayed>,
 }
 
 impl Sections {
     /// Writes the sections to the checkpoint file `number` and makes it durable.
     fn write(&self, disk: &Disk, dir: &Path, number: u64) -> Result<()> {
-        let replayed: Vec<u8> = self.replayed.iter().flat_map(|key| key.bits().to_le_bytes()).collect();
+        let replayed = self.replayed.iter();
+        let replayed: Vec<u8> = replayed
+            .flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)]))
+            .collect();
         let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
         for section in [&self.seen, &self.robots, &self.dns, &self.frontier, &replayed] {
             bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
@@ -100,8 +107,11 @@ impl Sections {
             Ok::<_, Error>(section.to_vec())
         };
         let (seen, robots, dns, frontier, replayed) = (section()?, section()?, section()?, section()?, section()?);
-        let (keys, _) = replayed.as_chunks::<8>();
-        let replayed = keys.iter().map(|key| Fingerprint::from_bits(u64::from_le_bytes(*key))).collect();
+        let (entries, _) = replayed.as_chunks::<9>();
+        let entry = |&[a, b, c, d, e, f, g, h, forced]: &[u8; 9]| {
+            (Fingerprint::from_bits(u64::from_le_bytes([a, b, c, d, e, f, g, h])), forced != 0)
+        };
+        let replayed = entries.iter().map(entry).collect();
         Ok(Sections { seen, robots, dns, frontier, replayed })
     }
 }

@@ -14,7 +14,7 @@ use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Response,
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
 use crate::web::coding;
-use crate::web::html::{LinkKind, LinkScan, is_html, link_header, x_robots_tag};
+use crate::web::html::{LinkKind, LinkScan, canonical_header, is_html, link_header, x_robots_tag};
 use crate::web::retry_after::retry_after;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
@@ -82,7 +82,7 @@ impl Processor {
             Target::Robots { .. } => None,
         };
         let findings = self.findings(&job.url, depth, &response, &job.scope);
-        let records = self.records(&job, &response);
+        let records = self.records(&job, &response, findings.canonical.as_deref());
         let mime = media_type(response.header("content-type"));
         let retry_after =
             response.header("retry-after").and_then(|value| retry_after(value, response.started + response.duration));
@@ -119,14 +119,15 @@ impl Processor {
         findings: &mut Findings,
     ) {
         let directives = x_robots_tag(response.headers_named("x-robots-tag"), &self.options.agent_token);
-        if directives.nofollow && self.options.respect_nofollow {
-            return;
-        }
+        let named = response.headers_named("link").find_map(canonical_header);
+        findings.canonical =
+            named.and_then(|reference| url.join(&reference).ok()).map(|target| target.as_str().to_owned());
+        let follows = !(directives.nofollow && self.options.respect_nofollow);
         let mut judge = |target: &CanonicalUrl, found: &mut dyn FnMut()| match self.judge(scope, target, depth) {
             Ok(()) => found(),
             Err(reason) => count(&mut findings.dropped, reason),
         };
-        for value in response.headers_named("link") {
+        for value in response.headers_named("link").filter(|_| follows) {
             for target in link_header(value).iter().filter_map(|reference| url.join(reference).ok()) {
                 judge(&target, &mut || {
                     let keys = self.options.keys.keys(&target);
@@ -139,7 +140,10 @@ impl Processor {
             return;
         }
         let decoded = coding::decode(response.header("content-encoding"), &response.body, self.options.decoded_max);
-        let links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
+        let mut links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
+        if findings.canonical.is_none() {
+            findings.canonical = links.canonical.take();
+        }
         for link in &links.entries {
             let text = links.url(link);
             let Ok(target) = CanonicalUrl::parse(text) else { continue };
@@ -164,7 +168,7 @@ impl Processor {
         RobotsRules::parse(&self.options.agent_token, &decoded.bytes)
     }
 
-    fn records(&mut self, job: &FetchJob, response: &Response) -> Records {
+    fn records(&mut self, job: &FetchJob, response: &Response, canonical: Option<&str>) -> Records {
         let page = match &job.target {
             Target::Page { url, .. } => Some(url),
             Target::Robots { .. } => None,
@@ -187,6 +191,8 @@ impl Processor {
             seed: page.map_or(0, |url| url.seed),
             attempt: page.map_or(0, |url| url.attempts),
             robots: page.is_none(),
+            forced: page.is_some_and(|url| url.forced),
+            canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         })
     }
