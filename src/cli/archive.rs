@@ -31,6 +31,13 @@ pub struct Entry {
     pub handle: u64,
 }
 
+impl Entry {
+    /// Whether it says that the version with status 200 that it refers to is still the page.
+    pub fn is_confirmed(&self) -> bool {
+        self.status == 304 && self.revisit
+    }
+}
+
 /// What a server answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
