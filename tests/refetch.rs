@@ -26,8 +26,11 @@ struct Site {
     requests: Vec<String>,
 }
 
-fn page(edition: u32) -> String {
-    format!("<html><link rel=canonical href='/canonical?e=1'><h1>edition {edition}</h1>{}</html>", "word ".repeat(200))
+fn page(edition: u32, path: &str) -> String {
+    format!(
+        "<html><link rel=canonical href='/canonical?e=1'><h1>edition {edition} of {path}</h1>{}</html>",
+        "word ".repeat(200)
+    )
 }
 
 /// `/page` has a tag and a date and knows conditions, `/dated` has a date only, `/liar` says 304 to everybody.
@@ -50,7 +53,7 @@ fn respond(site: &Mutex<Site>, head: String) -> String {
     if status.starts_with("304") {
         return format!("HTTP/1.1 {status}\r\n{extra}\r\n");
     }
-    let body = page(edition);
+    let body = page(edition, &path);
     format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\n{extra}Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
@@ -160,8 +163,8 @@ fn p8_a_304_is_stored_as_a_revisit_of_the_version_that_it_confirms() {
 
     // the tools read through
     let url = place.url("/page");
-    assert_eq!(place.text(&["get", &url]), page(0));
-    assert_eq!(place.text(&["get", &url, "--version", "1"]), page(0));
+    assert_eq!(place.text(&["get", &url]), page(0, "/page"));
+    assert_eq!(place.text(&["get", &url, "--version", "1"]), page(0, "/page"));
     assert!(place.text(&["get", &url, "--headers"]).starts_with("HTTP/1.1 304 Not Modified\n"));
     assert_eq!(place.text(&["list", "--status", "200"]).lines().count(), 3);
     assert_eq!(place.text(&["list", "--all"]).lines().count(), 6);
@@ -189,7 +192,7 @@ fn a_page_that_changed_is_a_new_version_and_the_old_one_stays() {
     }
     let url = place.url("/page");
     for (version, edition) in [("0", 2), ("1", 1), ("2", 0)] {
-        assert_eq!(place.text(&["get", &url, "--version", version]), page(edition));
+        assert_eq!(place.text(&["get", &url, "--version", version]), page(edition, "/page"));
     }
     let sent = place.records("request", "/page");
     let tags: Vec<_> = sent.iter().map(|r| header(&r.http().1, "if-none-match").map(str::to_owned)).collect();
