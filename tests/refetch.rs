@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use archive::{Record, header, records};
 use crawler::simweb::{SimOptions, SimWeb};
@@ -199,6 +199,63 @@ fn a_page_that_changed_is_a_new_version_and_the_old_one_stays() {
     assert_eq!(tags, [None, Some("\"edition-0\"".to_owned()), Some("\"edition-1\"".to_owned())]);
     let told = place.crawl(&[]);
     assert!(told.contains("--force fetches the listed URLs again"), "{told}");
+}
+
+#[test]
+fn a_seed_without_a_scheme_is_fetched_again_by_the_scheme_that_answers() {
+    let place = Place::new(&[]);
+    fs::write(place.dir.path().join("seeds.txt"), format!("127.0.0.1:{}/page\n", place.port)).unwrap();
+    for versions in 1..=3 {
+        place.crawl(&["--force"]);
+        let pages = place.text(&["list", "--all"]);
+        assert_eq!(pages, format!("{}\n", place.url("/page")).repeat(versions));
+    }
+}
+
+#[test]
+fn a_forced_run_that_is_killed_again_and_again_gives_every_page_one_version_more() {
+    let web = SimWeb::start(SimOptions {
+        seed: 4,
+        hosts: 12,
+        pages: 150,
+        latency: Duration::from_millis(3),
+        ..SimOptions::default()
+    })
+    .unwrap();
+    let place = Place::new(&[]);
+    let config = format!("[crawl]\ncheckpoint_interval = \"1s\"\n{}", web.config_toml());
+    fs::write(place.dir.path().join("crawler.toml"), config).unwrap();
+    fs::write(place.dir.path().join("seeds.txt"), web.seeds().join("\n")).unwrap();
+    place.crawl(&[]);
+    let pages: Vec<&String> =
+        web.expected().pages.iter().filter(|(_, page)| page.status == 200).map(|(url, _)| url).collect();
+    fs::write(place.dir.path().join("seeds.txt"), pages.iter().map(|url| format!("{url}\n")).collect::<String>())
+        .unwrap();
+    web.clear_log();
+    let args = ["--seeds", "seeds.txt", "--config", "crawler.toml", "--force", "-q"];
+    for kill in 1..=4 {
+        let mut child =
+            Command::new(env!("CARGO_BIN_EXE_crawler")).args(args).current_dir(place.dir.path()).spawn().unwrap();
+        let patience = Instant::now();
+        while web.log().len() < kill * pages.len() / 6 && child.try_wait().unwrap().is_none() {
+            assert!(patience.elapsed() < Duration::from_secs(120), "only {} requests came", web.log().len());
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let told = place.crawl(&["--force"]);
+    assert!(told.contains("going on with the forced run before; 0 of"), "{told}");
+    let listed = place.text(&["list", "--all"]);
+    let versions = |url: &str| listed.lines().filter(|line| *line == url).count();
+    let first_crawl_retries =
+        |url: &str| place.text(&["list", "--all", "--status", "503"]).lines().filter(|line| *line == url).count();
+    let wrong: Vec<_> = pages.iter().filter(|url| versions(url) != 2 + first_crawl_retries(url)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // no more than one request to each host was under way at a kill
+    let asked = web.log().iter().filter(|request| request.path != "/robots.txt").count();
+    assert!(asked <= pages.len() + 4 * 12, "{asked} requests for {} pages", pages.len());
+    assert!(place.text(&["verify"]).contains("no damage"));
 }
 
 #[test]

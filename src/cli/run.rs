@@ -47,7 +47,13 @@ pub(super) struct CrawlArgs {
     /// Start anew: an old crawl directory is moved aside, never deleted
     #[arg(long)]
     fresh: bool,
-    /// Fetch the listed URLs again although they were seen, as new versions: see below
+    /// Fetch the listed URLs again although they were seen, as new versions
+    ///
+    /// A page that has an entity tag or a date is asked for on condition that it changed; an answer 304 becomes a
+    /// reference to the stored version. Where the listed URLs redirect is fetched again too; links are followed as ever,
+    /// only new ones. After a kill the same line goes on: what was fetched again already is not asked for once more. So
+    /// it does after a stop that left some of the listed URLs. In every other case it begins anew. A line without
+    /// --force finishes what was queued.
     #[arg(long)]
     force: bool,
     /// Say nothing but errors

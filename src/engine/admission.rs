@@ -111,7 +111,10 @@ impl Engine {
                 self.statistics.robots_denied += 1;
             }
             self.skipped_log.push(&url.url, reason, "")?;
-            if url.hops.as_str().is_empty() {
+            if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url) {
+                // of the two URLs that the line may mean, it is known since before which one has no server
+                self.admit_fallback(url.seed, true)?;
+            } else if url.hops.as_str().is_empty() {
                 self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
             }
         }

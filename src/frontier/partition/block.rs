@@ -135,7 +135,7 @@ impl UrlWriter {
         let (url, previous, out) = (&item.url, &mut self.previous, &mut self.raw);
         let another =
             self.count == 0 || (url.origin, url.host, url.domain) != (previous.origin, previous.host, previous.domain);
-        out.push(u8::from(another) * FLAG_ANOTHER | u8::from(url.forced) * FLAG_FORCED);
+        out.push((u8::from(another) * FLAG_ANOTHER) | (u8::from(url.forced) * FLAG_FORCED));
         if another {
             for fingerprint in [url.domain, url.origin, url.host] {
                 wire::put_fingerprint(out, fingerprint);
