@@ -4,6 +4,8 @@
 
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/refetch.rs"]
+mod refetch;
 #[path = "engine/rests.rs"]
 mod rests;
 #[path = "engine/revisits.rs"]
@@ -42,6 +44,7 @@ use crawler::web::scope::{ScopeMode, ScopeOptions};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
 use crawler::web::warc::{Compression, HttpVersion};
 
+const SEED: &str = "http://h0.test/";
 const HOSTS: usize = 5;
 const PAGES: usize = 12;
 const DELAY: Duration = Duration::from_secs(1);
@@ -54,8 +57,8 @@ trait Web {
     fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String);
 
     /// The whole answer, or why none comes.
-    fn respond(&self, url: &CanonicalUrl, now: Time) -> Result<Reply, Failure> {
-        let (status, body) = self.answer(url, now);
+    fn respond(&self, job: &FetchJob, now: Time) -> Result<Reply, Failure> {
+        let (status, body) = self.answer(&job.url, now);
         Ok(Reply { status, headers: vec![("content-type", "text/html".to_owned())], body: body.into_bytes() })
     }
 
@@ -130,7 +133,7 @@ impl Executors for Inline {
     fn fetch(&mut self, job: FetchJob) {
         let started = self.clock.now();
         self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
-        let reply = match self.web.respond(&job.url, started) {
+        let reply = match self.web.respond(&job, started) {
             Ok(reply) => reply,
             Err(failure) => {
                 let failed = FetchFailed { job, failure, detail: String::new(), started, duration: LATENCY };
@@ -217,6 +220,12 @@ fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
 }
 
 fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
+    let mut run = open_without_seeds(web, dir, catalog, start);
+    run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+    run
+}
+
+fn open_without_seeds(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
     let disk = Disk::real();
     for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs"] {
         disk.create_dir_all(&dir.join(part)).unwrap();
@@ -238,7 +247,6 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         guard: AddressGuard::new(&[]),
     };
     let record = Rc::new(RefCell::new(Record::default()));
-    let seed = CanonicalUrl::parse("http://h0.test/").unwrap();
     let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
     frontier.politeness.delay_min = DELAY;
     frontier.politeness.delay_factor = 0.0;
@@ -260,7 +268,7 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         keys,
         settings,
         scope,
-        seeds: vec![seed.clone()],
+        seeds: vec![CanonicalUrl::parse(SEED).unwrap()],
         drum: DrumOptions { buckets: 4, ..DrumOptions::default() },
         seen_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         host_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
@@ -273,7 +281,6 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
     let mut find =
         |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
     engine.replay(recovery, &mut find, &mut |_, _| {}).unwrap();
-    engine.admit_seed(&seed, None).unwrap();
     Run { engine, record, clock, past }
 }
 

@@ -93,6 +93,7 @@ Examples:
   crawler --seeds seeds.txt                    start a crawl in ./crawl; the same line resumes it
   crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
   crawler --seeds seeds.txt --config my.toml   with settings of your own (see config/default.toml)
+  crawler --seeds seeds.txt --force            fetch the listed URLs again, as new versions
   crawler status                               how the crawl in ./crawl stands
   crawler list --status 404                    which pages were not found
   crawler get https://example.com/             print an archived page

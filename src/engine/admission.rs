@@ -21,7 +21,7 @@ impl Engine {
     /// Admits a seed, and its number is remembered for ever.
     pub fn admit_seed(&mut self, url: &CanonicalUrl, fallback: Option<&CanonicalUrl>) -> Result<()> {
         let number = self.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str));
-        self.admit_seed_as(number, url)
+        self.admit_seed_as(number, url, false)
     }
 
     /// Every seed of this run is admitted: the plain copy for readers is renewed.
@@ -29,7 +29,8 @@ impl Engine {
         self.seeds.write_copy(&self.disk, &self.dir)
     }
 
-    fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl) -> Result<()> {
+    /// Admits `url` for the seed `number`; a forced one is fetched although it was seen before.
+    pub(super) fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl, forced: bool) -> Result<()> {
         self.way.arrival().now = self.clock.now();
         if let Err(reason) = self.scope.judge(url, 0, 0) {
             self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()));
@@ -37,7 +38,7 @@ impl Engine {
             return self.skipped_log.push(url.as_str(), reason, "seed");
         }
         let keys = self.keys.keys(url);
-        self.way.admit(QueuedUrl { seed: number, ..queued(url.as_str(), keys) })
+        self.way.admit(QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys) })
     }
 
     /// Whether `url` is a seed whose line may mean another URL too.
@@ -47,9 +48,9 @@ impl Engine {
     }
 
     /// A seed could not be fetched: what its line meant besides is tried.
-    pub(super) fn admit_fallback(&mut self, number: u32) -> Result<()> {
+    pub(super) fn admit_fallback(&mut self, number: u32, forced: bool) -> Result<()> {
         match self.seeds.get(number).and_then(|seed| seed.fallback.clone()) {
-            Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback)),
+            Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback), forced),
             None => Ok(()),
         }
     }
@@ -105,6 +106,7 @@ impl Engine {
             hops,
             via: parent.record + 1,
             seed: parent.url.seed,
+            forced: parent.url.forced,
             ..queued(target.as_str(), keys)
         };
         match self.scope.judge(target, url.depth, redirects) {
@@ -156,7 +158,10 @@ impl Engine {
             }
             let rule = if reason == Reason::Pattern { pattern(&url.url) } else { None };
             self.skipped_log.push(&url.url, reason, &rule.unwrap_or_default())?;
-            if url.hops.as_str().is_empty() {
+            if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url) {
+                // of the two URLs that the line may mean, it is known since before which one has no server
+                self.admit_fallback(url.seed, true)?;
+            } else if url.hops.as_str().is_empty() {
                 self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
             }
         }
@@ -178,6 +183,7 @@ pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
         attempts: 0,
         via: 0,
         seed: 0,
+        forced: false,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Engine;
 use super::admission::Parent;
-use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target};
+use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Response, Target};
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
@@ -14,11 +14,10 @@ use crate::container::{NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
-use crate::outcome::{Failure, Reason, Verdict, judge_answer, judge_failure};
+use crate::outcome::{Failure, Reason, Verdict, failure_of_answer, judge_answer, judge_failure};
 use crate::report::LogLine;
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::Truncation;
 
 /// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS_MAX: u8 = 5;
@@ -34,10 +33,18 @@ impl Engine {
         permit: Permit,
     ) -> Result<()> {
         let now = self.clock.now();
-        if self.way.arrival().replayed.remove(&url.key) {
+        if self.way.arrival().replayed.remove(&(url.key, url.forced)) {
             // stored before the last stop: its page is in the archive, so the host was not asked
-            return self.way.arrival().frontier.withdraw(host, now);
+            return self.way.arrival().frontier.withdraw(host, true, now);
         }
+        if let Some(status) = self.fetched_in_round(&url)? {
+            if is_of_seed(&url) {
+                self.seeds.set_status(url.seed, SeedStatus::Answered(status));
+            }
+            self.way.arrival().duplicate += 1;
+            return self.way.arrival().frontier.withdraw(host, false, now);
+        }
+        let condition = if may_have_versions(&url) { self.container.condition(url.key, &url.url)? } else { None };
         let job = FetchJob {
             host,
             url: Engine::queued_url(&url.url),
@@ -45,6 +52,7 @@ impl Engine {
             target: Target::Page { url, permit },
             addresses,
             scope: self.scope.clone(),
+            condition,
             id_seed: self.container.crawl_id(),
         };
         self.under_way.requests += 1;
@@ -80,7 +88,8 @@ impl Engine {
     ) -> Result<()> {
         let id_seed = self.id_seed();
         self.under_way.requests += 1;
-        self.executors.fetch(FetchJob { host, target, url, addresses, scope: self.scope.clone(), via, id_seed });
+        let (scope, condition) = (self.scope.clone(), None);
+        self.executors.fetch(FetchJob { host, target, url, addresses, scope, via, condition, id_seed });
         Ok(())
     }
 
@@ -102,11 +111,10 @@ impl Engine {
 
     fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
         let response = &processed.response;
-        let attempts = match &processed.job.target {
-            Target::Page { url, .. } => url.attempts,
-            Target::Robots { .. } => 0,
+        let (robots, may_have_versions) = match &processed.job.target {
+            Target::Page { url, .. } => (false, may_have_versions(url)),
+            Target::Robots { .. } => (true, true),
         };
-        let robots = matches!(processed.job.target, Target::Robots { .. });
         self.container.append(&NewPage {
             url: processed.job.url.as_str(),
             key: processed.keys.key,
@@ -120,8 +128,8 @@ impl Engine {
             response: processed.records.response.clone(),
             revisit: processed.records.revisit.as_ref(),
             truncated: response.truncated.is_some(),
-            // URL-seen lets a page through once; rules are fetched again, and so are pages after a retry
-            may_have_versions: robots || attempts > 0,
+            may_have_versions,
+            condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
         })
     }
 
@@ -129,6 +137,7 @@ impl Engine {
         self.statistics.bytes_stored += stored.bytes;
         self.statistics.revisits += u64::from(stored.saved.is_some());
         self.statistics.revisit_bytes_saved += stored.saved.unwrap_or(0);
+        self.statistics.not_modified += u64::from(stored.not_modified);
     }
 
     fn page_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
@@ -147,10 +156,7 @@ impl Engine {
             fetched: Some((response.started, response.duration)),
             sha1: Some(records.payload_sha1),
             seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
-            annotations: &annotations(&url, response.truncated, stored.saved.is_some())
-                .iter()
-                .map(String::as_str)
-                .collect::<Vec<_>>(),
+            annotations: &annotations(&url, &response, stored).iter().map(String::as_str).collect::<Vec<_>>(),
         })?;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         let feedback = Feedback {
@@ -168,19 +174,31 @@ impl Engine {
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
-        self.page_done(&url, response.status, findings, stored.record)?;
+        self.page_done(&url, response.status, findings, stored)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
-    /// The page of `url` is in the archive at `record`: it is counted, and what it names is admitted.
-    pub(super) fn page_done(&mut self, url: &QueuedUrl, status: u16, findings: Findings, record: u64) -> Result<()> {
+    /// The page of `url` is in the archive: it is counted, and what it names is admitted.
+    pub(super) fn page_done(
+        &mut self,
+        url: &QueuedUrl,
+        status: u16,
+        findings: Findings,
+        stored: &StoredPage,
+    ) -> Result<()> {
         self.statistics.pages_stored += 1;
+        self.statistics.refetched += u64::from(url.forced);
         self.statistics.count_status(status);
         self.statistics.depth_max = self.statistics.depth_max.max(url.depth);
-        if url.hops.redirects() == url.hops.as_str().len() {
-            self.seeds.set_status(url.seed, SeedStatus::Answered(status));
+        let failure = failure_of_answer(status, stored.not_modified);
+        if let Some(failure) = failure {
+            self.statistics.count_failure(failure);
         }
-        let parent = Parent { url, record };
+        if is_of_seed(url) {
+            let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
+            self.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)));
+        }
+        let parent = Parent { url, record: stored.record };
         if let Some((target, keys)) = findings.redirect {
             self.statistics.links_found += 1;
             self.admit_redirect(&parent, &target, keys)?;
@@ -260,7 +278,8 @@ impl Engine {
             return self.rules_unreachable(host, key, duration, None);
         }
         for number in guesses {
-            self.admit_fallback(number)?;
+            let forced = self.seeds.number_waits_in_round(number, self.round.number);
+            self.admit_fallback(number, forced)?;
         }
         let arrival = self.way.arrival();
         arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)
@@ -302,6 +321,8 @@ impl Engine {
         let retries = if self.has_fallback(&url) { 0 } else { self.settings.retries };
         let verdict = judge_failure(failure, url.attempts, retries);
         let code = if verdict == Verdict::Retry || url.attempts == 0 { failure.code() } else { -8 };
+        let failed = failure.to_string();
+        let notes: Vec<&str> = url.forced.then_some("forced").into_iter().chain([failed.as_str()]).collect();
         self.crawl_log.push(&LogLine {
             time: started + duration,
             status: code,
@@ -314,7 +335,7 @@ impl Engine {
             fetched: Some((started, duration)),
             sha1: None,
             seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
-            annotations: &[&failure.to_string()],
+            annotations: &notes,
         })?;
         let feedback = Feedback {
             started,
@@ -340,7 +361,7 @@ impl Engine {
         if url.hops.as_str().is_empty() {
             self.seeds.set_status(url.seed, SeedStatus::Failed(failure.to_string()));
             if self.has_fallback(url) {
-                self.admit_fallback(url.seed)?;
+                self.admit_fallback(url.seed, url.forced)?;
             }
         }
         Ok(())
@@ -411,17 +432,36 @@ pub(super) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<Robots
     }
 }
 
-/// What crawl.log says beside the columns: which try it was, what cut the body short, whether the archive had it already.
-fn annotations(url: &QueuedUrl, truncated: Option<Truncation>, revisit: bool) -> Vec<String> {
+/// Whether the archive may have versions of `url`: URL-seen lets a page through once, unless it is forced; and what is
+/// tried again may have been answered before.
+fn may_have_versions(url: &QueuedUrl) -> bool {
+    url.forced || url.attempts > 0
+}
+
+/// Whether `url` is a seed, or where one redirects.
+fn is_of_seed(url: &QueuedUrl) -> bool {
+    url.hops.redirects() == url.hops.as_str().len()
+}
+
+/// What crawl.log says beside the columns: that it was seen before, which try it was, what cut the body short, whether the
+/// archive had it already.
+fn annotations(url: &QueuedUrl, response: &Response, stored: &StoredPage) -> Vec<String> {
     let mut notes = Vec::new();
+    if url.forced {
+        notes.push("forced".to_owned());
+    }
     if url.attempts > 0 {
         notes.push(format!("{}t", url.attempts + 1));
     }
-    if let Some(truncated) = truncated {
+    if let Some(truncated) = response.truncated {
         notes.push(format!("{}Trunc", truncated.as_str()));
     }
-    if revisit {
+    if stored.saved.is_some() {
         notes.push("revisit".to_owned());
     }
+    if stored.not_modified {
+        notes.push("notModified".to_owned());
+    }
+    notes.extend(failure_of_answer(response.status, stored.not_modified).map(|failure| failure.to_string()));
     notes
 }

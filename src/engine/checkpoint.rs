@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::refetch::Round;
+use super::way::Replayed;
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
@@ -59,6 +61,8 @@ pub struct Checkpoint {
     pub statistics: Statistics,
     /// URLs whose domains joined the scope because a seed redirects there.
     pub scope_added: Vec<String>,
+    /// The last round of fetching again.
+    pub round: Round,
 }
 
 /// What was in RAM at a cut.
@@ -73,7 +77,7 @@ pub struct Sections {
     /// The active side and the arrays of the frontier.
     pub frontier: Vec<u8>,
     /// Replayed URLs that were not met again.
-    pub replayed: Vec<Fingerprint>,
+    pub replayed: Vec<Replayed>,
     /// URLs by pattern.
     pub patterns: Vec<u8>,
 }
@@ -81,7 +85,10 @@ pub struct Sections {
 impl Sections {
     /// Writes the sections and the encoded `record` to the checkpoint file `number` and makes it durable.
     fn write(&self, disk: &Disk, dir: &Path, number: u64, record: &[u8]) -> Result<()> {
-        let replayed: Vec<u8> = self.replayed.iter().flat_map(|key| key.bits().to_le_bytes()).collect();
+        let replayed = self.replayed.iter();
+        let replayed: Vec<u8> = replayed
+            .flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)]))
+            .collect();
         let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
         let (seen, patterns) = (self.seen.as_slice(), self.patterns.as_slice());
         for section in [seen, &self.robots, &self.dns, &self.frontier, &replayed, patterns, record] {
@@ -114,8 +121,11 @@ impl Sections {
         };
         let (seen, robots, dns, frontier) = (section()?, section()?, section()?, section()?);
         let (replayed, patterns) = (section()?, section()?);
-        let (keys, _) = replayed.as_chunks::<8>();
-        let replayed = keys.iter().map(|key| Fingerprint::from_bits(u64::from_le_bytes(*key))).collect();
+        let (entries, _) = replayed.as_chunks::<9>();
+        let entry = |&[a, b, c, d, e, f, g, h, forced]: &[u8; 9]| {
+            (Fingerprint::from_bits(u64::from_le_bytes([a, b, c, d, e, f, g, h])), forced != 0)
+        };
+        let replayed = entries.iter().map(entry).collect();
         let record = section().and_then(|record| {
             let damaged = |e: postcard::Error| Error::damaged(&path, 0, "a readable checkpoint record", e.to_string());
             postcard::from_bytes(&record).map_err(damaged)
@@ -264,6 +274,7 @@ mod tests {
             container: ContainerState { value_number: 0, value_bytes: 0, key_bytes: 16, pages: 0, total_bytes: 0 },
             statistics: Statistics::default(),
             scope_added: vec!["http://a.example/".to_owned()],
+            round: Round::default(),
         }
     }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Time;
+use crate::container::Condition;
 use crate::disk;
 use crate::drum::MergeDone;
 use crate::engine::checkpoint::CheckpointDone;
@@ -43,6 +44,8 @@ pub struct FetchJob {
     pub scope: Arc<Scope>,
     /// URL of the page that named this one.
     pub via: Option<String>,
+    /// What is asked only if it holds no more; a 304 says that it still holds.
+    pub condition: Option<Condition>,
     /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they
     /// can be known later; of a robots.txt anything.
     pub id_seed: u128,
@@ -200,12 +203,14 @@ pub struct Findings {
     pub rules: Option<RobotsRules>,
     /// What was in the page if it is a sitemap.
     pub sitemap: Option<Summary>,
+    /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
+    pub canonical: Option<String>,
 }
 
 impl Findings {
     /// Nothing was found.
     pub fn none() -> Self {
-        Findings { links: Vec::new(), dropped: Vec::new(), redirect: None, rules: None, sitemap: None }
+        Findings { links: Vec::new(), dropped: Vec::new(), redirect: None, rules: None, sitemap: None, canonical: None }
     }
 }
 

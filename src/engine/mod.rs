@@ -20,6 +20,7 @@ mod limits;
 mod open;
 mod patterns;
 pub mod recovery;
+mod refetch;
 mod rests;
 mod seeds;
 mod upkeep;
@@ -38,6 +39,7 @@ pub use job::{
     Target,
 };
 pub use open::{Identity, OpenError, Opening, Past};
+pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
 pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable};
 
@@ -123,6 +125,14 @@ pub struct Engine {
     scope_added: Vec<String>,
     keys: Arc<KeyMaker>,
     seeds: SeedTable,
+    /// How the run before left the crawl.
+    past: Past,
+    /// The last round of fetching again.
+    round: Round,
+    /// Whether the run before was one with `--force` and did not end in good order.
+    killed_in_round: bool,
+    /// No request is made before the next checkpoint is durable.
+    held: bool,
     limits: Limits,
     limited_until: Time,
     /// The right to one request, taken and not used yet.
@@ -179,7 +189,7 @@ impl Engine {
         self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
         self.collect_dropped()?;
         self.watch_limits(now)?;
-        if self.phase == Phase::Crawling {
+        if self.phase == Phase::Crawling && !self.held {
             self.request(now)?;
         }
         self.upkeep(now)?;

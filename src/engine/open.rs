@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint::{self, Sections};
 use super::limits::Limits;
 use super::patterns::PatternBudget;
+use super::refetch::Round;
 use super::rests::RestLog;
 use super::seeds::SeedTable;
 use super::values::decode_rules;
@@ -249,10 +250,15 @@ impl Engine {
             store: seen,
             next: RobotsStage { store: robots, patterns, next: DnsStage { store: dns, next: arrival } },
         };
+        let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         let settings = opening.settings.clone();
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
             way,
+            past,
+            round: Round { running: false, ..round },
+            killed_in_round: past == Past::Killed && round.running,
+            held: false,
             container,
             limits,
             limited_until: Time::ZERO,

@@ -94,7 +94,7 @@ impl Engine {
         if verdict == Verdict::Retry {
             return Ok(());
         }
-        self.way.arrival().replayed.insert(keys.key);
+        self.way.arrival().replayed.insert((keys.key, page.forced));
         let hops = Hops::parse(&page.hops);
         let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
         let queued = QueuedUrl {
@@ -102,9 +102,10 @@ impl Engine {
             hops,
             attempts: page.attempt,
             seed: page.seed,
+            forced: page.forced,
             ..queued(url.as_str(), keys)
         };
-        self.page_done(&queued, page.status, findings, stored.record)
+        self.page_done(&queued, page.status, findings, &stored)
     }
 
     /// The answer goes into the robots store, and to the host if it is active, so that it is not asked for again.

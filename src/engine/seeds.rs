@@ -47,6 +47,8 @@ pub struct SeedRecord {
     pub status: SeedStatus,
     /// Where it redirects.
     pub redirected_to: Option<String>,
+    /// The last round of fetching again that it was put into; 0 for none.
+    pub round: u32,
 }
 
 /// A line of the plain copy.
@@ -149,7 +151,8 @@ impl SeedTable {
             return number;
         }
         let fallback = fallback.map(str::to_owned);
-        self.insert(SeedRecord { url: url.to_owned(), fallback, status: SeedStatus::Waiting, redirected_to: None })
+        let status = SeedStatus::Waiting;
+        self.insert(SeedRecord { url: url.to_owned(), fallback, status, redirected_to: None, round: 0 })
     }
 
     fn insert(&mut self, seed: SeedRecord) -> u32 {
@@ -173,6 +176,27 @@ impl SeedTable {
     /// Seeds below `origin` whose lines may mean another URL too.
     pub fn guesses_at(&self, origin: &str) -> Vec<u32> {
         self.guesses.get(origin).cloned().unwrap_or_default()
+    }
+
+    /// Puts the seed `number` into a round of fetching again, and forgets what became of it before; says whether it was
+    /// not in that round already.
+    pub fn enter_round(&mut self, number: u32, round: u32) -> bool {
+        let Some(seed) = self.seeds.get_mut(number as usize).filter(|seed| seed.round != round) else { return false };
+        (seed.round, seed.status, seed.redirected_to) = (round, SeedStatus::Waiting, None);
+        self.changed.insert(number);
+        true
+    }
+
+    /// Whether `url` is a seed of that round and nothing has become of it yet.
+    pub fn waits_in_round(&self, url: &str, round: u32) -> bool {
+        let number = self.numbers.get(url);
+        number.is_some_and(|&number| self.number_waits_in_round(number, round))
+    }
+
+    /// Whether the seed `number` is one of that round and nothing has become of it yet.
+    pub fn number_waits_in_round(&self, number: u32, round: u32) -> bool {
+        let seed = self.get(number).filter(|seed| round > 0 && seed.round == round);
+        seed.is_some_and(|seed| seed.status == SeedStatus::Waiting)
     }
 
     /// Notes what became of the seed `number`. An answer is not taken back: of the two URLs that a line may mean, one

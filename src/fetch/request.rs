@@ -11,7 +11,6 @@ use super::{FetchOptions, SMALL_BODY_BYTES, Shared};
 use crate::clock::Time;
 use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Failure;
-use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -49,9 +48,12 @@ async fn exchange(
     }
     let _pinned = (!job.addresses.is_empty()).then(|| shared.resolver.pin(job.url.host(), &job.addresses));
     let deadline = clock + shared.options.timeout_total;
-    let request =
-        shared.client.get(job.url.as_str()).header("accept", ACCEPT).header("accept-encoding", ACCEPT_ENCODING).send();
-    let mut answer = match timeout_at(deadline, request).await {
+    let mut request =
+        shared.client.get(job.url.as_str()).header("accept", ACCEPT).header("accept-encoding", ACCEPT_ENCODING);
+    for (name, value) in job.condition.iter().flat_map(|condition| condition.validators.headers()) {
+        request = request.header(name, value);
+    }
+    let mut answer = match timeout_at(deadline, request.send()).await {
         Err(_) => return Err((Failure::Timeout, format!("no answer in {:?}", shared.options.timeout_total))),
         Ok(Err(error)) => return Err((classify(&error), describe(&error))),
         Ok(Ok(answer)) => answer,
@@ -71,7 +73,7 @@ async fn exchange(
         headers: headers.collect(),
         truncated,
         address: answer.remote_addr().map(|socket| socket.ip()),
-        request: request_head(&job.url, &shared.options),
+        request: request_head(job, &shared.options),
         started,
         duration: clock.elapsed(),
         body,
@@ -116,7 +118,8 @@ async fn read_body(
 }
 
 /// The head of the request as HTTP/1.1 text, for the archive.
-fn request_head(url: &CanonicalUrl, options: &FetchOptions) -> Vec<u8> {
+fn request_head(job: &FetchJob, options: &FetchOptions) -> Vec<u8> {
+    let url = &job.url;
     let mut head = format!("GET {} HTTP/1.1\r\n", url.path_and_query());
     let default_port = if url.is_https() { 443 } else { 80 };
     let host = url.host();
@@ -126,10 +129,15 @@ fn request_head(url: &CanonicalUrl, options: &FetchOptions) -> Vec<u8> {
     };
     let _ = write!(
         head,
-        "user-agent: {}\r\naccept: {ACCEPT}\r\naccept-encoding: {ACCEPT_ENCODING}\r\n\r\n",
+        "user-agent: {}\r\naccept: {ACCEPT}\r\naccept-encoding: {ACCEPT_ENCODING}\r\n",
         options.user_agent
     );
-    head.into_bytes()
+    let mut head = head.into_bytes();
+    for (name, value) in job.condition.iter().flat_map(|condition| condition.validators.headers()) {
+        head.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
+    }
+    head.extend_from_slice(b"\r\n");
+    head
 }
 
 fn version(version: reqwest::Version) -> HttpVersion {

@@ -127,8 +127,8 @@ impl Frontier {
     }
 
     /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the page of the URL is in the archive already, so
-    /// its host was not asked and need not rest.
-    pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
+    /// its host was not asked and need not rest. `counts_as_page` says whether the budgets have not seen it yet.
+    pub fn withdraw(&mut self, host: HostId, counts_as_page: bool, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, _)) = self.land(host) else { return Ok(()) };
         let feedback = Feedback {
@@ -139,7 +139,7 @@ impl Frontier {
             failure: None,
             retry_after: None,
             address: None,
-            counts_as_page: true,
+            counts_as_page,
         };
         self.count_page(index, &feedback, now);
         self.active.host_mut(index).standing.due = now;

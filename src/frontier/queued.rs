@@ -32,21 +32,27 @@ pub struct QueuedUrl {
     pub via: u64,
     /// Number of the seed that it descends from.
     pub seed: u32,
+    /// Whether it is fetched although it was seen before.
+    pub forced: bool,
 }
+
+/// The only flag of an encoded URL.
+const FLAG_FORCED: u8 = 1;
 
 impl QueuedUrl {
     /// Appends the URL in a compact form: four fingerprints, then small numbers and sized strings.
     ///
     /// ```text
-    /// | key 8 | origin 8 | host 8 | domain 8 | priority 1 | attempts 1 | depth | seed | via | hops | url |
+    /// | key 8 | origin 8 | host 8 | domain 8 | priority 1 | attempts 1 | flags 1 | depth | seed | via | hops | url |
     /// ```
-    /// Numbers after the fixed part are varints, strings follow their length as a varint.
+    /// Flags: 1 forced. Numbers after the fixed part are varints, strings follow their length as a varint.
     pub fn encode(&self, out: &mut Vec<u8>) {
         for fingerprint in [self.key, self.origin, self.host, self.domain] {
             wire::put_fingerprint(out, fingerprint);
         }
         out.push(self.priority);
         out.push(self.attempts);
+        out.push(u8::from(self.forced) * FLAG_FORCED);
         wire::put_varint(out, self.depth.into());
         wire::put_varint(out, self.seed.into());
         wire::put_varint(out, self.via);
@@ -60,11 +66,15 @@ impl QueuedUrl {
         let mut reader = Reader::new(bytes);
         let [key, origin, host, domain] =
             [reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?];
-        let (priority, attempts) = (reader.u8()?, reader.u8()?);
+        let (priority, attempts, flags) = (reader.u8()?, reader.u8()?, reader.u8()?);
+        if flags & !FLAG_FORCED != 0 {
+            return None;
+        }
         let (depth, seed, via) = (reader.small()?, reader.small()?, reader.varint()?);
         let hops = Hops::parse(reader.text()?);
         let url = reader.text()?.into();
-        let url = QueuedUrl { url, key, origin, host, domain, priority, depth, hops, attempts, via, seed };
+        let forced = flags & FLAG_FORCED != 0;
+        let url = QueuedUrl { url, key, origin, host, domain, priority, depth, hops, attempts, via, seed, forced };
         Some((url, reader.position()))
     }
 }
@@ -160,6 +170,7 @@ mod tests {
             attempts: 2,
             via: u64::MAX,
             seed: u32::MAX,
+            forced: true,
         };
         let mut bytes = Vec::new();
         url.encode(&mut bytes);
@@ -169,5 +180,7 @@ mod tests {
         }
         bytes.extend_from_slice(b"more");
         assert_eq!(QueuedUrl::decode(&bytes), Some((url, len)));
+        bytes[34] = 2;
+        assert_eq!(QueuedUrl::decode(&bytes), None, "a flag that is not known");
     }
 }

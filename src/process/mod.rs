@@ -16,7 +16,7 @@ use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
 use crate::web::coding;
-use crate::web::html::{LinkKind, LinkScan, is_html, link_header, x_robots_tag};
+use crate::web::html::{LinkKind, LinkScan, canonical_header, is_html, link_header, x_robots_tag};
 use crate::web::retry_after::retry_after;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
@@ -82,7 +82,7 @@ impl Processor {
     pub fn process(&mut self, fetched: Fetched) -> Processed {
         let Fetched { job, mut response } = fetched;
         let findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
-        let records = self.records(&job, &response);
+        let records = self.records(&job, &response, findings.canonical.as_deref());
         let mime = media_type(response.header("content-type"));
         let retry_after =
             response.header("retry-after").and_then(|value| retry_after(value, response.started + response.duration));
@@ -131,14 +131,15 @@ impl Processor {
         findings: &mut Findings,
     ) {
         let directives = x_robots_tag(response.headers_named("x-robots-tag"), &self.options.agent_token);
-        if directives.nofollow && self.options.respect_nofollow {
-            return;
-        }
+        let named = response.headers_named("link").find_map(canonical_header);
+        findings.canonical =
+            named.and_then(|reference| url.join(&reference).ok()).map(|target| target.as_str().to_owned());
+        let follows = !(directives.nofollow && self.options.respect_nofollow);
         let mut judge = |target: &CanonicalUrl, found: &mut dyn FnMut()| match self.judge(scope, target, depth) {
             Ok(()) => found(),
             Err(reason) => count(&mut findings.dropped, reason),
         };
-        for value in response.headers_named("link") {
+        for value in response.headers_named("link").filter(|_| follows) {
             for target in link_header(value).iter().filter_map(|reference| url.join(reference).ok()) {
                 judge(&target, &mut || {
                     let keys = self.options.keys.keys(&target);
@@ -154,7 +155,10 @@ impl Processor {
             return;
         }
         let decoded = coding::decode(response.header("content-encoding"), &response.body, self.options.decoded_max);
-        let links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
+        let mut links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
+        if findings.canonical.is_none() {
+            findings.canonical = links.canonical.take();
+        }
         for link in &links.entries {
             let text = links.url(link);
             let Ok(target) = CanonicalUrl::parse(text) else { continue };
@@ -182,7 +186,7 @@ impl Processor {
         RobotsRules::parse(&self.options.agent_token, &decoded.bytes)
     }
 
-    fn records(&mut self, job: &FetchJob, response: &Response) -> Records {
+    fn records(&mut self, job: &FetchJob, response: &Response, canonical: Option<&str>) -> Records {
         let (depth, hops, seed, attempt) = match &job.target {
             Target::Page { url, .. } => (url.depth, &url.hops, url.seed, url.attempts),
             Target::Robots { asker, .. } => (asker.depth, &asker.hops, asker.seed, 0),
@@ -205,6 +209,8 @@ impl Processor {
             seed,
             attempt,
             robots: matches!(job.target, Target::Robots { .. }),
+            forced: matches!(&job.target, Target::Page { url, .. } if url.forced),
+            canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         })
     }

@@ -58,6 +58,10 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
         let saved = size(statistics.revisit_bytes_saved);
         table.row("same content", format!("{} stored as references, {saved} saved", count(statistics.revisits)));
     }
+    if statistics.refetched > 0 {
+        let unchanged = count(statistics.not_modified);
+        table.row("fetched again", format!("{} pages, {unchanged} not modified", count(statistics.refetched)));
+    }
     for (reason, number) in &statistics.dropped {
         table.row(&format!("dropped: {reason}"), count(*number));
     }
@@ -139,6 +143,8 @@ mod tests {
             links_found: 67_890,
             revisits: 1_234,
             revisit_bytes_saved: 5 << 20,
+            refetched: 1_000,
+            not_modified: 800,
             elapsed: Duration::from_secs(100),
             robots_denied: 3,
             depth_max: 4,
@@ -173,6 +179,7 @@ mod tests {
         assert!(row(&text, "robots.txt").ends_with("3 URLs denied"));
         assert!(row(&text, "same content").starts_with("1,234 stored as references, 5"), "{text}");
         assert_eq!(row(&text, "sitemaps"), "1 read, 50,000 URLs in them, 12 left out");
+        assert_eq!(row(&text, "fetched again"), "1,000 pages, 800 not modified");
         assert_eq!(row(&text, "depth reached"), "4");
         assert_eq!(row(&text, "still queued"), "9");
         assert_eq!(row(&text, "peak memory"), "100 MiB");

@@ -34,6 +34,10 @@ pub struct Statistics {
     pub revisits: u64,
     /// Bytes that the archive would be larger by if those had been stored again.
     pub revisit_bytes_saved: u64,
+    /// Pages that were fetched although they had been seen before.
+    pub refetched: u64,
+    /// Answers that nothing has changed since the stored version.
+    pub not_modified: u64,
     /// Attempts after the first one.
     pub retries: u64,
     /// robots.txt files fetched.

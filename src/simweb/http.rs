@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::answer::{Answer, Answers, gzip};
 use super::log::{Log, Request};
+use super::validators::Validators;
 
 /// How much of a body is handed over at a time, so that a large one is not finished before most of it is sent.
 const FRAME_BYTES: usize = 64 << 10;
@@ -70,6 +71,9 @@ async fn respond(
         Method::GET | Method::HEAD => site.answers.to(address, host, path),
         _ => Answer { status: 405, content_type: "text/plain", ..Default::default() },
     };
+    let validators = Validators::of(&answer);
+    let holds = validators.as_ref().is_some_and(|validators| validators.hold(asked.headers()));
+    let answer = if holds { Answer { status: 304, body: Vec::new(), gzip: false, ..answer } } else { answer };
     let entry = Request {
         host: host.rsplit_once(':').map_or(host, |(name, _)| name).to_ascii_lowercase(),
         path: path.to_owned(),
@@ -87,7 +91,10 @@ async fn respond(
         tokio::time::sleep(answer.latency).await;
     }
     let zipped = answer.gzip && text(asked.headers(), header::ACCEPT_ENCODING).contains("gzip");
-    let headers = headers(&answer, zipped);
+    let mut headers = headers(&answer, zipped);
+    if let Some(validators) = validators {
+        validators.put(&mut headers);
+    }
     body.rest = Bytes::from(if zipped { gzip(&answer.body) } else { answer.body });
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(answer.status).expect("the statuses of the web are valid");

@@ -3,7 +3,7 @@
 //!
 //! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
 //! hosts, robots.txt of all kinds, errors that pass and errors that stay, names that do not exist, duplicates, URLs in
-//! many spellings, links that must not be followed. Nothing is stored: a page is written from the seed, its URL and the
+//! many spellings, links that must not be followed. Its pages have entity tags and dates, and answer conditions with 304. Nothing is stored: a page is written from the seed, its URL and the
 //! port whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
@@ -27,6 +27,7 @@ mod robots;
 mod sitemaps;
 #[cfg(test)]
 mod tests;
+mod validators;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};

@@ -23,6 +23,7 @@
 //! - [`address`]: which addresses may be connected to
 //! - [`surt`](mod@surt): the keys of archive indexes
 //! - [`warc`]: records of the archive
+//! - [`validators`]: what a stored answer lets a conditional request ask
 //! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
 
 pub mod address;
@@ -39,4 +40,5 @@ pub mod seeds;
 pub mod sitemap;
 pub mod surt;
 pub mod url;
+pub mod validators;
 pub mod warc;

@@ -18,8 +18,8 @@ impl Web for Busy {
         }
     }
 
-    fn respond(&self, url: &CanonicalUrl, now: Time) -> Result<Reply, Failure> {
-        let (status, body) = self.answer(url, now);
+    fn respond(&self, job: &FetchJob, now: Time) -> Result<Reply, Failure> {
+        let (status, body) = self.answer(&job.url, now);
         let mut headers = vec![("content-type", "text/html".to_owned())];
         headers.extend((status == 503).then(|| ("retry-after", "3600".to_owned())));
         Ok(Reply { status, headers, body: body.into_bytes() })

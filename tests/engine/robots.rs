@@ -30,8 +30,8 @@ impl Web for Told {
         unreachable!("respond says it all")
     }
 
-    fn respond(&self, url: &CanonicalUrl, now: Time) -> Answer {
-        (self.answer)(url.as_str().strip_prefix("http://").unwrap(), now.since(START))
+    fn respond(&self, job: &FetchJob, now: Time) -> Answer {
+        (self.answer)(job.url.as_str().strip_prefix("http://").unwrap(), now.since(START))
     }
 
     fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {

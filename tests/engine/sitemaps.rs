@@ -30,8 +30,8 @@ impl Web for Listed {
         unreachable!("respond says it all")
     }
 
-    fn respond(&self, url: &CanonicalUrl, _: Time) -> Result<Reply, Failure> {
-        Ok(self.pages.get(url.as_str()).cloned().unwrap_or_else(|| reply(404, "text/html", "")))
+    fn respond(&self, job: &FetchJob, _: Time) -> Result<Reply, Failure> {
+        Ok(self.pages.get(job.url.as_str()).cloned().unwrap_or_else(|| reply(404, "text/html", "")))
     }
 
     fn scope(&self) -> ScopeOptions {

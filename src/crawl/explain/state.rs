@@ -89,7 +89,7 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
         robots: robots.value,
         addresses: addresses.value,
         look,
-        replayed: sections.replayed.contains(&keys.key),
+        replayed: sections.replayed.iter().any(|&(key, _)| key == keys.key),
         checkpoint,
     })
 }

@@ -75,6 +75,10 @@ pub(super) struct Block {
     pub end: u64,
 }
 
+/// What the first byte of a URL says: its origin, host and domain follow; it is forced.
+const FLAG_ANOTHER: u8 = 1;
+const FLAG_FORCED: u8 = 2;
+
 /// Reads the block at `offset`, which ends at `limit` at the latest.
 pub(super) fn read(file: &DiskFile, offset: u64, limit: u64) -> Result<Block> {
     let damaged = |expected: String, found: String| Err(Error::damaged(file.path(), offset, expected, found));
@@ -131,7 +135,7 @@ impl UrlWriter {
         let (url, previous, out) = (&item.url, &mut self.previous, &mut self.raw);
         let another =
             self.count == 0 || (url.origin, url.host, url.domain) != (previous.origin, previous.host, previous.domain);
-        out.push(u8::from(another));
+        out.push((u8::from(another) * FLAG_ANOTHER) | (u8::from(url.forced) * FLAG_FORCED));
         if another {
             for fingerprint in [url.domain, url.origin, url.host] {
                 wire::put_fingerprint(out, fingerprint);
@@ -182,6 +186,7 @@ struct Head {
     attempts: u8,
     depth: u16,
     seed: u32,
+    forced: bool,
 }
 
 impl UrlReader {
@@ -197,7 +202,9 @@ impl UrlReader {
     pub(super) fn advance(&mut self) -> Option<()> {
         let mut reader = Reader::new(&self.raw[self.at..]);
         let previous = &mut self.previous;
-        if reader.u8()? == 1 {
+        let flags = reader.u8()?;
+        self.head.forced = flags & FLAG_FORCED != 0;
+        if flags & FLAG_ANOTHER != 0 {
             previous.domain = reader.fingerprint()?;
             previous.origin = reader.fingerprint()?;
             previous.host = reader.fingerprint()?;
@@ -238,6 +245,7 @@ impl UrlReader {
             attempts: head.attempts,
             via: previous.via,
             seed: head.seed,
+            forced: head.forced,
         };
         Some(Item { rank: head.rank, sequence: previous.sequence, url })
     }

@@ -64,6 +64,7 @@ pub(super) fn url(host: u64, n: u64, priority: u8) -> QueuedUrl {
         attempts: 0,
         via: n,
         seed: 1,
+        forced: false,
     }
 }
 

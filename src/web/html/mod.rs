@@ -20,7 +20,7 @@ mod values;
 use std::ops::Range;
 
 pub use directives::{RobotsDirectives, x_robots_tag};
-pub use header::link_header;
+pub use header::{canonical_header, link_header};
 pub use scan::LinkScan;
 pub use sniff::is_html;
 
