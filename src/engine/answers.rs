@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Engine;
 use super::admission::Parent;
-use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target};
+use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target, Unresolved};
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
@@ -343,24 +343,29 @@ impl Engine {
         &mut self,
         host: HostId,
         name: &str,
-        answer: std::result::Result<(Arc<[IpAddr]>, Time), Failure>,
+        answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
         self.under_way.requests -= 1;
         match &answer {
             Ok(_) => self.statistics.dns_resolved += 1,
-            Err(failure) => {
+            Err(Unresolved { failure, .. }) => {
                 self.statistics.dns_failed += 1;
                 self.statistics.count_failure(*failure);
                 tracing::debug!(name, %failure, "not resolved");
             }
         }
         let now = self.way.arrival().now;
-        let negative_ttl = self.settings.negative_ttl;
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
-            Err(Failure::NoSuchHost) => (NameAnswer::NoSuchHost, now + negative_ttl),
-            Err(Failure::PrivateAddress) => (NameAnswer::PrivateAddress, now + negative_ttl),
-            Err(_) => (NameAnswer::Unanswered, now + negative_ttl.min(UNANSWERED_MAX)),
+            Err(Unresolved { failure, valid_for }) => {
+                let negative_ttl = self.settings.negative_ttl;
+                let holds = now + valid_for.map_or(negative_ttl, |holds| holds.min(negative_ttl));
+                match failure {
+                    Failure::NoSuchHost => (NameAnswer::NoSuchHost, holds),
+                    Failure::PrivateAddress => (NameAnswer::PrivateAddress, holds),
+                    _ => (NameAnswer::Unanswered, holds.min(now + UNANSWERED_MAX)),
+                }
+            }
         };
         self.way.arrival().frontier.resolved(host, answer.clone(), until, now)?;
         if answer == NameAnswer::Unanswered

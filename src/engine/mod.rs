@@ -33,6 +33,7 @@ pub use executors::{Executors, StoreMerge};
 pub use finish::Phase;
 pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, ResolveJob, Response, StoreMerged, Target,
+    Unresolved,
 };
 pub use open::{Identity, OpenError, Opening, Past};
 pub use seeds::{SeedRecord, SeedStatus, SeedTable};
