@@ -89,7 +89,18 @@ impl Engine {
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),
-            Target::Robots { .. } => self.robots_answered(processed, findings),
+            Target::Robots { .. } => {
+                if let Some(address) = processed.response.address {
+                    let arrival = self.way.arrival();
+                    arrival.frontier.answered_from(
+                        processed.job.host,
+                        address,
+                        processed.response.started,
+                        arrival.now,
+                    );
+                }
+                self.robots_answered(processed, findings)
+            }
         }
     }
 

@@ -244,6 +244,8 @@ fn resolver(server: NameServerConfig, timeout: Duration) -> Result<TokioResolver
     // a question is sent again over UDP within the time; another server is worth more than another try
     options.attempts = 0;
     options.cache_size = 0;
+    // TTLs come as they are; their bounds are this module's
+    options.positive_max_ttl = Some(Duration::from_secs(u64::from(u32::MAX)));
     options.use_hosts_file = ResolveHosts::Never;
     options.preserve_intermediates = true;
     options.max_active_requests = QUESTIONS_MAX;
