@@ -362,7 +362,7 @@ impl Engine {
             Err(Unresolved { failure, .. }) => {
                 self.statistics.dns_failed += 1;
                 self.statistics.count_failure(*failure);
-                tracing::debug!(name, %failure, "not resolved");
+                self.log_unresolved(name, *failure)?;
             }
         }
         let now = self.way.arrival().now;
@@ -385,6 +385,26 @@ impl Engine {
             until = until.min(held.until);
         }
         self.way.next.next.store.put(self.keys.of(name), Addresses::new(answer, Term { from: now, until }))
+    }
+}
+
+impl Engine {
+    /// A lookup that brought no address has a line of its own: no URL of its host may ever get one with a reason.
+    fn log_unresolved(&mut self, name: &str, failure: Failure) -> Result<()> {
+        self.crawl_log.push(&LogLine {
+            time: self.way.arrival().now,
+            status: failure.code(),
+            bytes: None,
+            url: &format!("dns:{name}"),
+            hops: "",
+            via: "",
+            mime: "",
+            worker: 0,
+            fetched: None,
+            sha1: None,
+            seed: "",
+            annotations: &[&failure.to_string()],
+        })
     }
 }
 

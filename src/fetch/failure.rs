@@ -26,14 +26,8 @@ pub(super) fn classify(error: &reqwest::Error) -> Failure {
         if let Some(Refused(failure)) = at.downcast_ref() {
             return *failure;
         }
-        if at.is::<rustls::Error>() {
+        if is_of_tls(at) {
             return Failure::Tls;
-        }
-        if let Some(io) = at.downcast_ref::<io::Error>() {
-            // rustls hides inside of an io::Error
-            if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
-                return Failure::Tls;
-            }
         }
         if let Some(h2) = at.downcast_ref::<h2::Error>() {
             return match fault_of(h2) {
@@ -58,6 +52,16 @@ pub(super) fn classify(error: &reqwest::Error) -> Failure {
         () if error.is_builder() => Failure::Protocol,
         () => Failure::Disconnected,
     }
+}
+
+/// Whether `error` comes from rustls, which hides in an [`io::Error`], or in one inside of another: their sources are
+/// those of what they hide.
+fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    let mut at = error;
+    while let Some(inner) = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        at = inner;
+    }
+    at.is::<rustls::Error>()
 }
 
 /// What a failure of a request says about the server's HTTP/2, where that was offered to it; nothing if it failed before

@@ -20,7 +20,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 const PLACES: usize = 1_024;
 
 /// What came of a request.
-pub type Outcome = Result<Response, FetchFailed>;
+pub type Outcome = Result<Response, Box<FetchFailed>>;
 
 /// A fetch executor.
 pub struct Client {
@@ -92,7 +92,7 @@ impl Client {
         crossbeam_channel::select! {
             recv(self.answers) -> answer => Ok(answer.unwrap().response),
             recv(self.events) -> event => match event.unwrap() {
-                Event::Failed(failed) => Err(*failed),
+                Event::Failed(failed) => Err(failed),
                 other => panic!("{other:?}"),
             },
             default(PATIENCE) => panic!("the request did not end"),

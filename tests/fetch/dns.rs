@@ -12,6 +12,8 @@ use super::nameserver::{
     start_of_authority,
 };
 
+type Script = fn(&Question) -> Reply;
+
 const GOOD: &str = "127.0.0.3";
 
 fn ip(text: &str) -> IpAddr {
@@ -23,7 +25,7 @@ fn good() -> NameServer {
 }
 
 /// A server that says nothing useful, in every way that comes to mind.
-const USELESS: [(&str, fn(&Question) -> Reply); 10] = [
+const USELESS: [(&str, Script); 10] = [
     ("is silent", |_| None),
     ("fails", |question| Message::to(question).code(SERVFAIL).reply()),
     ("refuses", |question| Message::to(question).code(REFUSED).reply()),

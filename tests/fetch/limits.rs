@@ -118,7 +118,9 @@ fn what_is_no_http_is_told_from_a_connection_that_broke() {
         assert_eq!(failure(noisy), Failure::Protocol, "{noise:?}");
     }
     for cut in ["", "HTTP/1.1 200 OK\r\ncontent-le"] {
-        let cutting = move |connection: &mut Connection| drop(connection.send(cut));
+        let cutting = move |connection: &mut Connection| {
+            connection.send(cut);
+        };
         assert_eq!(failure(cutting), Failure::Disconnected, "{cut:?}");
     }
 }
@@ -146,7 +148,9 @@ fn a_body_that_stops_or_drips_is_cut_by_its_rate_though_no_byte_comes() {
 
 #[test]
 fn a_body_that_is_longer_than_the_limit_is_cut_there() {
-    let sized = response(impatient(), |connection| drop(connection.send(page("", &"a".repeat(100_000)))));
+    let sized = response(impatient(), |connection| {
+        connection.send(page("", &"a".repeat(100_000)));
+    });
     let endless = response(impatient(), |connection| {
         connection.send("HTTP/1.1 200 OK\r\n\r\n");
         while connection.send([b'a'; 4_096]) {}
@@ -182,29 +186,19 @@ fn a_body_that_is_shorter_than_announced_is_cut_by_the_disconnect() {
 }
 
 #[test]
-fn what_is_sent_beyond_the_announced_length_is_no_answer_to_the_next_request() {
-    let server = HttpServer::start("127.0.0.1", |connection| {
-        while let Some(head) = connection.request() {
-            let path = head.split(' ').nth(1).unwrap();
-            connection.send(page("", path));
-            connection.send(page("", "a forged answer"));
-        }
+fn a_body_that_is_longer_than_announced_ends_where_that_was() {
+    let response = response(impatient(), |connection| {
+        connection.send(page("", "announced"));
+        connection.send("and more".repeat(1_000));
+        connection.wait_for_end();
     });
-    let client = Client::start(options());
-    for number in 0..5 {
-        let url = format!("{}{number}", server.url("a.test"));
-        // the surplus may be noticed only when the connection is used again
-        let body = client.get(&url, &["127.0.0.1"]).map(|response| response.body);
-        if let Ok(body) = body {
-            assert_eq!(String::from_utf8(body).unwrap(), format!("/{number}"));
-        }
-    }
+    assert_eq!((response.truncated, &*response.body), (None, &b"announced"[..]));
 }
 
 #[test]
 fn a_lie_about_length_reserves_no_memory() {
     let response = response(impatient(), |connection| {
-        connection.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\nlittle", u64::MAX - 1));
+        connection.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\nlittle", i64::MAX));
     });
     assert_eq!((response.truncated, &*response.body), (Some(Truncation::Disconnect), &b"little"[..]));
     assert!(response.body.capacity() <= 256 << 10);

@@ -221,12 +221,7 @@ fn a_server_without_http2_is_asked_over_http1() {
 #[test]
 fn a_server_that_refuses_http2_or_breaks_it_is_asked_over_http1_at_once_and_from_then_on() {
     let authority = Authority::new();
-    let unusable = [
-        Http2::ResetsStreams(Reason::HTTP_1_1_REQUIRED),
-        Http2::GoesAway(Reason::HTTP_1_1_REQUIRED),
-        Http2::GoesAway(Reason::PROTOCOL_ERROR),
-        Http2::SpeaksHttp1,
-    ];
+    let unusable = [Http2::ResetsStreams(Reason::HTTP_1_1_REQUIRED), Http2::SpeaksHttp1];
     for http2 in unusable {
         let server = TlsServer::start(authority.sign(&params("a.test")), http2);
         let client = Client::start(authority.trusted());
@@ -242,7 +237,7 @@ fn a_server_that_refuses_http2_or_breaks_it_is_asked_over_http1_at_once_and_from
 #[test]
 fn a_server_whose_http2_only_ends_early_gets_a_second_chance_before_http1() {
     let authority = Authority::new();
-    for http2 in [Http2::ResetsStreams(Reason::INTERNAL_ERROR), Http2::GoesAway(Reason::NO_ERROR), Http2::Closes] {
+    for http2 in [Http2::ResetsStreams(Reason::INTERNAL_ERROR), Http2::Closes] {
         let server = TlsServer::start(authority.sign(&params("a.test")), http2);
         let client = Client::start(authority.trusted());
         let failed = client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
@@ -254,5 +249,23 @@ fn a_server_whose_http2_only_ends_early_gets_a_second_chance_before_http1() {
             assert_eq!(response.version, HttpVersion::Http11, "{http2:?}");
         }
         assert_eq!(server.protocols().last(), Some(&"http/1.1"), "{http2:?}");
+    }
+}
+
+#[test]
+fn a_server_that_goes_away_from_every_request_is_asked_over_http1_after_two_at_most() {
+    let authority = Authority::new();
+    for reason in [Reason::HTTP_1_1_REQUIRED, Reason::PROTOCOL_ERROR, Reason::NO_ERROR] {
+        let server = TlsServer::start(authority.sign(&params("a.test")), Http2::GoesAway(reason));
+        let client = Client::start(authority.trusted());
+        // the end of the connection may overtake its reason
+        if let Err(failed) = client.get(&server.url("a.test"), &["127.0.0.1"]) {
+            assert_eq!(failed.failure, Failure::Disconnected, "{reason:?}: {}", failed.detail);
+        }
+        for _ in 0..3 {
+            let response = client.get(&server.url("a.test"), &["127.0.0.1"]);
+            let response = response.unwrap_or_else(|failed| panic!("{reason:?}: {}", failed.detail));
+            assert_eq!(response.version, HttpVersion::Http11, "{reason:?}");
+        }
     }
 }
