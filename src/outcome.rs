@@ -93,7 +93,7 @@ pub enum Failure {
     Tls,
     /// `fetch.timeout_total` passed.
     Timeout,
-    /// Fewer bytes a second than `fetch.rate_min`.
+    /// No whole head within `fetch.timeout_head`.
     TooSlow,
     /// The connection broke.
     Disconnected,

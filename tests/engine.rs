@@ -165,7 +165,7 @@ impl Executors for Inline {
         self.record.borrow_mut().resolved.push((now, job.name.to_string()));
         let octet = job.name.as_bytes()[1];
         let addresses: Arc<[IpAddr]> = Arc::new([[203, 0, 113, octet].into()]);
-        let answer = self.web.resolve(&job.name, now).map(|ttl| (addresses, now + ttl));
+        let answer = self.web.resolve(&job.name, now).map(|ttl| (addresses, now + ttl)).map_err(Into::into);
         self.tell(LATENCY, Event::Resolved(job.host, job.name, answer));
     }
 

@@ -123,6 +123,7 @@ fn fetch(config: &Config) -> Checked {
     let workers = (1..=10_000).contains(&fetch.workers);
     require(workers, "fetch.workers", "must be from 1 to 10000: how many requests are in flight at once")?;
     at_least(fetch.timeout_connect, "100ms", "fetch.timeout_connect")?;
+    at_least(fetch.timeout_head, "100ms", "fetch.timeout_head")?;
     at_least(fetch.timeout_total, "100ms", "fetch.timeout_total")?;
     let order = fetch.timeout_connect <= fetch.timeout_total;
     require(order, "fetch.timeout_connect", "is longer than fetch.timeout_total")?;
@@ -147,6 +148,7 @@ fn names_and_addresses(config: &Config) -> Checked {
         let problem = format!("{server:?} is no address; write \"9.9.9.9\" or \"127.0.0.1:5353\"");
         require(known, "dns.nameservers", problem)?;
     }
+    at_least(config.dns.timeout, "100ms", "dns.timeout")?;
     require(config.dns.ttl_min <= config.dns.ttl_max, "dns.ttl_min", "is more than dns.ttl_max")?;
     for range in &config.network.allow {
         let problem = format!("{range:?} is no CIDR; write \"127.0.0.0/8\" or \"fd00::/8\"");

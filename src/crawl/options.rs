@@ -8,6 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
 use super::{CrawlError, CrawlRequest};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -34,6 +37,10 @@ const HOST_BLOOM_BYTES: usize = 8 << 20;
 /// A graceful stop waits this long for requests under way.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 const NAME_SERVER_PORT: u16 = 53;
+/// Connections without a request that are kept; fewer where the system allows fewer open files.
+const IDLE_CONNECTIONS_MAX: usize = 8_192;
+/// Certificates in `fetch.ca_file`; a store of the whole web's has some 150.
+const CA_CERTIFICATES_MAX: usize = 4_096;
 
 /// A plain copy of the settings of the last run.
 const COPY_FILE: &str = "config.json";
@@ -93,16 +100,37 @@ pub(super) fn fetch(config: &Config) -> Result<FetchOptions, CrawlError> {
     Ok(FetchOptions {
         user_agent: config.user_agent(),
         timeout_connect: fetch.timeout_connect,
+        timeout_head: fetch.timeout_head,
         timeout_total: fetch.timeout_total,
         rate_min: fetch.rate_min.get(),
         body_max: fetch.max_body.as_usize(),
         http2: fetch.http2,
         connections_per_host: config.politeness.connections_per_host,
+        idle_max: IDLE_CONNECTIONS_MAX,
+        roots: if fetch.ca_file.is_empty() { Vec::new() } else { roots(Path::new(&fetch.ca_file))? },
         proxy: (!fetch.proxy.is_empty()).then(|| fetch.proxy.clone()),
         nameservers: config.dns.nameservers.iter().map(server).collect::<Result<_, _>>()?,
+        dns_timeout: config.dns.timeout,
         ttl: (config.dns.ttl_min, config.dns.ttl_max),
         negative_ttl: config.dns.negative_ttl,
     })
+}
+
+/// The certificates of `fetch.ca_file`.
+fn roots(path: &Path) -> Result<Vec<CertificateDer<'static>>, CrawlError> {
+    let fault = |problem: &dyn std::fmt::Display| {
+        CrawlError::Usage(format!(
+            "fetch.ca_file: {}: {problem}; it must hold root certificates in PEM, from -----BEGIN CERTIFICATE----- on",
+            path.display()
+        ))
+    };
+    let certificates: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(path).map_err(|e| fault(&e))?.take(CA_CERTIFICATES_MAX + 1).collect();
+    match certificates.map_err(|e| fault(&e))? {
+        none if none.is_empty() => Err(fault(&"no certificate in it")),
+        many if many.len() > CA_CERTIFICATES_MAX => Err(fault(&"too many certificates")),
+        certificates => Ok(certificates),
+    }
 }
 
 /// Options of processing.

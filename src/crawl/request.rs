@@ -88,7 +88,7 @@ impl From<OpenError> for CrawlError {
 impl From<StartError> for CrawlError {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::Dns(_) | StartError::Client(_) => CrawlError::Usage(error.to_string()),
+            StartError::Dns(_) | StartError::Client(_) | StartError::Root(_) => CrawlError::Usage(error.to_string()),
             StartError::Tls(_) | StartError::Runtime(_) => CrawlError::Internal(error.to_string()),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Engine;
 use super::admission::Parent;
-use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Response, Target};
+use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Response, Target, Unresolved};
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
@@ -105,7 +105,14 @@ impl Engine {
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),
-            Target::Robots { .. } => self.robots_answered(processed, findings, &stored),
+            Target::Robots { .. } => {
+                if let Some(address) = processed.response.address {
+                    let (host, started) = (processed.job.host, processed.response.started);
+                    let arrival = self.way.arrival();
+                    arrival.frontier.answered_from(host, address, started, arrival.now);
+                }
+                self.robots_answered(processed, findings, &stored)
+            }
         }
     }
 
@@ -392,24 +399,29 @@ impl Engine {
         &mut self,
         host: HostId,
         name: &str,
-        answer: std::result::Result<(Arc<[IpAddr]>, Time), Failure>,
+        answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
         self.under_way.requests -= 1;
         match &answer {
             Ok(_) => self.statistics.dns_resolved += 1,
-            Err(failure) => {
+            Err(Unresolved { failure, .. }) => {
                 self.statistics.dns_failed += 1;
                 self.statistics.count_failure(*failure);
-                tracing::debug!(name, %failure, "not resolved");
+                self.log_unresolved(name, *failure)?;
             }
         }
         let now = self.way.arrival().now;
-        let negative_ttl = self.settings.negative_ttl;
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
-            Err(Failure::NoSuchHost) => (NameAnswer::NoSuchHost, now + negative_ttl),
-            Err(Failure::PrivateAddress) => (NameAnswer::PrivateAddress, now + negative_ttl),
-            Err(_) => (NameAnswer::Unanswered, now + negative_ttl.min(UNANSWERED_MAX)),
+            Err(Unresolved { failure, valid_for }) => {
+                let negative_ttl = self.settings.negative_ttl;
+                let holds = now + valid_for.map_or(negative_ttl, |holds| holds.min(negative_ttl));
+                match failure {
+                    Failure::NoSuchHost => (NameAnswer::NoSuchHost, holds),
+                    Failure::PrivateAddress => (NameAnswer::PrivateAddress, holds),
+                    _ => (NameAnswer::Unanswered, holds.min(now + UNANSWERED_MAX)),
+                }
+            }
         };
         self.way.arrival().frontier.resolved(host, answer.clone(), until, now)?;
         if answer == NameAnswer::Unanswered
@@ -418,6 +430,26 @@ impl Engine {
             until = until.min(held.until);
         }
         self.way.next.next.store.put(self.keys.of(name), Addresses::new(answer, Term { from: now, until }))
+    }
+}
+
+impl Engine {
+    /// A lookup that brought no address has a line of its own: no URL of its host may ever get one with a reason.
+    fn log_unresolved(&mut self, name: &str, failure: Failure) -> Result<()> {
+        self.crawl_log.push(&LogLine {
+            time: self.way.arrival().now,
+            status: failure.code(),
+            bytes: None,
+            url: &format!("dns:{name}"),
+            hops: "",
+            via: "",
+            mime: "",
+            worker: 0,
+            fetched: None,
+            sha1: None,
+            seed: "",
+            annotations: &[&failure.to_string()],
+        })
     }
 }
 

@@ -179,6 +179,21 @@ pub struct FetchFailed {
     pub duration: Duration,
 }
 
+/// Why a name has no address, and for how long that holds where the name servers said so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// Why.
+    pub failure: Failure,
+    /// How long it holds at most; `dns.negative_ttl` may be shorter.
+    pub valid_for: Option<Duration>,
+}
+
+impl From<Failure> for Unresolved {
+    fn from(failure: Failure) -> Self {
+        Unresolved { failure, valid_for: None }
+    }
+}
+
 /// A link that is in scope.
 #[derive(Debug)]
 pub struct FoundLink {
@@ -263,7 +278,7 @@ pub enum Event {
     /// An attempt brought no answer.
     Failed(Box<FetchFailed>),
     /// The name servers answered, with the addresses that may be connected to and the time until which they hold.
-    Resolved(HostId, Box<str>, Result<(Arc<[IpAddr]>, Time), Failure>),
+    Resolved(HostId, Box<str>, Result<(Arc<[IpAddr]>, Time), Unresolved>),
     /// A bucket was merged.
     Merged(StoreMerged),
     /// A take or a merge of the frontier is done.

@@ -36,7 +36,7 @@ pub use executors::{Executors, StoreMerge};
 pub use finish::Phase;
 pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, ResolveJob, Response, StoreMerged,
-    Target,
+    Target, Unresolved,
 };
 pub use open::{Identity, OpenError, Opening, Past};
 pub use refetch::{Refetch, Round};

@@ -10,7 +10,8 @@
 //! | rules, also those that follow from a 4xx | `robots.cache` |
 //! | robots.txt is unreachable | until the frontier asks again: minutes, doubling, at most a day |
 //! | addresses | their TTL, within `dns.ttl_min` and `dns.ttl_max` |
-//! | no such name, or only private addresses | `dns.negative_ttl` |
+//! | no such name | what its zone says (RFC 2308), within `dns.ttl_min` and `dns.negative_ttl` |
+//! | only private addresses | their TTL, at most `dns.negative_ttl` |
 //! | the name servers failed | until the frontier asks again, at most 5 minutes (RFC 2308, section 7) |
 //!
 //! Rules that have expired are not kept in use while robots.txt is unreachable: that means complete disallow (RFC 9309,

@@ -183,9 +183,22 @@ impl Frontier {
         let standing = &mut self.active.host_mut(index).standing;
         self.options.politeness.learn(standing, feedback.duration, may_lower);
         self.rest(index, now);
+        self.count_contact(index, feedback.address, feedback.started, now);
+    }
+
+    /// A request to an active host that began at `started` was answered from `address`, which need not be the first of
+    /// its addresses.
+    pub fn answered_from(&mut self, host: HostId, address: IpAddr, started: Time, now: Time) {
+        if let Some(index) = self.active.resolve_id(host) {
+            self.count_contact(index, Some(address), started, now);
+        }
+    }
+
+    fn count_contact(&mut self, index: u32, address: Option<IpAddr>, started: Time, now: Time) {
+        self.active.host_mut(index).answered_by = address;
         let delay_per_ip = self.options.politeness.delay_per_ip;
-        if let Some(ip) = feedback.address.filter(|_| !delay_per_ip.is_zero()) {
-            self.addresses.delay_until(ip, feedback.started + delay_per_ip, now);
+        if let Some(ip) = address.filter(|_| !delay_per_ip.is_zero()) {
+            self.addresses.delay_until(ip, started + delay_per_ip, now);
         }
     }
 

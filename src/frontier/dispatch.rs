@@ -81,7 +81,7 @@ impl Frontier {
             Some(addresses) => addresses,
             None => return Some(self.resolve(index)),
         };
-        let addresses = self.with_freest_first(addresses);
+        let addresses = self.in_order(index, addresses);
         let host = self.active.host(index);
         if !self.options.politeness.delay_per_ip.is_zero() && self.addresses.due(addresses[0]) > now {
             self.wait_for(index, addresses[0]);
@@ -138,17 +138,21 @@ impl Frontier {
         Some(addresses)
     }
 
-    /// The addresses with the one in front that is free first.
-    fn with_freest_first(&self, addresses: Arc<[IpAddr]>) -> Arc<[IpAddr]> {
+    /// The addresses with the one in front that the next request should go to: the one that answered last, or else the
+    /// one that is free first.
+    fn in_order(&self, index: u32, addresses: Arc<[IpAddr]>) -> Arc<[IpAddr]> {
         if addresses.len() == 1 || self.options.politeness.delay_per_ip.is_zero() {
             return addresses;
         }
-        let freest = (0..addresses.len()).min_by_key(|&n| (self.addresses.due(addresses[n]), n)).unwrap_or(0);
-        if freest == 0 {
+        let answered_by = self.active.host(index).answered_by;
+        let first = addresses.iter().position(|&ip| Some(ip) == answered_by).unwrap_or_else(|| {
+            (0..addresses.len()).min_by_key(|&n| (self.addresses.due(addresses[n]), n)).unwrap_or(0)
+        });
+        if first == 0 {
             return addresses;
         }
         let mut turned = addresses.to_vec();
-        turned.swap(0, freest);
+        turned.swap(0, first);
         turned.into()
     }
 

@@ -35,6 +35,11 @@ pub struct HostId {
     pub(super) flight: u32,
 }
 
+impl HostId {
+    /// Of no host: for requests that no queue waits for.
+    pub const NONE: HostId = HostId { index: u32::MAX, generation: u32::MAX, flight: u32::MAX };
+}
+
 /// Proof that the robots.txt rules of a URL's origin allow it. Only the frontier makes one.
 #[derive(Debug)]
 pub struct Permit(());
