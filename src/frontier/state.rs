@@ -58,6 +58,8 @@ impl Frontier {
     /// synced. The bytes appended here are what [`Frontier::open`] wants again.
     pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<FrontierCut> {
         let start = ram.len();
+        let arrays: usize = self.partitions.iter().map(|partition| partition.array.len()).sum();
+        ram.reserve(arrays + self.active.bytes);
         self.put_ram(ram);
         let section = &ram[start..];
         let partitions = self.partitions.iter().map(|partition| PartitionState {
