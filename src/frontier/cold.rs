@@ -51,7 +51,9 @@ impl Frontier {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
         }
         self.domains.enter(host.domain, known);
+        let (origin, number) = (host.origin, self.partition_of(host.domain));
         let index = self.active.insert(host);
+        self.partitions[number].active.insert(origin, index);
         self.count_at_address(index);
         index
     }
@@ -81,6 +83,7 @@ impl Frontier {
         let partition = &mut self.partitions[number];
         let record = host.record(now);
         let key = HostKey { domain: host.domain, origin: host.origin };
+        partition.active.remove(&key.origin);
         partition.wanted.remove(&key);
         if !record.is_blank(now) {
             let mut bytes = Vec::new();

@@ -262,7 +262,7 @@ impl Frontier {
     /// there is no place for others, leaves.
     fn want_refill(&mut self, index: u32) {
         let host = self.active.host(index);
-        if host.base_left == 0 || host.buffer.len() > self.options.buffer_urls / 2 {
+        if host.base_left == 0 || host.buffer.len() > self.refill_of(host) / 2 {
             return;
         }
         let turn_over = host.turn >= TURN_BUFFERS * self.options.buffer_urls.max(1) as u64;

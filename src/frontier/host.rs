@@ -87,6 +87,9 @@ pub(super) struct Host {
     pub place: Place,
     /// URLs that it got from the cold side in this turn.
     pub turn: u64,
+    /// When it last got URLs from the cold side, and how many buffers it may get the next time.
+    pub refilled: Time,
+    pub refill_buffers: usize,
     /// URLs that are left in the base of its partition.
     pub base_left: u64,
     /// Whether the tail that is written now may hold URLs of it, and the one that is being merged.
@@ -123,6 +126,8 @@ impl Host {
             pending: None,
             place: Place::Nowhere,
             turn: 0,
+            refilled: Time::ZERO,
+            refill_buffers: 1,
             base_left: 0,
             may_tail: false,
             may_frozen: false,

@@ -60,6 +60,11 @@ impl QueuedUrl {
         wire::put_sized(out, self.url.as_bytes());
     }
 
+    /// What the flags of an encoded URL say; `None` if they say anything else.
+    pub(super) fn is_forced(flags: u8) -> Option<bool> {
+        (flags & !FLAG_FORCED == 0).then_some(flags & FLAG_FORCED != 0)
+    }
+
     /// Reads a URL at the start of `bytes`, and says how many bytes it took; `None` for what [`QueuedUrl::encode`]
     /// cannot have written.
     pub fn decode(bytes: &[u8]) -> Option<(Self, usize)> {
@@ -67,13 +72,10 @@ impl QueuedUrl {
         let [key, origin, host, domain] =
             [reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?];
         let (priority, attempts, flags) = (reader.u8()?, reader.u8()?, reader.u8()?);
-        if flags & !FLAG_FORCED != 0 {
-            return None;
-        }
+        let forced = QueuedUrl::is_forced(flags)?;
         let (depth, seed, via) = (reader.small()?, reader.small()?, reader.varint()?);
         let hops = Hops::parse(reader.text()?);
         let url = reader.text()?.into();
-        let forced = flags & FLAG_FORCED != 0;
         let url = QueuedUrl { url, key, origin, host, domain, priority, depth, hops, attempts, via, seed, forced };
         Some((url, reader.position()))
     }

@@ -58,6 +58,8 @@ impl Frontier {
     /// synced. The bytes appended here are what [`Frontier::open`] wants again.
     pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<FrontierCut> {
         let start = ram.len();
+        let arrays: usize = self.partitions.iter().map(|partition| partition.array.len()).sum();
+        ram.reserve(arrays + self.active.bytes);
         self.put_ram(ram);
         let section = &ram[start..];
         let partitions = self.partitions.iter().map(|partition| PartitionState {
@@ -205,14 +207,17 @@ fn put_partition(out: &mut Vec<u8>, partition: &Partition) {
         wire::put_fingerprint(out, domain);
         wire::put_varint(out, partition.newer_pages(domain));
     }
-    wire::put_varint(out, partition.cursors.len() as u64);
-    for (host, cursor) in &*partition.cursors {
+    wire::put_varint(out, partition.consumed);
+    wire::put_varint(out, partition.cursors.begun.len() as u64);
+    for (host, cursor) in &partition.cursors.begun {
         wire::put_fingerprint(out, host.domain);
         wire::put_fingerprint(out, host.origin);
         for number in [cursor.spot.offset, cursor.spot.index.into(), cursor.taken] {
             wire::put_varint(out, number);
         }
     }
+    wire::put_varint(out, partition.cursors.spent.len() as u64);
+    partition.cursors.spent.iter().for_each(|&origin| wire::put_fingerprint(out, origin));
 }
 
 pub(super) fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition) -> Option<()> {
@@ -231,13 +236,15 @@ pub(super) fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition)
         recent.domains.insert(reader.fingerprint()?, reader.varint()?);
     }
     let cursors = Arc::make_mut(&mut partition.cursors);
-    partition.consumed = 0;
+    partition.consumed = reader.varint()?;
     for _ in 0..reader.varint()? {
         let host = HostKey { domain: reader.fingerprint()?, origin: reader.fingerprint()? };
         let spot = Spot { offset: reader.varint()?, index: reader.small()? };
         let cursor = Cursor { spot, taken: reader.varint()? };
-        partition.consumed = partition.consumed.checked_add(cursor.taken)?;
-        cursors.insert(host, cursor);
+        cursors.begun.insert(host, cursor);
+    }
+    for _ in 0..reader.varint()? {
+        cursors.spent.insert(reader.fingerprint()?);
     }
     Some(())
 }

@@ -3,10 +3,10 @@
 //! Goes over the tails as a stream and to the host's place in the base; holds a frame and a block at a time. Nothing is
 //! opened for writing.
 
-use super::base::{Base, Spot};
+use super::base::{Base, DirectoryEntry, Spot};
 use super::entry::{Entry, HostKey};
 use super::tail::{self, Frames};
-use super::take::{Cursor, domain_pages, find};
+use super::take::{Cursor, domain_pages};
 use super::{FileState, Partition};
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -45,24 +45,23 @@ impl Partition {
     }
 
     fn look_into_base(&self, state: FileState, host: HostKey, each: &mut dyn FnMut(Cold)) -> Result<()> {
-        let mut base = Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
-        let Some(found) = find(&base, host)? else { return Ok(()) };
-        if let Some(record) = found.record {
+        let path = self.path(state.generation, "base");
+        let mut base = Base::open(&self.disk, &path, state.bytes)?;
+        let Some((start, urls, record)) = find_with_record(&mut base, host)? else { return Ok(()) };
+        if !record.is_empty() {
             each(Cold::Record(record));
         }
-        let start = Cursor { spot: found.start, taken: 0 };
-        let cursor = self.cursors.get(&host).copied().unwrap_or(start);
-        let mut spot: Spot = cursor.spot;
-        for _ in cursor.taken..found.urls {
-            let (item, next) = base.url_at(spot)?;
-            if (item.url.domain, item.url.origin) != (host.domain, host.origin) {
-                let path = self.path(state.generation, "base");
-                let found = format!("one of {:016x}", item.url.origin.bits());
+        let mut cursor = self.cursors.of(host, start, urls);
+        while cursor.taken < urls {
+            let next = base.read_url(cursor.spot)?;
+            let url = base.url();
+            if (url.domain, url.origin) != (host.domain, host.origin) {
+                let found = format!("one of {:016x}", url.origin.bits());
                 let expected = format!("a URL of origin {:016x}", host.origin.bits());
-                return Err(Error::damaged(&path, spot.offset, expected, found));
+                return Err(Error::damaged(&path, cursor.spot.offset, expected, found));
             }
-            spot = next;
-            each(Cold::Base(item));
+            each(Cold::Base(url.to_item().ok_or_else(|| base.malformed_url(cursor.spot))?));
+            cursor = Cursor { spot: next, taken: cursor.taken + 1 };
         }
         Ok(())
     }
@@ -71,13 +70,29 @@ impl Partition {
     pub(in crate::frontier) fn pages_of(&self, base: Option<FileState>, domain: Fingerprint) -> Result<u64> {
         let older = match base {
             Some(state) => {
-                let base = Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
-                if base.directory_blocks() == 0 { 0 } else { domain_pages(&base, domain)? }
+                let mut base = Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
+                if base.directory_blocks() == 0 { 0 } else { domain_pages(&mut base, domain)? }
             }
             None => 0,
         };
         Ok(older.saturating_add(self.newer_pages(domain)))
     }
+}
+
+/// Where the URLs of a host start, how many there are, and what the base has as its record.
+fn find_with_record(base: &mut Base, wanted: HostKey) -> Result<Option<(Spot, u64, Box<[u8]>)>> {
+    if base.directory_blocks() == 0 {
+        return Ok(None);
+    }
+    let mut block = base.directory(base.block_of(wanted))?;
+    while let Some(entry) = base.next_entry(&mut block)? {
+        if let DirectoryEntry::Host { host, urls, start, record } = entry
+            && host == wanted
+        {
+            return Ok(Some((start, urls, record.into())));
+        }
+    }
+    Ok(None)
 }
 
 /// The entries of `host` in a frame; an error is where one cannot be read.
@@ -87,11 +102,11 @@ fn entries_of(frame: &[u8], host: HostKey, each: &mut dyn FnMut(Cold)) -> std::r
         if !key.is_of(host) {
             continue;
         }
-        match Entry::decode(&frame[range.clone()]) {
-            Some(Entry::Url(item)) => each(Cold::Tail(item)),
-            Some(Entry::Record { record, .. }) => each(Cold::Record(record)),
-            Some(Entry::Domain { .. }) => {}
-            None => return Err(range.start as u64),
+        let bad = || range.start as u64;
+        match Entry::read(&frame[range.clone()]).ok_or_else(bad)? {
+            Entry::Url(url) => each(Cold::Tail(url.to_item().ok_or_else(bad)?)),
+            Entry::Record { record, .. } => each(Cold::Record(record.into())),
+            Entry::Domain { .. } => {}
         }
     }
     Ok(())
