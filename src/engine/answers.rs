@@ -64,7 +64,7 @@ impl Engine {
         self.fetch_robots(host, target, url, addresses)
     }
 
-    fn fetch_robots(
+    pub(super) fn fetch_robots(
         &mut self,
         host: HostId,
         target: Target,
@@ -146,13 +146,15 @@ impl Engine {
                 .collect::<Vec<_>>(),
         })?;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
+        // with a redirect or a page, the header speaks of something else than the server's load
+        let speaks_of_load = response.status == 429 || response.status >= 500;
         let feedback = Feedback {
             started: response.started,
             duration: response.duration,
             bytes: records.payload_bytes,
             verdict,
             failure: None,
-            retry_after,
+            retry_after: retry_after.filter(|_| speaks_of_load),
             address: response.address,
             counts_as_page: verdict != Verdict::Retry,
         };
@@ -191,24 +193,25 @@ impl Engine {
     }
 
     fn robots_answered(&mut self, processed: Processed, findings: Findings) -> Result<()> {
-        let Processed { job, response, records, .. } = processed;
-        let FetchJob { host, target, url, .. } = job;
+        let Processed { job, response, retry_after, records, .. } = processed;
+        let FetchJob { host, target, url, addresses, .. } = job;
         let Target::Robots { origin, key, redirects } = target else { return Ok(()) };
         let (duration, bytes) = (response.duration, records.payload_bytes);
         let is_redirect = (300..400).contains(&response.status);
         let follow = is_redirect && redirects < ROBOTS_REDIRECTS_MAX;
+        self.end_hop(redirects, key, &url, duration);
         if let Some((target, _)) = findings.redirect.filter(|_| follow) {
-            // the pinned addresses are those of the first host only
-            let same_host = target.host() == url.host();
-            let addresses = if same_host { job.addresses } else { Arc::new([]) };
+            // the pinned addresses are those of the host that answered
+            let addresses = (target.host() == url.host()).then_some(addresses);
             let hop = Target::Robots { origin, key, redirects: redirects + 1 };
-            return self.fetch_robots(host, hop, target, addresses);
+            self.add_hop(host, hop, target, addresses, duration);
+            return Ok(());
         }
         match rules_of(response.status, findings.rules) {
             Some(rules) => self.rules_known(host, key, Arc::new(rules), duration, bytes),
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
-            None => self.rules_unreachable(host, key, duration),
+            None => self.rules_unreachable(host, key, duration, retry_after),
         }
     }
 
@@ -232,10 +235,16 @@ impl Engine {
 
     /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme, the
     /// other guess is tried instead of waiting for this one.
-    fn robots_failed(&mut self, host: HostId, origin: &str, key: Fingerprint, duration: Duration) -> Result<()> {
+    pub(super) fn robots_failed(
+        &mut self,
+        host: HostId,
+        origin: &str,
+        key: Fingerprint,
+        duration: Duration,
+    ) -> Result<()> {
         let guesses = self.seeds.guesses_at(origin);
         if guesses.is_empty() {
-            return self.rules_unreachable(host, key, duration);
+            return self.rules_unreachable(host, key, duration, None);
         }
         for number in guesses {
             self.admit_fallback(number)?;
@@ -245,11 +254,17 @@ impl Engine {
     }
 
     /// Nothing follows from the answer, or none came. That holds until the frontier asks again.
-    fn rules_unreachable(&mut self, host: HostId, origin: Fingerprint, duration: Duration) -> Result<()> {
+    fn rules_unreachable(
+        &mut self,
+        host: HostId,
+        origin: Fingerprint,
+        duration: Duration,
+        retry_after: Option<Duration>,
+    ) -> Result<()> {
         self.statistics.robots_unreachable += 1;
         let arrival = self.way.arrival();
         let now = arrival.now;
-        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration }, now)?;
+        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
         let Some(held) = arrival.frontier.held(host) else { return Ok(()) };
         let since = held.robots_failing_since.unwrap_or(now);
         let term = Term { from: now, until: held.until };
@@ -264,8 +279,9 @@ impl Engine {
         tracing::debug!(url = job.url.as_str(), %failure, detail, "no answer");
         let mut url = match job.target {
             Target::Page { url, .. } => url,
-            Target::Robots { origin, key, .. } => {
+            Target::Robots { origin, key, redirects } => {
                 self.statistics.count_failure(failure);
+                self.end_hop(redirects, key, &job.url, duration);
                 return self.robots_failed(job.host, &origin, key, duration);
             }
         };
@@ -355,6 +371,7 @@ impl Engine {
             }
         }
         let now = self.way.arrival().now;
+        self.hop_resolved(host, &answer.as_ref().map(|(list, _)| list.clone()).map_err(|&failure| failure))?;
         let negative_ttl = self.settings.negative_ttl;
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),

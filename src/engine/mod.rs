@@ -15,6 +15,7 @@ pub mod checkpoint;
 mod executors;
 mod figures;
 mod finish;
+mod hops;
 mod job;
 mod limits;
 mod open;
@@ -125,6 +126,8 @@ pub struct Engine {
     crawl_log: CrawlLog,
     skipped_log: SkippedLog,
     under_way: UnderWay,
+    /// Redirects of robots.txt that wait for their turn.
+    hops: Vec<hops::Hop>,
     phase: Phase,
     dispatching: bool,
     checkpoint_number: u64,
@@ -190,6 +193,13 @@ impl Engine {
                 }
                 self.may_request = true;
             }
+            if self.follow_hop(now)? {
+                self.may_request = false;
+                continue;
+            }
+            if self.under_way.requests >= self.settings.workers {
+                return Ok(());
+            }
             let Some(task) = self.way.arrival().frontier.next(now)? else { return Ok(()) };
             self.may_request = !matches!(task, Task::Robots { .. } | Task::Fetch { .. });
             self.start(task)?;
@@ -212,8 +222,9 @@ impl Engine {
         let mut due = self.checkpoint_due;
         if let Phase::Stopping { deadline, .. } = self.phase {
             due = due.min(deadline);
-        } else if let Some(next) = self.way.arrival().frontier.next_due() {
-            due = due.min(next.max(self.limited_until));
+        } else {
+            let next = self.way.arrival().frontier.next_due().into_iter().chain(self.next_hop_due()).min();
+            due = next.map_or(due, |next| due.min(next.max(self.limited_until)));
         }
         Some(due)
     }

@@ -92,17 +92,22 @@ impl Frontier {
                 self.options.politeness.learn(standing, duration, false);
             }
             RobotsAnswer::NoServer => self.give_up(index, Reason::HostGivenUp, now + SILENT_FOR),
-            RobotsAnswer::Unreachable { duration } => {
+            RobotsAnswer::Unreachable { duration, retry_after } => {
                 let standing = &mut self.active.host_mut(index).standing;
                 if standing.robots_level == 0 {
                     standing.robots_failing_since = now;
                 }
                 let since = standing.robots_failing_since;
                 self.options.politeness.learn(standing, duration, false);
-                self.back_off(index, Trouble::Robots, None, started, now);
                 if now.since(since) >= self.options.give_up {
                     self.give_up(index, Reason::HostGivenUp, Time::MAX);
                 }
+                let before = self.active.host(index).standing.backoff_until;
+                self.back_off(index, Trouble::Robots, retry_after, started, now);
+                // the last attempt comes when the host would be given up, not after it
+                let last = retry_after.map_or(since + self.options.give_up, |wait| now + wait).max(before);
+                let standing = &mut self.active.host_mut(index).standing;
+                standing.backoff_until = standing.backoff_until.min(last.max(since + self.options.give_up));
             }
         }
         self.rest(index, now);
@@ -197,11 +202,13 @@ impl Frontier {
         if feedback.verdict != Verdict::Done {
             let trouble = if feedback.failure.is_some() { Trouble::Connection } else { Trouble::Overload };
             self.back_off(index, trouble, feedback.retry_after, feedback.started, now);
+        } else if let Some(wait) = feedback.retry_after {
+            self.hold_back(index, now + wait.min(super::politeness::BACKOFF_MAX), now);
         }
     }
 
     /// After a request was answered at `now`, the host rests.
-    fn rest(&mut self, index: u32, now: Time) {
+    pub(super) fn rest(&mut self, index: u32, now: Time) {
         let delay = self.delay_of(index);
         let standing = &mut self.active.host_mut(index).standing;
         standing.due = standing.due.max(now + delay);
@@ -223,6 +230,12 @@ impl Frontier {
         let host = self.active.host_mut(index);
         let politeness = &self.options.politeness;
         let until = politeness.back_off(&mut host.standing, trouble, retry_after, started, now, &mut self.rng);
+        self.hold_back(index, until, now);
+    }
+
+    fn hold_back(&mut self, index: u32, until: Time, now: Time) {
+        let host = self.active.host_mut(index);
+        host.standing.backoff_until = host.standing.backoff_until.max(until);
         if until > now + active::PARK_AFTER {
             self.long_backoffs.insert(host.origin, until);
         }

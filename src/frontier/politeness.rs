@@ -50,6 +50,11 @@ impl Politeness {
         pace.max(self.delay_min).max(crawl_delay.unwrap_or_default().min(self.crawl_delay_max))
     }
 
+    /// The delay after a request that took `duration`, of a host of which nothing else is known.
+    pub(super) fn delay_after(&self, duration: Duration) -> Duration {
+        self.delay(self.pace(duration), None)
+    }
+
     pub(super) fn backoff_base(&self, trouble: Trouble) -> Duration {
         match trouble {
             _ if self.is_none() => Duration::from_secs(1),
@@ -78,12 +83,15 @@ impl Politeness {
             Trouble::Robots => standing.robots_level,
             _ => standing.backoff_level,
         };
-        let wait = match retry_after {
-            Some(wait) => wait,
-            None => {
-                let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(level).min(20));
-                doubled.min(BACKOFF_MAX).mul_f64(1.0 + 0.1 * rng.f64())
-            }
+        let mut own = || {
+            let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(level).min(20));
+            doubled.min(BACKOFF_MAX).mul_f64(1.0 + 0.1 * rng.f64())
+        };
+        let wait = match (trouble, retry_after) {
+            // how long a robots.txt cannot be had is not for one answer to say, which may ask for more but not for less
+            (Trouble::Robots, Some(wait)) => wait.max(own()),
+            (_, Some(wait)) => wait,
+            (_, None) => own(),
         };
         if trouble == Trouble::Robots {
             standing.robots_level = standing.robots_level.saturating_add(1);

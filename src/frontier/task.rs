@@ -173,5 +173,7 @@ pub enum RobotsAnswer {
     Unreachable {
         /// How long the attempt took.
         duration: Duration,
+        /// A valid Retry-After.
+        retry_after: Option<Duration>,
     },
 }

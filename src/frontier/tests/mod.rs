@@ -226,7 +226,7 @@ impl Crawl {
             Answer::Robots(host, number) => {
                 let duration = MS * 10;
                 let answer = match (self.sites)(number).robots {
-                    None => RobotsAnswer::Unreachable { duration },
+                    None => RobotsAnswer::Unreachable { duration, retry_after: None },
                     Some(delay) => {
                         let rules = Arc::new(TestRules(delay));
                         RobotsAnswer::Rules { rules, expires: now + S * 86_400, duration, bytes: 100 }
