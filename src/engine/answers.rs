@@ -157,6 +157,7 @@ impl Engine {
             retry_after: retry_after.filter(|_| speaks_of_load),
             address: response.address,
             counts_as_page: verdict != Verdict::Retry,
+            may_lower_delay: response.status < 300,
         };
         if verdict == Verdict::Retry {
             self.statistics.retries += 1;
@@ -313,6 +314,7 @@ impl Engine {
             retry_after: None,
             address: None,
             counts_as_page: false,
+            may_lower_delay: false,
         };
         if verdict == Verdict::Retry {
             self.statistics.retries += 1;

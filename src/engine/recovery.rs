@@ -5,10 +5,12 @@
 //! just come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met
 //! on its way or at its dequeue. So no page whose record is whole is asked for again. A stored answer that the table
 //! wants to retry (a 503) leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does
-//! that it could not be had. A revisit is read through to the page that has its payload, which lies before it; its links
+//! that it could not be had. An answer that asked for a rest, or showed that its host needs one, holds the host back
+//! again. A revisit is read through to the page that has its payload, which lies before it; its links
 //! are resolved against its own URL.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::admission::queued;
 use super::answers::rules_of;
@@ -20,9 +22,13 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
+use crate::web::retry_after::retry_after;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
+
+/// An answer of a host that is overloaded hardly took longer than this.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
 
 /// Finds in a stored answer what processing found in it when it came: URL, depth (`None` for a robots.txt), answer
 /// and scope in, findings out.
@@ -73,8 +79,9 @@ impl Engine {
             address: page.ip,
             request: Vec::new(),
             started: page.time,
-            duration: std::time::Duration::ZERO,
+            duration: Duration::ZERO,
         };
+        self.replay_rest(keys.origin, &response);
         let scope = self.scope.clone();
         if page.robots {
             let findings = find(&url, None, &response, &scope);
@@ -95,6 +102,20 @@ impl Engine {
             ..queued(url.as_str(), keys)
         };
         self.page_done(&queued, page.status, findings, stored.record)
+    }
+
+    /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long its
+    /// answer took is not known any more; the whole rest from now on would be too long after a long pause.
+    fn replay_rest(&mut self, origin: Fingerprint, response: &Response) {
+        let overloaded = matches!(response.status, 429 | 503);
+        if !overloaded && response.status < 500 {
+            return;
+        }
+        let Arrival { now, frontier, .. } = self.way.arrival();
+        let asked = response.header("retry-after").and_then(|value| retry_after(value, response.started));
+        if let Some(wait) = asked.or_else(|| overloaded.then(|| frontier.overload_back_off())) {
+            frontier.hold(origin, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);
+        }
     }
 
     /// The answer goes into the robots store, and to the host if it is active, so that it is not asked for again.

@@ -66,6 +66,11 @@ impl Frontier {
         Some(Held { until: standing.backoff_until, robots_failing_since })
     }
 
+    /// For how long a host rests at least that says that it is overloaded, and does not say for how long.
+    pub fn overload_back_off(&self) -> Duration {
+        self.options.politeness.backoff_base(Trouble::Overload)
+    }
+
     /// For how long a host rests at least whose robots.txt cannot be had.
     pub fn robots_back_off(&self) -> Duration {
         self.options.politeness.backoff_base(Trouble::Robots)
@@ -105,9 +110,10 @@ impl Frontier {
                 let before = self.active.host(index).standing.backoff_until;
                 self.back_off(index, Trouble::Robots, retry_after, started, now);
                 // the last attempt comes when the host would be given up, not after it
-                let last = retry_after.map_or(since + self.options.give_up, |wait| now + wait).max(before);
+                let last =
+                    (since + self.options.give_up).max(retry_after.map_or(before, |wait| before.max(now + wait)));
                 let standing = &mut self.active.host_mut(index).standing;
-                standing.backoff_until = standing.backoff_until.min(last.max(since + self.options.give_up));
+                standing.backoff_until = standing.backoff_until.min(last);
             }
         }
         self.rest(index, now);
@@ -144,6 +150,7 @@ impl Frontier {
             retry_after: None,
             address: None,
             counts_as_page: true,
+            may_lower_delay: false,
         };
         self.count_page(index, &feedback, now);
         self.active.host_mut(index).standing.due = now;
@@ -183,9 +190,8 @@ impl Frontier {
 
     /// Delays.
     fn learn(&mut self, index: u32, feedback: &Feedback, now: Time) {
-        let may_lower = feedback.verdict == Verdict::Done && feedback.failure.is_none() && feedback.counts_as_page;
         let standing = &mut self.active.host_mut(index).standing;
-        self.options.politeness.learn(standing, feedback.duration, may_lower);
+        self.options.politeness.learn(standing, feedback.duration, feedback.may_lower_delay);
         self.rest(index, now);
         let delay_per_ip = self.options.politeness.delay_per_ip;
         if let Some(ip) = feedback.address.filter(|_| !delay_per_ip.is_zero()) {

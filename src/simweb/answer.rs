@@ -87,6 +87,9 @@ impl Answers {
         if dice.f64() < self.plan.options.chunked_share {
             answer.chunk_bytes = Some(dice.usize(200..8_000));
         }
+        if self.plan.options.fast_errors && status == 500 {
+            return answer;
+        }
         self.timed(answer, host, url)
     }
 

@@ -42,6 +42,8 @@ pub struct SimOptions {
     pub not_found_share: f64,
     /// URLs that always answer 500.
     pub server_error_share: f64,
+    /// Whether those answers take no time at all.
+    pub fast_errors: bool,
     /// URLs that answer 503 with Retry-After once or twice, and are fine as long as the web runs then.
     pub flaky_share: f64,
     /// What Retry-After says, in seconds, with 503 and 500.
@@ -112,6 +114,7 @@ impl Default for SimOptions {
             redirect_share: 0.05,
             not_found_share: 0.03,
             server_error_share: 0.005,
+            fast_errors: false,
             flaky_share: 0.01,
             retry_after_s: 1,
             hidden_share: 0.02,
