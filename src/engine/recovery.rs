@@ -81,7 +81,7 @@ impl Engine {
             started: page.time,
             duration: Duration::ZERO,
         };
-        self.replay_rest(keys.origin, &response);
+        self.replay_rest(keys.origin, &response, page.robots);
         let scope = self.scope.clone();
         if page.robots {
             let findings = find(&url, None, &response, &scope);
@@ -106,14 +106,15 @@ impl Engine {
 
     /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long its
     /// answer took is not known any more; the whole rest from now on would be too long after a long pause.
-    fn replay_rest(&mut self, origin: Fingerprint, response: &Response) {
+    fn replay_rest(&mut self, origin: Fingerprint, response: &Response, robots: bool) {
         let overloaded = matches!(response.status, 429 | 503);
         if !overloaded && response.status < 500 {
             return;
         }
         let Arrival { now, frontier, .. } = self.way.arrival();
         let asked = response.header("retry-after").and_then(|value| retry_after(value, response.started));
-        if let Some(wait) = asked.or_else(|| overloaded.then(|| frontier.overload_back_off())) {
+        // a robots.txt that cannot be had holds its host back in its own way
+        if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.overload_back_off())) {
             frontier.hold(origin, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);
         }
     }

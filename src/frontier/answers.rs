@@ -71,9 +71,9 @@ impl Frontier {
         self.options.politeness.backoff_base(Trouble::Overload)
     }
 
-    /// For how long a host rests at least whose robots.txt cannot be had.
+    /// For how long a host rests at least whose robots.txt cannot be had: no longer than until it is given up.
     pub fn robots_back_off(&self) -> Duration {
-        self.options.politeness.backoff_base(Trouble::Robots)
+        self.options.politeness.backoff_base(Trouble::Robots).min(self.options.give_up)
     }
 
     /// The answer to a [`Task::Robots`](super::Task::Robots). It is a request like any other: it counts for the delays
@@ -110,8 +110,8 @@ impl Frontier {
                 let before = self.active.host(index).standing.backoff_until;
                 self.back_off(index, Trouble::Robots, retry_after, started, now);
                 // the last attempt comes when the host would be given up, not after it
-                let last =
-                    (since + self.options.give_up).max(retry_after.map_or(before, |wait| before.max(now + wait)));
+                let asked = retry_after.map_or(before, |wait| now + wait);
+                let last = (since + self.options.give_up).max(now + self.robots_back_off()).max(before).max(asked);
                 let standing = &mut self.active.host_mut(index).standing;
                 standing.backoff_until = standing.backoff_until.min(last);
             }
