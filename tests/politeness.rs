@@ -85,11 +85,11 @@ fn p1_a_retry_after_is_kept_although_the_process_was_killed_before_a_checkpoint(
         std::thread::sleep(ms(2));
     }
     // what follows the answer is written down by now, or it is not and the URL is asked for again by the next process
-    site.wait_for_requests(site.log().len() + 1);
-    kill(child);
+    site.wait_for_requests(site.log().len() + 4);
+    let killed_us = site.kill(child);
     site.crawl.run(&[]).expect(0, &[]);
     site.assert_whole();
-    site.assert_polite(&Limits { robots_back_off: ms(0), ..backing_off() });
+    site.assert_polite_over_kills(&Limits { robots_back_off: ms(0), ..backing_off() }, &[killed_us]);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn p6_everything_at_once_through_a_stop_and_a_kill() {
     interrupt(child).expect(11, &[]);
     let child = site.crawl.start(&[]);
     site.wait_for_requests(700);
-    kill(child);
+    let killed_us = site.kill(child);
     wait(site.crawl.start(&[])).expect(0, &[]);
     site.assert_whole();
     let limits = Limits {
@@ -344,5 +344,5 @@ fn p6_everything_at_once_through_a_stop_and_a_kill() {
         ..limits(20)
     };
     println!("{}", Timeline::of(&site.log(), &limits));
-    site.assert_polite(&limits);
+    site.assert_polite_over_kills(&limits, &[killed_us]);
 }

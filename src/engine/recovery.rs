@@ -132,11 +132,15 @@ impl Engine {
             return Ok(());
         }
         let Arrival { now, frontier, .. } = self.way.arrival();
-        let (answer, holds) = match rules {
-            Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), self.settings.robots_cache),
-            None => (RobotsAnswer::Unreachable { since: page.time }, frontier.robots_back_off()),
+        let (answer, until) = match rules {
+            Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), page.time + self.settings.robots_cache),
+            None => {
+                let rest = frontier.robots_back_off();
+                let until = (*now + rest).min(page.time + ANSWER_MAX + rest);
+                (RobotsAnswer::Unreachable { since: page.time }, until)
+            }
         };
-        let robots = Robots::new(answer, Term { from: page.time, until: page.time + holds });
+        let robots = Robots::new(answer, Term { from: page.time, until });
         frontier.preset(origin, known_by(&robots, *now), *now);
         self.way.next.store.put(origin, robots)
     }
