@@ -5,8 +5,6 @@
 //! The rows that are arithmetic are proved beside it: `frontier::politeness`, `frontier::tests::polite` in virtual time,
 //! `web::retry_after`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 mod site;
 
 use std::collections::{BTreeMap, HashMap};

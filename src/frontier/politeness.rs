@@ -121,7 +121,7 @@ mod tests {
     const S: Duration = Duration::from_secs(1);
 
     #[test]
-    fn the_delay_follows_the_fetch_within_bounds_and_a_crawl_delay_never_shortens_it() {
+    fn p3_the_delay_follows_the_fetch_within_bounds_and_a_crawl_delay_never_shortens_it() {
         let politeness = Politeness::default();
         assert_eq!(politeness.pace(S / 100), S);
         assert_eq!(politeness.pace(S * 2), S * 10);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_errors_never_lower_the_delay() {
+    fn p4_fast_errors_never_lower_the_delay() {
         let politeness = Politeness::default();
         let mut standing = Standing { pace: S * 10, ..Standing::default() };
         politeness.learn(&mut standing, S / 1000, false);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_back_off_doubles_with_a_tenth_of_jitter_up_to_a_day() {
+    fn p2_a_back_off_doubles_with_a_tenth_of_jitter_up_to_a_day() {
         for (trouble, base) in [(Trouble::Overload, 60), (Trouble::Connection, 10), (Trouble::Robots, 300)] {
             let waits = waits(&Politeness::default(), trouble, 20);
             for (n, &wait) in waits.iter().enumerate() {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn thirty_quiet_minutes_forgive() {
+    fn p2_thirty_quiet_minutes_forgive() {
         let politeness = Politeness::default();
         let mut rng = fastrand::Rng::with_seed(7);
         let mut standing = Standing::default();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_honoured_up_to_a_day_and_requests_under_way_together_count_once() {
+    fn p1_retry_after_is_honoured_up_to_a_day_and_requests_under_way_together_count_once() {
         let politeness = Politeness::default();
         let mut rng = fastrand::Rng::with_seed(7);
         let mut standing = Standing::default();
