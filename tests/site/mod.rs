@@ -77,7 +77,11 @@ impl Ended {
     }
 }
 
-pub fn wait(mut child: Child) -> Ended {
+pub fn wait(child: Child) -> Ended {
+    wait_at_most(child, PATIENCE)
+}
+
+pub fn wait_at_most(mut child: Child, patience: Duration) -> Ended {
     let start = Instant::now();
     // the output is read while the crawler runs, or a full pipe would stop it
     let mut stderr = child.stderr.take().unwrap();
@@ -87,7 +91,7 @@ pub fn wait(mut child: Child) -> Ended {
         String::from_utf8_lossy(&text).into_owned()
     });
     while child.try_wait().unwrap().is_none() {
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > patience {
             child.kill().unwrap();
             panic!("the crawl did not end:\n{}", reader.join().unwrap());
         }
@@ -157,10 +161,16 @@ impl Site {
         self.log().iter().map(|request| request.finished_us).max().unwrap_or(0)
     }
 
-    /// The log holds nothing against the limits, but for rests that a process cannot know of that was killed: after a
-    /// connection that failed, which leaves no record, and after an answer that was on its way to the archive.
+    /// The log holds nothing against the limits but what [`Site::offences`] leaves out.
     #[track_caller]
     pub fn assert_polite_over_kills(&self, limits: &Limits, killed_us: &[u64]) {
+        let offences = self.offences(limits, killed_us);
+        assert!(offences.is_empty(), "{} offences:\n{}", offences.len(), offences.join("\n"));
+    }
+
+    /// What the log holds against the limits, but for rests that a process cannot know of that was killed: after a
+    /// connection that failed, which leaves no record, and after an answer that was on its way to the archive.
+    pub fn offences(&self, limits: &Limits, killed_us: &[u64]) -> Vec<String> {
         const ON_ITS_WAY_US: u64 = 150_000;
         let unknown = |violation: &Violation| {
             let Violation::RestCutShort { before, request, .. } = violation else { return false };
@@ -170,11 +180,10 @@ impl Site {
             })
         };
         let violations = judge(&self.log(), limits);
-        let violations: Vec<String> = violations.iter().filter(|v| !unknown(v)).map(Violation::to_string).collect();
-        assert!(violations.is_empty(), "{} offences:\n{}", violations.len(), violations.join("\n"));
+        violations.iter().filter(|violation| !unknown(violation)).map(Violation::to_string).collect()
     }
 }
 
-pub fn ms(number: u64) -> Duration {
+pub const fn ms(number: u64) -> Duration {
     Duration::from_millis(number)
 }
