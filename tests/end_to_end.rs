@@ -241,9 +241,9 @@ fn delays_and_single_connections_hold_by_the_servers_own_log() {
         // requests a busy machine can, by as much as the first one is seen late
         delay_min: Duration::from_millis(140),
         per_ip: Duration::from_millis(10),
-        connections_per_host: 1,
+        ..Limits::default()
     };
-    let violations = judge(&site.web.log(), limits);
+    let violations = judge(&site.web.log(), &limits);
     assert!(violations.is_empty(), "{violations:#?}");
 }
 

@@ -266,6 +266,7 @@ impl Owner {
                     retry_after: None,
                     address: Some(addresses[0]),
                     counts_as_page: true,
+                    may_lower_delay: true,
                 };
                 self.frontier.done(host, &feedback, None, now)?;
             }

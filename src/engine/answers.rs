@@ -78,7 +78,7 @@ impl Engine {
         self.fetch_robots(host, target, url, addresses, None)
     }
 
-    fn fetch_robots(
+    pub(super) fn fetch_robots(
         &mut self,
         host: HostId,
         target: Target,
@@ -105,8 +105,9 @@ impl Engine {
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),
-            Target::Robots { .. } => {
-                if let Some(address) = processed.response.address {
+            Target::Robots { redirects, .. } => {
+                // a redirect leads to the address of another host
+                if let Some(address) = processed.response.address.filter(|_| *redirects == 0) {
                     let (host, started) = (processed.job.host, processed.response.started);
                     let arrival = self.way.arrival();
                     arrival.frontier.answered_from(host, address, started, arrival.now);
@@ -166,15 +167,18 @@ impl Engine {
             annotations: &annotations(&url, &response, stored).iter().map(String::as_str).collect::<Vec<_>>(),
         })?;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
+        // with a redirect or a page, the header speaks of something else than the server's load
+        let speaks_of_load = response.status == 429 || response.status >= 500;
         let feedback = Feedback {
             started: response.started,
             duration: response.duration,
             bytes: records.payload_bytes,
             verdict,
             failure: None,
-            retry_after,
+            retry_after: retry_after.filter(|_| speaks_of_load),
             address: response.address,
             counts_as_page: verdict != Verdict::Retry,
+            may_lower_delay: response.status < 300,
         };
         if verdict == Verdict::Retry {
             self.statistics.retries += 1;
@@ -232,20 +236,21 @@ impl Engine {
 
     fn robots_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
         let Processed { job, response, records, retry_after, .. } = processed;
-        let FetchJob { host, target, url, .. } = job;
+        let FetchJob { host, target, url, addresses, via, .. } = job;
         let Target::Robots { origin, key, redirects, asker } = target else { return Ok(()) };
         let (duration, bytes) = (response.duration, records.payload_bytes);
         let is_redirect = (300..400).contains(&response.status);
         let follow = is_redirect && redirects < ROBOTS_REDIRECTS_MAX;
+        self.end_hop(redirects, key, &url, duration);
         if let Some((target, _)) = findings.redirect.filter(|_| follow) {
-            // the pinned addresses are those of the first host only
-            let same_host = target.host() == url.host();
-            let addresses = if same_host { job.addresses } else { Arc::new([]) };
+            // the pinned addresses are those of the host that answered
+            let addresses = (target.host() == url.host()).then_some(addresses);
             let asker = Asker { hops: asker.hops.then('R'), ..asker };
             // the rules are those of the first origin: a replay knows it by this
-            let via = job.via.or_else(|| Some(url.as_str().to_owned()));
+            let via = via.or_else(|| Some(url.as_str().to_owned()));
             let hop = Target::Robots { origin, key, redirects: redirects + 1, asker };
-            return self.fetch_robots(host, hop, target, addresses, via);
+            self.add_hop(host, (hop, via), target, addresses, duration);
+            return Ok(());
         }
         match rules_of(response.status, findings.rules) {
             Some(rules) => {
@@ -279,7 +284,13 @@ impl Engine {
 
     /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme, the
     /// other guess is tried instead of waiting for this one.
-    fn robots_failed(&mut self, host: HostId, origin: &str, key: Fingerprint, duration: Duration) -> Result<()> {
+    pub(super) fn robots_failed(
+        &mut self,
+        host: HostId,
+        origin: &str,
+        key: Fingerprint,
+        duration: Duration,
+    ) -> Result<()> {
         let guesses = self.seeds.guesses_at(origin);
         if guesses.is_empty() {
             return self.rules_unreachable(host, key, duration, None);
@@ -318,8 +329,9 @@ impl Engine {
         tracing::debug!(url = job.url.as_str(), %failure, detail, "no answer");
         let mut url = match job.target {
             Target::Page { url, .. } => url,
-            Target::Robots { origin, key, .. } => {
+            Target::Robots { origin, key, redirects, .. } => {
                 self.statistics.count_failure(failure);
+                self.end_hop(redirects, key, &job.url, duration);
                 return self.robots_failed(job.host, &origin, key, duration);
             }
         };
@@ -353,6 +365,7 @@ impl Engine {
             retry_after: None,
             address: None,
             counts_as_page: false,
+            may_lower_delay: false,
         };
         if verdict == Verdict::Retry {
             self.statistics.retries += 1;
@@ -411,6 +424,7 @@ impl Engine {
             }
         }
         let now = self.way.arrival().now;
+        self.hop_resolved(host, answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.failure))?;
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
             Err(Unresolved { failure, valid_for }) => {

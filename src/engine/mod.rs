@@ -15,6 +15,7 @@ pub mod checkpoint;
 mod executors;
 mod figures;
 mod finish;
+mod hops;
 mod job;
 mod limits;
 mod open;
@@ -142,6 +143,8 @@ pub struct Engine {
     crawl_log: CrawlLog,
     skipped_log: SkippedLog,
     under_way: UnderWay,
+    /// Redirects of robots.txt that wait for their turn.
+    hops: Vec<hops::Hop>,
     phase: Phase,
     dispatching: bool,
     rests: RestLog,
@@ -209,6 +212,13 @@ impl Engine {
                 }
                 self.may_request = true;
             }
+            if self.follow_hop(now)? {
+                self.may_request = false;
+                continue;
+            }
+            if self.under_way.requests >= self.settings.workers {
+                return Ok(());
+            }
             let Some(task) = self.way.arrival().frontier.next(now)? else { return Ok(()) };
             self.may_request = !matches!(task, Task::Robots { .. } | Task::Fetch { .. });
             self.start(task)?;
@@ -231,8 +241,9 @@ impl Engine {
         let mut due = self.checkpoint_due;
         if let Phase::Stopping { deadline, .. } = self.phase {
             due = due.min(deadline);
-        } else if let Some(next) = self.way.arrival().frontier.next_due() {
-            due = due.min(next.max(self.limited_until));
+        } else {
+            let next = self.way.arrival().frontier.next_due().into_iter().chain(self.next_hop_due()).min();
+            due = next.map_or(due, |next| due.min(next.max(self.limited_until)));
         }
         Some(due)
     }

@@ -263,6 +263,7 @@ impl Engine {
             limits,
             limited_until: Time::ZERO,
             may_request: false,
+            hops: Vec::new(),
             scope: Arc::new(scope),
             scope_added,
             seeds,

@@ -100,6 +100,11 @@ impl Active {
         host
     }
 
+    /// Indices of all hosts, in order.
+    pub(super) fn indices(&self) -> impl Iterator<Item = u32> {
+        (0_u32..).zip(&self.slots).filter(|(_, slot)| slot.host.is_some()).map(|(index, _)| index)
+    }
+
     /// All hosts, in order.
     pub(super) fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.slots.iter().filter_map(|slot| slot.host.as_ref())

@@ -66,9 +66,14 @@ impl Frontier {
         Some(Held { until: standing.backoff_until, robots_failing_since })
     }
 
-    /// For how long a host rests at least whose robots.txt cannot be had.
+    /// For how long a host rests at least that says that it is overloaded, and does not say for how long.
+    pub fn overload_back_off(&self) -> Duration {
+        self.options.politeness.backoff_base(Trouble::Overload)
+    }
+
+    /// For how long a host rests at least whose robots.txt cannot be had: no longer than until it is given up.
     pub fn robots_back_off(&self) -> Duration {
-        self.options.politeness.backoff_base(Trouble::Robots)
+        self.options.politeness.backoff_base(Trouble::Robots).min(self.options.give_up)
     }
 
     /// The answer to a [`Task::Robots`](super::Task::Robots). It is a request like any other: it counts for the delays
@@ -99,11 +104,16 @@ impl Frontier {
                 }
                 let since = standing.robots_failing_since;
                 self.options.politeness.learn(standing, duration, false);
-                self.back_off(index, Trouble::Robots, None, started, now);
-                self.rest_at_least(index, retry_after.unwrap_or_default(), now);
                 if now.since(since) >= self.options.give_up {
                     self.give_up(index, Reason::HostGivenUp, now + self.options.give_up.max(SILENT_FOR));
                 }
+                let before = self.active.host(index).standing.backoff_until;
+                self.back_off(index, Trouble::Robots, retry_after, started, now);
+                // the last attempt comes when the host would be given up, not after it
+                let asked = retry_after.map_or(before, |wait| now + wait);
+                let last = (since + self.options.give_up).max(now + self.robots_back_off()).max(before).max(asked);
+                let standing = &mut self.active.host_mut(index).standing;
+                standing.backoff_until = standing.backoff_until.min(last);
             }
         }
         self.rest(index, now);
@@ -140,6 +150,7 @@ impl Frontier {
             retry_after: None,
             address: None,
             counts_as_page,
+            may_lower_delay: false,
         };
         self.count_page(index, &feedback, now);
         self.active.host_mut(index).standing.due = now;
@@ -179,9 +190,8 @@ impl Frontier {
 
     /// Delays.
     fn learn(&mut self, index: u32, feedback: &Feedback, now: Time) {
-        let may_lower = feedback.verdict == Verdict::Done && feedback.failure.is_none() && feedback.counts_as_page;
         let standing = &mut self.active.host_mut(index).standing;
-        self.options.politeness.learn(standing, feedback.duration, may_lower);
+        self.options.politeness.learn(standing, feedback.duration, feedback.may_lower_delay);
         self.rest(index, now);
         self.count_contact(index, feedback.address, feedback.started, now);
     }
@@ -211,11 +221,13 @@ impl Frontier {
         if feedback.verdict != Verdict::Done {
             let trouble = if feedback.failure.is_some() { Trouble::Connection } else { Trouble::Overload };
             self.back_off(index, trouble, feedback.retry_after, feedback.started, now);
+        } else if let Some(wait) = feedback.retry_after {
+            self.hold_back(index, now + wait.min(super::politeness::BACKOFF_MAX), now);
         }
     }
 
     /// After a request was answered at `now`, the host rests.
-    fn rest(&mut self, index: u32, now: Time) {
+    pub(super) fn rest(&mut self, index: u32, now: Time) {
         let delay = self.delay_of(index);
         let standing = &mut self.active.host_mut(index).standing;
         standing.due = standing.due.max(now + delay);
@@ -237,20 +249,14 @@ impl Frontier {
         let host = self.active.host_mut(index);
         let politeness = &self.options.politeness;
         let until = politeness.back_off(&mut host.standing, trouble, retry_after, started, now, &mut self.rng);
-        if until > now + active::PARK_AFTER {
-            self.long_backoffs.insert(host.origin, until);
-        }
+        self.hold_back(index, until, now);
     }
 
-    /// Makes a back-off that was set just now as long as the host asks for.
-    fn rest_at_least(&mut self, index: u32, wait: Duration, now: Time) {
-        let until = now + wait.min(super::politeness::BACKOFF_MAX);
+    fn hold_back(&mut self, index: u32, until: Time, now: Time) {
         let host = self.active.host_mut(index);
-        if until > host.standing.backoff_until {
-            host.standing.backoff_until = until;
-            if until > now + active::PARK_AFTER {
-                self.long_backoffs.insert(host.origin, until);
-            }
+        host.standing.backoff_until = host.standing.backoff_until.max(until);
+        if until > now + active::PARK_AFTER {
+            self.long_backoffs.insert(host.origin, until);
         }
     }
 

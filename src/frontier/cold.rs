@@ -43,10 +43,7 @@ impl Frontier {
 
     /// Gives a host a place on the active side. `known` is what the cold side knows of its domain's pages.
     pub(super) fn activate(&mut self, mut host: Host, known: u64) -> u32 {
-        if let Some(since) = self.unclean_since {
-            let delay = self.options.politeness.delay(host.standing.pace, host.crawl_delay());
-            host.standing.due = host.standing.due.max(since + delay);
-        }
+        host.standing.due = host.standing.due.max(self.unclean_floor(host.standing.pace, host.crawl_delay()));
         if let Some(until) = self.holds.remove(&host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
         }

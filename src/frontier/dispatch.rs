@@ -71,6 +71,9 @@ impl Frontier {
         if let Some(reason) = self.drains(index, now) {
             return self.drop_first(index, reason, now);
         }
+        if self.waits_for_errand(index, now) {
+            return None;
+        }
         let host = self.active.host(index);
         let connections = self.options.politeness.connections_per_host.max(1);
         if host.standing.available() > now || host.flights.len() >= connections || self.awaits_budget(index) {

@@ -27,6 +27,7 @@ mod answers;
 mod budget;
 mod cold;
 mod dispatch;
+mod errand;
 mod host;
 mod jobs;
 mod look;
@@ -54,6 +55,7 @@ use crate::fingerprint::Fingerprint;
 use active::Active;
 use address::Addresses;
 use budget::Domains;
+use errand::Errand;
 use host::{Host, Item, Place};
 use partition::{Files, Partition, domain_key};
 use schedule::{HostRef, Schedule};
@@ -76,6 +78,8 @@ pub struct Frontier {
     active: Active,
     schedule: Schedule,
     addresses: Addresses,
+    /// Origins that are, or were just now, asked for the sake of others.
+    errands: BTreeMap<Fingerprint, Errand>,
     domains: Domains,
     partitions: Vec<Partition>,
     files: Files,
@@ -127,6 +131,7 @@ impl Frontier {
             dir: dir.into(),
             active: Active::default(),
             schedule: Schedule::default(),
+            errands: BTreeMap::new(),
             domains: Domains::default(),
             partitions: Vec::new(),
             files: Files::default(),

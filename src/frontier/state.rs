@@ -103,7 +103,12 @@ impl Frontier {
             wire::put_varint(out, entry.added);
         }
         wire::put_varint(out, self.active.len() as u64);
-        self.active.hosts().for_each(|host| put_host(out, host, self.now));
+        for index in self.active.indices() {
+            let host = self.active.host(index);
+            // a request that is under way ends with this process at the earliest, and then the host rests
+            let due = if host.is_at_rest() { Time::ZERO } else { self.now + self.delay_of(index) };
+            put_host(out, host, due, self.now);
+        }
         let holds = self.holds.iter().filter(|&(_, &until)| until > self.now);
         wire::put_varint(out, holds.clone().count() as u64);
         for (&origin, &until) in holds {
@@ -249,12 +254,14 @@ pub(super) fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition)
     Some(())
 }
 
-fn put_host(out: &mut Vec<u8>, host: &Host, now: Time) {
+fn put_host(out: &mut Vec<u8>, host: &Host, due: Time, now: Time) {
     wire::put_fingerprint(out, host.origin);
     wire::put_fingerprint(out, host.domain);
     wire::put_sized(out, host.origin_text.as_bytes());
     let mut record = Vec::new();
-    host.record(now).encode(&mut record);
+    let mut known = host.record(now);
+    known.standing.due = known.standing.due.max(due);
+    known.encode(&mut record);
     wire::put_sized(out, &record);
     wire::put_varint(out, host.base_left);
     out.push(u8::from(host.may_tail || host.may_frozen));

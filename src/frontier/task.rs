@@ -172,9 +172,11 @@ pub struct Feedback {
     pub retry_after: Option<Duration>,
     /// The address that was connected.
     pub address: Option<IpAddr>,
-    /// Whether the answer counts against the page budgets. Only such an answer may lower the delay of its host:
-    /// error pages are quick, and a host that fails quickly must not be asked more often.
+    /// Whether the answer counts against the page budgets.
     pub counts_as_page: bool,
+    /// Whether the answer may lower the delay of its host. Error pages may not: they are quick, and a host that fails
+    /// quickly must not be asked more often.
+    pub may_lower_delay: bool,
 }
 
 /// What came of a [`Task::Robots`].

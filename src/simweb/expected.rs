@@ -6,6 +6,7 @@ use std::time::Duration;
 use sha1::{Digest, Sha1};
 
 use super::answer::Answers;
+use super::answer::RULES_PATH;
 use super::links::{links, sealed};
 use super::names::{address, gone_name};
 use super::plan::{Kind, Plan, Robots, Target};
@@ -35,7 +36,8 @@ pub struct Expected {
     pub unfetched: BTreeSet<String>,
     /// Names of hosts that are linked and do not exist.
     pub unresolvable: BTreeSet<String>,
-    /// Names of hosts whose robots.txt is never answered with more than an error of the server.
+    /// Names of hosts whose robots.txt cannot be had: it is never answered with more than an error of the server, or
+    /// the whole host is dead.
     pub robots_unreachable: BTreeSet<String>,
     /// Crawl-delays asked for, by name of host, of the hosts with stored pages.
     pub crawl_delays: BTreeMap<String, Duration>,
@@ -44,7 +46,7 @@ pub struct Expected {
 impl Expected {
     /// Whether a URL may be requested: it is stored in the end, or it is a robots.txt.
     pub fn may_request(&self, url: &str) -> bool {
-        self.pages.contains_key(url) || url.ends_with("/robots.txt")
+        self.pages.contains_key(url) || url.ends_with("/robots.txt") || url.contains(RULES_PATH)
     }
 }
 
@@ -68,7 +70,7 @@ pub(super) fn walk(answers: &Answers) -> Expected {
             continue;
         };
         walk.ask_robots(plan, host);
-        if plan.host(host).robots == Robots::Failing {
+        if matches!(plan.host(host).robots, Robots::Failing(_)) {
             expected.unfetched.insert(address(plan, answers.port, target));
             expected.robots_unreachable.insert(plan.host(host).name.clone());
         } else if !allows(plan, host, url) {

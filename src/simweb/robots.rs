@@ -4,12 +4,15 @@ use std::fmt::Write;
 
 use super::plan::{Kind, Plan, Robots};
 use super::sitemaps;
+use super::trouble::Failing;
 
 /// The status and text of a host's robots.txt.
 pub(super) fn robots_txt(plan: &Plan, port: u16, host: u32) -> (u16, String) {
     let mut text = match plan.host(host).robots {
         Robots::Missing => return (404, "No rules here.\n".to_owned()),
-        Robots::Failing => return (503, "Out of order.\n".to_owned()),
+        Robots::Forbidden => return (403, "Not for you.\n".to_owned()),
+        Robots::Failing(Failing::Status(status)) => return (status, "Out of order.\n".to_owned()),
+        Robots::Failing(Failing::Mute(_)) => return (0, String::new()),
         Robots::Closed => "User-agent: *\nDisallow: /\n",
         Robots::Open => "# Everybody is welcome\nUser-agent: *\nDisallow:\n",
         Robots::Some(0) => "User-agent: otherbot\nDisallow: /\n\nUser-agent: *\nDisallow: /private/\n",

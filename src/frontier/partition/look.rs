@@ -47,7 +47,7 @@ impl Partition {
     fn look_into_base(&self, state: FileState, host: HostKey, each: &mut dyn FnMut(Cold)) -> Result<()> {
         let path = self.path(state.generation, "base");
         let mut base = Base::open(&self.disk, &path, state.bytes)?;
-        let Some((start, urls, record)) = find_with_record(&mut base, host)? else { return Ok(()) };
+        let Some(Found { start, urls, record }) = find_with_record(&mut base, host)? else { return Ok(()) };
         if !record.is_empty() {
             each(Cold::Record(record));
         }
@@ -79,8 +79,16 @@ impl Partition {
     }
 }
 
+/// A host in the directory of a base.
+struct Found {
+    start: Spot,
+    urls: u64,
+    /// Empty for none.
+    record: Box<[u8]>,
+}
+
 /// Where the URLs of a host start, how many there are, and what the base has as its record.
-fn find_with_record(base: &mut Base, wanted: HostKey) -> Result<Option<(Spot, u64, Box<[u8]>)>> {
+fn find_with_record(base: &mut Base, wanted: HostKey) -> Result<Option<Found>> {
     if base.directory_blocks() == 0 {
         return Ok(None);
     }
@@ -89,7 +97,7 @@ fn find_with_record(base: &mut Base, wanted: HostKey) -> Result<Option<(Spot, u6
         if let DirectoryEntry::Host { host, urls, start, record } = entry
             && host == wanted
         {
-            return Ok(Some((start, urls, record.into())));
+            return Ok(Some(Found { start, urls, record: record.into() }));
         }
     }
     Ok(None)

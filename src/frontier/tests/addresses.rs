@@ -32,6 +32,7 @@ fn request(crawl: &mut Crawl, answered_from: Option<IpAddr>) -> (IpAddr, Time) {
                     retry_after: None,
                     address: answered_from,
                     counts_as_page: failure.is_none(),
+                    may_lower_delay: failure.is_none(),
                 };
                 crawl.frontier.done(host, &feedback, None, now).unwrap();
                 return (addresses[0], now);

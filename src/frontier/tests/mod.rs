@@ -250,6 +250,7 @@ impl Crawl {
                     retry_after,
                     address: Some(ip),
                     counts_as_page: failure.is_none() && verdict == Verdict::Done,
+                    may_lower_delay: failure.is_none() && verdict == Verdict::Done,
                 };
                 let again = QueuedUrl { attempts: url.attempts + 1, ..url.clone() };
                 let requeue = (verdict == Verdict::Retry).then_some(again);
