@@ -169,14 +169,15 @@ impl Site {
     }
 
     /// What the log holds against the limits, but for rests that a process cannot know of that was killed: after a
-    /// connection that failed, which leaves no record, and after an answer that was on its way to the archive.
+    /// connection that failed, which leaves no record, and after an answer that was on its way to the archive or broke off
+    /// with the process.
     pub fn offences(&self, limits: &Limits, killed_us: &[u64]) -> Vec<String> {
-        const ON_ITS_WAY_US: u64 = 150_000;
+        const ABOUT_US: u64 = 150_000;
         let unknown = |violation: &Violation| {
             let Violation::RestCutShort { before, request, .. } = violation else { return false };
             killed_us.iter().any(|&us| {
-                (before.finished_us..=request.started_us).contains(&us)
-                    && (before.status == 0 || us - before.finished_us < ON_ITS_WAY_US)
+                let was_on_its_way = before.finished_us.abs_diff(us) < ABOUT_US;
+                was_on_its_way || (before.status == 0 && (before.finished_us..=request.started_us).contains(&us))
             })
         };
         let violations = judge(&self.log(), limits);
