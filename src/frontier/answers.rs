@@ -112,8 +112,11 @@ impl Frontier {
                 // the last attempt comes when the host would be given up, not after it
                 let asked = retry_after.map_or(before, |wait| now + wait);
                 let last = (since + self.options.give_up).max(now + self.robots_back_off()).max(before).max(asked);
-                let standing = &mut self.active.host_mut(index).standing;
-                standing.backoff_until = standing.backoff_until.min(last);
+                let host = self.active.host_mut(index);
+                host.standing.backoff_until = host.standing.backoff_until.min(last);
+                if let Some(told) = self.long_backoffs.get_mut(&host.origin) {
+                    *told = (*told).min(last);
+                }
             }
         }
         self.rest(index, now);

@@ -147,7 +147,7 @@ impl Processor {
                 });
             }
         }
-        if self.list_entries(url, (depth, hops), response, scope, findings) {
+        if follows && self.list_entries(url, (depth, hops), response, scope, findings) {
             return;
         }
         let content_type = response.header("content-type");
