@@ -243,6 +243,10 @@ impl Engine {
             store: seen,
             next: RobotsStage { store: robots, next: DnsStage { store: dns, next: arrival } },
         };
+        let checkpoint_number = saved.as_ref().map_or(0, |checkpoint| checkpoint.number);
+        if let Some(checkpoint) = saved {
+            checkpoint::go_on_from(&*catalog, checkpoint)?;
+        }
         let settings = opening.settings.clone();
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
@@ -260,7 +264,7 @@ impl Engine {
             statistics,
             under_way: UnderWay::default(),
             phase: Phase::Crawling,
-            checkpoint_number: saved.as_ref().map_or(0, |c| c.number),
+            checkpoint_number,
             checkpoint_due: now + settings.checkpoint_interval,
             checkpoint_wanted: false,
             last_cut: false,
