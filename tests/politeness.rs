@@ -242,6 +242,24 @@ fn p6_gaps_hold_over_kills() {
 }
 
 #[test]
+fn p6_a_kill_before_the_first_checkpoint_after_a_stop_is_no_clean_stop() {
+    // slow hosts rest for long after each answer, and a process that thinks that all have rested asks them at once
+    let options = SimOptions { hosts: 30, pages: 200, latency: ms(40), ..winding() };
+    let politeness = "delay_factor = 8.0\ndelay_max = \"500ms\"\ndelay_min = \"10ms\"\ndelay_per_ip = \"1ms\"\n";
+    let site = Site::new(options, &format!("{politeness}[crawl]\ncheckpoint_interval = \"1h\"\n"));
+    let child = site.crawl.start(&[]);
+    site.wait_for_requests(20);
+    interrupt(child).expect(11, &[]);
+    let child = site.crawl.start(&[]);
+    site.wait_for_requests(80);
+    let killed_us = site.kill(child);
+    site.crawl.run(&[]).expect(0, &["unclean stop"]);
+    site.assert_whole();
+    let limits = Limits { delay_factor: 8.0, delay_max: ms(500), ..limits(10) };
+    site.assert_polite_over_kills(&limits, &[killed_us]);
+}
+
+#[test]
 fn p6_a_host_has_no_more_connections_than_allowed() {
     let politeness = "delay_factor = 0.0\ndelay_min = \"5ms\"\ndelay_per_ip = \"1ms\"\nconnections_per_host = 3\n";
     let site = Site::new(SimOptions { latency: ms(40), hosts: 4, pages: 80, ..winding() }, politeness);

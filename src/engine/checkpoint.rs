@@ -43,7 +43,7 @@ pub struct Checkpoint {
     pub number: u64,
     /// When the cut was made.
     pub time: Time,
-    /// Whether the crawl stopped with it in good order.
+    /// Whether the crawl stopped with it in good order, and nobody has gone on from it since.
     pub clean: bool,
     /// How the crawl ended, where it did.
     pub finish: Option<Finish>,
@@ -246,6 +246,18 @@ pub fn load(catalog: &dyn Catalog, dir: &Path) -> Result<Option<Checkpoint>> {
     let checkpoint = postcard::from_bytes(&bytes)
         .map_err(|e| Error::damaged(&dir.join("catalog"), 0, "a readable checkpoint record", e.to_string()))?;
     Ok(Some(checkpoint))
+}
+
+/// Notes that a process goes on from `checkpoint`, the last one: if it is killed before it makes one of its own, the next
+/// process must not take the crawl for one that has rested since.
+pub fn go_on_from(catalog: &dyn Catalog, checkpoint: Checkpoint) -> Result<()> {
+    if !checkpoint.clean {
+        return Ok(());
+    }
+    let begun = Checkpoint { clean: false, ..checkpoint };
+    let mut batch = Batch::new();
+    batch.put(CHECKPOINT_KEY, postcard::to_stdvec(&begun).expect("a checkpoint consists of plain data"));
+    catalog.commit(&batch)
 }
 
 /// Notes `container` in the last checkpoint, which says `checkpoint` otherwise.

@@ -251,6 +251,9 @@ impl Engine {
             next: RobotsStage { store: robots, patterns, next: DnsStage { store: dns, next: arrival } },
         };
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
+        if let Some(checkpoint) = saved {
+            checkpoint::go_on_from(&*catalog, checkpoint)?;
+        }
         let settings = opening.settings.clone();
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
