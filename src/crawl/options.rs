@@ -45,9 +45,11 @@ const CA_CERTIFICATES_MAX: usize = 4_096;
 /// A plain copy of the settings of the last run.
 const COPY_FILE: &str = "config.json";
 
-/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides.
+/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides. Secrets stay
+/// out of it.
 pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Result<()> {
-    let mut json = serde_json::to_vec_pretty(config).expect("a configuration consists of plain data");
+    let mut json =
+        serde_json::to_vec_pretty(&config.without_secrets()).expect("a configuration consists of plain data");
     json.push(b'\n');
     disk.replace(&dir.join(COPY_FILE), &json)
 }
@@ -258,6 +260,7 @@ pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
             delay_max: politeness.delay_max,
             delay_factor: politeness.delay_factor,
             crawl_delay_max: politeness.crawl_delay_max,
+            skip_beyond: politeness.crawl_delay_beyond == config::CrawlDelayBeyond::Skip,
             connections_per_host: politeness.connections_per_host,
             delay_per_ip: politeness.delay_per_ip,
             ..Politeness::default()
@@ -281,7 +284,7 @@ fn compression(config: &Config) -> Compression {
 }
 
 fn warcinfo(config: &Config) -> WarcInfo {
-    let effective = toml::to_string(config).unwrap_or_default();
+    let effective = toml::to_string(&config.without_secrets()).unwrap_or_default();
     WarcInfo {
         software: concat!("crawler/", env!("CARGO_PKG_VERSION")).to_owned(),
         fields: vec![

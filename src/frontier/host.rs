@@ -180,6 +180,11 @@ impl Host {
         self.standing.gone.filter(|&(until, _)| until > now).map(|(_, reason)| reason)
     }
 
+    /// Its rules, while they hold.
+    pub(super) fn rules_at(&self, now: Time) -> Option<&Arc<dyn Rules>> {
+        self.rules.as_ref().filter(|&&(_, expires)| expires > now).map(|(rules, _)| rules)
+    }
+
     pub(super) fn crawl_delay(&self) -> Option<Duration> {
         self.rules.as_ref().and_then(|(rules, _)| rules.crawl_delay())
     }

@@ -301,6 +301,11 @@ impl Frontier {
         }
     }
 
+    /// How hosts are treated.
+    pub fn politeness(&self) -> &Politeness {
+        &self.options.politeness
+    }
+
     /// Takes over politeness and budgets that were changed.
     pub fn reconfigure(&mut self, politeness: Politeness, budget: Budget) {
         self.options.politeness = politeness;
