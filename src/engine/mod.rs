@@ -18,6 +18,7 @@ mod finish;
 mod hops;
 mod job;
 mod limits;
+mod log;
 mod open;
 mod patterns;
 pub mod recovery;
