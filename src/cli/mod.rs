@@ -17,7 +17,6 @@ mod robots;
 mod run;
 mod selection;
 pub mod simulate;
-mod sorter;
 mod status;
 mod verify;
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry, essence};
-use super::sorter::{Sorted, Sorter};
+use crate::disk::sorter::{Sorted, Sorter};
 use crate::clock::Time;
 use crate::web::warc::parse_date;
 

@@ -56,6 +56,7 @@ mod pace;
 mod pending;
 mod repository;
 mod results;
+mod renew;
 mod rice;
 mod sequential;
 mod sort;
@@ -64,6 +65,7 @@ mod store;
 #[cfg(test)]
 mod store_tests;
 pub(crate) mod varint;
+pub mod verify;
 
 use std::io;
 use std::marker::PhantomData;
@@ -81,6 +83,7 @@ pub use merge::{MergeDone, MergeJob};
 use merging::{Merging, Moved};
 use names::Place;
 pub use pace::{Pace, PaceOptions};
+pub use renew::{Renewal, Renewed};
 use pending::{Op, RamArray};
 use results::Results;
 use state::{BatchState, RamEntry};

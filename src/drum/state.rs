@@ -126,6 +126,7 @@ pub struct DrumCut {
 }
 
 /// The arrays of one bucket in the RAM section of a checkpoint.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct RamEntry<'a> {
     pub bucket: u32,
     pub kv: &'a [u8],

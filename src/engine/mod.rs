@@ -22,7 +22,7 @@ mod open;
 mod patterns;
 pub mod recovery;
 mod refetch;
-mod rests;
+pub mod rests;
 mod seeds;
 mod upkeep;
 pub mod values;

@@ -18,7 +18,7 @@ use crate::web::url::CanonicalUrl;
 
 const PREFIX: &str = "seed/";
 /// A plain copy of the seeds' URLs.
-const COPY_FILE: &str = "seeds.jsonl";
+pub const COPY_FILE: &str = "seeds.jsonl";
 /// Longest line of the copy that is read: two URLs, every byte of them escaped.
 const LINE_BYTES_MAX: u64 = 2 * 6 * CanonicalUrl::LENGTH_MAX as u64 + 100;
 const COPY_BUFFER_BYTES: usize = 256 << 10;

@@ -13,7 +13,7 @@ use super::Common;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, essence};
 use crate::cli::exit::Exit;
-use crate::cli::sorter::{MEMORY_MIN, Sorter};
+use crate::disk::sorter::{MEMORY_MIN, Sorter};
 use crate::clock::Time;
 use crate::config::parse_bytes;
 use crate::report::escape::json_line;
