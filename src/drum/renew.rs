@@ -55,11 +55,7 @@ impl<'a, V: Value, A: Aux> Renewal<'a, V, A> {
 
     /// Writes `bucket` anew. `fill` is given a writer for keys without content, in rising order or equal to the one
     /// before, and for operations that wait.
-    pub fn bucket(
-        &mut self,
-        bucket: usize,
-        fill: &mut dyn FnMut(&mut dyn Renewed<A>) -> Result<()>,
-    ) -> Result<()> {
+    pub fn bucket(&mut self, bucket: usize, fill: &mut dyn FnMut(&mut dyn Renewed<A>) -> Result<()>) -> Result<()> {
         let newest = self.old.state_of(bucket).pending.generation;
         let mut under = Writing::<V, A> {
             renewal: self,

@@ -27,6 +27,11 @@ impl DrumState {
         self.buckets.iter().filter_map(|bucket| bucket.repository.as_ref()).map(|repository| repository.keys).sum()
     }
 
+    /// Bytes of the repository.
+    pub fn bytes(&self) -> u64 {
+        self.buckets.iter().filter_map(|bucket| bucket.repository.as_ref()).map(|repository| repository.bytes).sum()
+    }
+
     /// Refuses what no DRUM can have noted, before anything is done with it.
     pub(super) fn check(&self, dir: &Path) -> Result<()> {
         let damaged = |expected: &str, found: String| Err(Error::damaged(dir, 0, expected, found));

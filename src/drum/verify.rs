@@ -190,11 +190,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn arrays<V: Value, A: Aux>(
-        &self,
-        bucket: usize,
-        each: &mut dyn FnMut(Operation<A>) -> Result<()>,
-    ) -> Result<()> {
+    fn arrays<V: Value, A: Aux>(&self, bucket: usize, each: &mut dyn FnMut(Operation<A>) -> Result<()>) -> Result<()> {
         let place = self.place(bucket);
         let damaged = |at: usize| {
             let expected = format!("operations of bucket {bucket} of {}", self.dir.display());

@@ -37,7 +37,7 @@ const SECTION_HEAD_BYTES: usize = 12;
 const LOOKS: usize = 20;
 
 /// A cut: what lies in the catalog.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// 1, 2, 3, ...
     pub number: u64,
@@ -129,6 +129,11 @@ impl Sections {
         let record = section().and_then(|record| {
             let damaged = |e: postcard::Error| Error::damaged(&path, 0, "a readable checkpoint record", e.to_string());
             postcard::from_bytes(&record).map_err(damaged)
+        });
+        let end = at;
+        let record = record.and_then(|record| match end == bytes.len() {
+            true => Ok(record),
+            false => Err(Error::damaged(&path, end as u64, "the end of the file", format!("{} bytes", bytes.len()))),
         });
         Ok((Sections { seen, robots, dns, frontier, replayed, patterns }, record))
     }
@@ -291,8 +296,7 @@ pub fn is_same(in_file: &Checkpoint, in_catalog: &Checkpoint) -> bool {
         }
         bytes
     };
-    bytes(in_file, in_catalog.clean) == bytes(in_catalog, in_catalog.clean)
-        && (in_file.clean || !in_catalog.clean)
+    bytes(in_file, in_catalog.clean) == bytes(in_catalog, in_catalog.clean) && (in_file.clean || !in_catalog.clean)
 }
 
 /// Notes `container` in the last checkpoint, which says `checkpoint` otherwise.

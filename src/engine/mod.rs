@@ -42,7 +42,7 @@ pub use job::{
 pub use open::{Identity, OpenError, Opening, Past};
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
-pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable};
+pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable, seeds_copy_path};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};

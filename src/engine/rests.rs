@@ -175,12 +175,18 @@ pub fn files(disk: &Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
     Ok(names.filter_map(|name| Some((number(&name)?, dir.join(&name)))).collect())
 }
 
-/// Where in the file at `path` its whole records end, and how long it is. A file that is not whole to its end may have
-/// been written at a crash; behind it, or with another header, nothing is.
-pub fn check(disk: &Disk, path: &Path) -> Result<(u64, u64)> {
+/// Where in the file at `path` its whole records end, where it is not whole to its end; and whether that can be the trace
+/// of a write that was cut short.
+pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
     let (rests, bytes) = read(disk, path)?;
-    let whole = HEADER_BYTES + (rests.len() * RECORD_BYTES) as u64;
-    Ok((whole.min(bytes), bytes))
+    let whole = (HEADER_BYTES + (rests.len() * RECORD_BYTES) as u64).min(bytes);
+    if whole == bytes {
+        return Ok(None);
+    }
+    let mut rest = vec![0; usize::try_from(bytes - whole).unwrap_or(usize::MAX).min(RECORD_BYTES)];
+    disk.open(path, Mode::Read)?.read_exact_at(&mut rest, whole)?;
+    let torn = bytes - whole < RECORD_BYTES as u64 || rest.iter().all(|&byte| byte == 0);
+    Ok(Some((whole, torn)))
 }
 
 fn header() -> Vec<u8> {

@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::QueuedUrl;
 use super::look::partition_of;
 use super::partition::{Partition, verify::Asked};
 use super::state::{FrontierState, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;
-use super::QueuedUrl;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -46,8 +46,7 @@ impl<'a> Check<'a> {
             let expected = format!("a frontier of {} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
             return Err(Error::damaged(checkpoint, 0, expected, format!("{} with {sum:08x}", ram.len())));
         }
-        let mut check =
-            Check { disk: disk.clone(), dir, state, checkpoint, partitions: Vec::new(), urls: Vec::new() };
+        let mut check = Check { disk: disk.clone(), dir, state, checkpoint, partitions: Vec::new(), urls: Vec::new() };
         let mut reader = Reader::new(ram);
         let read = check.read(&mut reader, rules, then);
         read.ok_or_else(|| Error::damaged(checkpoint, reader.position() as u64, "a saved frontier", "other bytes"))?;

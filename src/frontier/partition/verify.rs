@@ -233,8 +233,12 @@ impl Partition {
         faults: &mut Vec<Error>,
     ) {
         if let Some(noted) = noted.filter(|noted| *noted != spot) {
-            let expected =
-                format!("the cursor of origin {:016x} at URL {} of block {}", host.origin.bits(), spot.index, spot.offset);
+            let expected = format!(
+                "the cursor of origin {:016x} at URL {} of block {}",
+                host.origin.bits(),
+                spot.index,
+                spot.offset
+            );
             let found = format!("{} of {}", noted.index, noted.offset);
             faults.push(Error::damaged(asked.checkpoint, 0, expected, found));
         }
