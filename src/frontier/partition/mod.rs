@@ -19,6 +19,7 @@ mod look;
 mod merge;
 mod tail;
 mod take;
+pub(super) mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
