@@ -103,7 +103,13 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 
 /// A crawl that was stopped in good order with much left to do.
 fn stopped(options: SimOptions, requests: usize) -> Site {
-    let site = site(SimOptions { latency: Duration::from_millis(3), ..options });
+    stopped_with(options, requests, "")
+}
+
+/// The same with more sections in the configuration.
+fn stopped_with(options: SimOptions, requests: usize, sections: &str) -> Site {
+    let politeness = format!("{RUSH}\n[crawl]\ncheckpoint_interval = \"1s\"\n{sections}");
+    let site = Site::new(SimOptions { latency: Duration::from_millis(3), ..options }, &politeness);
     let child = site.crawl.start(&[]);
     site.wait_for_requests(requests);
     site::interrupt(child).expect(11, &[]);

@@ -147,6 +147,9 @@ fn fault(action: &'static str, path: &Path, error: sled::Error) -> Error {
         sled::Error::Corruption { at, .. } => {
             Error::damaged(path, 0, "a readable catalog", format!("corruption at {at:?}"))
         }
+        sled::Error::Unsupported(why) | sled::Error::ReportableBug(why) => {
+            Error::damaged(path, 0, "a readable catalog", why)
+        }
         other => Error::io(action, path, io::Error::other(other.to_string())),
     }
 }
