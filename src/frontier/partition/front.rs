@@ -90,11 +90,10 @@ struct Difference<'a> {
 
 fn read_after<'a>(reader: &mut Reader<'a>, before: &UrlView<'_>, flags: u8) -> Option<Difference<'a>> {
     let domain = if flags & ANOTHER_DOMAIN != 0 { reader.fingerprint()? } else { before.domain };
-    let mut url = UrlView { domain, ..UrlView::default() };
-    (url.origin, url.host) = match flags & ANOTHER_ORIGIN {
-        0 => (before.origin, before.host),
-        _ => (reader.fingerprint()?, reader.fingerprint()?),
-    };
+    let mut url = UrlView { domain, ..before.without_texts() };
+    if flags & ANOTHER_ORIGIN != 0 {
+        (url.origin, url.host) = (reader.fingerprint()?, reader.fingerprint()?);
+    }
     url.key = reader.fingerprint()?;
     let unusual = if flags & UNUSUAL != 0 { Some((reader.small()?, reader.u8()?)) } else { None };
     url.sequence = reader.delta(before.sequence)?;
@@ -102,7 +101,6 @@ fn read_after<'a>(reader: &mut Reader<'a>, before: &UrlView<'_>, flags: u8) -> O
     (url.rank, url.attempts) = unusual.unwrap_or((u16::from(url.priority) + 1, 0));
     url.via = reader.delta(before.via)?;
     url.forced = flags & FORCED != 0;
-    (url.depth, url.seed) = (before.depth, before.seed);
     let mut hops_shared = None;
     if flags & ANOTHER_WAY != 0 {
         (url.depth, url.seed) = (reader.small()?, reader.small()?);
