@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use crawler::simweb::SimOptions;
@@ -19,8 +19,10 @@ use site::{RUSH, Site, kill, ms};
 mod site;
 
 const SEED: u64 = 7;
-/// Milliseconds between a start and its kill.
-const LIFE_MS: std::ops::Range<u64> = 80..450;
+/// Every other kill comes so many milliseconds after a start: while it recovers, mostly.
+const START_MS: std::ops::Range<u64> = 0..300;
+/// The others come after a number of requests, or after so long.
+const LIFE_MAX: Duration = ms(20_000);
 
 fn main() {
     let mut numbers = std::env::args().filter_map(|word| word.parse::<usize>().ok());
@@ -41,8 +43,17 @@ fn main() {
     let (start, mut kills) = (Instant::now(), 0);
     while kills < kills_wanted {
         let mut child = site.crawl.start(&["--quiet"]);
-        std::thread::sleep(Duration::from_millis(rng.u64(LIFE_MS)));
-        if child.try_wait().expect("a child can be asked").is_some() {
+        if kills % 2 == 0 {
+            std::thread::sleep(Duration::from_millis(rng.u64(START_MS)));
+        } else {
+            // three quarters of the pages come before the last kill
+            let wanted = site.log().len() + rng.usize(..=pages * 3 / kills_wanted);
+            let begun = Instant::now();
+            while site.log().len() < wanted && begun.elapsed() < LIFE_MAX && is_alive(&mut child) {
+                std::thread::sleep(ms(2));
+            }
+        }
+        if !is_alive(&mut child) {
             // it ended by itself: what came before is all the proof there is
             site::wait(child).expect(0, &[]);
             break;
@@ -54,6 +65,10 @@ fn main() {
     site.crawl.run(&["--quiet"]).expect(0, &[]);
     let right = tell(&site, kills, between, start.elapsed());
     std::process::exit(i32::from(!right));
+}
+
+fn is_alive(child: &mut Child) -> bool {
+    child.try_wait().expect("a child can be asked").is_none()
 }
 
 /// Prints the figures; whether they are what they have to be.
