@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! cargo test --release --test power_cut -- --nocapture               a few hundred images
-//! POWER_CUT_BATCHES=150 POWER_CUT_MIXTURES=20 TMPDIR=/dev/shm ...    many thousand
+//! POWER_CUT_BATCHES=150 POWER_CUT_MIXTURES=20 TMPDIR=/dev/shm ...    some thousand
 //! ```
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -22,6 +22,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use crawler::catalog::{Batch, Catalog, SledCatalog};
 use images::{Cut, Image};
@@ -133,6 +134,33 @@ fn whatever_a_power_cut_leaves_of_the_catalog_is_the_newest_batch_that_was_commi
     let shown = trial.wrong.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
     assert!(trial.wrong.is_empty(), "seed {seed}, {} wrong images:\n{shown}", trial.wrong.len());
     assert!(trial.opened > 100, "the trace shows only {} images", trial.opened);
+}
+
+/// Not a test: how large a catalog is, and how long it opens, after a checkpoint every 30 s for a week.
+#[test]
+#[ignore = "a measurement of some minutes: --ignored --exact measures_a_week_of_checkpoints --nocapture"]
+fn measures_a_week_of_checkpoints() {
+    let dir = tempfile::tempdir().unwrap();
+    let (batches, start) = (number("POWER_CUT_BATCHES", 20_160), Instant::now());
+    let catalog = SledCatalog::open(dir.path()).unwrap();
+    for batch in (1..=batches).map(batch) {
+        catalog.commit(&batch).unwrap();
+    }
+    println!("{batches} commits in {:?}", start.elapsed());
+    // what a kill would leave
+    let (copy, mut bytes) = (tempfile::tempdir().unwrap(), 0);
+    for path in std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
+    {
+        bytes += std::fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
+    }
+    let open = |dir: &Path, how: &str| {
+        let start = Instant::now();
+        let entries = SledCatalog::open(dir).unwrap().scan("").unwrap().len();
+        println!("{how}: {bytes} bytes, {entries} entries read after {:?}", start.elapsed());
+    };
+    open(copy.path(), "killed");
+    drop(catalog);
+    open(dir.path(), "closed");
 }
 
 /// The power is cut before and after each sync and each word of the writer.

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crawler::catalog::{Batch, Catalog, SledCatalog};
 use crawler::simweb::SimOptions;
 
 use super::site::Site;
-use super::{copy, small, stopped, stopped_with};
+use super::{assert_goes_on, copy, small, stopped, stopped_with};
 
 /// Every file of the state; logs and plain copies are derived and no state.
 fn state_files(crawl: &Path) -> Vec<PathBuf> {
@@ -68,17 +69,58 @@ fn a_newer_format_of_any_file_is_refused_and_nothing_is_changed() {
         let sum = crc32fast::hash(&bytes[..12]);
         bytes[12..16].copy_from_slice(&sum.to_le_bytes());
         fs::write(&path, &bytes).unwrap();
-        let names: Vec<_> = state_files(&site.crawl.path("crawl"));
         let ended = site.crawl.run(&[]);
         ended.expect(3, &["format version 99", "use a newer crawler", file.file_name().unwrap().to_str().unwrap()]);
         assert_eq!(fs::read(&path).unwrap(), bytes, "{kind} was changed");
-        assert!(names.iter().all(|name| name.exists() || name.to_str().unwrap().contains("catalog")), "{kind}");
         refused.push(kind);
     }
     println!("refused: {refused:?}");
-    for kind in [".kv", ".aux", ".repo", "key.dat", "address.idx", "address.dw", ".tail", ".base", "checkpoint.g"] {
+    for kind in [".repo", "key.dat", "address.idx", "address.dw", ".base", "checkpoint.g"] {
         assert!(refused.iter().any(|refused| refused.ends_with(kind)), "no {kind} among {refused:?}");
     }
+}
+
+#[test]
+fn a_newer_format_of_the_directory_is_refused_and_a_catalog_without_identity_is_damage() {
+    let site = stopped(small(43), 60);
+    let path = site.crawl.path("crawl/catalog");
+    let set = |value: Option<Vec<u8>>| {
+        let catalog = SledCatalog::open(&path).unwrap();
+        let before = catalog.get("identity").unwrap();
+        let mut batch = Batch::new();
+        match value {
+            Some(value) => batch.put("identity", value),
+            None => batch.remove("identity"),
+        }
+        catalog.commit(&batch).unwrap();
+        before
+    };
+    let mut newer = set(None).unwrap();
+    site.crawl.run(&[]).expect(3, &["damaged", "catalog", "identity"]);
+    let sound = newer.clone();
+    newer[0] = 99;
+    set(Some(newer));
+    site.crawl.run(&[]).expect(3, &["catalog: format version 99", "use a newer crawler"]);
+    set(Some(sound));
+    assert_goes_on(&site);
+}
+
+#[test]
+fn an_empty_or_lost_catalog_is_damage_and_no_empty_crawl() {
+    let site = stopped(small(44), 60);
+    copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
+    for file in ["db", ""] {
+        restore(&site);
+        let path = site.crawl.path("crawl/catalog").join(file);
+        if file.is_empty() {
+            fs::remove_dir_all(path).unwrap()
+        } else {
+            fs::write(path, b"").unwrap()
+        }
+        site.crawl.run(&[]).expect(3, &["damaged", "catalog"]);
+    }
+    restore(&site);
+    assert_goes_on(&site);
 }
 
 #[test]
