@@ -8,9 +8,14 @@ mod site;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crawler::catalog::{Batch, Catalog, SledCatalog};
+use crawler::disk::Disk;
+use crawler::drum::{Drum, DrumOptions};
+use crawler::engine::Checkpoint;
+use crawler::engine::checkpoint::{self, Sections};
 use crawler::simweb::SimOptions;
 use site::{RUSH, Site, ms};
 
@@ -275,6 +280,116 @@ fn what_waited_behind_a_damaged_place_is_met_again_or_told_as_lost() {
     let stored = site.crawl.stored();
     let surplus: Vec<_> = stored.keys().filter(|url| !expected.contains_key(*url)).collect();
     assert!(surplus.is_empty(), "{surplus:?}");
+}
+
+/// Makes another last checkpoint of a crawl in good order, as `change` says.
+fn with_checkpoint(site: &Site, change: impl FnOnce(&Path, &mut Checkpoint, &mut Sections)) {
+    let (dir, disk) = (site.crawl.path("crawl"), Disk::real());
+    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
+    let mut last = checkpoint::load(&catalog, &dir).unwrap().unwrap();
+    let mut sections = Sections::read(&disk, &dir, last.number).unwrap();
+    fs::remove_file(checkpoint::checkpoint_path(&dir, last.number)).unwrap();
+    last.number += 1;
+    change(&dir, &mut last, &mut sections);
+    checkpoint::renew(&disk, &dir, &catalog, &last, &sections).unwrap();
+}
+
+#[test]
+fn what_url_seen_forgot_is_found_key_by_key_and_put_back() {
+    let site = stopped(30);
+    with_checkpoint(&site, |dir, last, sections| {
+        // a store of the same shape with nothing in it, sound in itself
+        fs::remove_dir_all(dir.join("url-seen")).unwrap();
+        let options = DrumOptions { buckets: 2, ..DrumOptions::default() };
+        let mut drum: Drum<u64, (), String> = Drum::open(Disk::real(), &dir.join("url-seen"), options, None).unwrap();
+        sections.seen.clear();
+        last.seen = drum.cut(&mut sections.seen).unwrap().state;
+    });
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(told.contains("URL-seen does not know"), "{told}");
+    assert!(told.contains("more keys that URL-seen does not have"), "{told}");
+    let Verified { code, told, said } = verify(&site, &["--rebuild"]);
+    assert_eq!(code, Some(0), "{told}{said}");
+    assert_sound(&site);
+    let before = site.crawl.stored();
+    let requests = site.log().len();
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_sound(&site);
+    let port = site.web.http_port();
+    let later = site.log().split_off(requests);
+    let pages = later.iter().filter(|request| !request.path.starts_with("/robots.txt"));
+    let again: Vec<_> = pages.map(|request| request.url(port)).filter(|url| before.get(url) == Some(&200)).collect();
+    assert!(again.is_empty(), "fetched once more: {again:?}");
+}
+
+#[test]
+fn seeds_pages_and_counts_that_do_not_fit_each_other_are_found() {
+    let site = stopped(31);
+    with_checkpoint(&site, |dir, last, _| {
+        let header = 16;
+        last.container.key_bytes = header;
+        last.container.pages = 0;
+        let seeds = fs::read_to_string(dir.join("seeds.jsonl")).unwrap();
+        assert!(seeds.lines().count() > 1);
+    });
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(told.contains("says that its page has a key record at byte"), "{told}");
+    assert!(told.contains("0 pages; the statistics of the last checkpoint count"), "{told}");
+
+    let site = stopped(32);
+    let catalog = SledCatalog::open(&site.crawl.path("crawl/catalog")).unwrap();
+    let mut batch = Batch::new();
+    catalog.scan("seed/").unwrap().into_iter().skip(1).for_each(|(key, _)| batch.remove(key));
+    catalog.commit(&batch).unwrap();
+    drop(catalog);
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(told.contains("which does not exist"), "{told}");
+    assert!(told.contains("seeds.jsonl"), "{told}");
+}
+
+#[test]
+fn a_rebuild_that_is_killed_is_run_again_and_the_crawl_goes_on() {
+    let site = stopped(33);
+    let dir = site.crawl.path("crawl");
+    let seed = fastrand::u64(..);
+    let mut random = fastrand::Rng::with_seed(seed);
+    files(&dir.join("url-seen"), "repo").iter().for_each(|path| flip_middle(path));
+    let staged = dir.join("pages/rebuild/key.dat");
+    for _ in 0..6 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let mut child =
+            command.args(["verify", "--rebuild", "-q", "--dir"]).arg(&dir).stdout(Stdio::null()).spawn().unwrap();
+        // somewhere between its first file and its end
+        let mut looks = random.u32(..400);
+        while looks > 0 && child.try_wait().unwrap().is_none() {
+            looks -= u32::from(staged.exists() || dir.join("pages/rebuild.unfinished").exists());
+            std::thread::yield_now();
+        }
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    let Verified { code, told, said } = verify(&site, &["--rebuild"]);
+    assert_eq!(code, Some(0), "seed {seed}: {told}{said}");
+    assert_sound(&site);
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_sound(&site);
+    site.assert_whole();
+}
+
+#[test]
+fn a_catalog_that_is_gone_is_damage_and_the_rest_is_verified_without_it() {
+    let site = stopped(34);
+    let dir = site.crawl.path("crawl");
+    fs::remove_dir_all(dir.join("catalog")).unwrap();
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(said.contains("the crawl cannot go on") && told.contains("1 finding"), "{told}{said}");
+    files(&dir.join("url-seen"), "repo").iter().for_each(|path| flip_middle(path));
+    let Verified { told, .. } = verify(&site, &[]);
+    assert!(told.contains(".repo:"), "{told}");
 }
 
 #[test]
