@@ -43,7 +43,7 @@ const IDLE_CONNECTIONS_MAX: usize = 8_192;
 const CA_CERTIFICATES_MAX: usize = 4_096;
 
 /// A plain copy of the settings of the last run.
-const COPY_FILE: &str = "config.json";
+pub(super) const COPY_FILE: &str = "config.json";
 
 /// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides. Secrets stay
 /// out of it.

@@ -42,7 +42,9 @@ impl Item {
     /// Bytes of memory that it takes.
     pub(super) fn memory(&self) -> usize {
         const ALLOCATIONS: usize = 2 * 16;
-        size_of::<Item>() + ALLOCATIONS + self.url.url.len() + self.url.hops.as_str().len()
+        const SHORT: usize = 22;
+        let hops = self.url.hops.as_bytes().len();
+        size_of::<Item>() + ALLOCATIONS + self.url.url.len() + if hops > SHORT { hops + ALLOCATIONS } else { 0 }
     }
 }
 

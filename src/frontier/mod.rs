@@ -39,6 +39,7 @@ mod record;
 mod schedule;
 mod state;
 mod task;
+pub mod verify;
 mod wire;
 
 #[cfg(test)]
