@@ -74,6 +74,11 @@ pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
 /// The identity of the crawl in the directory, made now for a new one.
 pub(super) fn identity(request: &CrawlRequest, catalog: &dyn Catalog, now: Time) -> disk::Result<(Identity, bool)> {
     let config = &request.config;
+    if Identity::load(catalog, &request.dir)?.is_none() && Identity::is_copied(&request.dir) {
+        let path = request.dir.join("catalog");
+        let found = "none, but identity.json beside it: the crawl is not an empty one";
+        return Err(disk::Error::damaged(&path, 0, "the identity of the crawl", found));
+    }
     let mut random = [0; 16];
     getrandom::fill(&mut random).expect("the operating system has randomness");
     let shape = (config.drum.buckets, PARTITIONS, config.scope.strip_query_params.as_slice());

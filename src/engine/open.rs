@@ -101,6 +101,11 @@ impl Identity {
         disk.replace(&dir.join(COPY_FILE), &json)
     }
 
+    /// Whether there is a copy: it is made after the identity is durable in the catalog, so the catalog has to have one.
+    pub fn is_copied(dir: &Path) -> bool {
+        dir.join(COPY_FILE).exists()
+    }
+
     /// Reads the copy.
     pub fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Self> {
         let path = dir.join(COPY_FILE);
@@ -188,7 +193,7 @@ impl Engine {
         let now = clock.now();
         let saved = checkpoint::load(&*catalog, dir)?;
         let sections = match &saved {
-            Some(checkpoint) => Sections::read(disk, dir, checkpoint.number)?,
+            Some(checkpoint) => read_sections(disk, dir, checkpoint.number)?,
             None => Sections::default(),
         };
         remove_unnamed_checkpoints(disk, dir, saved.as_ref().map(|checkpoint| checkpoint.number))?;
@@ -309,6 +314,17 @@ fn open_way(
     };
     let robots = RobotsStage { store: robots, patterns, next: DnsStage { store: dns, next: arrival } };
     Ok((SeenStage { store: seen, next: robots }, rests))
+}
+
+/// What was in RAM at checkpoint `number`, which the catalog names; without its file the directory is damaged.
+fn read_sections(disk: &Disk, dir: &Path, number: u64) -> disk::Result<Sections> {
+    Sections::read(disk, dir, number).map_err(|error| {
+        if !error.is_not_found() {
+            return error;
+        }
+        let path = checkpoint::checkpoint_path(dir, number);
+        Error::damaged(&path, 0, "the file of the last checkpoint that the catalog knows", "no such file")
+    })
 }
 
 fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<PatternBudget> {

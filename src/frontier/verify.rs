@@ -63,14 +63,17 @@ impl<'a> Check<'a> {
             self.partitions.push(partition);
         }
         for _ in 0..reader.varint()? {
-            (reader.fingerprint()?, reader.varint()?, reader.varint()?);
+            reader.fingerprint()?;
+            reader.varint()?;
+            reader.varint()?;
         }
         for _ in 0..reader.varint()? {
             let (_, items) = read_host(reader, then, rules)?;
             self.urls.extend(items.into_iter().map(|item| item.url));
         }
         for _ in 0..reader.varint()? {
-            (reader.fingerprint()?, reader.time()?);
+            reader.fingerprint()?;
+            reader.time()?;
         }
         reader.is_at_end().then_some(())
     }

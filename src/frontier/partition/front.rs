@@ -89,8 +89,8 @@ struct Difference<'a> {
 }
 
 fn read_after<'a>(reader: &mut Reader<'a>, before: &UrlView<'_>, flags: u8) -> Option<Difference<'a>> {
-    let mut url = UrlView::default();
-    url.domain = if flags & ANOTHER_DOMAIN != 0 { reader.fingerprint()? } else { before.domain };
+    let domain = if flags & ANOTHER_DOMAIN != 0 { reader.fingerprint()? } else { before.domain };
+    let mut url = UrlView { domain, ..UrlView::default() };
     (url.origin, url.host) = match flags & ANOTHER_ORIGIN {
         0 => (before.origin, before.host),
         _ => (reader.fingerprint()?, reader.fingerprint()?),

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use super::base::{Base, DirectoryEntry, Spot};
-use super::entry::{Entry, HostKey, Key};
-use super::tail::{self, Frames};
+use super::entry::{Entries, Entry, HostKey, Key};
+use super::tail::Frames;
 use super::{FileState, Partition, domain_key};
 use crate::disk::{Error, Result};
 use crate::drum::verify::is_fault;
@@ -78,7 +78,8 @@ impl Partition {
         each: &mut Each<'_>,
     ) -> Result<()> {
         let mut frames = Frames::of_tail(&self.disk, path, bytes)?;
-        while let Some((start, frame)) = frames.next()? {
+        let mut frame = Vec::new();
+        while let Some(start) = frames.next(&mut frame)? {
             if let Some(error) = self.verify_entries(&frame, (path, start), asked, urls, each)? {
                 return Err(error);
             }
@@ -100,33 +101,34 @@ impl Partition {
             let expected = format!("an entry of partition {}", self.number);
             Ok(Some(Error::damaged(path, start + at, expected, found)))
         };
-        for entry in tail::split(frame) {
-            let range = match entry {
-                Ok((_, range)) => range,
+        let mut entries = Entries::default();
+        loop {
+            match entries.advance(frame) {
+                Ok(true) => {}
+                Ok(false) => return Ok(None),
                 Err(at) => return bad(at, "other bytes"),
-            };
-            let at = range.start as u64;
-            let domain = match Entry::read(&frame[range]) {
-                Some(Entry::Url(view)) => {
+            }
+            let at = entries.position();
+            let domain = match entries.entry(frame) {
+                Ok(Entry::Url(view)) => {
                     let Some(item) = view.to_item() else { return bad(at, "a URL that is no text") };
                     *urls += 1;
                     each(&item.url, false, path, start + at)?;
-                    view.domain
+                    item.url.domain
                 }
-                Some(Entry::Record { host, record, .. }) => {
+                Ok(Entry::Record { host, record, .. }) => {
                     if HostRecord::decode(record).is_none() {
                         return bad(at, "a record of a host that is none");
                     }
                     host.domain
                 }
-                Some(Entry::Domain { domain, .. }) => domain,
-                None => return bad(at, "other bytes"),
+                Ok(Entry::Domain { domain, .. }) => domain,
+                Err(at) => return bad(at, "other bytes"),
             };
             if !(asked.owns)(domain) {
                 return bad(at, "one of another partition");
             }
         }
-        Ok(None)
     }
 
     fn verify_base(
