@@ -400,6 +400,26 @@ fn r15_a_host_that_asks_for_more_than_the_cap_is_left_alone_if_so_configured() {
 }
 
 #[test]
+fn a_redirect_costs_no_depth_and_its_target_is_asked_of_its_own_robots_txt() {
+    let crawled = crawl(Told::new(|url, _| match url {
+        "h0.test/robots.txt" => status(404),
+        "h1.test/robots.txt" => text(200, RULES),
+        "h0.test/" => page(&["/1", "/2"]),
+        "h0.test/1" => moved("/1/moved"),
+        "h0.test/1/moved" => moved("http://h1.test/yes"),
+        "h0.test/2" => moved("http://h1.test/no"),
+        "h1.test/yes" => page(&["/yes/linked"]),
+        _ => page(&[]),
+    }));
+    let mut pages = crawled.pages();
+    pages.sort_unstable();
+    let expected = ["h0.test/", "h0.test/1", "h0.test/1/moved", "h0.test/2", "h1.test/yes", "h1.test/yes/linked"];
+    assert_eq!(pages, expected);
+    assert_eq!(crawled.statistics.depth_max, 2);
+    assert_eq!(crawled.dropped, BTreeMap::from([(Reason::Robots, 1)]));
+}
+
+#[test]
 fn every_request_for_robots_txt_has_a_line_in_crawl_log() {
     let crawled = crawl(Told::new(|url, at| match url {
         "h0.test/robots.txt" => moved("/rules"),
