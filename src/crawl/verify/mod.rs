@@ -7,8 +7,8 @@
 //! | part | read by |
 //! |---|---|
 //! | the archive and its index | [`container::verify`] |
-//! | plain copies, logs, rests, the checkpoint's file | [`copies`] |
-//! | stores, queue, and what they say of each other and of the archive | [`stores`] |
+//! | plain copies, logs, rests, the checkpoint's file | `copies` |
+//! | stores, queue, and what they say of each other and of the archive | `stores` |
 
 mod agreement;
 mod catalog;
