@@ -14,6 +14,7 @@ mod error;
 mod header;
 mod lock;
 mod real;
+pub mod simulated;
 mod writer;
 
 use std::fmt;
