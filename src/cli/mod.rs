@@ -8,6 +8,7 @@ pub mod archive;
 mod exit;
 mod export;
 mod extract;
+mod faults;
 mod get;
 mod list;
 mod parts;

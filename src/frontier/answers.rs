@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Frontier;
+use super::QueuedUrl;
 use super::host::{Item, Pending, Place};
 use super::politeness::Trouble;
 use super::record::ADDRESSES_KEPT;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
-use super::{QueuedUrl, active};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
@@ -17,6 +17,8 @@ use crate::outcome::{Reason, Verdict};
 
 /// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
 const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
+/// A rest that is longer is told to whoever keeps it over a restart.
+const LOGGED_AFTER: Duration = Duration::from_secs(1);
 /// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
 const HOLDS_MIN: Duration = Duration::from_secs(1);
 /// A host at a crowded address comes back after so long at the latest.
@@ -223,7 +225,7 @@ impl Frontier {
         let host = self.active.host_mut(index);
         let politeness = &self.options.politeness;
         let until = politeness.back_off(&mut host.standing, trouble, retry_after, started, now, &mut self.rng);
-        if until > now + active::PARK_AFTER {
+        if until > now + LOGGED_AFTER {
             self.long_backoffs.insert(host.origin, until);
         }
     }

@@ -22,6 +22,7 @@ mod log;
 mod names;
 mod options;
 mod page;
+mod paper;
 mod plan;
 mod robots;
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use expected::{Expected, ExpectedPage};
 pub use judge::{Limits, Violation, judge, largest_concurrency};
 pub use log::Request;
 pub use options::SimOptions;
+pub use paper::{PaperAnswer, PaperWeb};
 
 use answer::Answers;
 use http::Site;

@@ -88,6 +88,24 @@ impl Content {
         open.for_each(|(_, certainty)| *certainty = Certainty::Doomed);
     }
 
+    /// The process that met a failed sync is gone, and with it what the system kept in memory of the doomed changes:
+    /// each of them is on the disk or is not.
+    pub(super) fn settle(&mut self, rng: &mut fastrand::Rng) {
+        if self.changes.iter().all(|(_, certainty)| *certainty != Certainty::Doomed) {
+            return;
+        }
+        let (open, old): (Vec<_>, Vec<_>) =
+            self.changes.drain(..).partition(|(_, certainty)| *certainty == Certainty::Open);
+        for (change, certainty) in old {
+            if certainty == Certainty::Synced || rng.bool() {
+                change.apply(&mut self.durable);
+            }
+        }
+        self.now.clone_from(&self.durable);
+        open.iter().for_each(|(change, _)| change.apply(&mut self.now));
+        self.changes = open;
+    }
+
     /// What a power cut leaves.
     pub(super) fn cut(&mut self, mood: Mood, rng: &mut fastrand::Rng) {
         for (change, certainty) in self.changes.drain(..) {

@@ -2,7 +2,7 @@
 //!
 //! Every change (write, cut, creation, rename, removal, sync) has a number. At a number that was chosen before, the
 //! change fails ([`Fault`]) or the machine stops: then every further call fails, until [`SimulatedDisk::restart`] says
-//! what is left. A process that is killed leaves everything that it wrote; a power cut leaves what was synced, and of
+//! what is left. A process that is killed leaves everything that it wrote (but for what a failed sync covered); a power cut leaves what was synced, and of
 //! everything else any mixture: each write kept, lost, torn at 512 bytes, zeroed or garbled, each creation, rename and
 //! removal of a name done or not. What is assumed of a real disk is little (SQLite and redb assume the same): bytes
 //! beside a write stay as they are, what a successful sync covered stays, a rename is done or not done.
@@ -108,6 +108,11 @@ impl SimulatedDisk {
         self.state().faults.insert(change, fault);
     }
 
+    /// Whether there are faults that were not met.
+    pub fn has_faults(&self) -> bool {
+        !self.state().faults.is_empty()
+    }
+
     /// Forgets faults that were not met.
     pub fn clear_faults(&self) {
         self.state().faults.clear();
@@ -137,8 +142,9 @@ impl SimulatedDisk {
     pub fn restart(&self, restart: Restart) {
         let mut state = self.state();
         let State { names, rng, .. } = &mut *state;
-        if restart == Restart::PowerCut {
-            names.cut(rng);
+        match restart {
+            Restart::Killed => names.settle(rng),
+            Restart::PowerCut => names.cut(rng),
         }
         state.boot += 1;
         state.is_stopped = false;

@@ -73,6 +73,13 @@ impl Names {
         synced.iter().for_each(|change| change.apply(&mut self.durable));
     }
 
+    /// What a death of the process leaves.
+    pub(super) fn settle(&mut self, rng: &mut fastrand::Rng) {
+        for file in self.now.values() {
+            file.lock().unwrap_or_else(PoisonError::into_inner).settle(rng);
+        }
+    }
+
     /// What a power cut leaves, of names and of contents.
     pub(super) fn cut(&mut self, rng: &mut fastrand::Rng) {
         let mood = Mood::draw(rng);
