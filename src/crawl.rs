@@ -7,13 +7,13 @@
 //! core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
 
+pub mod explain;
 mod options;
 mod request;
 mod signals;
 mod threads;
 pub mod verify;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use crate::catalog::{Catalog, SledCatalog};
 use crate::clock::{Clock, SystemClock};
 use crate::disk::{DirectoryLock, Disk};
-use crate::engine::{Engine, Event, Opening, Past, Phase};
+use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
 use crate::outcome::{Failure, Reason};
 use crate::process::Processor;
 use crate::report::{CrawlLog, Finish, Progress, SkippedLog, Statistics, closing};
@@ -51,6 +51,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let catalog: Arc<dyn Catalog> = Arc::new(SledCatalog::open(&request.dir.join("catalog"))?);
     let (identity, is_new) = options::identity(&request, &*catalog, clock.now())?;
     identity.write_copy(&disk, &request.dir)?;
+    options::write_copy(&request.config, &disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
 
     let process = options::process(&request.config, keys.clone(), guard.clone());
@@ -92,12 +93,18 @@ fn drive(
 ) -> Result<Finish, CrawlError> {
     let mut display = request.progress();
     let (mut engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
-    let mut find = |url: &_, depth, response: &_, scope: &_| processor.findings(url, depth, response, scope);
+    let mut find =
+        |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
     let replayed = engine.replay(recovery, &mut find, &mut tell_replay())?;
-    tell_past(past, replayed, &request.dir);
-    for seed in seeds {
-        engine.admit_seed(&seed.url, seed.fallback.as_ref())?;
+    tell_past(past, replayed, request);
+    if request.force {
+        tell_round(&engine.refetch(seeds)?, seeds.len());
+    } else {
+        for seed in seeds {
+            engine.admit_seed(&seed.url, seed.fallback.as_ref())?;
+        }
     }
+    engine.seeds_admitted()?;
     let finish = run_engine(&mut engine, &mut display, events, clock)?;
     let (statistics, gauges) = (engine.statistics(), engine.gauges());
     display.finish(&statistics, &gauges, statistics.elapsed);
@@ -149,18 +156,31 @@ fn take_in(engine: &mut Engine, event: Event) -> Result<(), CrawlError> {
 }
 
 /// Says what this run goes on from: a directory with a past is never taken up in silence.
-fn tell_past(past: Past, replayed: u64, dir: &Path) {
-    let dir = dir.display();
+fn tell_past(past: Past, replayed: u64, request: &CrawlRequest) {
+    let dir = request.dir.display();
     match past {
         Past::New if replayed == 0 => tracing::info!("a new crawl in {dir}"),
+        Past::Stopped(Finish::Complete) if request.force => tracing::info!("the crawl in {dir} is complete"),
         Past::Stopped(Finish::Complete) => {
-            tracing::warn!("the crawl in {dir} is complete; only new seeds will be crawled (--fresh starts anew)");
+            tracing::warn!(
+                "the crawl in {dir} is complete; only new seeds will be crawled (--force fetches the listed URLs again, --fresh starts anew)"
+            );
         }
         Past::Stopped(finish) => tracing::warn!("resuming the crawl in {dir} (last run: {finish})"),
         Past::New | Past::Killed => tracing::warn!(
             "resuming the crawl in {dir} after an unclean stop; {replayed} answers stored since the last checkpoint \
              were taken back in"
         ),
+    }
+}
+
+/// Says what is fetched again.
+fn tell_round(refetch: &Refetch, listed: usize) {
+    let seeds = refetch.seeds;
+    if refetch.goes_on {
+        tracing::warn!("going on with the forced run before; {seeds} of {listed} listed URLs were not in it yet");
+    } else {
+        tracing::info!("fetching {seeds} listed URLs, also those that were seen before");
     }
 }
 

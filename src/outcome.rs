@@ -93,7 +93,7 @@ pub enum Failure {
     Tls,
     /// `fetch.timeout_total` passed.
     Timeout,
-    /// Fewer bytes a second than `fetch.rate_min`.
+    /// No whole head within `fetch.timeout_head`.
     TooSlow,
     /// The connection broke.
     Disconnected,
@@ -101,11 +101,13 @@ pub enum Failure {
     Protocol,
     /// Every address of the host is private.
     PrivateAddress,
+    /// A 304 to a request that set no condition: it tells of no page.
+    Unconditional304,
 }
 
 impl Failure {
     /// All failures, in the order of the closing report.
-    pub const ALL: [Failure; 9] = [
+    pub const ALL: [Failure; 10] = [
         Failure::NoSuchHost,
         Failure::Dns,
         Failure::Connect,
@@ -115,6 +117,7 @@ impl Failure {
         Failure::Disconnected,
         Failure::Protocol,
         Failure::PrivateAddress,
+        Failure::Unconditional304,
     ];
 
     /// The code of crawl.log, as Heritrix numbers them.
@@ -124,7 +127,7 @@ impl Failure {
             Failure::Connect | Failure::Tls => -2,
             Failure::Disconnected => -3,
             Failure::Timeout | Failure::TooSlow => -4,
-            Failure::Protocol => -5,
+            Failure::Protocol | Failure::Unconditional304 => -5,
             Failure::PrivateAddress => -5004,
         }
     }
@@ -142,6 +145,7 @@ impl fmt::Display for Failure {
             Failure::Disconnected => "connection broke",
             Failure::Protocol => "not HTTP",
             Failure::PrivateAddress => "private address",
+            Failure::Unconditional304 => "304 that was not asked for",
         })
     }
 }
@@ -191,6 +195,13 @@ pub fn judge_answer(status: u16, interrupted: bool, attempt: u8, retries: u8) ->
     if interrupted && attempt < retries { Verdict::Retry } else { judge_status(status, attempt, retries) }
 }
 
+/// Why an answer that ends its URL is a failure all the same. It is stored as it came, and not asked for again.
+///
+/// `not_modified` says that the answer is a 304 to a condition that was sent, and refers to a stored page.
+pub fn failure_of_answer(status: u16, not_modified: bool) -> Option<Failure> {
+    (status == 304 && !not_modified).then_some(Failure::Unconditional304)
+}
+
 /// What a failed attempt means, counted as in [`judge_status`].
 pub fn judge_failure(failure: Failure, attempt: u8, retries: u8) -> Verdict {
     match failure {
@@ -216,6 +227,14 @@ mod tests {
         for status in [200, 204, 301, 304, 401, 403, 404, 410, 501] {
             assert_eq!(judge_status(status, 0, 5), Verdict::Done, "{status}");
         }
+    }
+
+    #[test]
+    fn p8_a_304_is_a_failure_unless_it_was_asked_for() {
+        assert_eq!(failure_of_answer(304, false), Some(Failure::Unconditional304));
+        assert_eq!(failure_of_answer(304, true), None);
+        assert_eq!(failure_of_answer(200, false), None);
+        assert_eq!(judge_answer(304, false, 0, 5), Verdict::Done);
     }
 
     #[test]

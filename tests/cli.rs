@@ -69,7 +69,18 @@ fn help_shows_examples_and_exit_codes() {
     {
         assert!(help.contains(word), "{word} in {help}");
     }
-    for command in ["get", "list", "status", "extract", "export warc", "export cdxj", "export urls", "export links"] {
+    for command in [
+        "get",
+        "list",
+        "status",
+        "explain",
+        "canonical",
+        "extract",
+        "export warc",
+        "export cdxj",
+        "export urls",
+        "export links",
+    ] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let output = crawler(dir.path(), &words);
         let help = String::from_utf8(output.stdout).unwrap();

@@ -241,9 +241,9 @@ fn delays_and_single_connections_hold_by_the_servers_own_log() {
         // requests a busy machine can, by as much as the first one is seen late
         delay_min: Duration::from_millis(140),
         per_ip: Duration::from_millis(10),
-        connections_per_host: 1,
+        ..Limits::default()
     };
-    let violations = judge(&site.web.log(), limits);
+    let violations = judge(&site.web.log(), &limits);
     assert!(violations.is_empty(), "{violations:#?}");
 }
 
@@ -281,6 +281,39 @@ fn a_crawl_that_was_killed_again_and_again_ends_with_exactly_the_expected_pages(
     // what was under way at a kill has no record and is asked for again, and nothing else
     let twice = site.fetched_twice().len();
     assert!(twice <= 6 * 64, "{twice} pages were fetched twice in 6 kills of at most 64 requests under way");
+}
+
+#[test]
+fn pages_that_only_sitemaps_name_are_found_also_after_kills() {
+    let site = Site::start(SimOptions { sitemap_share: 1.0, robots_share: 0.4, ..small() });
+    let expected = site.web.expected();
+    let (listed, sitemaps) =
+        ["/listed/", "/sitemap"].map(|part| expected.pages.keys().filter(|url| url.contains(part)).count()).into();
+    assert!(listed > 50 && sitemaps > 30, "{listed} pages, {sitemaps} sitemaps");
+    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
+    for round in 1..=4 {
+        let mut child = site.crawler().spawn().unwrap();
+        let before = site.web.log().len();
+        site.wait_for_requests(before + 80 + 20 * round);
+        child.kill().unwrap();
+        wait(child);
+    }
+    let output = site.crawl();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    site.assert_whole();
+    site.assert_obedient();
+    let row = text(&output).lines().find(|line| line.starts_with("sitemaps")).map(str::to_owned);
+    assert!(row.as_ref().is_some_and(|row| row.contains(" read, ")), "{row:?}");
+}
+
+#[test]
+fn without_the_word_of_the_configuration_no_sitemap_is_fetched() {
+    let site = Site::start(SimOptions { sitemap_share: 1.0, hosts: 6, pages: 60, ..small().smooth() });
+    site.configure("[robots]\nsitemaps = false\n");
+    assert_eq!(site.crawl().status.code(), Some(0));
+    assert!(
+        site.web.log().iter().all(|request| !request.path.contains("/sitemap") && !request.path.contains("/listed/"))
+    );
 }
 
 #[test]

@@ -4,10 +4,16 @@
 
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/refetch.rs"]
+mod refetch;
 #[path = "engine/rests.rs"]
 mod rests;
 #[path = "engine/revisits.rs"]
 mod revisits;
+#[path = "engine/robots.rs"]
+mod robots;
+#[path = "engine/sitemaps.rs"]
+mod sitemaps;
 #[path = "engine/traps.rs"]
 mod traps;
 
@@ -26,8 +32,8 @@ use crawler::disk::Disk;
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Engine, Event, Executors, FetchJob, Fetched, Identity, Opening, Past, Phase, ResolveJob, Response, RestSync,
-    Settings, StoreMerge,
+    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, Identity, Opening, Past, Phase, Purpose, ResolveJob,
+    Response, RestSync, Settings, StoreMerge,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -36,8 +42,9 @@ use crawler::report::{CrawlLog, Finish, SkippedLog};
 use crawler::web::address::AddressGuard;
 use crawler::web::scope::{ScopeMode, ScopeOptions};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
-use crawler::web::warc::{Compression, Header, HttpVersion};
+use crawler::web::warc::{Compression, HttpVersion};
 
+const SEED: &str = "http://h0.test/";
 const HOSTS: usize = 5;
 const PAGES: usize = 12;
 const DELAY: Duration = Duration::from_secs(1);
@@ -49,9 +56,15 @@ trait Web {
     /// Status and body.
     fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String);
 
-    /// What `Retry-After` says beside a status.
-    fn retry_after(&self, _: u16) -> Option<&'static str> {
-        None
+    /// The whole answer, or why none comes.
+    fn respond(&self, job: &FetchJob, now: Time) -> Result<Reply, Failure> {
+        let (status, body) = self.answer(&job.url, now);
+        Ok(Reply { status, headers: vec![("content-type", "text/html".to_owned())], body: body.into_bytes() })
+    }
+
+    /// What belongs to the crawl.
+    fn scope(&self) -> ScopeOptions {
+        ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() }
     }
 
     /// For how long the addresses of a name hold, or why there are none.
@@ -61,6 +74,14 @@ trait Web {
 
     /// What this web wants otherwise.
     fn tune(&self, _: &mut Settings, _: &mut FrontierOptions) {}
+}
+
+/// An answer.
+#[derive(Clone, Debug, Default)]
+struct Reply {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
 }
 
 /// A web of small sites: page n of a host links to pages 2n + 1 and 2n + 2, to the next host, and to a page that its
@@ -112,16 +133,23 @@ impl Executors for Inline {
     fn fetch(&mut self, job: FetchJob) {
         let started = self.clock.now();
         self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
-        let (status, body) = self.web.answer(&job.url, started);
-        let mut headers: Vec<Header> = vec![(b"content-type"[..].into(), b"text/html"[..].into())];
-        let retry_after = self.web.retry_after(status);
-        headers.extend(retry_after.map(|value| (b"retry-after"[..].into(), value.as_bytes().into())));
+        let reply = match self.web.respond(&job, started) {
+            Ok(reply) => reply,
+            Err(failure) => {
+                let failed = FetchFailed { job, failure, detail: String::new(), started, duration: LATENCY };
+                return self.tell(LATENCY, Event::Failed(Box::new(failed)));
+            }
+        };
         let response = Response {
-            status,
+            status: reply.status,
             reason: "OK".to_owned(),
             version: HttpVersion::Http11,
-            headers,
-            body: body.into_bytes(),
+            headers: reply
+                .headers
+                .iter()
+                .map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into()))
+                .collect(),
+            body: reply.body,
             truncated: None,
             address: Some([203, 0, 113, 1].into()),
             request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
@@ -137,7 +165,7 @@ impl Executors for Inline {
         self.record.borrow_mut().resolved.push((now, job.name.to_string()));
         let octet = job.name.as_bytes()[1];
         let addresses: Arc<[IpAddr]> = Arc::new([[203, 0, 113, octet].into()]);
-        let answer = self.web.resolve(&job.name, now).map(|ttl| (addresses, now + ttl));
+        let answer = self.web.resolve(&job.name, now).map(|ttl| (addresses, now + ttl)).map_err(Into::into);
         self.tell(LATENCY, Event::Resolved(job.host, job.name, answer));
     }
 
@@ -192,6 +220,12 @@ fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
 }
 
 fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
+    let mut run = open_without_seeds(web, dir, catalog, start);
+    run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+    run
+}
+
+fn open_without_seeds(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
     let disk = Disk::real();
     for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs"] {
         disk.create_dir_all(&dir.join(part)).unwrap();
@@ -206,18 +240,19 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         url_bytes_max: 2_000,
         decoded_max: 1 << 20,
         robots_bytes_max: 500 << 10,
+        sitemaps_max: 1_000,
         respect_nofollow: true,
         request_records: true,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
     };
     let record = Rc::new(RefCell::new(Record::default()));
-    let seed = CanonicalUrl::parse("http://h0.test/").unwrap();
     let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
     frontier.politeness.delay_min = DELAY;
     frontier.politeness.delay_factor = 0.0;
     let mut settings = settings();
     web.tune(&mut settings, &mut frontier);
+    let scope = web.scope();
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
@@ -232,8 +267,8 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
         is_new,
         keys,
         settings,
-        scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
-        seeds: vec![seed.clone()],
+        scope,
+        seeds: vec![CanonicalUrl::parse(SEED).unwrap()],
         drum: DrumOptions { buckets: 4, ..DrumOptions::default() },
         seen_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         host_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
@@ -243,9 +278,9 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
     };
     let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).unwrap();
     let mut processor = Processor::new(process);
-    let mut find = |url: &_, depth, response: &_, scope: &_| processor.findings(url, depth, response, scope);
+    let mut find =
+        |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
     engine.replay(recovery, &mut find, &mut |_, _| {}).unwrap();
-    engine.admit_seed(&seed, None).unwrap();
     Run { engine, record, clock, past }
 }
 

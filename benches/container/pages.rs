@@ -116,6 +116,7 @@ impl Batch {
             records: &self.records[page.records.clone()],
             response: page.response.clone(),
             may_have_versions: false,
+            condition: None,
         })
     }
 
@@ -150,6 +151,8 @@ impl Prepared {
             seed: 1,
             attempt: 0,
             robots: false,
+            forced: false,
+            canonical: None,
             id_seed: random.u128(..),
         };
         let plain = Encoder::new(Compression::None).encode(&exchange);

@@ -31,6 +31,13 @@ pub struct Entry {
     pub handle: u64,
 }
 
+impl Entry {
+    /// Whether it says that the version with status 200 that it refers to is still the page.
+    pub fn is_confirmed(&self) -> bool {
+        self.status == 304 && self.revisit
+    }
+}
+
 /// What a server answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
@@ -205,6 +212,8 @@ pub(super) mod tests {
                 seed: 0,
                 attempt: 0,
                 robots: entry.robots,
+                forced: false,
+                canonical: None,
                 id_seed: u128::from(entry.handle) + 1,
             });
             let dir = tempfile::tempdir()?;

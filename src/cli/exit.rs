@@ -14,7 +14,7 @@ use crate::report::escape::Escaped;
 pub enum Exit {
     /// What was asked for is done.
     Done = 0,
-    /// A fault of the program; for `get`, the URL is not in the archive.
+    /// A fault of the program; for `get`, the URL is not in the archive; for `robots`, a URL is disallowed.
     Internal = 1,
     /// The command line, the seeds or the configuration cannot be used.
     Usage = 2,

@@ -113,7 +113,7 @@ impl ExtractArgs {
 
     fn is_page(&self, entry: &Entry) -> bool {
         let mime = essence(&entry.mime);
-        let good = entry.status == 200 || entry.status == 304 && entry.revisit;
+        let good = entry.status == 200 || entry.is_confirmed();
         (good || !self.selection.status.is_empty()) && (mime == "text/html" || mime == "application/xhtml+xml")
     }
 

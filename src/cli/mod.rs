@@ -5,13 +5,16 @@
 //! but for `verify --rebuild`.
 
 pub mod archive;
+mod canonical;
 mod exit;
+mod explain;
 mod export;
 mod extract;
 mod faults;
 mod get;
 mod list;
 mod parts;
+mod robots;
 mod run;
 mod selection;
 pub mod simulate;
@@ -62,6 +65,12 @@ enum Command {
     List(list::ListArgs),
     /// Show how a crawl stands, while it runs or afterwards
     Status(status::StatusArgs),
+    /// Tell everything that a crawl knows and decides about a URL
+    Explain(explain::ExplainArgs),
+    /// Ask a robots.txt which URLs an agent may fetch, and by which line
+    Robots(robots::RobotsArgs),
+    /// Show the forms under which URLs are fetched, known and sorted
+    Canonical(canonical::CanonicalArgs),
     /// Check the archive for damage, or make its index again
     Verify(verify::VerifyArgs),
     /// Select elements of the archived HTML pages with CSS
@@ -85,9 +94,12 @@ Examples:
   crawler --seeds seeds.txt                    start a crawl in ./crawl; the same line resumes it
   crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
   crawler --seeds seeds.txt --config my.toml   with settings of your own (see config/default.toml)
+  crawler --seeds seeds.txt --force            fetch the listed URLs again, as new versions
   crawler status                               how the crawl in ./crawl stands
   crawler list --status 404                    which pages were not found
   crawler get https://example.com/             print an archived page
+  crawler explain https://example.com/a        why it was fetched, waits, or never will be
+  crawler robots robots.txt --agent me /a /b   which of these may be fetched, and by which line
   crawler verify                               check the archive for damage
   crawler extract --select h1 --text           headings of all pages, as JSON lines
   crawler export cdxj --output index.cdxj      an index for pywb and other tools of web archives
@@ -98,8 +110,9 @@ Ctrl-C stops gracefully: what is in flight is finished and saved. A second Ctrl-
 Exit codes:
   0  done                       5   nothing could be fetched
   1  internal fault; for get:   6   directory in use
-     not in the archive         11  stopped by a signal
-  2  usage or configuration     13  forced by a second signal
+     not in the archive; for    11  stopped by a signal
+     robots: disallowed         13  forced by a second signal
+  2  usage or configuration
   3  state damaged or newer
   4  disk full or failing";
 
@@ -128,6 +141,9 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
         Some(Command::Status(args)) => args.run(),
+        Some(Command::Explain(args)) => args.run(),
+        Some(Command::Robots(args)) => args.run(),
+        Some(Command::Canonical(args)) => args.run(),
         Some(Command::Verify(args)) => args.run(),
         Some(Command::Extract(args)) => args.run(open_archive),
         Some(Command::Export(args)) => args.run(open_archive),

@@ -47,6 +47,15 @@ pub(super) struct CrawlArgs {
     /// Start anew: an old crawl directory is moved aside, never deleted
     #[arg(long)]
     fresh: bool,
+    /// Fetch the listed URLs again although they were seen, as new versions
+    ///
+    /// A page that has an entity tag or a date is asked for on condition that it changed; an answer 304 becomes a
+    /// reference to the stored version. Where the listed URLs redirect is fetched again too; links are followed as ever,
+    /// only new ones. After a kill the same line goes on: what was fetched again already is not asked for once more. So
+    /// it does after a stop that left some of the listed URLs. In every other case it begins anew. A line without
+    /// --force finishes what was queued.
+    #[arg(long)]
+    force: bool,
     /// Say nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -88,8 +97,16 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     if config.crawl.contact.is_empty() {
         tracing::warn!("crawl.contact is not set: webmasters cannot reach you; set it in the file of --config");
     }
-    let request =
-        CrawlRequest { config, config_path: args.config, seeds_path, seeds, dir: args.dir, verbosity, screen };
+    let request = CrawlRequest {
+        config,
+        config_path: args.config,
+        seeds_path,
+        seeds,
+        dir: args.dir,
+        force: args.force,
+        verbosity,
+        screen,
+    };
     let finish: Finish = crawl(request)?;
     Ok(finish.into())
 }
@@ -105,7 +122,7 @@ const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one a 
     https://example.com/
 
 then: crawler --seeds seeds.txt
-Other commands: get, list, status, verify, extract; crawler --help explains them.";
+Other commands: get, list, status, explain, verify, extract; crawler --help explains them.";
 
 fn max_time(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text).ok_or("write a duration with its unit, such as 90s, 10m or 2h")?;

@@ -19,7 +19,8 @@ pub(super) struct Selection {
     /// Only URLs that begin so; may be given several times
     #[arg(long, value_name = "URL")]
     pub(super) prefix: Vec<String>,
-    /// Only answers with this status: 404, 4xx or 200-299; may be given several times
+    /// Only answers with this status: 404, 4xx or 200-299; may be given several times. A page that the server says is
+    /// unchanged (304) counts as 200 too
     #[arg(long, value_name = "N", value_parser = StatusRange::parse)]
     pub(super) status: Vec<StatusRange>,
     /// Only this MIME type: text/html, or image/* for all that begin so; may be given several times
@@ -93,7 +94,7 @@ impl Selection {
     /// Whether `entry` is selected.
     pub(super) fn wants(&self, entry: &Entry) -> bool {
         (self.robots || !entry.robots)
-            && any_or_none(&self.status, |range| range.has(entry.status))
+            && any_or_none(&self.status, |range| range.has(entry.status) || entry.is_confirmed() && range.has(200))
             && any_or_none(&self.prefix, |prefix| entry.url.starts_with(prefix.as_str()))
             && any_or_none(&self.mime, |mime| mime_fits(mime, &entry.mime))
             && self.since.is_none_or(|since| entry.time >= since)

@@ -12,7 +12,10 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
-use crate::simweb::{Expected, Request, SimOptions, SimWeb, largest_concurrency};
+use crate::simweb::{Expected, Limits, Request, SimOptions, SimWeb, Timeline, judge, largest_concurrency};
+
+/// Offences against politeness that are told one by one.
+const VIOLATIONS_TOLD: usize = 20;
 
 /// Serve a synthetic web on loopback, with its own DNS, to crawl from another terminal.
 #[derive(Args, Clone, Debug)]
@@ -62,6 +65,42 @@ pub struct SimulateArgs {
     /// Share of hosts whose robots.txt answers 503.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub robots_errors: f64,
+    /// Share of hosts whose robots.txt names a sitemap.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub sitemaps: f64,
+    /// Share of hosts whose robots.txt is a redirect to another host.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub robots_moved: f64,
+    /// Share of hosts whose robots.txt answers 403.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub robots_forbidden: f64,
+    /// Share of hosts whose robots.txt cannot be had: 429, 500, a closed connection.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub robots_broken: f64,
+    /// Share of all URLs that one giant host has.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub giant: f64,
+    /// Share of hosts that refuse their first requests for pages with 429 or 503, with all kinds of Retry-After.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub overloaded: f64,
+    /// Share of hosts that take twenty times as long as others.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub slow: f64,
+    /// Share of hosts that resolve and are dead: no connection, or one that is closed.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub dead: f64,
+    /// Some of the dead hosts, and of the broken robots.txt, never answer instead.
+    #[arg(long)]
+    pub silent: bool,
+    /// politeness.delay_min of the configuration that is written, and of the judgement.
+    #[arg(long, default_value = "0ms", value_parser = duration)]
+    pub delay: Duration,
+    /// politeness.delay_factor likewise.
+    #[arg(long, default_value_t = 0.0, value_name = "FACTOR")]
+    pub delay_factor: f64,
+    /// politeness.delay_per_ip likewise.
+    #[arg(long, default_value = "0ms", value_parser = duration)]
+    pub delay_per_ip: Duration,
     /// Linked names that do not exist, as a share of the hosts.
     #[arg(long, default_value_t = 0.02, value_name = "SHARE")]
     pub unresolvable: f64,
@@ -100,9 +139,58 @@ impl SimulateArgs {
             robots_share: self.robots,
             robots_crawl_delay_share: self.crawl_delay,
             robots_5xx_share: self.robots_errors,
+            sitemap_share: self.sitemaps,
+            robots_moved_share: self.robots_moved,
+            robots_forbidden_share: self.robots_forbidden,
+            robots_broken_share: self.robots_broken,
+            giant_share: self.giant,
+            overload_share: self.overloaded,
+            slow_share: self.slow,
+            dead_share: self.dead,
+            silent_hosts: self.silent,
             unresolvable_share: self.unresolvable,
             gzip_share: self.gzip,
             ..SimOptions::default()
+        }
+    }
+
+    fn is_polite(&self) -> bool {
+        self.delay_factor > 0.0 || !self.delay.is_zero() || !self.delay_per_ip.is_zero()
+    }
+
+    fn config(&self, web: &SimWeb) -> String {
+        if !self.is_polite() {
+            return web.config_toml();
+        }
+        let ms = |time: Duration| time.as_millis();
+        web.config_with(&format!(
+            "delay_factor = {:?}\ndelay_min = \"{}ms\"\ndelay_per_ip = \"{}ms\"\n",
+            self.delay_factor,
+            ms(self.delay),
+            ms(self.delay_per_ip)
+        ))
+    }
+
+    /// What the configuration promises. Times are counted in milliseconds, and those between the requests of two hosts
+    /// by the client, so that the server may see them some milliseconds shorter.
+    fn limits(&self, expected: &Expected) -> Limits {
+        let (back_off_s, robots_back_off_s) = if self.is_polite() { (60, 300) } else { (1, 1) };
+        let millisecond = Duration::from_millis(1);
+        Limits {
+            delay_min: self.delay,
+            delay_factor: self.delay_factor,
+            delay_max: Duration::from_secs(30),
+            crawl_delays: if self.is_polite() {
+                expected.crawl_delays.clone().into_iter().collect()
+            } else {
+                [].into()
+            },
+            per_ip: self.delay_per_ip,
+            connections_per_host: 1,
+            back_off: Duration::from_secs(back_off_s),
+            robots_back_off: Duration::from_secs(robots_back_off_s),
+            slack: 2 * millisecond,
+            per_ip_slack: (self.delay_per_ip / 4).max(10 * millisecond),
         }
     }
 }
@@ -114,19 +202,20 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     }
     let web = SimWeb::start(args.options()).context("cannot start the synthetic web")?;
     fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
-    write_start(&web, &args.out)?;
+    write_start(&web, &args.config(&web), &args.out)?;
     print!("{}", introduction(&web, &args.out));
     wait(args.seconds)?;
     let log = web.log();
     let path = args.out.join("requests.jsonl");
     write_lines(&path, log.iter().map(serde_json::to_string))?;
     print!("\nwrote {}\n{}", path.display(), judgement(&log, web.expected(), web.http_port()));
+    print!("{}", politeness(&log, &args.limits(web.expected())));
     Ok(())
 }
 
-fn write_start(web: &SimWeb, out: &Path) -> anyhow::Result<()> {
+fn write_start(web: &SimWeb, config: &str, out: &Path) -> anyhow::Result<()> {
     write_lines(&out.join("seeds.txt"), web.seeds().into_iter().map(Ok::<_, std::io::Error>))?;
-    write_lines(&out.join("crawler.toml"), web.config_toml().lines().map(Ok::<_, std::io::Error>))?;
+    write_lines(&out.join("crawler.toml"), config.lines().map(Ok::<_, std::io::Error>))?;
     let pages = web.expected().pages.iter().map(|(url, page)| format!("{} {url}", page.status));
     write_lines(&out.join("expected.txt"), pages.map(Ok::<_, std::io::Error>))
 }
@@ -194,6 +283,19 @@ fn judgement(log: &[Request], expected: &Expected, port: u16) -> String {
         log.len(),
         requested.len(),
     )
+}
+
+/// What was promised and not kept, and how the crawl went over time.
+fn politeness(log: &[Request], limits: &Limits) -> String {
+    let violations = judge(log, limits);
+    let mut text = format!("offences against politeness       {}\n", violations.len());
+    for violation in violations.iter().take(VIOLATIONS_TOLD) {
+        text.push_str(&format!("  {violation}\n"));
+    }
+    if !log.is_empty() {
+        text.push_str(&format!("\n{}", Timeline::of(log, limits)));
+    }
+    text
 }
 
 /// Parses `20ms`, `1.5s` or `2m`.

@@ -14,6 +14,9 @@ pub(super) struct Limit {
     pub problem: String,
 }
 
+/// The most sitemaps that the reader of robots.txt keeps.
+const SITEMAPS_MAX: usize = 1_000;
+
 type Checked = Result<(), Limit>;
 
 /// Memory that a compiled regular expression may take.
@@ -120,6 +123,7 @@ fn fetch(config: &Config) -> Checked {
     let workers = (1..=10_000).contains(&fetch.workers);
     require(workers, "fetch.workers", "must be from 1 to 10000: how many requests are in flight at once")?;
     at_least(fetch.timeout_connect, "100ms", "fetch.timeout_connect")?;
+    at_least(fetch.timeout_head, "100ms", "fetch.timeout_head")?;
     at_least(fetch.timeout_total, "100ms", "fetch.timeout_total")?;
     let order = fetch.timeout_connect <= fetch.timeout_total;
     require(order, "fetch.timeout_connect", "is longer than fetch.timeout_total")?;
@@ -133,6 +137,8 @@ fn fetch(config: &Config) -> Checked {
     }
     require(config.robots.max_bytes >= ROBOTS_BYTES_MIN, "robots.max_bytes", "must be at least \"500KiB\" (RFC 9309)")?;
     require(config.robots.max_bytes <= Bytes::mib(64), "robots.max_bytes", "must be at most \"64MiB\"")?;
+    let sitemaps = (1..=SITEMAPS_MAX).contains(&config.robots.max_sitemaps);
+    require(sitemaps, "robots.max_sitemaps", "must be from 1 to 1000; robots.sitemaps = false reads none")?;
     at_least(config.robots.cache, "1m", "robots.cache")
 }
 
@@ -142,6 +148,7 @@ fn names_and_addresses(config: &Config) -> Checked {
         let problem = format!("{server:?} is no address; write \"9.9.9.9\" or \"127.0.0.1:5353\"");
         require(known, "dns.nameservers", problem)?;
     }
+    at_least(config.dns.timeout, "100ms", "dns.timeout")?;
     require(config.dns.ttl_min <= config.dns.ttl_max, "dns.ttl_min", "is more than dns.ttl_max")?;
     for range in &config.network.allow {
         let problem = format!("{range:?} is no CIDR; write \"127.0.0.0/8\" or \"fd00::/8\"");

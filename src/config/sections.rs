@@ -202,6 +202,8 @@ section! {
         workers: usize = 64,
         /// Time for a connection, the TLS handshake included.
         timeout_connect: Duration = Duration::from_secs(10),
+        /// Time for the head of an answer, from the connection on.
+        timeout_head: Duration = MINUTE,
         /// Time for a whole request; `max_body` at a slow line's 100 KiB/s takes just under 3 minutes.
         timeout_total: Duration = MINUTE * 5,
         /// Bytes a second below which an answer is given up.
@@ -214,6 +216,8 @@ section! {
         http2: bool = true,
         /// URL of a proxy for all requests; empty for none.
         proxy: String = String::new(),
+        /// File with root certificates in PEM that are trusted beside Mozilla's; empty for none.
+        ca_file: String = String::new(),
     }
 }
 
@@ -226,6 +230,10 @@ section! {
         cache: Duration = HOUR * 24,
         /// Bytes of a robots.txt that are read.
         max_bytes: Bytes = Bytes::kib(500),
+        /// Whether the sitemaps that it names are read.
+        sitemaps: bool = true,
+        /// Sitemaps that are taken from one robots.txt.
+        max_sitemaps: usize = 1_000,
         /// Whether links marked `nofollow` are left alone.
         respect_nofollow: bool = true,
     }
@@ -236,11 +244,13 @@ section! {
     Dns {
         /// Name servers, `ADDRESS` or `ADDRESS:PORT`; empty for the system's.
         nameservers: Vec<String> = Vec::new(),
+        /// Time for a lookup, all name servers together.
+        timeout: Duration = Duration::from_secs(10),
         /// Shortest time that an answer holds, whatever its TTL.
         ttl_min: Duration = MINUTE,
         /// Longest time that an answer holds, whatever its TTL.
         ttl_max: Duration = HOUR * 24,
-        /// Time that "no such name", or a private address, holds.
+        /// Longest time that "no such name", or a private address, holds.
         negative_ttl: Duration = MINUTE * 10,
     }
 }

@@ -26,6 +26,7 @@
 //! to the engine, which takes them back in with [`Container::readopt`].
 
 pub mod address;
+mod condition;
 #[cfg(test)]
 mod crash_tests;
 mod digests;
@@ -57,6 +58,7 @@ use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::warc::{Compression, Encoder, Profile, RevisitDraft};
 use address::AddressFile;
+pub use condition::Condition;
 use digests::Digests;
 pub use exchange::StoredRecord;
 use keys::KeyFile;
@@ -123,6 +125,9 @@ pub struct NewPage<'a> {
     pub truncated: bool,
     /// Whether the URL may be stored already; where not, no older version is looked for.
     pub may_have_versions: bool,
+    /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition refers
+    /// to nothing and is stored as it came.
+    pub condition: Option<u64>,
 }
 
 /// What became of a page.
@@ -132,8 +137,10 @@ pub struct Stored {
     pub record: u64,
     /// Bytes that the value file grew by.
     pub bytes: u64,
-    /// Of a revisit: bytes of the response record that was not written, less its own.
+    /// Of a revisit of an identical payload: bytes of the response record that was not written, less its own.
     pub saved: Option<u64>,
+    /// Whether it is a revisit because the server said that nothing has changed.
+    pub not_modified: bool,
 }
 
 /// What a checkpoint notes of the container.
@@ -215,10 +222,8 @@ impl Container {
 
     /// Stores a page; where the archive has its payload already, as a revisit.
     pub fn append(&mut self, page: &NewPage<'_>) -> Result<Stored> {
-        // a server that says "not modified" may be believed only if there is what it speaks of
-        let looks_back = page.may_have_versions || page.status == 304;
-        let previous = if looks_back { self.newest(page.key, page.url)? } else { None };
-        let first = self.first_with_payload(page, previous.as_ref())?;
+        let previous = if page.may_have_versions { self.newest(page.key, page.url)? } else { None };
+        let first = self.first_with_payload(page)?;
         let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first));
         let records = revisit.as_deref().unwrap_or(page.records);
         let (file, offset) = self.values.append(records, page.time)?;
@@ -241,8 +246,11 @@ impl Container {
             url: page.url.to_owned(),
         };
         let bytes = records.len() as u64;
-        let saved = first.is_some().then(|| (page.response.len() as u64).saturating_sub(value_bytes));
-        Ok(Stored { record: self.index(stored)?, bytes, saved })
+        let revisit_by = page.revisit.filter(|_| first.is_some()).map(|draft| draft.profile);
+        let saved = (revisit_by == Some(Profile::IdenticalPayload))
+            .then(|| (page.response.len() as u64).saturating_sub(value_bytes));
+        let not_modified = revisit_by == Some(Profile::NotModified);
+        Ok(Stored { record: self.index(stored)?, bytes, saved, not_modified })
     }
 
     /// Takes a page back in that [`Recovery`] found in a value file, a revisit after [`Container::read_through`].
@@ -266,13 +274,12 @@ impl Container {
             mime: page.mime.clone(),
             url: page.url.clone(),
         })?;
-        let not_written = |first: KeyRecord| match &page.refers_to {
-            Some(RefersTo { profile: Profile::IdenticalPayload, .. }) => {
-                first.value_bytes.saturating_sub(page.value_bytes)
-            }
-            _ => 0,
-        };
-        Ok(Stored { record, bytes: page.exchange_bytes, saved: first.map(not_written) })
+        let profile = page.refers_to.as_ref().map(|refers_to| refers_to.profile);
+        let saved = first
+            .filter(|_| profile == Some(Profile::IdenticalPayload))
+            .map(|first| first.value_bytes.saturating_sub(page.value_bytes));
+        let not_modified = profile == Some(Profile::NotModified);
+        Ok(Stored { record, bytes: page.exchange_bytes, saved, not_modified })
     }
 
     fn index(&mut self, record: KeyRecord) -> Result<u64> {
@@ -305,6 +312,11 @@ impl Container {
 
     fn newest_offset(&self, key: Fingerprint, url: &str) -> Result<Option<u64>> {
         Ok(self.newest(key, url)?.map(|record| record.offset))
+    }
+
+    /// Where the next key record will lie: no page is stored before it that comes after now.
+    pub fn key_bytes(&self) -> u64 {
+        self.keys.len()
     }
 
     /// The crawl's id.

@@ -34,6 +34,8 @@ pub struct ReplayedPage {
     pub attempt: u8,
     /// Whether it is a robots.txt that the crawl fetched for itself.
     pub robots: bool,
+    /// Whether it was fetched although it was seen before.
+    pub forced: bool,
     /// Headers of the answer, as stored.
     pub headers: Vec<Header>,
     /// The body as sent; of a revisit empty until [`Container::read_through`].
@@ -231,6 +233,7 @@ fn page(file: u32, metadata: Option<&Record>, response: &Record) -> Option<Repla
         seed: number("seed"),
         attempt: u8::try_from(number("attempt")).unwrap_or(u8::MAX),
         robots: field("purpose") == Some("robots.txt"),
+        forced: field("forced") == Some("true"),
         headers,
         payload_bytes: body.len() as u64,
         body,

@@ -216,16 +216,17 @@ fn a_revisit_whose_payload_is_gone_is_not_taken_back_in() {
 }
 
 #[test]
-fn a_304_refers_to_the_version_before_and_without_one_stands_alone() {
+fn p8_a_304_refers_to_what_its_condition_was_made_from_and_without_one_stands_alone() {
     let dir = tempfile::tempdir().unwrap();
     let text = long("<p>as before</p>");
     let (mut container, _) = open(dir.path(), options(1 << 20, Compression::Gzip), None);
     let mut pages = pages(Compression::Gzip);
-    assert_eq!(pages.answer(&mut container, AGAIN, 304, "", false).saved, None);
+    assert!(!pages.answer(&mut container, AGAIN, 304, "", true).not_modified);
     pages.store(&mut container, FIRST, &text, false);
     pages.answer(&mut container, FIRST, 503, "busy", true);
     for _ in 0..2 {
-        assert!(pages.answer(&mut container, FIRST, 304, "", true).saved.is_some());
+        let stored = pages.answer(&mut container, FIRST, 304, "", true);
+        assert!(stored.not_modified && stored.saved.is_none());
     }
     drop(container);
     // the same from the value file alone
@@ -247,6 +248,39 @@ fn a_304_refers_to_the_version_before_and_without_one_stands_alone() {
         assert!(response.payload_headers.iter().any(|(name, _)| name.as_ref() == b"content-type"));
         assert_eq!(newest(&reader, AGAIN).payload_at, None);
     }
+}
+
+#[test]
+fn p8_a_condition_is_made_from_the_newest_200_whose_payload_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut container, _) = open(dir.path(), options(1 << 20, Compression::Gzip), None);
+    let mut pages = pages(Compression::Gzip);
+    let etag = |container: &Container, url: &str| {
+        let condition = container.condition(key_of(url), url).unwrap()?;
+        let (_, value) = condition.validators.headers().next().unwrap();
+        Some((String::from_utf8(value.to_vec()).unwrap(), condition.payload_at))
+    };
+    assert_eq!(etag(&container, FIRST), None, "never stored");
+    pages.answer(&mut container, FIRST, 404, "gone", false);
+    assert_eq!(etag(&container, FIRST), None, "never stored with 200");
+    let first = pages.answer(&mut container, FIRST, 200, &long("one"), true).record;
+    let of_first = Some((format!("\"{}\"", long("one").len()), first));
+    assert_eq!(etag(&container, FIRST), of_first);
+    pages.answer(&mut container, FIRST, 503, "busy", true);
+    pages.answer(&mut container, FIRST, 304, "", true);
+    assert_eq!(etag(&container, FIRST), of_first);
+    // the same payload under another URL: the headers are its own, the payload is the first's
+    assert!(pages.store(&mut container, AGAIN, &long("one"), false).saved.is_some());
+    assert_eq!(etag(&container, AGAIN), of_first);
+    let second = pages.answer(&mut container, FIRST, 200, &long("of the second"), true).record;
+    assert_eq!(etag(&container, FIRST).map(|(_, at)| at), Some(second));
+    checkpoint(&mut container);
+    let reader = Reader::open(Disk::real(), dir.path()).unwrap();
+    let at = reader.record_at(first).unwrap().value_offset;
+    let path = container.values.open_path().unwrap();
+    Disk::real().open(path, Mode::Write).unwrap().write_all_at(&[0; 40], at).unwrap();
+    assert_eq!(etag(&container, AGAIN), None, "its payload is damaged");
+    assert_eq!(etag(&container, FIRST).map(|(_, at)| at), Some(second));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::fingerprint::Fingerprint;
 use crate::web::warc::{Header, Profile, Record, RecordReader, Revisit, id_seed, parse_http_head};
 
 /// Versions of a URL that are looked through for one with the payload.
-const VERSIONS_MAX: usize = 64;
+pub(super) const VERSIONS_MAX: usize = 64;
 /// Bytes of a block beside its payload.
 const HEAD_MAX: u64 = 16 << 20;
 
@@ -30,14 +30,10 @@ pub struct RefersTo {
 
 impl Container {
     /// The record of the response that has the payload of `page`, if the archive has one.
-    pub(super) fn first_with_payload(
-        &mut self,
-        page: &NewPage<'_>,
-        previous: Option<&KeyRecord>,
-    ) -> Result<Option<KeyRecord>> {
+    pub(super) fn first_with_payload(&mut self, page: &NewPage<'_>) -> Result<Option<KeyRecord>> {
         match page.revisit.map(|draft| draft.profile) {
             Some(Profile::IdenticalPayload) => self.response_with(&page.payload_sha1, page.payload_bytes),
-            Some(Profile::NotModified) => self.last_success(previous),
+            Some(Profile::NotModified) => page.condition.map(|offset| self.keys.read(offset)).transpose(),
             None => Ok(None),
         }
     }
@@ -53,22 +49,6 @@ impl Container {
                 self.digests.insert(sha1, offset);
                 return Ok(Some(record));
             }
-        }
-        Ok(None)
-    }
-
-    /// The response with the payload of the newest version that was a success, from `version` back.
-    fn last_success(&self, version: Option<&KeyRecord>) -> Result<Option<KeyRecord>> {
-        let mut at = version.cloned();
-        for _ in 0..VERSIONS_MAX {
-            let Some(record) = at else { return Ok(None) };
-            if let Some(first) = record.payload_at {
-                return self.keys.read(first).map(Some);
-            }
-            if (200..300).contains(&record.status) {
-                return Ok(Some(record));
-            }
-            at = record.previous.map(|offset| self.keys.read(offset)).transpose()?;
         }
         Ok(None)
     }

@@ -41,7 +41,10 @@ impl Pages {
             request: None,
             status,
             reason: "OK",
-            headers: &[(b"content-type"[..].into(), b"text/html; charset=utf-8"[..].into())],
+            headers: &[
+                (b"content-type"[..].into(), b"text/html; charset=utf-8"[..].into()),
+                (b"etag"[..].into(), format!("\"{}\"", body.len()).into_bytes().into()),
+            ],
             body: body.as_bytes(),
             truncated: None,
             via: None,
@@ -50,9 +53,12 @@ impl Pages {
             seed: 4,
             attempt: 0,
             robots: false,
+            forced: false,
+            canonical: None,
             id_seed: id_seed(container.crawl_id(), url, self.now),
         };
         let records = self.encoder.encode(&exchange);
+        let condition = if again { container.condition(key_of(url), url).unwrap() } else { None };
         let page = NewPage {
             url,
             key: key_of(url),
@@ -67,6 +73,7 @@ impl Pages {
             revisit: records.revisit.as_ref(),
             truncated: false,
             may_have_versions: again,
+            condition: condition.map(|condition| condition.payload_at),
         };
         container.append(&page).unwrap()
     }

@@ -4,8 +4,12 @@
 //! configuration that says otherwise later changes nothing there, and the operator is told.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use super::{CrawlError, CrawlRequest};
 use crate::catalog::Catalog;
@@ -33,6 +37,29 @@ const HOST_BLOOM_BYTES: usize = 8 << 20;
 /// A graceful stop waits this long for requests under way.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 const NAME_SERVER_PORT: u16 = 53;
+/// Connections without a request that are kept; fewer where the system allows fewer open files.
+const IDLE_CONNECTIONS_MAX: usize = 8_192;
+/// Certificates in `fetch.ca_file`; a store of the whole web's has some 150.
+const CA_CERTIFICATES_MAX: usize = 4_096;
+
+/// A plain copy of the settings of the last run.
+const COPY_FILE: &str = "config.json";
+
+/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides.
+pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Result<()> {
+    let mut json = serde_json::to_vec_pretty(config).expect("a configuration consists of plain data");
+    json.push(b'\n');
+    disk.replace(&dir.join(COPY_FILE), &json)
+}
+
+/// The settings of the last run of the crawl in `dir`; `None` where there is no copy that this version reads.
+pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>> {
+    match disk.read(dir.join(COPY_FILE)) {
+        Ok(json) => Ok(serde_json::from_slice(&json).ok()),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
 
 /// Which addresses may be connected to.
 pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
@@ -73,16 +100,37 @@ pub(super) fn fetch(config: &Config) -> Result<FetchOptions, CrawlError> {
     Ok(FetchOptions {
         user_agent: config.user_agent(),
         timeout_connect: fetch.timeout_connect,
+        timeout_head: fetch.timeout_head,
         timeout_total: fetch.timeout_total,
         rate_min: fetch.rate_min.get(),
         body_max: fetch.max_body.as_usize(),
         http2: fetch.http2,
         connections_per_host: config.politeness.connections_per_host,
+        idle_max: IDLE_CONNECTIONS_MAX,
+        roots: if fetch.ca_file.is_empty() { Vec::new() } else { roots(Path::new(&fetch.ca_file))? },
         proxy: (!fetch.proxy.is_empty()).then(|| fetch.proxy.clone()),
         nameservers: config.dns.nameservers.iter().map(server).collect::<Result<_, _>>()?,
+        dns_timeout: config.dns.timeout,
         ttl: (config.dns.ttl_min, config.dns.ttl_max),
         negative_ttl: config.dns.negative_ttl,
     })
+}
+
+/// The certificates of `fetch.ca_file`.
+fn roots(path: &Path) -> Result<Vec<CertificateDer<'static>>, CrawlError> {
+    let fault = |problem: &dyn std::fmt::Display| {
+        CrawlError::Usage(format!(
+            "fetch.ca_file: {}: {problem}; it must hold root certificates in PEM, from -----BEGIN CERTIFICATE----- on",
+            path.display()
+        ))
+    };
+    let certificates: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(path).map_err(|e| fault(&e))?.take(CA_CERTIFICATES_MAX + 1).collect();
+    match certificates.map_err(|e| fault(&e))? {
+        none if none.is_empty() => Err(fault(&"no certificate in it")),
+        many if many.len() > CA_CERTIFICATES_MAX => Err(fault(&"too many certificates")),
+        certificates => Ok(certificates),
+    }
 }
 
 /// Options of processing.
@@ -94,6 +142,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         url_bytes_max: config.scope.max_url_length,
         decoded_max: config.fetch.max_body.as_usize(),
         robots_bytes_max: config.robots.max_bytes.as_usize(),
+        sitemaps_max: if config.robots.sitemaps { config.robots.max_sitemaps } else { 0 },
         respect_nofollow: config.robots.respect_nofollow,
         request_records: config.container.request_records,
         compression: compression(config),
@@ -179,7 +228,7 @@ fn settings(config: &Config) -> Settings {
     }
 }
 
-fn scope(config: &Config) -> ScopeOptions {
+pub(super) fn scope(config: &Config) -> ScopeOptions {
     let scope = &config.scope;
     ScopeOptions {
         mode: match scope.mode {
@@ -198,7 +247,7 @@ fn scope(config: &Config) -> ScopeOptions {
     }
 }
 
-fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
+pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
     let politeness = &config.politeness;
     FrontierOptions {
         partitions,

@@ -33,6 +33,8 @@ pub struct CrawlRequest {
     pub seeds: Vec<u8>,
     /// The crawl directory: one of a crawl, an empty one, or none yet.
     pub dir: PathBuf,
+    /// Whether the listed URLs are fetched although they were seen before.
+    pub force: bool,
     /// How much is said.
     pub verbosity: Verbosity,
     /// Where progress and the closing statistics go; the log goes there already.
@@ -86,7 +88,7 @@ impl From<OpenError> for CrawlError {
 impl From<StartError> for CrawlError {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::Dns(_) | StartError::Client(_) => CrawlError::Usage(error.to_string()),
+            StartError::Dns(_) | StartError::Client(_) | StartError::Root(_) => CrawlError::Usage(error.to_string()),
             StartError::Tls(_) | StartError::Runtime(_) => CrawlError::Internal(error.to_string()),
         }
     }

@@ -49,7 +49,7 @@ impl Threads {
         clock: Arc<dyn Clock>,
     ) -> Result<(Threads, ThreadExecutors, Receiver<Event>), CrawlError> {
         let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
-        raise_file_limit();
+        let fetch = FetchOptions { idle_max: fetch.idle_max.min(raise_file_limit() / 2), ..fetch };
         let (answers_in, answers) = bounded(workers + 1);
         let (events_in, events) = bounded(workers + OTHER_EVENTS);
         let cores = thread::available_parallelism().map_or(2, usize::from);
@@ -156,11 +156,13 @@ impl<J> Drop for Worker<J> {
     }
 }
 
-/// Many hosts mean many sockets: the soft limit of open files is raised to the hard one.
-fn raise_file_limit() {
+/// Many hosts mean many sockets: the soft limit of open files is raised to the hard one, and what holds now is returned.
+fn raise_file_limit() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
+    // no limit is none
+    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
 }

@@ -4,7 +4,7 @@ use super::Engine;
 use super::job::FoundLink;
 use super::seeds::SeedStatus;
 use crate::disk::Result;
-use crate::frontier::{Hops, QueuedUrl};
+use crate::frontier::{Asker, Hops, QueuedUrl};
 use crate::outcome::Reason;
 use crate::web::html::LinkKind;
 use crate::web::pattern::pattern;
@@ -21,10 +21,16 @@ impl Engine {
     /// Admits a seed, and its number is remembered for ever.
     pub fn admit_seed(&mut self, url: &CanonicalUrl, fallback: Option<&CanonicalUrl>) -> Result<()> {
         let number = self.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str));
-        self.admit_seed_as(number, url)
+        self.admit_seed_as(number, url, false)
     }
 
-    fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl) -> Result<()> {
+    /// Every seed of this run is admitted: the plain copy for readers is renewed.
+    pub fn seeds_admitted(&self) -> Result<()> {
+        self.seeds.write_copy(&self.disk, &self.dir)
+    }
+
+    /// Admits `url` for the seed `number`; a forced one is fetched although it was seen before.
+    pub(super) fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl, forced: bool) -> Result<()> {
         self.way.arrival().now = self.clock.now();
         if let Err(reason) = self.scope.judge(url, 0, 0) {
             self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()));
@@ -32,7 +38,7 @@ impl Engine {
             return self.skipped_log.push(url.as_str(), reason, "seed");
         }
         let keys = self.keys.keys(url);
-        self.way.admit(QueuedUrl { seed: number, ..queued(url.as_str(), keys) })
+        self.way.admit(QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys) })
     }
 
     /// Whether `url` is a seed whose line may mean another URL too.
@@ -42,28 +48,48 @@ impl Engine {
     }
 
     /// A seed could not be fetched: what its line meant besides is tried.
-    pub(super) fn admit_fallback(&mut self, number: u32) -> Result<()> {
+    pub(super) fn admit_fallback(&mut self, number: u32, forced: bool) -> Result<()> {
         match self.seeds.get(number).and_then(|seed| seed.fallback.clone()) {
-            Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback)),
+            Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback), forced),
             None => Ok(()),
         }
     }
 
     /// Admits a link that processing found in scope.
     pub(super) fn admit_link(&mut self, parent: &Parent<'_>, link: FoundLink) -> Result<()> {
-        let depth = parent.url.depth.saturating_add(1);
-        let (letter, embedded) = match link.kind {
-            LinkKind::Embed => ('E', true),
-            _ => ('L', false),
+        let below = parent.url.depth.saturating_add(1);
+        // what an index names is as near to the seed as the index
+        let (letter, embedded, depth) = match link.kind {
+            LinkKind::Embed => ('E', true, below),
+            LinkKind::Sitemap => ('M', true, parent.url.depth),
+            LinkKind::Listed => ('M', false, below),
+            _ => ('L', false, below),
         };
         self.way.admit(QueuedUrl {
-            priority: priority(depth, embedded),
+            priority: priority(below, embedded),
             depth,
             hops: parent.url.hops.then(letter),
             via: parent.record + 1,
             seed: parent.url.seed,
             ..queued(&link.url, link.keys)
         })
+    }
+
+    /// Admits the sitemaps that a robots.txt names, which lies in the archive at `record`: at the depth of the URL that
+    /// waited for it, so that their entries count like links of that URL, and before those.
+    pub(super) fn admit_sitemaps(&mut self, asker: &Asker, record: u64, sitemaps: Vec<FoundLink>) -> Result<()> {
+        for sitemap in sitemaps {
+            self.statistics.links_found += 1;
+            self.way.admit(QueuedUrl {
+                priority: priority(asker.depth.saturating_add(1), true),
+                depth: asker.depth,
+                hops: asker.hops.then('M'),
+                via: record + 1,
+                seed: asker.seed,
+                ..queued(&sitemap.url, sitemap.keys)
+            })?;
+        }
+        Ok(())
     }
 
     /// Admits the target of a redirect: a URL like any other, at the depth of the one that redirects.
@@ -80,10 +106,15 @@ impl Engine {
             hops,
             via: parent.record + 1,
             seed: parent.url.seed,
+            forced: parent.url.forced,
             ..queued(target.as_str(), keys)
         };
         match self.scope.judge(target, url.depth, redirects) {
             Ok(()) => self.way.admit(url),
+            Err(Reason::Scope) if url.hops.sitemaps() > 0 => match self.judge_moved(parent, target, redirects) {
+                Ok(()) => self.way.admit(url),
+                Err(reason) => self.drop_now(url, reason),
+            },
             Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
                 self.scope = std::sync::Arc::new(self.scope.with_seed(target));
                 self.scope_added.push(target.as_str().to_owned());
@@ -93,6 +124,22 @@ impl Engine {
                 }
             }
             Err(reason) => self.drop_now(url, reason),
+        }
+    }
+
+    /// Whether a URL that is out of scope may be fetched because a sitemap has moved there. The URL that redirects was
+    /// a sitemap if it is out of scope itself: nothing else lets such a URL in.
+    fn judge_moved(
+        &self,
+        parent: &Parent<'_>,
+        target: &CanonicalUrl,
+        redirects: usize,
+    ) -> std::result::Result<(), Reason> {
+        let from = Engine::queued_url(&parent.url.url);
+        let depth = parent.url.depth;
+        match self.scope.judge(&from, depth, 0) {
+            Err(Reason::Scope) => self.scope.judge_sitemap(target, &from, depth, redirects),
+            _ => Err(Reason::Scope),
         }
     }
 
@@ -111,7 +158,10 @@ impl Engine {
             }
             let rule = if reason == Reason::Pattern { pattern(&url.url) } else { None };
             self.skipped_log.push(&url.url, reason, &rule.unwrap_or_default())?;
-            if url.hops.as_str().is_empty() {
+            if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url) {
+                // of the two URLs that the line may mean, it is known since before which one has no server
+                self.admit_fallback(url.seed, true)?;
+            } else if url.hops.as_str().is_empty() {
                 self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
             }
         }
@@ -133,6 +183,7 @@ pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
         attempts: 0,
         via: 0,
         seed: 0,
+        forced: false,
     }
 }
 

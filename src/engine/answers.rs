@@ -6,19 +6,18 @@ use std::time::Duration;
 
 use super::Engine;
 use super::admission::Parent;
-use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target};
+use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Response, Target, Unresolved};
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
 use crate::container::{NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
-use crate::outcome::{Failure, Verdict, judge_answer, judge_failure};
+use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
+use crate::outcome::{Failure, Reason, Verdict, failure_of_answer, judge_answer, judge_failure};
 use crate::report::LogLine;
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::Truncation;
 
 /// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS_MAX: u8 = 5;
@@ -34,10 +33,18 @@ impl Engine {
         permit: Permit,
     ) -> Result<()> {
         let now = self.clock.now();
-        if self.way.arrival().replayed.remove(&url.key) {
+        if self.way.arrival().replayed.remove(&(url.key, url.forced)) {
             // stored before the last stop: its page is in the archive, so the host was not asked
-            return self.way.arrival().frontier.withdraw(host, now);
+            return self.way.arrival().frontier.withdraw(host, true, now);
         }
+        if let Some(status) = self.fetched_in_round(&url)? {
+            if is_of_seed(&url) {
+                self.seeds.set_status(url.seed, SeedStatus::Answered(status));
+            }
+            self.way.arrival().duplicate += 1;
+            return self.way.arrival().frontier.withdraw(host, false, now);
+        }
+        let condition = if may_have_versions(&url) { self.container.condition(url.key, &url.url)? } else { None };
         let job = FetchJob {
             host,
             url: Engine::queued_url(&url.url),
@@ -45,6 +52,7 @@ impl Engine {
             target: Target::Page { url, permit },
             addresses,
             scope: self.scope.clone(),
+            condition,
             id_seed: self.container.crawl_id(),
         };
         self.under_way.requests += 1;
@@ -53,27 +61,35 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn start_robots(&mut self, host: HostId, origin: &str, addresses: Arc<[IpAddr]>) -> Result<()> {
+    pub(super) fn start_robots(
+        &mut self,
+        host: HostId,
+        origin: &str,
+        addresses: Arc<[IpAddr]>,
+        asker: Asker,
+    ) -> Result<()> {
         let url = CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL");
         let key = self.keys.keys(&url).origin;
         if !self.settings.obey_robots {
             let rules = Arc::new(RobotsRules::allow_all());
             return self.rules_known(host, key, rules, Duration::ZERO, 0);
         }
-        let target = Target::Robots { origin: url.origin().into(), key, redirects: 0 };
-        self.fetch_robots(host, target, url, addresses)
+        let target = Target::Robots { origin: url.origin().into(), key, redirects: 0, asker };
+        self.fetch_robots(host, target, url, addresses, None)
     }
 
-    fn fetch_robots(
+    pub(super) fn fetch_robots(
         &mut self,
         host: HostId,
         target: Target,
         url: CanonicalUrl,
         addresses: Arc<[IpAddr]>,
+        via: Option<String>,
     ) -> Result<()> {
         let id_seed = self.id_seed();
         self.under_way.requests += 1;
-        self.executors.fetch(FetchJob { host, target, url, addresses, scope: self.scope.clone(), via: None, id_seed });
+        let (scope, condition) = (self.scope.clone(), None);
+        self.executors.fetch(FetchJob { host, target, url, addresses, scope, via, condition, id_seed });
         Ok(())
     }
 
@@ -89,17 +105,24 @@ impl Engine {
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),
-            Target::Robots { .. } => self.robots_answered(processed, findings),
+            Target::Robots { redirects, .. } => {
+                // a redirect leads to the address of another host
+                if let Some(address) = processed.response.address.filter(|_| *redirects == 0) {
+                    let (host, started) = (processed.job.host, processed.response.started);
+                    let arrival = self.way.arrival();
+                    arrival.frontier.answered_from(host, address, started, arrival.now);
+                }
+                self.robots_answered(processed, findings, &stored)
+            }
         }
     }
 
     fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
         let response = &processed.response;
-        let attempts = match &processed.job.target {
-            Target::Page { url, .. } => url.attempts,
-            Target::Robots { .. } => 0,
+        let (robots, may_have_versions) = match &processed.job.target {
+            Target::Page { url, .. } => (false, may_have_versions(url)),
+            Target::Robots { .. } => (true, true),
         };
-        let robots = matches!(processed.job.target, Target::Robots { .. });
         self.container.append(&NewPage {
             url: processed.job.url.as_str(),
             key: processed.keys.key,
@@ -113,8 +136,8 @@ impl Engine {
             response: processed.records.response.clone(),
             revisit: processed.records.revisit.as_ref(),
             truncated: response.truncated.is_some(),
-            // URL-seen lets a page through once; rules are fetched again, and so are pages after a retry
-            may_have_versions: robots || attempts > 0,
+            may_have_versions,
+            condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
         })
     }
 
@@ -122,6 +145,7 @@ impl Engine {
         self.statistics.bytes_stored += stored.bytes;
         self.statistics.revisits += u64::from(stored.saved.is_some());
         self.statistics.revisit_bytes_saved += stored.saved.unwrap_or(0);
+        self.statistics.not_modified += u64::from(stored.not_modified);
     }
 
     fn page_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
@@ -140,48 +164,60 @@ impl Engine {
             fetched: Some((response.started, response.duration)),
             sha1: Some(records.payload_sha1),
             seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
-            annotations: &annotations(&url, response.truncated, stored.saved.is_some())
-                .iter()
-                .map(String::as_str)
-                .collect::<Vec<_>>(),
+            annotations: &annotations(&url, &response, stored).iter().map(String::as_str).collect::<Vec<_>>(),
         })?;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
+        // with a redirect or a page, the header speaks of something else than the server's load
+        let speaks_of_load = response.status == 429 || response.status >= 500;
         let feedback = Feedback {
             started: response.started,
             duration: response.duration,
             bytes: records.payload_bytes,
             verdict,
             failure: None,
-            retry_after,
+            retry_after: retry_after.filter(|_| speaks_of_load),
             address: response.address,
             counts_as_page: verdict != Verdict::Retry,
+            may_lower_delay: response.status < 300,
         };
         if verdict == Verdict::Retry {
             self.statistics.retries += 1;
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
-        self.page_done(&url, response.status, findings, stored.record)?;
+        self.page_done(&url, response.status, findings, stored)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
-    /// The page of `url` is in the archive at `record`: it is counted, and what it names is admitted.
-    pub(super) fn page_done(&mut self, url: &QueuedUrl, status: u16, findings: Findings, record: u64) -> Result<()> {
+    /// The page of `url` is in the archive: it is counted, and what it names is admitted.
+    pub(super) fn page_done(
+        &mut self,
+        url: &QueuedUrl,
+        status: u16,
+        findings: Findings,
+        stored: &StoredPage,
+    ) -> Result<()> {
         self.statistics.pages_stored += 1;
+        self.statistics.refetched += u64::from(url.forced);
         self.statistics.count_status(status);
         self.statistics.depth_max = self.statistics.depth_max.max(url.depth);
-        if url.hops.redirects() == url.hops.as_str().len() {
-            self.seeds.set_status(url.seed, SeedStatus::Answered(status));
+        let failure = failure_of_answer(status, stored.not_modified);
+        if let Some(failure) = failure {
+            self.statistics.count_failure(failure);
         }
-        let parent = Parent { url, record };
+        if is_of_seed(url) {
+            let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
+            self.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)));
+        }
+        let parent = Parent { url, record: stored.record };
         if let Some((target, keys)) = findings.redirect {
             self.statistics.links_found += 1;
             self.admit_redirect(&parent, &target, keys)?;
         }
-        for (reason, count) in findings.dropped {
-            self.statistics.links_found += u64::from(count);
-            *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
+        if let Some(sitemap) = findings.sitemap {
+            self.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
         }
+        self.count_dropped_links(&findings.dropped);
         self.way.store.anticipate(findings.links.iter().map(|link| link.keys.key));
         for link in findings.links {
             self.statistics.links_found += 1;
@@ -190,25 +226,41 @@ impl Engine {
         Ok(())
     }
 
-    fn robots_answered(&mut self, processed: Processed, findings: Findings) -> Result<()> {
-        let Processed { job, response, records, .. } = processed;
-        let FetchJob { host, target, url, .. } = job;
-        let Target::Robots { origin, key, redirects } = target else { return Ok(()) };
+    /// Links that processing left out.
+    pub(super) fn count_dropped_links(&mut self, dropped: &[(Reason, u32)]) {
+        for &(reason, count) in dropped {
+            self.statistics.links_found += u64::from(count);
+            *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
+        }
+    }
+
+    fn robots_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
+        let Processed { job, response, records, retry_after, .. } = processed;
+        let FetchJob { host, target, url, addresses, via, .. } = job;
+        let Target::Robots { origin, key, redirects, asker } = target else { return Ok(()) };
         let (duration, bytes) = (response.duration, records.payload_bytes);
         let is_redirect = (300..400).contains(&response.status);
         let follow = is_redirect && redirects < ROBOTS_REDIRECTS_MAX;
+        self.end_hop(redirects, key, &url, duration);
         if let Some((target, _)) = findings.redirect.filter(|_| follow) {
-            // the pinned addresses are those of the first host only
-            let same_host = target.host() == url.host();
-            let addresses = if same_host { job.addresses } else { Arc::new([]) };
-            let hop = Target::Robots { origin, key, redirects: redirects + 1 };
-            return self.fetch_robots(host, hop, target, addresses);
+            // the pinned addresses are those of the host that answered
+            let addresses = (target.host() == url.host()).then_some(addresses);
+            let asker = Asker { hops: asker.hops.then('R'), ..asker };
+            // the rules are those of the first origin: a replay knows it by this
+            let via = via.or_else(|| Some(url.as_str().to_owned()));
+            let hop = Target::Robots { origin, key, redirects: redirects + 1, asker };
+            self.add_hop(host, (hop, via), target, addresses, duration);
+            return Ok(());
         }
         match rules_of(response.status, findings.rules) {
-            Some(rules) => self.rules_known(host, key, Arc::new(rules), duration, bytes),
+            Some(rules) => {
+                self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
+                self.count_dropped_links(&findings.dropped);
+                self.admit_sitemaps(&asker, stored.record, findings.links)
+            }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
-            None => self.rules_unreachable(host, key, duration),
+            None => self.rules_unreachable(host, key, duration, retry_after),
         }
     }
 
@@ -232,24 +284,37 @@ impl Engine {
 
     /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme, the
     /// other guess is tried instead of waiting for this one.
-    fn robots_failed(&mut self, host: HostId, origin: &str, key: Fingerprint, duration: Duration) -> Result<()> {
+    pub(super) fn robots_failed(
+        &mut self,
+        host: HostId,
+        origin: &str,
+        key: Fingerprint,
+        duration: Duration,
+    ) -> Result<()> {
         let guesses = self.seeds.guesses_at(origin);
         if guesses.is_empty() {
-            return self.rules_unreachable(host, key, duration);
+            return self.rules_unreachable(host, key, duration, None);
         }
         for number in guesses {
-            self.admit_fallback(number)?;
+            let forced = self.seeds.number_waits_in_round(number, self.round.number);
+            self.admit_fallback(number, forced)?;
         }
         let arrival = self.way.arrival();
         arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)
     }
 
     /// Nothing follows from the answer, or none came. That holds until the frontier asks again.
-    fn rules_unreachable(&mut self, host: HostId, origin: Fingerprint, duration: Duration) -> Result<()> {
+    fn rules_unreachable(
+        &mut self,
+        host: HostId,
+        origin: Fingerprint,
+        duration: Duration,
+        retry_after: Option<Duration>,
+    ) -> Result<()> {
         self.statistics.robots_unreachable += 1;
         let arrival = self.way.arrival();
         let now = arrival.now;
-        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration }, now)?;
+        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
         let Some(held) = arrival.frontier.held(host) else { return Ok(()) };
         let since = held.robots_failing_since.unwrap_or(now);
         let term = Term { from: now, until: held.until };
@@ -264,8 +329,9 @@ impl Engine {
         tracing::debug!(url = job.url.as_str(), %failure, detail, "no answer");
         let mut url = match job.target {
             Target::Page { url, .. } => url,
-            Target::Robots { origin, key, .. } => {
+            Target::Robots { origin, key, redirects, .. } => {
                 self.statistics.count_failure(failure);
+                self.end_hop(redirects, key, &job.url, duration);
                 return self.robots_failed(job.host, &origin, key, duration);
             }
         };
@@ -274,6 +340,8 @@ impl Engine {
         let retries = if self.has_fallback(&url) { 0 } else { self.settings.retries };
         let verdict = judge_failure(failure, url.attempts, retries);
         let code = if verdict == Verdict::Retry || url.attempts == 0 { failure.code() } else { -8 };
+        let failed = failure.to_string();
+        let notes: Vec<&str> = url.forced.then_some("forced").into_iter().chain([failed.as_str()]).collect();
         self.crawl_log.push(&LogLine {
             time: started + duration,
             status: code,
@@ -286,7 +354,7 @@ impl Engine {
             fetched: Some((started, duration)),
             sha1: None,
             seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
-            annotations: &[&failure.to_string()],
+            annotations: &notes,
         })?;
         let feedback = Feedback {
             started,
@@ -297,6 +365,7 @@ impl Engine {
             retry_after: None,
             address: None,
             counts_as_page: false,
+            may_lower_delay: false,
         };
         if verdict == Verdict::Retry {
             self.statistics.retries += 1;
@@ -312,7 +381,7 @@ impl Engine {
         if url.hops.as_str().is_empty() {
             self.seeds.set_status(url.seed, SeedStatus::Failed(failure.to_string()));
             if self.has_fallback(url) {
-                self.admit_fallback(url.seed)?;
+                self.admit_fallback(url.seed, url.forced)?;
             }
         }
         Ok(())
@@ -343,24 +412,30 @@ impl Engine {
         &mut self,
         host: HostId,
         name: &str,
-        answer: std::result::Result<(Arc<[IpAddr]>, Time), Failure>,
+        answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
         self.under_way.requests -= 1;
         match &answer {
             Ok(_) => self.statistics.dns_resolved += 1,
-            Err(failure) => {
+            Err(Unresolved { failure, .. }) => {
                 self.statistics.dns_failed += 1;
                 self.statistics.count_failure(*failure);
-                tracing::debug!(name, %failure, "not resolved");
+                self.log_unresolved(name, *failure)?;
             }
         }
         let now = self.way.arrival().now;
-        let negative_ttl = self.settings.negative_ttl;
+        self.hop_resolved(host, answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.failure))?;
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
-            Err(Failure::NoSuchHost) => (NameAnswer::NoSuchHost, now + negative_ttl),
-            Err(Failure::PrivateAddress) => (NameAnswer::PrivateAddress, now + negative_ttl),
-            Err(_) => (NameAnswer::Unanswered, now + negative_ttl.min(UNANSWERED_MAX)),
+            Err(Unresolved { failure, valid_for }) => {
+                let negative_ttl = self.settings.negative_ttl;
+                let holds = now + valid_for.map_or(negative_ttl, |holds| holds.min(negative_ttl));
+                match failure {
+                    Failure::NoSuchHost => (NameAnswer::NoSuchHost, holds),
+                    Failure::PrivateAddress => (NameAnswer::PrivateAddress, holds),
+                    _ => (NameAnswer::Unanswered, holds.min(now + UNANSWERED_MAX)),
+                }
+            }
         };
         self.way.arrival().frontier.resolved(host, answer.clone(), until, now)?;
         if answer == NameAnswer::Unanswered
@@ -369,6 +444,26 @@ impl Engine {
             until = until.min(held.until);
         }
         self.way.next.next.store.put(self.keys.of(name), Addresses::new(answer, Term { from: now, until }))
+    }
+}
+
+impl Engine {
+    /// A lookup that brought no address has a line of its own: no URL of its host may ever get one with a reason.
+    fn log_unresolved(&mut self, name: &str, failure: Failure) -> Result<()> {
+        self.crawl_log.push(&LogLine {
+            time: self.way.arrival().now,
+            status: failure.code(),
+            bytes: None,
+            url: &format!("dns:{name}"),
+            hops: "",
+            via: "",
+            mime: "",
+            worker: 0,
+            fetched: None,
+            sha1: None,
+            seed: "",
+            annotations: &[&failure.to_string()],
+        })
     }
 }
 
@@ -383,17 +478,36 @@ pub(super) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<Robots
     }
 }
 
-/// What crawl.log says beside the columns: which try it was, what cut the body short, whether the archive had it already.
-fn annotations(url: &QueuedUrl, truncated: Option<Truncation>, revisit: bool) -> Vec<String> {
+/// Whether the archive may have versions of `url`: URL-seen lets a page through once, unless it is forced; and what is
+/// tried again may have been answered before.
+fn may_have_versions(url: &QueuedUrl) -> bool {
+    url.forced || url.attempts > 0
+}
+
+/// Whether `url` is a seed, or where one redirects.
+fn is_of_seed(url: &QueuedUrl) -> bool {
+    url.hops.redirects() == url.hops.as_str().len()
+}
+
+/// What crawl.log says beside the columns: that it was seen before, which try it was, what cut the body short, whether the
+/// archive had it already.
+fn annotations(url: &QueuedUrl, response: &Response, stored: &StoredPage) -> Vec<String> {
     let mut notes = Vec::new();
+    if url.forced {
+        notes.push("forced".to_owned());
+    }
     if url.attempts > 0 {
         notes.push(format!("{}t", url.attempts + 1));
     }
-    if let Some(truncated) = truncated {
+    if let Some(truncated) = response.truncated {
         notes.push(format!("{}Trunc", truncated.as_str()));
     }
-    if revisit {
+    if stored.saved.is_some() {
         notes.push("revisit".to_owned());
     }
+    if stored.not_modified {
+        notes.push("notModified".to_owned());
+    }
+    notes.extend(failure_of_answer(response.status, stored.not_modified).map(|failure| failure.to_string()));
     notes
 }

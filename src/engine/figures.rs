@@ -1,6 +1,6 @@
 //! The figures of a crawl: what has happened, how things stand, what the stores did.
 
-use super::Engine;
+use super::{Engine, SeedTable};
 use crate::clock::Time;
 use crate::drum::{Aux, Store, Value};
 use crate::report::{Finish, Gauges, Layers, Snapshot, State, Statistics, StoreBytes, StoreLayers};
@@ -20,6 +20,11 @@ impl Engine {
     pub fn statistics(&mut self) -> Statistics {
         self.count(self.clock.now());
         self.statistics.clone()
+    }
+
+    /// The seeds, and what became of them.
+    pub fn seeds(&self) -> &SeedTable {
+        &self.seeds
     }
 
     /// What is going on at this moment.

@@ -13,16 +13,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Time;
+use crate::container::Condition;
 use crate::disk;
 use crate::drum::MergeDone;
 use crate::engine::checkpoint::CheckpointDone;
 use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{HostId, PartitionDone, Permit, QueuedUrl};
+use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};
 use crate::outcome::{Failure, Reason};
 use crate::web::html::LinkKind;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
+use crate::web::sitemap::Summary;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::warc::{Header, HttpVersion, Records, Truncation};
 
@@ -42,6 +44,8 @@ pub struct FetchJob {
     pub scope: Arc<Scope>,
     /// URL of the page that named this one.
     pub via: Option<String>,
+    /// What is asked only if it holds no more; a 304 says that it still holds.
+    pub condition: Option<Condition>,
     /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they
     /// can be known later; of a robots.txt anything.
     pub id_seed: u128,
@@ -65,6 +69,37 @@ pub enum Target {
         key: Fingerprint,
         /// Redirects followed so far.
         redirects: u8,
+        /// The URL that waits for it.
+        asker: Asker,
+    },
+}
+
+impl Target {
+    /// What the answer is looked at for.
+    pub fn purpose(&self) -> Purpose<'_> {
+        match self {
+            Target::Page { url, .. } => Purpose::Page { depth: url.depth, hops: &url.hops },
+            Target::Robots { origin, asker, .. } => Purpose::Robots { origin, depth: asker.depth },
+        }
+    }
+}
+
+/// What an answer is looked at for: as much of a [`Target`] as its findings depend on, and as a replay knows.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// Links and redirects of a page.
+    Page {
+        /// Links between a seed and the page.
+        depth: u16,
+        /// How it was found: at the end of some paths a sitemap is expected.
+        hops: &'a Hops,
+    },
+    /// Rules and sitemaps.
+    Robots {
+        /// The origin that the rules hold for, as a URL.
+        origin: &'a str,
+        /// The depth of the URL that waits for it.
+        depth: u16,
     },
 }
 
@@ -144,6 +179,21 @@ pub struct FetchFailed {
     pub duration: Duration,
 }
 
+/// Why a name has no address, and for how long that holds where the name servers said so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// Why.
+    pub failure: Failure,
+    /// How long it holds at most; `dns.negative_ttl` may be shorter.
+    pub valid_for: Option<Duration>,
+}
+
+impl From<Failure> for Unresolved {
+    fn from(failure: Failure) -> Self {
+        Unresolved { failure, valid_for: None }
+    }
+}
+
 /// A link that is in scope.
 #[derive(Debug)]
 pub struct FoundLink {
@@ -158,20 +208,24 @@ pub struct FoundLink {
 /// What processing found in an answer.
 #[derive(Debug)]
 pub struct Findings {
-    /// Links in scope, each once.
+    /// Links in scope, each once; of a robots.txt the sitemaps that it names.
     pub links: Vec<FoundLink>,
     /// Links that are not followed, by reason.
     pub dropped: Vec<(Reason, u32)>,
     /// Where a 3xx leads; judged by the engine.
     pub redirect: Option<(CanonicalUrl, Keys)>,
-    /// The rules of a robots.txt.
+    /// The rules of a robots.txt, without its sitemaps.
     pub rules: Option<RobotsRules>,
+    /// What was in the page if it is a sitemap.
+    pub sitemap: Option<Summary>,
+    /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
+    pub canonical: Option<String>,
 }
 
 impl Findings {
     /// Nothing was found.
     pub fn none() -> Self {
-        Findings { links: Vec::new(), dropped: Vec::new(), redirect: None, rules: None }
+        Findings { links: Vec::new(), dropped: Vec::new(), redirect: None, rules: None, sitemap: None, canonical: None }
     }
 }
 
@@ -224,7 +278,7 @@ pub enum Event {
     /// An attempt brought no answer.
     Failed(Box<FetchFailed>),
     /// The name servers answered, with the addresses that may be connected to and the time until which they hold.
-    Resolved(HostId, Box<str>, Result<(Arc<[IpAddr]>, Time), Failure>),
+    Resolved(HostId, Box<str>, Result<(Arc<[IpAddr]>, Time), Unresolved>),
     /// A bucket was merged.
     Merged(StoreMerged),
     /// A take or a merge of the frontier is done.

@@ -15,11 +15,13 @@ pub mod checkpoint;
 mod executors;
 mod figures;
 mod finish;
+mod hops;
 mod job;
 mod limits;
 mod open;
 mod patterns;
 pub mod recovery;
+mod refetch;
 mod rests;
 mod seeds;
 mod upkeep;
@@ -34,11 +36,13 @@ pub use checkpoint::Checkpoint;
 pub use executors::{Executors, StoreMerge};
 pub use finish::Phase;
 pub use job::{
-    Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, ResolveJob, Response, StoreMerged, Target,
+    Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, ResolveJob, Response, StoreMerged,
+    Target, Unresolved,
 };
 pub use open::{Identity, OpenError, Opening, Past};
+pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
-pub use seeds::{SeedRecord, SeedStatus, SeedTable};
+pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -122,6 +126,14 @@ pub struct Engine {
     scope_added: Vec<String>,
     keys: Arc<KeyMaker>,
     seeds: SeedTable,
+    /// How the run before left the crawl.
+    past: Past,
+    /// The last round of fetching again.
+    round: Round,
+    /// Whether the run before was one with `--force` and did not end in good order.
+    killed_in_round: bool,
+    /// No request is made before the next checkpoint is durable.
+    held: bool,
     limits: Limits,
     limited_until: Time,
     /// The right to one request, taken and not used yet.
@@ -131,6 +143,8 @@ pub struct Engine {
     crawl_log: CrawlLog,
     skipped_log: SkippedLog,
     under_way: UnderWay,
+    /// Redirects of robots.txt that wait for their turn.
+    hops: Vec<hops::Hop>,
     phase: Phase,
     dispatching: bool,
     rests: RestLog,
@@ -178,7 +192,7 @@ impl Engine {
         self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
         self.collect_dropped()?;
         self.watch_limits(now)?;
-        if self.phase == Phase::Crawling {
+        if self.phase == Phase::Crawling && !self.held {
             self.request(now)?;
         }
         self.upkeep(now)?;
@@ -198,6 +212,13 @@ impl Engine {
                 }
                 self.may_request = true;
             }
+            if self.follow_hop(now)? {
+                self.may_request = false;
+                continue;
+            }
+            if self.under_way.requests >= self.settings.workers {
+                return Ok(());
+            }
             let Some(task) = self.way.arrival().frontier.next(now)? else { return Ok(()) };
             self.may_request = !matches!(task, Task::Robots { .. } | Task::Fetch { .. });
             self.start(task)?;
@@ -208,7 +229,7 @@ impl Engine {
     fn start(&mut self, task: Task) -> Result<()> {
         match task {
             Task::Resolve { host, name } => self.start_resolve(host, name)?,
-            Task::Robots { host, origin, addresses } => self.start_robots(host, &origin, addresses)?,
+            Task::Robots { host, origin, addresses, asker } => self.start_robots(host, &origin, addresses, asker)?,
             Task::Fetch { host, url, addresses, permit } => self.start_page(host, url, addresses, permit)?,
             Task::Drop { url, reason } => self.way.arrival().dropped.push((url, reason)),
         }
@@ -220,8 +241,9 @@ impl Engine {
         let mut due = self.checkpoint_due;
         if let Phase::Stopping { deadline, .. } = self.phase {
             due = due.min(deadline);
-        } else if let Some(next) = self.way.arrival().frontier.next_due() {
-            due = due.min(next.max(self.limited_until));
+        } else {
+            let next = self.way.arrival().frontier.next_due().into_iter().chain(self.next_hop_due()).min();
+            due = next.map_or(due, |next| due.min(next.max(self.limited_until)));
         }
         Some(due)
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint::{self, Sections};
 use super::limits::Limits;
 use super::patterns::PatternBudget;
+use super::refetch::Round;
 use super::rests::RestLog;
 use super::seeds::SeedTable;
 use super::values::decode_rules;
@@ -249,14 +250,23 @@ impl Engine {
             store: seen,
             next: RobotsStage { store: robots, patterns, next: DnsStage { store: dns, next: arrival } },
         };
+        let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
+        if let Some(checkpoint) = saved {
+            checkpoint::go_on_from(&*catalog, checkpoint)?;
+        }
         let settings = opening.settings.clone();
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
             way,
+            past,
+            round: Round { running: false, ..round },
+            killed_in_round: past == Past::Killed && round.running,
+            held: false,
             container,
             limits,
             limited_until: Time::ZERO,
             may_request: false,
+            hops: Vec::new(),
             scope: Arc::new(scope),
             scope_added,
             seeds,
@@ -310,7 +320,7 @@ fn open_scope(opening: &Opening, seeds: &SeedTable, added: &[String]) -> Result<
 /// A checkpoint file that the catalog does not name was not finished, or is superseded.
 fn remove_unnamed_checkpoints(disk: &Disk, dir: &Path, named: Option<u64>) -> disk::Result<()> {
     for name in disk.list(dir)? {
-        let number = name.strip_prefix("checkpoint.g").and_then(|number| number.parse::<u64>().ok());
+        let number = checkpoint::number_of(&name);
         if number.is_some() && number != named {
             disk.remove(&dir.join(name))?;
         }

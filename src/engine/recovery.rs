@@ -5,28 +5,33 @@
 //! just come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met
 //! on its way or at its dequeue. So no page whose record is whole is asked for again. A stored answer that the table
 //! wants to retry (a 503) leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does
-//! that it could not be had. A revisit is read through to the page that has its payload, which lies before it; its links
+//! that it could not be had; the sitemaps that it names are admitted. An answer that asked for a rest, or showed that its
+//! host needs one, holds the host back again. A revisit is read through to the page that has its payload, which lies before it; its links
 //! are resolved against its own URL.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::admission::queued;
 use super::answers::rules_of;
 use super::values::{Robots, RobotsAnswer, Term};
 use super::way::{Arrival, known_by};
-use super::{Engine, Findings, Response};
+use super::{Engine, Findings, Purpose, Response};
 use crate::container::{Recovery, ReplayedPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Hops, QueuedUrl};
+use crate::frontier::{Asker, Hops, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
-use crate::web::robots::RobotsRules;
+use crate::web::retry_after::retry_after;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
 
-/// Finds in a stored answer what processing found in it when it came: URL, depth (`None` for a robots.txt), answer
-/// and scope in, findings out.
-pub type Find<'a> = dyn FnMut(&CanonicalUrl, Option<u16>, &Response, &Scope) -> Findings + 'a;
+/// An answer of a host that is overloaded hardly took longer than this.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+
+/// Finds in a stored answer what processing found in it when it came: URL, purpose, answer and
+/// scope in, findings out.
+pub type Find<'a> = dyn FnMut(&CanonicalUrl, Purpose<'_>, &Response, &Scope) -> Findings + 'a;
 
 impl Engine {
     /// Replays everything that `recovery` finds; returns the number of pages. `progress` hears of bytes done and
@@ -73,49 +78,80 @@ impl Engine {
             address: page.ip,
             request: Vec::new(),
             started: page.time,
-            duration: std::time::Duration::ZERO,
+            duration: Duration::ZERO,
         };
+        self.replay_rest(keys.origin, &response, page.robots);
         let scope = self.scope.clone();
         if page.robots {
-            let findings = find(&url, None, &response, &scope);
-            return self.replay_robots(&url, keys.origin, &page, rules_of(page.status, findings.rules));
+            // after redirects, the rules are those of the origin that was asked first
+            let asked =
+                page.via.as_deref().and_then(|via| CanonicalUrl::parse(via).ok()).unwrap_or_else(|| url.clone());
+            let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth };
+            let findings = find(&url, purpose, &response, &scope);
+            return self.replay_robots(&asked, &page, findings, stored.record);
         }
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
         if verdict == Verdict::Retry {
             return Ok(());
         }
-        self.way.arrival().replayed.insert(keys.key);
-        let findings = find(&url, Some(page.depth), &response, &scope);
+        self.way.arrival().replayed.insert((keys.key, page.forced));
+        let hops = Hops::parse(&page.hops);
+        let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
         let queued = QueuedUrl {
             depth: page.depth,
-            hops: Hops::parse(&page.hops),
+            hops,
             attempts: page.attempt,
             seed: page.seed,
+            forced: page.forced,
             ..queued(url.as_str(), keys)
         };
-        self.page_done(&queued, page.status, findings, stored.record)
+        self.page_done(&queued, page.status, findings, &stored)
+    }
+
+    /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long its
+    /// answer took is not known any more; the whole rest from now on would be too long after a long pause.
+    fn replay_rest(&mut self, origin: Fingerprint, response: &Response, robots: bool) {
+        let overloaded = matches!(response.status, 429 | 503);
+        if !overloaded && response.status < 500 {
+            return;
+        }
+        let Arrival { now, frontier, .. } = self.way.arrival();
+        let asked = response.header("retry-after").and_then(|value| retry_after(value, response.started));
+        // a robots.txt that cannot be had holds its host back in its own way
+        if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.overload_back_off())) {
+            frontier.hold(origin, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);
+        }
     }
 
     /// The answer goes into the robots store, and to the host if it is active, so that it is not asked for again.
     fn replay_robots(
         &mut self,
-        url: &CanonicalUrl,
-        origin: Fingerprint,
+        asked: &CanonicalUrl,
         page: &ReplayedPage,
-        rules: Option<RobotsRules>,
+        findings: Findings,
+        record: u64,
     ) -> Result<()> {
-        // a redirect says nothing by itself, and the answer to one under another name does not speak for that origin
-        if url.path_and_query() != "/robots.txt" || (300..400).contains(&page.status) {
+        // a redirect says nothing by itself
+        if (300..400).contains(&page.status) {
             return Ok(());
         }
+        let origin = self.keys.keys(asked).origin;
+        let rules = rules_of(page.status, findings.rules);
         let Arrival { now, frontier, .. } = self.way.arrival();
-        let (answer, holds) = match rules {
-            Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), self.settings.robots_cache),
-            None => (RobotsAnswer::Unreachable { since: page.time }, frontier.robots_back_off()),
+        let (answer, until) = match rules {
+            Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), page.time + self.settings.robots_cache),
+            None => {
+                let rest = frontier.robots_back_off();
+                let until = (*now + rest).min(page.time + ANSWER_MAX + rest);
+                (RobotsAnswer::Unreachable { since: page.time }, until)
+            }
         };
-        let robots = Robots::new(answer, Term { from: page.time, until: page.time + holds });
+        let robots = Robots::new(answer, Term { from: page.time, until });
         frontier.preset(origin, known_by(&robots, *now), *now);
-        self.way.next.store.put(origin, robots)
+        self.way.next.store.put(origin, robots)?;
+        self.count_dropped_links(&findings.dropped);
+        let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
+        self.admit_sitemaps(&asker, record, findings.links)
     }
 }

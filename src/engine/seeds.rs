@@ -2,17 +2,26 @@
 //!
 //! A seed keeps its number for ever: queued URLs and archived records refer to it. New seeds of a later run get the
 //! next numbers. Only seeds that changed are part of a checkpoint's batch.
+//!
+//! `seeds.jsonl` is a plain copy of their URLs, a line a seed in the order of their numbers, for readers beside a crawl
+//! that has the catalog locked. It is derived: nothing is recovered from it.
 
 use std::collections::{BTreeSet, HashMap};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Batch, Catalog};
-use crate::disk::{Error, Result};
+use crate::disk::{Disk, DiskFile, Error, Mode, Result, Writer};
 use crate::web::url::CanonicalUrl;
 
 const PREFIX: &str = "seed/";
+/// A plain copy of the seeds' URLs.
+const COPY_FILE: &str = "seeds.jsonl";
+/// Longest line of the copy that is read: two URLs, every byte of them escaped.
+const LINE_BYTES_MAX: u64 = 2 * 6 * CanonicalUrl::LENGTH_MAX as u64 + 100;
+const COPY_BUFFER_BYTES: usize = 256 << 10;
 
 /// What became of a seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,12 +47,61 @@ pub struct SeedRecord {
     pub status: SeedStatus,
     /// Where it redirects.
     pub redirected_to: Option<String>,
+    /// The last round of fetching again that it was put into; 0 for none.
+    pub round: u32,
+}
+
+/// A line of the plain copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedCopy {
+    /// As [`SeedRecord::url`].
+    pub url: String,
+    /// As [`SeedRecord::fallback`].
+    pub fallback: Option<String>,
+}
+
+impl SeedCopy {
+    /// Calls `each` with the seeds of the crawl in `dir` and their numbers, as the plain copy has them; says whether there
+    /// is a copy. It is read as a stream. A line that is damaged keeps its number and is passed over.
+    pub fn for_each(disk: &Disk, dir: &Path, mut each: impl FnMut(u32, SeedCopy)) -> Result<bool> {
+        let path = dir.join(COPY_FILE);
+        let Some(file) = disk.open_if_there(&path)? else { return Ok(false) };
+        let mut input = BufReader::with_capacity(COPY_BUFFER_BYTES, Stream { file: &file, at: 0 });
+        let mut line = Vec::new();
+        for number in 0.. {
+            line.clear();
+            let read = input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+            if read.map_err(|e| Error::io("read", &path, e))? == 0 {
+                break;
+            }
+            if let Ok(seed) = serde_json::from_slice(&line) {
+                each(number, seed);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A file from its start to its end.
+struct Stream<'a> {
+    file: &'a DiskFile,
+    at: u64,
+}
+
+impl Read for Stream<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.at).map_err(io::Error::other)?;
+        self.at += count as u64;
+        Ok(count)
+    }
 }
 
 /// All seeds.
 #[derive(Debug, Default)]
 pub struct SeedTable {
     seeds: Vec<SeedRecord>,
+    /// Seeds that the catalog knew when the table was loaded.
+    loaded: usize,
     numbers: HashMap<String, u32>,
     /// Seeds with a fallback, by origin.
     guesses: HashMap<String, Vec<u32>>,
@@ -61,7 +119,30 @@ impl SeedTable {
             table.insert(seed);
         }
         table.changed.clear();
+        table.loaded = table.seeds.len();
         Ok(table)
+    }
+
+    /// Puts the plain copy into `dir`, unless the one that is there has all seeds.
+    pub fn write_copy(&self, disk: &Disk, dir: &Path) -> Result<()> {
+        let path = dir.join(COPY_FILE);
+        if self.loaded == self.seeds.len() && disk.open_if_there(&path)?.is_some() {
+            return Ok(());
+        }
+        let aside = dir.join(format!("{COPY_FILE}.tmp"));
+        let file = disk.open(&aside, Mode::Create)?;
+        file.set_len(0)?;
+        let mut writer = Writer::new(file, 0, COPY_BUFFER_BYTES);
+        for seed in &self.seeds {
+            let copy = SeedCopy { url: seed.url.clone(), fallback: seed.fallback.clone() };
+            let mut line = serde_json::to_vec(&copy).expect("a seed consists of plain data");
+            line.push(b'\n');
+            writer.push(&line)?;
+        }
+        writer.flush()?;
+        writer.file().sync()?;
+        disk.rename(&aside, &path)?;
+        disk.sync_dir(dir)
     }
 
     /// The number of the seed `url`, which is added when it is new.
@@ -70,7 +151,8 @@ impl SeedTable {
             return number;
         }
         let fallback = fallback.map(str::to_owned);
-        self.insert(SeedRecord { url: url.to_owned(), fallback, status: SeedStatus::Waiting, redirected_to: None })
+        let status = SeedStatus::Waiting;
+        self.insert(SeedRecord { url: url.to_owned(), fallback, status, redirected_to: None, round: 0 })
     }
 
     fn insert(&mut self, seed: SeedRecord) -> u32 {
@@ -94,6 +176,27 @@ impl SeedTable {
     /// Seeds below `origin` whose lines may mean another URL too.
     pub fn guesses_at(&self, origin: &str) -> Vec<u32> {
         self.guesses.get(origin).cloned().unwrap_or_default()
+    }
+
+    /// Puts the seed `number` into a round of fetching again, and forgets what became of it before; says whether it was
+    /// not in that round already.
+    pub fn enter_round(&mut self, number: u32, round: u32) -> bool {
+        let Some(seed) = self.seeds.get_mut(number as usize).filter(|seed| seed.round != round) else { return false };
+        (seed.round, seed.status, seed.redirected_to) = (round, SeedStatus::Waiting, None);
+        self.changed.insert(number);
+        true
+    }
+
+    /// Whether `url` is a seed of that round and nothing has become of it yet.
+    pub fn waits_in_round(&self, url: &str, round: u32) -> bool {
+        let number = self.numbers.get(url);
+        number.is_some_and(|&number| self.number_waits_in_round(number, round))
+    }
+
+    /// Whether the seed `number` is one of that round and nothing has become of it yet.
+    pub fn number_waits_in_round(&self, number: u32, round: u32) -> bool {
+        let seed = self.get(number).filter(|seed| round > 0 && seed.round == round);
+        seed.is_some_and(|seed| seed.status == SeedStatus::Waiting)
     }
 
     /// Notes what became of the seed `number`. An answer is not taken back: of the two URLs that a line may mean, one
@@ -156,5 +259,27 @@ mod tests {
         let table = SeedTable::load(&catalog, Path::new("crawl")).unwrap();
         assert_eq!(table.get(1).unwrap().status, SeedStatus::Answered(200));
         assert_eq!(table.get(1).unwrap().fallback.as_deref(), Some("http://b.example/"));
+    }
+
+    #[test]
+    fn the_plain_copy_has_every_seed_under_its_number() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let read = || {
+            let mut seeds = Vec::new();
+            let there = SeedCopy::for_each(&disk, dir.path(), |number, seed| seeds.push((number, seed.url))).unwrap();
+            there.then_some(seeds)
+        };
+        assert_eq!(read(), None);
+        let mut table = SeedTable::default();
+        table.number("http://a.example/", None);
+        table.write_copy(&disk, dir.path()).unwrap();
+        table.number("https://b.example/", Some("http://b.example/"));
+        table.write_copy(&disk, dir.path()).unwrap();
+        let both = [(0, "http://a.example/".to_owned()), (1, "https://b.example/".to_owned())];
+        assert_eq!(read().unwrap(), both);
+        let path = dir.path().join(COPY_FILE);
+        let text = std::fs::read_to_string(&path).unwrap().replace("{\"url\":\"http://a", "{\"url\":http://a");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(read().unwrap(), both[1..]);
     }
 }

@@ -148,6 +148,7 @@ impl Engine {
             container: container.state,
             statistics: self.statistics.clone(),
             scope_added: self.scope_added.clone(),
+            round: self.round,
         };
         self.executors.checkpoint(CheckpointJob {
             disk: self.disk.clone(),
@@ -167,6 +168,7 @@ impl Engine {
     /// A checkpoint is durable: what only its forerunners named is deleted.
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
         self.under_way.checkpoint = false;
+        self.held = false;
         self.container.synced(done.container);
         self.way.store.committed();
         self.way.next.store.committed();

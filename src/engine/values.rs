@@ -3,15 +3,19 @@
 //! An answer can be read in one way only, by `fresh(now)`, which gives nothing once its time is over. So nobody judges
 //! a URL by rules, connects to an address, or passes a host over, on the word of an answer that has expired; whether it
 //! came from the LRU, the DRUM or a checkpoint makes no difference. What has expired is asked for again by the
-//! frontier and replaced.
+//! frontier and replaced. Reports, which decide nothing, see the answer with its term (`told`).
 //!
 //! | answer | holds |
 //! |---|---|
 //! | rules, also those that follow from a 4xx | `robots.cache` |
 //! | robots.txt is unreachable | until the frontier asks again: minutes, doubling, at most a day |
 //! | addresses | their TTL, within `dns.ttl_min` and `dns.ttl_max` |
-//! | no such name, or only private addresses | `dns.negative_ttl` |
+//! | no such name | what its zone says (RFC 2308), within `dns.ttl_min` and `dns.negative_ttl` |
+//! | only private addresses | their TTL, at most `dns.negative_ttl` |
 //! | the name servers failed | until the frontier asks again, at most 5 minutes (RFC 2308, section 7) |
+//!
+//! Rules that have expired are not kept in use while robots.txt is unreachable: that means complete disallow (RFC 9309,
+//! section 2.3.1.4), and the leave to go on with a copy after a long time is not taken.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -82,6 +86,11 @@ impl Robots {
         self.term.holds(now).then_some((&self.answer, self.term.until))
     }
 
+    /// The answer with its term, for reports: whoever decides by it asks [`Robots::fresh`].
+    pub fn told(&self) -> (&RobotsAnswer, Term) {
+        (&self.answer, self.term)
+    }
+
     /// Since when robots.txt could not be had when it was asked for last. That was so even if it may be otherwise now.
     pub fn failing_since(&self) -> Option<Time> {
         match self.answer {
@@ -140,6 +149,11 @@ impl Addresses {
     pub fn new(answer: NameAnswer, term: Term) -> Self {
         let is_empty = matches!(&answer, NameAnswer::Found(list) if list.is_empty());
         Addresses { answer: if is_empty { NameAnswer::Unanswered } else { answer }, term }
+    }
+
+    /// The answer with its term, for reports: whoever decides by it asks [`Addresses::fresh`].
+    pub fn told(&self) -> (&NameAnswer, Term) {
+        (&self.answer, self.term)
     }
 
     /// What holds at `now`, and until when; nothing if the name has to be resolved again.

@@ -24,6 +24,9 @@ use crate::frontier::{Frontier, Known, NameAnswer, QueuedUrl};
 use crate::outcome::Reason;
 use std::collections::HashSet;
 
+/// A URL whose page is in the archive already: its key, and whether it was the forced one of that key.
+pub type Replayed = (Fingerprint, bool);
+
 /// The URL-seen test.
 pub struct SeenStage {
     /// Keys of every URL that was ever admitted.
@@ -55,7 +58,7 @@ pub struct Arrival {
     /// The queues.
     pub frontier: Frontier,
     /// URLs whose pages were found in the archive after the last checkpoint and which no stage has met again.
-    pub replayed: HashSet<Fingerprint>,
+    pub replayed: HashSet<Replayed>,
     /// The moment of the event under way.
     pub now: Time,
     /// New URLs so far.
@@ -71,10 +74,7 @@ impl SeenStage {
     pub fn admit(&mut self, url: QueuedUrl) -> Result<()> {
         match self.store.admit(url.key, (), url)? {
             Admission::Unique(url) => self.next.unique(url),
-            Admission::Duplicate(_) => {
-                self.next.next.next.duplicate += 1;
-                Ok(())
-            }
+            Admission::Duplicate(url) => self.next.duplicate(url),
             Admission::Pending => Ok(()),
         }
     }
@@ -107,18 +107,31 @@ impl Dispatcher<Fingerprint, (), QueuedUrl> for RobotsStage {
     }
 
     fn duplicate_key_update(&mut self, _: Fingerprint, (): (), url: Option<QueuedUrl>) -> Result<()> {
-        self.next.next.duplicate += u64::from(url.is_some());
-        Ok(())
+        url.map_or(Ok(()), |url| self.duplicate(url))
     }
 }
 
 impl RobotsStage {
-    /// A URL that was never seen before.
+    /// A URL that was never seen before: there is nothing to force.
     fn unique(&mut self, url: QueuedUrl) -> Result<()> {
-        let arrival = &mut self.next.next;
-        arrival.unique += 1;
+        self.next.next.unique += 1;
         let admitted = self.patterns.admits(&url);
-        if arrival.replayed.remove(&url.key) {
+        self.pass(QueuedUrl { forced: false, ..url }, admitted)
+    }
+
+    /// A URL that was seen before ends here, unless it is forced.
+    fn duplicate(&mut self, url: QueuedUrl) -> Result<()> {
+        if url.forced {
+            return self.pass(url, true);
+        }
+        self.next.next.duplicate += 1;
+        Ok(())
+    }
+
+    /// A URL that goes on, unless its page is in the archive or its pattern has had enough.
+    fn pass(&mut self, url: QueuedUrl, admitted: bool) -> Result<()> {
+        let arrival = &mut self.next.next;
+        if arrival.replayed.remove(&(url.key, url.forced)) {
             return Ok(());
         }
         if !admitted {

@@ -1,32 +1,71 @@
-//! The HTTP client: reqwest with everything off that a crawl decides itself.
+//! The HTTP clients: reqwest with everything off that a crawl decides itself.
+//!
+//! There are four, for each protocol one that keeps idle connections and one that closes each behind its answer: which
+//! one a request needs is known before it is made ([`super::protocols`], [`super::idle`]).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustls::{ClientConfig, RootCertStore};
 
+use super::idle::IDLE;
 use super::resolver::GuardedResolver;
 use super::{FetchOptions, StartError};
 
-/// An idle connection is closed after this time: a crawl of many hosts must not run out of sockets.
-const IDLE: Duration = Duration::from_secs(20);
+/// Clients that follow no redirect, decode nothing, repeat nothing, keep no cookies, ask only the guarded resolver for
+/// addresses and verify certificates.
+pub(super) struct Clients {
+    negotiated: Kept,
+    http1: Kept,
+}
 
-/// A client that follows no redirect, decodes nothing, repeats nothing, keeps no cookies, asks only `resolver` for
-/// addresses and verifies certificates.
-pub(super) fn build(options: &FetchOptions, resolver: GuardedResolver) -> Result<reqwest::Client, StartError> {
+/// A client for connections that are kept, and one for those that are not.
+#[derive(Clone)]
+struct Kept {
+    idle: reqwest::Client,
+    closed: reqwest::Client,
+}
+
+impl Clients {
+    /// Clients with these options.
+    pub(super) fn build(options: &FetchOptions, resolver: &GuardedResolver) -> Result<Self, StartError> {
+        let http1 = kept(options, resolver, false)?;
+        let negotiated = if options.http2 { kept(options, resolver, true)? } else { http1.clone() };
+        Ok(Clients { negotiated, http1 })
+    }
+
+    /// The client for a request over HTTP/1.1 alone or what the server chooses, whose connection is kept or not.
+    pub(super) fn get(&self, http1_only: bool, keeps: bool) -> &reqwest::Client {
+        let kept = if http1_only { &self.http1 } else { &self.negotiated };
+        if keeps { &kept.idle } else { &kept.closed }
+    }
+}
+
+fn kept(options: &FetchOptions, resolver: &GuardedResolver, http2: bool) -> Result<Kept, StartError> {
+    let tls = tls(options, http2)?;
+    let client = |idle_per_host| client(options, resolver, tls.clone(), http2, idle_per_host);
+    Ok(Kept { idle: client(options.connections_per_host)?, closed: client(0)? })
+}
+
+fn client(
+    options: &FetchOptions,
+    resolver: &GuardedResolver,
+    tls: ClientConfig,
+    http2: bool,
+    idle_per_host: usize,
+) -> Result<reqwest::Client, StartError> {
     let mut builder = reqwest::Client::builder()
         .user_agent(&options.user_agent)
-        .tls_backend_preconfigured(tls(options.http2)?)
+        .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .referer(false)
         .no_proxy()
         .connect_timeout(options.timeout_connect)
-        .pool_max_idle_per_host(options.connections_per_host)
+        .pool_max_idle_per_host(idle_per_host)
         .pool_idle_timeout(IDLE)
         .tcp_nodelay(true)
-        .dns_resolver(Arc::new(resolver));
-    if !options.http2 {
+        .dns_resolver(Arc::new(resolver.clone()));
+    if !http2 {
         builder = builder.http1_only();
     }
     if let Some(proxy) = &options.proxy {
@@ -35,8 +74,11 @@ pub(super) fn build(options: &FetchOptions, resolver: GuardedResolver) -> Result
     Ok(builder.build()?)
 }
 
-fn tls(http2: bool) -> Result<ClientConfig, rustls::Error> {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+fn tls(options: &FetchOptions, http2: bool) -> Result<ClientConfig, StartError> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    for certificate in &options.roots {
+        roots.add(certificate.clone()).map_err(StartError::Root)?;
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?

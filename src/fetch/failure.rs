@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use super::protocols::Http2Fault;
 use crate::outcome::Failure;
 
 /// The resolver's refusal, carried through the client as an error.
@@ -25,20 +26,21 @@ pub(super) fn classify(error: &reqwest::Error) -> Failure {
         if let Some(Refused(failure)) = at.downcast_ref() {
             return *failure;
         }
-        if at.is::<rustls::Error>() {
+        if is_of_tls(at) {
             return Failure::Tls;
         }
-        if let Some(io) = at.downcast_ref::<io::Error>() {
-            // rustls hides inside of an io::Error
-            if io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
-                return Failure::Tls;
-            }
+        if let Some(h2) = at.downcast_ref::<h2::Error>() {
+            return match fault_of(h2) {
+                Http2Fault::Unusable => Failure::Protocol,
+                Http2Fault::Broken => Failure::Disconnected,
+            };
         }
         if let Some(hyper) = at.downcast_ref::<hyper::Error>() {
             if hyper.is_parse() || hyper.is_parse_too_large() {
                 return Failure::Protocol;
             }
-            if hyper.is_incomplete_message() || hyper.is_closed() || hyper.is_canceled() {
+            let ended = hyper.is_incomplete_message() || hyper.is_closed() || hyper.is_canceled();
+            if ended && at.source().is_none() {
                 return Failure::Disconnected;
             }
         }
@@ -49,6 +51,43 @@ pub(super) fn classify(error: &reqwest::Error) -> Failure {
         () if error.is_timeout() => Failure::Timeout,
         () if error.is_builder() => Failure::Protocol,
         () => Failure::Disconnected,
+    }
+}
+
+/// Whether `error` comes from rustls, which hides in an [`io::Error`], or in one inside of another: their sources are
+/// those of what they hide.
+fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    let mut at = error;
+    while let Some(inner) = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        at = inner;
+    }
+    at.is::<rustls::Error>()
+}
+
+/// What a failure of a request says about the server's HTTP/2, where that was offered to it; nothing if it failed before
+/// or for another reason.
+pub(super) fn http2_fault(error: &reqwest::Error) -> Option<Http2Fault> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(at) = cause {
+        if let Some(h2) = at.downcast_ref::<h2::Error>() {
+            return Some(fault_of(h2));
+        }
+        cause = at.source();
+    }
+    // the library does not always say what broke, nor whether the connection was one of HTTP/2
+    (classify(error) == Failure::Disconnected).then_some(Http2Fault::Broken)
+}
+
+fn fault_of(error: &h2::Error) -> Http2Fault {
+    match error.reason() {
+        Some(h2::Reason::HTTP_1_1_REQUIRED) => Http2Fault::Unusable,
+        // a stream that is reset may mean this one page; a connection is ended so in good order or under load
+        Some(
+            h2::Reason::NO_ERROR | h2::Reason::REFUSED_STREAM | h2::Reason::CANCEL | h2::Reason::ENHANCE_YOUR_CALM,
+        )
+        | None => Http2Fault::Broken,
+        Some(_) if error.is_reset() && error.is_remote() => Http2Fault::Broken,
+        Some(_) => Http2Fault::Unusable,
     }
 }
 

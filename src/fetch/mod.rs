@@ -3,10 +3,14 @@
 //! It holds no crawl state: a job comes with its URL and its vetted addresses, and leaves with an answer for the
 //! process pool or a failure for the engine. Redirects are not followed and bodies are not decoded here. What it
 //! promises: no connection to an address that the guard refuses, whatever names, literals or redirects say; no request
-//! that outlives `timeout_total`; no body beyond `body_max`.
+//! that outlives `timeout_total`, no head that takes longer than `timeout_head`, no body beyond `body_max` or slower
+//! than `rate_min`; no lookup that outlives `dns_timeout`; no more idle connections than `idle_max`.
 
 mod client;
 mod failure;
+mod idle;
+mod names;
+mod protocols;
 mod request;
 mod resolver;
 
@@ -19,7 +23,11 @@ use tokio::sync::Semaphore;
 use crate::clock::Clock;
 use crate::engine::{Event, FetchJob, Fetched, ResolveJob};
 use crate::web::address::AddressGuard;
+use client::Clients;
+use idle::IdlePlaces;
+use protocols::ProtocolMemory;
 use resolver::GuardedResolver;
+use rustls::pki_types::CertificateDer;
 
 /// Bodies up to this size count on the worker's own share of memory; longer ones wait for a place.
 const SMALL_BODY_BYTES: usize = 256 << 10;
@@ -33,6 +41,8 @@ pub struct FetchOptions {
     pub user_agent: String,
     /// Time for name, connection and TLS together.
     pub timeout_connect: Duration,
+    /// Time from the connection to the end of the answer's head.
+    pub timeout_head: Duration,
     /// Time for the whole exchange.
     pub timeout_total: Duration,
     /// Bytes a second below which a body is given up.
@@ -43,13 +53,19 @@ pub struct FetchOptions {
     pub http2: bool,
     /// Connections that are kept open to a host.
     pub connections_per_host: usize,
+    /// Connections without a request that are kept open, over all hosts.
+    pub idle_max: usize,
+    /// Root certificates that are trusted beside Mozilla's.
+    pub roots: Vec<CertificateDer<'static>>,
     /// A proxy for all requests.
     pub proxy: Option<String>,
     /// Name servers; none for those of the system.
     pub nameservers: Vec<SocketAddr>,
+    /// Time for a lookup, all name servers together.
+    pub dns_timeout: Duration,
     /// Bounds of the time for which an answer of a name server holds.
     pub ttl: (Duration, Duration),
-    /// For how long a name that does not exist is not asked for again.
+    /// Longest time for which a name that does not exist is not asked for again.
     pub negative_ttl: Duration,
 }
 
@@ -62,6 +78,9 @@ pub enum StartError {
     /// rustls refused the options.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
+    /// An additional root certificate is none.
+    #[error("fetch.ca_file holds a certificate that cannot be a root: {0}")]
+    Root(rustls::Error),
     /// hickory refused the options, or the system names no name server.
     #[error("cannot set up DNS: {0}; set dns.nameservers in the configuration")]
     Dns(String),
@@ -79,7 +98,9 @@ pub struct Fetcher {
 
 /// What every request needs.
 struct Shared {
-    client: reqwest::Client,
+    clients: Clients,
+    protocols: ProtocolMemory,
+    idle: IdlePlaces,
     resolver: GuardedResolver,
     guard: AddressGuard,
     options: FetchOptions,
@@ -115,10 +136,13 @@ impl Fetcher {
             let _inside = runtime.enter();
             GuardedResolver::new(&options, guard.clone())?
         };
-        let client = client::build(&options, resolver.clone())?;
+        let clients = Clients::build(&options, &resolver)?;
+        let idle = IdlePlaces::new((options.idle_max / options.connections_per_host.max(1)).max(1));
         let places = (LARGE_BODIES_BYTES / options.body_max.max(1)).max(1);
         let large_bodies = Semaphore::new(places);
-        let shared = Shared { client, resolver, guard, options, clock, large_bodies, answers, events };
+        let protocols = ProtocolMemory::default();
+        let shared =
+            Shared { clients, protocols, idle, resolver, guard, options, clock, large_bodies, answers, events };
         Ok(Fetcher { runtime, shared: Arc::new(shared) })
     }
 

@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::failure::{classify, describe};
+use super::failure::{classify, describe, http2_fault};
+use super::protocols::Http2Fault;
 use super::{FetchOptions, SMALL_BODY_BYTES, Shared};
 use crate::clock::Time;
 use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Failure;
-use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 /// A body may be slower than `rate_min` for this long.
 const SLOW_GRACE: Duration = Duration::from_secs(10);
+/// More than any `timeout_total`, and no time that overflows a clock.
+const PATIENCE_MAX_S: u64 = 30 * 24 * 3_600;
 
 /// Makes the request of `job` and hands on what came of it.
 pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
@@ -48,75 +50,168 @@ async fn exchange(
         return Err((Failure::PrivateAddress, format!("{literal} is not in the public internet")));
     }
     let _pinned = (!job.addresses.is_empty()).then(|| shared.resolver.pin(job.url.host(), &job.addresses));
+    let origin = job.url.origin();
+    let keeps = shared.idle.take(&origin, clock.into_std());
     let deadline = clock + shared.options.timeout_total;
-    let request =
-        shared.client.get(job.url.as_str()).header("accept", ACCEPT).header("accept-encoding", ACCEPT_ENCODING).send();
-    let mut answer = match timeout_at(deadline, request).await {
-        Err(_) => return Err((Failure::Timeout, format!("no answer in {:?}", shared.options.timeout_total))),
-        Ok(Err(error)) => return Err((classify(&error), describe(&error))),
-        Ok(Ok(answer)) => answer,
-    };
-    let (body, truncated) = read_body(shared, &mut answer, deadline).await;
-    let status = answer.status();
-    let reason = match answer.extensions().get::<hyper::ext::ReasonPhrase>() {
-        Some(sent) => String::from_utf8_lossy(sent.as_bytes()).into_owned(),
-        None => status.canonical_reason().unwrap_or_default().to_owned(),
-    };
-    let headers =
-        answer.headers().iter().map(|(name, value)| (name.as_str().as_bytes().into(), value.as_bytes().into()));
-    Ok(Response {
-        status: status.as_u16(),
-        reason,
-        version: version(answer.version()),
-        headers: headers.collect(),
-        truncated,
-        address: answer.remote_addr().map(|socket| socket.ip()),
-        request: request_head(&job.url, &shared.options),
-        started,
-        duration: clock.elapsed(),
-        body,
-    })
+    let result = Exchange { shared, job, origin: &origin, keeps, deadline }.make(started, clock).await;
+    if keeps {
+        shared.idle.leave_idle(&origin, Instant::now().into_std());
+    }
+    result
+}
+
+/// A request for a URL whose address may be connected to.
+struct Exchange<'a> {
+    shared: &'a Shared,
+    job: &'a FetchJob,
+    origin: &'a str,
+    /// Whether the connection is kept behind it.
+    keeps: bool,
+    deadline: Instant,
+}
+
+/// Why no head came.
+struct Failed {
+    failure: Failure,
+    detail: String,
+    http2: Option<Http2Fault>,
+}
+
+impl Exchange<'_> {
+    /// The answer, head and body.
+    async fn make(&self, started: Time, clock: Instant) -> Result<Response, (Failure, String)> {
+        let mut answer = self.head().await.map_err(|failed| (failed.failure, failed.detail))?;
+        let (body, end) = read_body(self.shared, &mut answer, self.deadline).await;
+        match end {
+            End::Broken(Some(fault)) if answer.version() == reqwest::Version::HTTP_2 => {
+                self.shared.protocols.failed(self.origin, fault);
+            }
+            End::Whole | End::Cut(_) if self.job.url.is_https() => self.shared.protocols.worked(self.origin),
+            _ => {}
+        }
+        let status = answer.status();
+        let reason = match answer.extensions().get::<hyper::ext::ReasonPhrase>() {
+            Some(sent) => String::from_utf8_lossy(sent.as_bytes()).into_owned(),
+            None => status.canonical_reason().unwrap_or_default().to_owned(),
+        };
+        let headers =
+            answer.headers().iter().map(|(name, value)| (name.as_str().as_bytes().into(), value.as_bytes().into()));
+        Ok(Response {
+            status: status.as_u16(),
+            reason,
+            version: version(answer.version()),
+            headers: headers.collect(),
+            truncated: end.truncation(),
+            address: answer.remote_addr().map(|socket| socket.ip()),
+            request: request_head(self.job, &self.shared.options),
+            started,
+            duration: clock.elapsed(),
+            body,
+        })
+    }
+
+    /// The answer's head. A server whose HTTP/2 turns out to be useless is asked once more, and from then on, over
+    /// HTTP/1.1.
+    async fn head(&self) -> Result<reqwest::Response, Failed> {
+        let protocols = &self.shared.protocols;
+        let offers_http2 = self.shared.options.http2 && self.job.url.is_https();
+        if !offers_http2 || protocols.is_http1_only(self.origin) {
+            return self.head_over(true).await;
+        }
+        match self.head_over(false).await {
+            Err(Failed { http2: Some(fault), detail, .. }) if protocols.failed(self.origin, fault) => {
+                tracing::debug!(origin = self.origin, detail, "asked over HTTP/1.1 from now on");
+                self.head_over(true).await
+            }
+            head => head,
+        }
+    }
+
+    async fn head_over(&self, http1_only: bool) -> Result<reqwest::Response, Failed> {
+        let options = &self.shared.options;
+        let client = self.shared.clients.get(http1_only, self.keeps);
+        let url = self.job.url.as_str();
+        let mut request = client.get(url).header("accept", ACCEPT).header("accept-encoding", ACCEPT_ENCODING);
+        for (name, value) in self.job.condition.iter().flat_map(|condition| condition.validators.headers()) {
+            request = request.header(name, value);
+        }
+        // the connection has a time of its own within this one
+        let head_until = (Instant::now() + options.timeout_connect + options.timeout_head).min(self.deadline);
+        let late = |failure, detail| Failed { failure, detail, http2: None };
+        match timeout_at(head_until, request.send()).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => {
+                Err(Failed { failure: classify(&error), detail: describe(&error), http2: http2_fault(&error) })
+            }
+            Err(_) if head_until < self.deadline => {
+                Err(late(Failure::TooSlow, format!("no whole head in {:?}", options.timeout_head)))
+            }
+            Err(_) => Err(late(Failure::Timeout, format!("no answer in {:?}", options.timeout_total))),
+        }
+    }
+}
+
+/// How a body ended.
+enum End {
+    Whole,
+    /// Here, at a limit.
+    Cut(Truncation),
+    /// There, with what it says about the server's HTTP/2.
+    Broken(Option<Http2Fault>),
+}
+
+impl End {
+    fn truncation(&self) -> Option<Truncation> {
+        match self {
+            End::Whole => None,
+            End::Cut(limit) => Some(*limit),
+            End::Broken(_) => Some(Truncation::Disconnect),
+        }
+    }
 }
 
 /// Reads the body to its end or to a limit, and says which limit.
-async fn read_body(
-    shared: &Shared,
-    answer: &mut reqwest::Response,
-    deadline: Instant,
-) -> (Vec<u8>, Option<Truncation>) {
+async fn read_body(shared: &Shared, answer: &mut reqwest::Response, deadline: Instant) -> (Vec<u8>, End) {
     let options = &shared.options;
-    let began = Instant::now();
+    let mut began = Instant::now();
     let expected = usize::try_from(answer.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
     let mut body = Vec::with_capacity(expected.min(SMALL_BODY_BYTES).min(options.body_max));
     let mut place = None;
     loop {
-        let chunk = match timeout_at(deadline, answer.chunk()).await {
-            Err(_) => return (body, Some(Truncation::Time)),
-            Ok(Err(_)) => return (body, Some(Truncation::Disconnect)),
-            Ok(Ok(None)) => return (body, None),
+        let slow_at = began + patience(body.len(), options.rate_min);
+        let chunk = match timeout_at(slow_at.min(deadline), answer.chunk()).await {
+            Err(_) => return (body, End::Cut(Truncation::Time)),
+            Ok(Err(error)) => return (body, End::Broken(http2_fault(&error))),
+            Ok(Ok(None)) => return (body, End::Whole),
             Ok(Ok(Some(chunk))) => chunk,
         };
         let room = options.body_max - body.len();
         if chunk.len() > room {
             body.extend_from_slice(&chunk[..room]);
-            return (body, Some(Truncation::Length));
+            return (body, End::Cut(Truncation::Length));
         }
         if body.len() + chunk.len() > SMALL_BODY_BYTES && place.is_none() {
+            let asked = Instant::now();
             match timeout_at(deadline, shared.large_bodies.acquire()).await {
                 Ok(permit) => place = permit.ok(),
-                Err(_) => return (body, Some(Truncation::Time)),
+                Err(_) => return (body, End::Cut(Truncation::Time)),
             }
+            // that was not the server's time
+            began += asked.elapsed();
         }
         body.extend_from_slice(&chunk);
-        let elapsed = began.elapsed();
-        if elapsed > SLOW_GRACE && (body.len() as f64) < options.rate_min as f64 * elapsed.as_secs_f64() {
-            return (body, Some(Truncation::Time));
-        }
     }
 }
 
+/// The time in which `bytes` of a body may come: what `rate_min` allows, and [`SLOW_GRACE`] at least.
+fn patience(bytes: usize, rate_min: u64) -> Duration {
+    let seconds = bytes as u64 / rate_min.max(1);
+    Duration::from_secs(seconds.min(PATIENCE_MAX_S)).max(SLOW_GRACE)
+}
+
 /// The head of the request as HTTP/1.1 text, for the archive.
-fn request_head(url: &CanonicalUrl, options: &FetchOptions) -> Vec<u8> {
+fn request_head(job: &FetchJob, options: &FetchOptions) -> Vec<u8> {
+    let url = &job.url;
     let mut head = format!("GET {} HTTP/1.1\r\n", url.path_and_query());
     let default_port = if url.is_https() { 443 } else { 80 };
     let host = url.host();
@@ -126,10 +221,15 @@ fn request_head(url: &CanonicalUrl, options: &FetchOptions) -> Vec<u8> {
     };
     let _ = write!(
         head,
-        "user-agent: {}\r\naccept: {ACCEPT}\r\naccept-encoding: {ACCEPT_ENCODING}\r\n\r\n",
+        "user-agent: {}\r\naccept: {ACCEPT}\r\naccept-encoding: {ACCEPT_ENCODING}\r\n",
         options.user_agent
     );
-    head.into_bytes()
+    let mut head = head.into_bytes();
+    for (name, value) in job.condition.iter().flat_map(|condition| condition.validators.headers()) {
+        head.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
+    }
+    head.extend_from_slice(b"\r\n");
+    head
 }
 
 fn version(version: reqwest::Version) -> HttpVersion {

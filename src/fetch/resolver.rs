@@ -4,28 +4,27 @@
 //! addresses, which the engine got from [`GuardedResolver::lookup`] and keeps with their expiry; for any other name it
 //! asks the name servers. Either way the addresses pass the guard here, at connect time, so the address that was
 //! checked is the one that is connected to.
+//!
+//! IPv4 addresses come first, because more hosts are well served by them; when the first address does not answer, the
+//! client tries the others in turn, and those of the other family at the same time.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hickory_resolver::TokioResolver;
-use hickory_resolver::config::{LookupIpStrategy, NameServerConfig, ResolverConfig};
-use hickory_resolver::net::NetError;
-use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::failure::Refused;
+use super::names::{Answer, NameServers};
 use super::{FetchOptions, StartError};
 use crate::clock::{Clock, Time};
+use crate::engine::Unresolved;
 use crate::outcome::Failure;
 use crate::web::address::AddressGuard;
 
 /// Addresses that are tried for a name.
 const ADDRESSES_MAX: usize = 8;
-/// Time for one question to one name server.
-const QUESTION: Duration = Duration::from_secs(3);
 
 /// A resolver behind the address guard; clones share it.
 #[derive(Clone)]
@@ -34,7 +33,7 @@ pub(super) struct GuardedResolver {
 }
 
 struct Inner {
-    hickory: TokioResolver,
+    servers: NameServers,
     guard: AddressGuard,
     /// Hosts of the jobs under way: their addresses, and how many jobs there are.
     under_way: Mutex<HashMap<Box<str>, Hosting>>,
@@ -52,27 +51,12 @@ pub(super) struct Pinned {
 impl GuardedResolver {
     /// A resolver that asks the configured name servers, or those of the system.
     pub(super) fn new(options: &FetchOptions, guard: AddressGuard) -> Result<Self, StartError> {
-        let runtime = TokioRuntimeProvider::default();
-        let fault = |e: NetError| StartError::Dns(e.to_string());
-        let mut builder = if options.nameservers.is_empty() {
-            TokioResolver::builder(runtime).map_err(fault)?
-        } else {
-            let servers = options.nameservers.iter().map(name_server).collect();
-            TokioResolver::builder_with_config(ResolverConfig::from_name_servers(servers), runtime)
-        };
-        let limits = builder.options_mut();
-        limits.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
-        limits.timeout = QUESTION;
-        limits.attempts = 2;
-        limits.positive_min_ttl = Some(options.ttl.0);
-        limits.positive_max_ttl = Some(options.ttl.1);
-        limits.negative_max_ttl = Some(options.negative_ttl);
-        let hickory = builder.build().map_err(fault)?;
-        Ok(GuardedResolver { inner: Arc::new(Inner { hickory, guard, under_way: Mutex::default() }) })
+        let servers = NameServers::new(options)?;
+        Ok(GuardedResolver { inner: Arc::new(Inner { servers, guard, under_way: Mutex::default() }) })
     }
 
     /// The addresses of `name` that may be connected to, and until when they hold.
-    pub(super) async fn lookup(&self, name: &str, clock: &dyn Clock) -> Result<(Arc<[IpAddr]>, Time), Failure> {
+    pub(super) async fn lookup(&self, name: &str, clock: &dyn Clock) -> Result<(Arc<[IpAddr]>, Time), Unresolved> {
         let (addresses, valid_for) = self.inner.lookup(name).await?;
         Ok((addresses.into(), clock.now() + valid_for))
     }
@@ -88,26 +72,36 @@ impl GuardedResolver {
 }
 
 impl Inner {
-    async fn lookup(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), Failure> {
-        // the final dot keeps the system's search domains out
-        let absolute = format!("{}.", name.trim_end_matches('.'));
-        let answer = self.hickory.lookup_ip(absolute).await.map_err(|e| {
-            if e.is_nx_domain() || e.is_no_records_found() { Failure::NoSuchHost } else { Failure::Dns }
-        })?;
-        let valid_for = answer.valid_until().saturating_duration_since(Instant::now());
-        let all: Vec<IpAddr> = answer.iter().collect();
-        let permitted = self.permitted(&all)?;
-        Ok((permitted, valid_for))
+    async fn lookup(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), Unresolved> {
+        match self.servers.lookup(name).await {
+            Answer::Found { v4, v6, valid_for } => {
+                let holds = |failure| Unresolved { failure, valid_for: Some(valid_for) };
+                Ok((self.permitted(&self.of_both_families(v4, v6)).map_err(holds)?, valid_for))
+            }
+            Answer::Nothing { valid_for } => {
+                Err(Unresolved { failure: Failure::NoSuchHost, valid_for: Some(valid_for) })
+            }
+            Answer::Unanswered => Err(Unresolved { failure: Failure::Dns, valid_for: None }),
+        }
     }
 
+    /// The addresses of both families that pass the guard, IPv4 first; neither family crowds the other out.
+    fn of_both_families(&self, v4: Vec<IpAddr>, v6: Vec<IpAddr>) -> Vec<IpAddr> {
+        let pass = |list: &mut Vec<IpAddr>| list.retain(|&address| self.guard.permits(address));
+        let (mut first, mut second) = (v4, v6);
+        pass(&mut first);
+        pass(&mut second);
+        first.truncate(ADDRESSES_MAX - second.len().min(ADDRESSES_MAX / 2));
+        second.truncate(ADDRESSES_MAX - first.len());
+        first.append(&mut second);
+        first
+    }
+
+    /// Those of `addresses` that pass the guard, in their order.
     fn permitted(&self, addresses: &[IpAddr]) -> Result<Vec<IpAddr>, Failure> {
         let permitted: Vec<IpAddr> =
             addresses.iter().copied().filter(|&a| self.guard.permits(a)).take(ADDRESSES_MAX).collect();
-        match (permitted.is_empty(), addresses.is_empty()) {
-            (false, _) => Ok(permitted),
-            (true, true) => Err(Failure::NoSuchHost),
-            (true, false) => Err(Failure::PrivateAddress),
-        }
+        if permitted.is_empty() { Err(Failure::PrivateAddress) } else { Ok(permitted) }
     }
 }
 
@@ -120,8 +114,9 @@ impl Resolve for GuardedResolver {
                 under_way.get(name.as_str()).map(|(addresses, _)| addresses.clone())
             };
             let permitted = match pinned {
+                // in the order in which the frontier wants them
                 Some(addresses) => inner.permitted(&addresses),
-                None => inner.lookup(name.as_str()).await.map(|(addresses, _)| addresses),
+                None => inner.lookup(name.as_str()).await.map(|(addresses, _)| addresses).map_err(|no| no.failure),
             };
             let permitted = permitted.map_err(Refused)?;
             // port 0: the client puts the URL's port there
@@ -141,12 +136,4 @@ impl Drop for Pinned {
             }
         }
     }
-}
-
-fn name_server(address: &SocketAddr) -> NameServerConfig {
-    let mut server = NameServerConfig::udp_and_tcp(address.ip());
-    for connection in &mut server.connections {
-        connection.port = address.port();
-    }
-    server
 }

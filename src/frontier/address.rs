@@ -62,6 +62,10 @@ impl Addresses {
     pub(super) fn leave(&mut self, ip: IpAddr) {
         if let Some(address) = self.map.get_mut(&ip) {
             address.hosts = address.hosts.saturating_sub(1);
+            // One that was delayed has to be known until its time; `delay_until` forgets it.
+            if address.hosts == 0 && address.due == Time::ZERO && !address.scheduled {
+                self.map.remove(&ip);
+            }
         }
     }
 
@@ -107,6 +111,20 @@ mod tests {
         assert_eq!(addresses.reschedule(ip), Some(Time::from_ms(100)));
         assert_eq!(addresses.pop(ip, Time::from_ms(100)), Some(host(2)));
         assert_eq!(addresses.reschedule(ip), None);
+    }
+
+    #[test]
+    fn addresses_without_a_delay_are_forgotten_with_their_last_host() {
+        let mut addresses = Addresses::default();
+        for n in 0..10_000_u32 {
+            let ip = std::net::Ipv4Addr::from(n).into();
+            addresses.enter(ip);
+            addresses.enter(ip);
+            addresses.leave(ip);
+            assert_eq!(addresses.hosts(ip), 1);
+            addresses.leave(ip);
+        }
+        assert!(addresses.map.is_empty(), "{}", addresses.map.len());
     }
 
     #[test]

@@ -68,9 +68,14 @@ impl Frontier {
         Some(Held { until: standing.backoff_until, robots_failing_since })
     }
 
-    /// For how long a host rests at least whose robots.txt cannot be had.
+    /// For how long a host rests at least that says that it is overloaded, and does not say for how long.
+    pub fn overload_back_off(&self) -> Duration {
+        self.options.politeness.backoff_base(Trouble::Overload)
+    }
+
+    /// For how long a host rests at least whose robots.txt cannot be had: no longer than until it is given up.
     pub fn robots_back_off(&self) -> Duration {
-        self.options.politeness.backoff_base(Trouble::Robots)
+        self.options.politeness.backoff_base(Trouble::Robots).min(self.options.give_up)
     }
 
     /// The answer to a [`Task::Robots`](super::Task::Robots). It is a request like any other: it counts for the delays
@@ -94,16 +99,25 @@ impl Frontier {
                 self.options.politeness.learn(standing, duration, false);
             }
             RobotsAnswer::NoServer => self.give_up(index, Reason::HostGivenUp, now + SILENT_FOR),
-            RobotsAnswer::Unreachable { duration } => {
+            RobotsAnswer::Unreachable { duration, retry_after } => {
                 let standing = &mut self.active.host_mut(index).standing;
                 if standing.robots_level == 0 {
                     standing.robots_failing_since = now;
                 }
                 let since = standing.robots_failing_since;
                 self.options.politeness.learn(standing, duration, false);
-                self.back_off(index, Trouble::Robots, None, started, now);
                 if now.since(since) >= self.options.give_up {
                     self.give_up(index, Reason::HostGivenUp, now + self.options.give_up.max(SILENT_FOR));
+                }
+                let before = self.active.host(index).standing.backoff_until;
+                self.back_off(index, Trouble::Robots, retry_after, started, now);
+                // the last attempt comes when the host would be given up, not after it
+                let asked = retry_after.map_or(before, |wait| now + wait);
+                let last = (since + self.options.give_up).max(now + self.robots_back_off()).max(before).max(asked);
+                let host = self.active.host_mut(index);
+                host.standing.backoff_until = host.standing.backoff_until.min(last);
+                if let Some(told) = self.long_backoffs.get_mut(&host.origin) {
+                    *told = (*told).min(last);
                 }
             }
         }
@@ -128,8 +142,8 @@ impl Frontier {
     }
 
     /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the page of the URL is in the archive already, so
-    /// its host was not asked and need not rest.
-    pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
+    /// its host was not asked and need not rest. `counts_as_page` says whether the budgets have not seen it yet.
+    pub fn withdraw(&mut self, host: HostId, counts_as_page: bool, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, _)) = self.land(host) else { return Ok(()) };
         let feedback = Feedback {
@@ -140,7 +154,8 @@ impl Frontier {
             failure: None,
             retry_after: None,
             address: None,
-            counts_as_page: true,
+            counts_as_page,
+            may_lower_delay: false,
         };
         self.count_page(index, &feedback, now);
         self.active.host_mut(index).standing.due = now;
@@ -180,13 +195,25 @@ impl Frontier {
 
     /// Delays.
     fn learn(&mut self, index: u32, feedback: &Feedback, now: Time) {
-        let may_lower = feedback.verdict == Verdict::Done && feedback.failure.is_none() && feedback.counts_as_page;
         let standing = &mut self.active.host_mut(index).standing;
-        self.options.politeness.learn(standing, feedback.duration, may_lower);
+        self.options.politeness.learn(standing, feedback.duration, feedback.may_lower_delay);
         self.rest(index, now);
+        self.count_contact(index, feedback.address, feedback.started, now);
+    }
+
+    /// A request to an active host that began at `started` was answered from `address`, which need not be the first of
+    /// its addresses.
+    pub fn answered_from(&mut self, host: HostId, address: IpAddr, started: Time, now: Time) {
+        if let Some(index) = self.active.resolve_id(host) {
+            self.count_contact(index, Some(address), started, now);
+        }
+    }
+
+    fn count_contact(&mut self, index: u32, address: Option<IpAddr>, started: Time, now: Time) {
+        self.active.host_mut(index).answered_by = address;
         let delay_per_ip = self.options.politeness.delay_per_ip;
-        if let Some(ip) = feedback.address.filter(|_| !delay_per_ip.is_zero()) {
-            self.addresses.delay_until(ip, feedback.started + delay_per_ip, now);
+        if let Some(ip) = address.filter(|_| !delay_per_ip.is_zero()) {
+            self.addresses.delay_until(ip, started + delay_per_ip, now);
         }
     }
 
@@ -199,11 +226,13 @@ impl Frontier {
         if feedback.verdict != Verdict::Done {
             let trouble = if feedback.failure.is_some() { Trouble::Connection } else { Trouble::Overload };
             self.back_off(index, trouble, feedback.retry_after, feedback.started, now);
+        } else if let Some(wait) = feedback.retry_after {
+            self.hold_back(index, now + wait.min(super::politeness::BACKOFF_MAX), now);
         }
     }
 
     /// After a request was answered at `now`, the host rests.
-    fn rest(&mut self, index: u32, now: Time) {
+    pub(super) fn rest(&mut self, index: u32, now: Time) {
         let delay = self.delay_of(index);
         let standing = &mut self.active.host_mut(index).standing;
         standing.due = standing.due.max(now + delay);
@@ -225,6 +254,12 @@ impl Frontier {
         let host = self.active.host_mut(index);
         let politeness = &self.options.politeness;
         let until = politeness.back_off(&mut host.standing, trouble, retry_after, started, now, &mut self.rng);
+        self.hold_back(index, until, now);
+    }
+
+    fn hold_back(&mut self, index: u32, until: Time, now: Time) {
+        let host = self.active.host_mut(index);
+        host.standing.backoff_until = host.standing.backoff_until.max(until);
         if until > now + LOGGED_AFTER {
             self.long_backoffs.insert(host.origin, until);
         }

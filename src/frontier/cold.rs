@@ -43,15 +43,14 @@ impl Frontier {
 
     /// Gives a host a place on the active side. `known` is what the cold side knows of its domain's pages.
     pub(super) fn activate(&mut self, mut host: Host, known: u64) -> u32 {
-        if let Some(since) = self.unclean_since {
-            let delay = self.options.politeness.delay(host.standing.pace, host.crawl_delay());
-            host.standing.due = host.standing.due.max(since + delay);
-        }
+        host.standing.due = host.standing.due.max(self.unclean_floor(host.standing.pace, host.crawl_delay()));
         if let Some(until) = self.holds.remove(&host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
         }
         self.domains.enter(host.domain, known);
+        let (origin, number) = (host.origin, self.partition_of(host.domain));
         let index = self.active.insert(host);
+        self.partitions[number].active.insert(origin, index);
         self.count_at_address(index);
         index
     }
@@ -78,9 +77,11 @@ impl Frontier {
         self.set_busy(index, false, now);
         let host = self.active.remove(index);
         let number = self.partition_of(host.domain);
-        let partition = &mut self.partitions[number];
         let record = host.record(now);
+        self.leaves_resting(host.origin, record.standing.due.max(record.standing.backoff_until), now);
+        let partition = &mut self.partitions[number];
         let key = HostKey { domain: host.domain, origin: host.origin };
+        partition.active.remove(&key.origin);
         partition.wanted.remove(&key);
         if !record.is_blank(now) {
             let mut bytes = Vec::new();

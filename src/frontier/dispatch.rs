@@ -11,7 +11,7 @@ use super::budget::Allowance;
 use super::host::{Item, Pending, Place};
 use super::partition::HostKey;
 use super::schedule::Entry;
-use super::task::{Permit, Task};
+use super::task::{Asker, Permit, Task};
 use super::{Frontier, active};
 use crate::clock::Time;
 use crate::disk::Result;
@@ -71,6 +71,9 @@ impl Frontier {
         if let Some(reason) = self.drains(index, now) {
             return self.drop_first(index, reason, now);
         }
+        if self.waits_for_errand(index, now) {
+            return None;
+        }
         let host = self.active.host(index);
         let connections = self.options.politeness.connections_per_host.max(1);
         if host.standing.available() > now || host.flights.len() >= connections || self.awaits_budget(index) {
@@ -81,14 +84,14 @@ impl Frontier {
             Some(addresses) => addresses,
             None => return Some(self.resolve(index)),
         };
-        let addresses = self.with_freest_first(addresses);
+        let addresses = self.in_order(index, addresses);
         let host = self.active.host(index);
         if !self.options.politeness.delay_per_ip.is_zero() && self.addresses.due(addresses[0]) > now {
             self.wait_for(index, addresses[0]);
             return None;
         }
         match host.rules.clone().filter(|&(_, expires)| expires > now) {
-            None => Some(self.ask_robots(index, addresses, now)),
+            None => self.ask_robots(index, addresses, now),
             Some((rules, _)) => {
                 let item = self.unbuffer_first(index)?;
                 match Permit::ask(&*rules, &item.url.url) {
@@ -138,17 +141,21 @@ impl Frontier {
         Some(addresses)
     }
 
-    /// The addresses with the one in front that is free first.
-    fn with_freest_first(&self, addresses: Arc<[IpAddr]>) -> Arc<[IpAddr]> {
+    /// The addresses with the one in front that the next request should go to: the one that answered last, or else the
+    /// one that is free first.
+    fn in_order(&self, index: u32, addresses: Arc<[IpAddr]>) -> Arc<[IpAddr]> {
         if addresses.len() == 1 || self.options.politeness.delay_per_ip.is_zero() {
             return addresses;
         }
-        let freest = (0..addresses.len()).min_by_key(|&n| (self.addresses.due(addresses[n]), n)).unwrap_or(0);
-        if freest == 0 {
+        let answered_by = self.active.host(index).answered_by;
+        let first = addresses.iter().position(|&ip| Some(ip) == answered_by).unwrap_or_else(|| {
+            (0..addresses.len()).min_by_key(|&n| (self.addresses.due(addresses[n]), n)).unwrap_or(0)
+        });
+        if first == 0 {
             return addresses;
         }
         let mut turned = addresses.to_vec();
-        turned.swap(0, freest);
+        turned.swap(0, first);
         turned.into()
     }
 
@@ -168,12 +175,13 @@ impl Frontier {
         }
     }
 
-    fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Task {
+    fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
+        let asker = Asker::of(&self.active.host(index).buffer.front()?.url);
         self.contact(index, addresses[0], now);
         let host = self.active.host_mut(index);
         host.pending = Some(Pending::Robots { started: now });
         let origin = host.origin_text.clone();
-        Task::Robots { host: self.active.id(index, 0), origin, addresses }
+        Some(Task::Robots { host: self.active.id(index, 0), origin, addresses, asker })
     }
 
     fn fetch(&mut self, index: u32, item: Item, addresses: Arc<[IpAddr]>, permit: Permit, now: Time) -> Task {
@@ -257,7 +265,7 @@ impl Frontier {
     /// there is no place for others, leaves.
     fn want_refill(&mut self, index: u32) {
         let host = self.active.host(index);
-        if host.base_left == 0 || host.buffer.len() > self.options.buffer_urls / 2 {
+        if host.base_left == 0 || host.buffer.len() > self.refill_of(host) / 2 {
             return;
         }
         let turn_over = host.turn >= TURN_BUFFERS * self.options.buffer_urls.max(1) as u64;

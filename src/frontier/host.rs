@@ -87,11 +87,16 @@ pub(super) struct Host {
     pub place: Place,
     /// URLs that it got from the cold side in this turn.
     pub turn: u64,
+    /// When it last got URLs from the cold side, and how many buffers it may get the next time.
+    pub refilled: Time,
+    pub refill_buffers: usize,
     /// URLs that are left in the base of its partition.
     pub base_left: u64,
     /// Whether the tail that is written now may hold URLs of it, and the one that is being merged.
     pub may_tail: bool,
     pub may_frozen: bool,
+    /// The address that answered last: kept connections lead there, so it stays the first one until it fails.
+    pub answered_by: Option<IpAddr>,
     /// The address under which it is counted, while it has something to do.
     pub counted_at: Option<IpAddr>,
     /// Whether it is counted as having something to do.
@@ -121,9 +126,12 @@ impl Host {
             pending: None,
             place: Place::Nowhere,
             turn: 0,
+            refilled: Time::ZERO,
+            refill_buffers: 1,
             base_left: 0,
             may_tail: false,
             may_frozen: false,
+            answered_by: None,
             counted_at: None,
             busy: false,
             parkable: false,

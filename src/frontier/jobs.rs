@@ -1,16 +1,19 @@
 //! Which work on partitions is due, and what follows when it is done.
 //!
 //! In this order: takes for active hosts that run dry; takes of new hosts while there is room; merges where the tail
-//! has grown to a quarter of its base, half of the base is consumed, or newer records take too much memory; and, when
+//! has grown beyond its base, most of the base is consumed, or newer records take too much memory; and, when
 //! the active side starves, the merge that frees most URLs for what it has to write, but no partition more often
 //! than its size allows. So every URL comes out, and a giant base is not rewritten for ten.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
 use super::Frontier;
 use super::host::{Host, Place};
-use super::partition::{Done, Merge, MergeDone, Partition, PartitionDone, PartitionJob, Take, TakeDone, Taken, Work};
+use super::partition::{
+    Done, HostKey, Merge, MergeDone, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
+};
 use super::record::HostRecord;
 use crate::clock::Time;
 use crate::disk::{Error, Result};
@@ -18,13 +21,19 @@ use crate::disk::{Error, Result};
 /// Jobs that are out at once.
 const JOBS_MAX: usize = 4;
 /// Hosts that one take may bring.
-const TAKE_HOSTS_MAX: usize = 64;
+const TAKE_HOSTS_MAX: usize = 512;
 /// A starving partition is merged no faster than so many bytes a millisecond.
 const STARVING_BYTES_PER_MS: u64 = 8 << 10;
 /// Nor more often than this: a small crawl of one host has all its URLs in one partition and waits for them.
 const STARVING_PAUSE_MS: u64 = 20;
 /// A tail below this is merged only when the active side starves.
-const TAIL_BYTES_MIN: u64 = 256 << 10;
+const TAIL_BYTES_MIN: u64 = 128 << 10;
+/// A host that was refilled less than this before gets twice as much the next time, up to so many buffers; one that
+/// needs its URLs slowly does not fill the memory.
+const REFILLED_SOON: Duration = Duration::from_secs(1);
+const REFILL_BUFFERS_MAX: usize = 64;
+/// Memory of a URL, for the planning of refills.
+const URL_BYTES: usize = 256;
 /// A consumed base below this is not worth reclaiming.
 const RECLAIM_BYTES_MIN: u64 = 1 << 20;
 /// After a take brought what found no room, the next one waits so long.
@@ -83,11 +92,11 @@ impl Frontier {
 
     fn needs_merge(&self, partition: &Partition) -> bool {
         let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
-        let half_consumed = partition.consumed > partition.base_left() && base >= RECLAIM_BYTES_MIN;
+        // A URL of the base takes a fifth of what it takes in a tail: the tail then has a third of the base's URLs.
+        let grown = partition.recent.tail_bytes() >= TAIL_BYTES_MIN.max(base + base / 2);
+        let consumed = partition.consumed / 2 > partition.base_left() && base >= RECLAIM_BYTES_MIN;
         let overlay_max = (self.options.memory / 8 / self.partitions.len()).max(16 << 10);
-        partition.recent.tail_bytes() >= TAIL_BYTES_MIN.max(base / 4)
-            || half_consumed
-            || (partition.overlay_bytes() > overlay_max && partition.recent.urls + partition.consumed > 0)
+        grown || consumed || (partition.overlay_bytes() > overlay_max && partition.recent.urls + partition.consumed > 0)
     }
 
     /// From when on a partition may be merged because the active side starves.
@@ -125,8 +134,14 @@ impl Frontier {
 
     fn take(&mut self, number: usize, hosts_max: usize) -> PartitionJob {
         self.jobs_out += 1;
-        let active = self.active_origins(number);
-        let domains = self.domains.sorted().into_iter().map(|(domain, entry)| (domain, entry.busy)).collect();
+        let wanted = std::mem::take(&mut self.partitions[number].wanted);
+        let refills = self.refills(wanted);
+        let active = self.partitions[number].active.keys().copied().collect();
+        let domains = self.partitions[number].active.values().map(|&index| {
+            let domain = self.active.host(index).domain;
+            (domain, self.domains.get(domain).map_or(0, |entry| entry.busy))
+        });
+        let domains = domains.collect();
         let buffer_urls = self.options.buffer_urls.max(1);
         let partition = &mut self.partitions[number];
         partition.busy = true;
@@ -134,12 +149,6 @@ impl Frontier {
             // The walk will say when there are more; without one, what is known stays.
             (partition.wake, partition.freed) = (None, false);
         }
-        let wanted = std::mem::take(&mut partition.wanted);
-        let refills = wanted.into_iter().filter_map(|key| {
-            let host = self.active.host(self.active.find(key.origin)?);
-            Some((key, buffer_urls.saturating_sub(host.buffer.len())))
-        });
-        let refills = refills.collect();
         let (path, bytes) = match &partition.base {
             Some(base) => (partition.path(base.generation, "base"), base.summary.bytes),
             None => unreachable!("a take is planned for a partition with URLs in its base"),
@@ -163,14 +172,30 @@ impl Frontier {
         PartitionJob { number, work: Work::Take(take) }
     }
 
+    /// How much each of the hosts that run dry gets.
+    fn refills(&self, wanted: BTreeSet<HostKey>) -> Vec<Refill> {
+        let mut planned = self.options.memory / 32 / URL_BYTES;
+        let refills = wanted.into_iter().filter_map(|host| {
+            let active = self.active.host(self.active.find(host.origin)?);
+            let share = self.refill_of(active).min(planned).max(self.options.buffer_urls.max(1));
+            planned = planned.saturating_sub(share);
+            Some(Refill { host, room: share.saturating_sub(active.buffer.len()), left: active.base_left })
+        });
+        refills.collect()
+    }
+
+    /// URLs that a host may have in memory after a take.
+    pub(super) fn refill_of(&self, host: &Host) -> usize {
+        let one = self.options.buffer_urls.max(1);
+        if self.has_memory() { one.saturating_mul(host.refill_buffers.max(1)) } else { one }
+    }
+
     fn merge(&mut self, number: usize) -> Result<PartitionJob> {
         self.jobs_out += 1;
-        let active = self.active_origins(number);
-        for index in self.active.indices().collect::<Vec<_>>() {
-            if self.partition_of(self.active.host(index).domain) == number {
-                let host = self.active.host_mut(index);
-                host.may_frozen = std::mem::take(&mut host.may_tail);
-            }
+        let active = self.partitions[number].active.keys().copied().collect();
+        for &index in self.partitions[number].active.values() {
+            let host = self.active.host_mut(index);
+            host.may_frozen = std::mem::take(&mut host.may_tail);
         }
         let count = self.partitions.len();
         let partition = &mut self.partitions[number];
@@ -193,14 +218,6 @@ impl Frontier {
             active,
         };
         Ok(PartitionJob { number, work: Work::Merge(merge) })
-    }
-
-    /// Origins of the active hosts of a partition, sorted.
-    fn active_origins(&self, number: usize) -> Vec<crate::fingerprint::Fingerprint> {
-        let here = self.active.hosts().filter(|host| self.partition_of(host.domain) == number);
-        let mut origins: Vec<_> = here.map(|host| host.origin).collect();
-        origins.sort_unstable();
-        origins
     }
 
     /// Takes over what a job brought.
@@ -280,11 +297,14 @@ impl Frontier {
         let urls = taken.items.len() as u64;
         self.cold_urls -= urls;
         let partition = &mut self.partitions[number];
-        partition.consume(taken.host, taken.cursor, urls);
+        partition.consume(taken.host, taken.cursor, urls, taken.left);
         let may_tail = partition.recent.filter.may_hold(taken.host.origin);
         let host = self.active.host_mut(index);
         host.base_left = taken.left;
         host.turn += urls;
+        let soon = taken.refill && now.since(host.refilled) < REFILLED_SOON;
+        host.refill_buffers = if soon { (2 * host.refill_buffers.max(1)).min(REFILL_BUFFERS_MAX) } else { 1 };
+        host.refilled = now;
         host.may_tail |= may_tail;
         for item in taken.items {
             self.buffer(index, item);
@@ -308,19 +328,17 @@ impl Frontier {
             return Err(Error::damaged(&path, 0, format!("{expected} URLs after a merge"), found.to_string()));
         }
         let mut done = done;
-        let left = std::mem::take(&mut done.active);
+        let mut left = std::mem::take(&mut done.active);
+        left.sort_unstable();
         partition.replace_base(done, &mut self.files);
         partition.merged_at = now;
         partition.wake = (partition.base_left() > 0).then_some(now);
         partition.blocked = false;
-        for index in self.active.indices().collect::<Vec<_>>() {
-            let host = self.active.host(index);
-            if self.partition_of(host.domain) != number {
-                continue;
-            }
-            let count = left.iter().find(|&&(origin, _)| origin == host.origin).map_or(0, |&(_, urls)| urls);
+        let active: Vec<_> = partition.active.iter().map(|(&origin, &index)| (origin, index)).collect();
+        for (origin, index) in active {
+            let found = left.binary_search_by_key(&origin, |&(origin, _)| origin);
             let host = self.active.host_mut(index);
-            (host.base_left, host.may_frozen) = (count, false);
+            (host.base_left, host.may_frozen) = (found.map_or(0, |at| left[at].1), false);
             self.settle_if_waiting(index, now);
         }
         Ok(())

@@ -27,8 +27,10 @@ mod answers;
 mod budget;
 mod cold;
 mod dispatch;
+mod errand;
 mod host;
 mod jobs;
+mod look;
 mod options;
 mod partition;
 mod politeness;
@@ -53,15 +55,17 @@ use crate::fingerprint::Fingerprint;
 use active::Active;
 use address::Addresses;
 use budget::Domains;
+use errand::Errand;
 use host::{Host, Item, Place};
 use partition::{Files, Partition, domain_key};
 use schedule::{HostRef, Schedule};
 
+pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look};
 pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use queued::{Hops, QueuedUrl};
 pub use state::{FrontierCut, FrontierState, PartitionState};
-pub use task::{Feedback, Held, HostId, Known, NameAnswer, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
+pub use task::{Asker, Feedback, Held, HostId, Known, NameAnswer, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
 
 /// All queues of a crawl.
 #[derive(Debug)]
@@ -74,6 +78,10 @@ pub struct Frontier {
     active: Active,
     schedule: Schedule,
     addresses: Addresses,
+    /// Origins that are, or were just now, asked for the sake of others.
+    errands: BTreeMap<Fingerprint, Errand>,
+    /// How many of them were left when they were looked through last.
+    errands_swept: usize,
     domains: Domains,
     partitions: Vec<Partition>,
     files: Files,
@@ -125,6 +133,8 @@ impl Frontier {
             dir: dir.into(),
             active: Active::default(),
             schedule: Schedule::default(),
+            errands: BTreeMap::new(),
+            errands_swept: 0,
             domains: Domains::default(),
             partitions: Vec::new(),
             files: Files::default(),

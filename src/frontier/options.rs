@@ -60,7 +60,7 @@ pub struct Politeness {
     pub connections_per_host: usize,
     /// The least time between the starts of two requests to an address, whatever the hosts.
     pub delay_per_ip: Duration,
-    /// Failures in a row after which a host is dead.
+    /// Failures in a row that a host needs to be dead, however long it has failed.
     pub dead_after: u32,
 }
 
@@ -73,7 +73,7 @@ impl Default for Politeness {
             crawl_delay_max: Duration::from_secs(300),
             connections_per_host: 1,
             delay_per_ip: Duration::from_millis(250),
-            dead_after: 10,
+            dead_after: 3,
         }
     }
 }

@@ -42,12 +42,17 @@ impl Politeness {
         wanted.min(self.delay_max).max(self.delay_min)
     }
 
-    /// The delay between two requests of a host.
-    pub(super) fn delay(&self, pace: Duration, crawl_delay: Option<Duration>) -> Duration {
+    /// The delay between two requests of a host: its own pace or its Crawl-delay, whichever is longer.
+    pub fn delay(&self, pace: Duration, crawl_delay: Option<Duration>) -> Duration {
         if self.is_none() {
             return Duration::ZERO;
         }
         pace.max(self.delay_min).max(crawl_delay.unwrap_or_default().min(self.crawl_delay_max))
+    }
+
+    /// The delay after a request that took `duration`, of a host of which nothing else is known.
+    pub(super) fn delay_after(&self, duration: Duration) -> Duration {
+        self.delay(self.pace(duration), None)
     }
 
     pub(super) fn backoff_base(&self, trouble: Trouble) -> Duration {
@@ -78,12 +83,15 @@ impl Politeness {
             Trouble::Robots => standing.robots_level,
             _ => standing.backoff_level,
         };
-        let wait = match retry_after {
-            Some(wait) => wait,
-            None => {
-                let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(level).min(20));
-                doubled.min(BACKOFF_MAX).mul_f64(1.0 + 0.1 * rng.f64())
-            }
+        let mut own = || {
+            let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(level).min(20));
+            doubled.min(BACKOFF_MAX).mul_f64(1.0 + 0.1 * rng.f64())
+        };
+        let wait = match (trouble, retry_after) {
+            // how long a robots.txt cannot be had is not for one answer to say, which may ask for more but not for less
+            (Trouble::Robots, Some(wait)) => wait.max(own()),
+            (_, Some(wait)) => wait,
+            (_, None) => own(),
         };
         if trouble == Trouble::Robots {
             standing.robots_level = standing.robots_level.saturating_add(1);
@@ -113,7 +121,7 @@ mod tests {
     const S: Duration = Duration::from_secs(1);
 
     #[test]
-    fn the_delay_follows_the_fetch_within_bounds_and_a_crawl_delay_never_shortens_it() {
+    fn p3_the_delay_follows_the_fetch_within_bounds_and_a_crawl_delay_never_shortens_it() {
         let politeness = Politeness::default();
         assert_eq!(politeness.pace(S / 100), S);
         assert_eq!(politeness.pace(S * 2), S * 10);
@@ -145,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_errors_never_lower_the_delay() {
+    fn p4_fast_errors_never_lower_the_delay() {
         let politeness = Politeness::default();
         let mut standing = Standing { pace: S * 10, ..Standing::default() };
         politeness.learn(&mut standing, S / 1000, false);
@@ -170,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_back_off_doubles_with_a_tenth_of_jitter_up_to_a_day() {
+    fn p2_a_back_off_doubles_with_a_tenth_of_jitter_up_to_a_day() {
         for (trouble, base) in [(Trouble::Overload, 60), (Trouble::Connection, 10), (Trouble::Robots, 300)] {
             let waits = waits(&Politeness::default(), trouble, 20);
             for (n, &wait) in waits.iter().enumerate() {
@@ -181,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn thirty_quiet_minutes_forgive() {
+    fn p2_thirty_quiet_minutes_forgive() {
         let politeness = Politeness::default();
         let mut rng = fastrand::Rng::with_seed(7);
         let mut standing = Standing::default();
@@ -201,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_honoured_up_to_a_day_and_requests_under_way_together_count_once() {
+    fn p1_retry_after_is_honoured_up_to_a_day_and_requests_under_way_together_count_once() {
         let politeness = Politeness::default();
         let mut rng = fastrand::Rng::with_seed(7);
         let mut standing = Standing::default();

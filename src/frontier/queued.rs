@@ -32,26 +32,37 @@ pub struct QueuedUrl {
     pub via: u64,
     /// Number of the seed that it descends from.
     pub seed: u32,
+    /// Whether it is fetched although it was seen before.
+    pub forced: bool,
 }
+
+/// The only flag of an encoded URL.
+const FLAG_FORCED: u8 = 1;
 
 impl QueuedUrl {
     /// Appends the URL in a compact form: four fingerprints, then small numbers and sized strings.
     ///
     /// ```text
-    /// | key 8 | origin 8 | host 8 | domain 8 | priority 1 | attempts 1 | depth | seed | via | hops | url |
+    /// | key 8 | origin 8 | host 8 | domain 8 | priority 1 | attempts 1 | flags 1 | depth | seed | via | hops | url |
     /// ```
-    /// Numbers after the fixed part are varints, strings follow their length as a varint.
+    /// Flags: 1 forced. Numbers after the fixed part are varints, strings follow their length as a varint.
     pub fn encode(&self, out: &mut Vec<u8>) {
         for fingerprint in [self.key, self.origin, self.host, self.domain] {
             wire::put_fingerprint(out, fingerprint);
         }
         out.push(self.priority);
         out.push(self.attempts);
+        out.push(u8::from(self.forced) * FLAG_FORCED);
         wire::put_varint(out, self.depth.into());
         wire::put_varint(out, self.seed.into());
         wire::put_varint(out, self.via);
         wire::put_sized(out, self.hops.as_str().as_bytes());
         wire::put_sized(out, self.url.as_bytes());
+    }
+
+    /// What the flags of an encoded URL say; `None` if they say anything else.
+    pub(super) fn is_forced(flags: u8) -> Option<bool> {
+        (flags & !FLAG_FORCED == 0).then_some(flags & FLAG_FORCED != 0)
     }
 
     /// Reads a URL at the start of `bytes`, and says how many bytes it took; `None` for what [`QueuedUrl::encode`]
@@ -60,16 +71,18 @@ impl QueuedUrl {
         let mut reader = Reader::new(bytes);
         let [key, origin, host, domain] =
             [reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?];
-        let (priority, attempts) = (reader.u8()?, reader.u8()?);
+        let (priority, attempts, flags) = (reader.u8()?, reader.u8()?, reader.u8()?);
+        let forced = QueuedUrl::is_forced(flags)?;
         let (depth, seed, via) = (reader.small()?, reader.small()?, reader.varint()?);
         let hops = Hops::parse(reader.text()?);
         let url = reader.text()?.into();
-        let url = QueuedUrl { url, key, origin, host, domain, priority, depth, hops, attempts, via, seed };
+        let url = QueuedUrl { url, key, origin, host, domain, priority, depth, hops, attempts, via, seed, forced };
         Some((url, reader.position()))
     }
 }
 
-/// A discovery path as in Heritrix's crawl.log: `L` link, `R` redirect, `E` embedded, `M` sitemap; empty for a seed.
+/// A discovery path as in Heritrix's crawl.log: `L` link, `R` redirect, `E` embedded, `P` robots.txt as a prerequisite,
+/// `M` named by a robots.txt as sitemap, or by a sitemap; empty for a seed.
 ///
 /// A path longer than [`Hops::LETTERS_MAX`] keeps its last letters after the number of those left out: `12+LLRL...`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +114,13 @@ impl Hops {
         self.0.bytes().rev().take_while(|&letter| letter == b'R').count()
     }
 
+    /// How many sitemaps in a row led here, whatever redirects there were between them; the robots.txt that named the
+    /// first one counts like a sitemap.
+    pub fn sitemaps(&self) -> usize {
+        let end = self.0.bytes().rev().take_while(|letter| matches!(letter, b'M' | b'R'));
+        end.filter(|&letter| letter == b'M').count()
+    }
+
     /// The path as it is printed.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -130,6 +150,15 @@ mod tests {
     }
 
     #[test]
+    fn sitemaps_in_a_row_are_counted_over_redirects_and_from_a_robots_txt_on() {
+        for (path, sitemaps) in
+            [("", 0), ("LR", 0), ("PM", 1), ("LLPMRR", 1), ("PMRM", 2), ("PMML", 0), ("PMMPM", 1), ("PMMM", 3)]
+        {
+            assert_eq!(Hops::parse(path).sitemaps(), sitemaps, "{path}");
+        }
+    }
+
+    #[test]
     fn a_url_is_read_back_as_it_was_and_never_from_fewer_bytes() {
         let url = QueuedUrl {
             url: "https://example.org/a?b=c".into(),
@@ -143,6 +172,7 @@ mod tests {
             attempts: 2,
             via: u64::MAX,
             seed: u32::MAX,
+            forced: true,
         };
         let mut bytes = Vec::new();
         url.encode(&mut bytes);
@@ -152,5 +182,7 @@ mod tests {
         }
         bytes.extend_from_slice(b"more");
         assert_eq!(QueuedUrl::decode(&bytes), Some((url, len)));
+        bytes[34] = 2;
+        assert_eq!(QueuedUrl::decode(&bytes), None, "a flag that is not known");
     }
 }

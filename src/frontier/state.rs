@@ -58,6 +58,8 @@ impl Frontier {
     /// synced. The bytes appended here are what [`Frontier::open`] wants again.
     pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<FrontierCut> {
         let start = ram.len();
+        let arrays: usize = self.partitions.iter().map(|partition| partition.array.len()).sum();
+        ram.reserve(arrays + self.active.bytes);
         self.put_ram(ram);
         let section = &ram[start..];
         let partitions = self.partitions.iter().map(|partition| PartitionState {
@@ -101,10 +103,21 @@ impl Frontier {
             wire::put_varint(out, entry.added);
         }
         wire::put_varint(out, self.active.len() as u64);
-        self.active.hosts().for_each(|host| put_host(out, host, self.now));
-        let holds = self.holds.iter().filter(|&(_, &until)| until > self.now);
-        wire::put_varint(out, holds.clone().count() as u64);
-        for (&origin, &until) in holds {
+        for index in self.active.indices() {
+            let host = self.active.host(index);
+            // a request that is under way ends with this process at the earliest, and then the host rests
+            let due = if host.is_at_rest() { Time::ZERO } else { self.now + self.delay_of(index) };
+            put_host(out, host, due, self.now);
+        }
+        // what is remembered of origins for errands holds them too, whoever makes the next request
+        let mut holds = self.holds.clone();
+        for (&origin, errand) in &self.errands {
+            let until = holds.entry(origin).or_default();
+            *until = (*until).max(errand.due);
+        }
+        holds.retain(|_, until| *until > self.now);
+        wire::put_varint(out, holds.len() as u64);
+        for (origin, until) in holds {
             wire::put_fingerprint(out, origin);
             wire::put_time(out, until);
         }
@@ -205,17 +218,20 @@ fn put_partition(out: &mut Vec<u8>, partition: &Partition) {
         wire::put_fingerprint(out, domain);
         wire::put_varint(out, partition.newer_pages(domain));
     }
-    wire::put_varint(out, partition.cursors.len() as u64);
-    for (host, cursor) in &*partition.cursors {
+    wire::put_varint(out, partition.consumed);
+    wire::put_varint(out, partition.cursors.begun.len() as u64);
+    for (host, cursor) in &partition.cursors.begun {
         wire::put_fingerprint(out, host.domain);
         wire::put_fingerprint(out, host.origin);
         for number in [cursor.spot.offset, cursor.spot.index.into(), cursor.taken] {
             wire::put_varint(out, number);
         }
     }
+    wire::put_varint(out, partition.cursors.spent.len() as u64);
+    partition.cursors.spent.iter().for_each(|&origin| wire::put_fingerprint(out, origin));
 }
 
-fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition) -> Option<()> {
+pub(super) fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition) -> Option<()> {
     let recent: &mut Recent = &mut partition.recent;
     recent.urls = reader.varint()?;
     partition.array = reader.sized()?.to_vec();
@@ -231,23 +247,27 @@ fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition) -> Option<
         recent.domains.insert(reader.fingerprint()?, reader.varint()?);
     }
     let cursors = Arc::make_mut(&mut partition.cursors);
-    partition.consumed = 0;
+    partition.consumed = reader.varint()?;
     for _ in 0..reader.varint()? {
         let host = HostKey { domain: reader.fingerprint()?, origin: reader.fingerprint()? };
         let spot = Spot { offset: reader.varint()?, index: reader.small()? };
         let cursor = Cursor { spot, taken: reader.varint()? };
-        partition.consumed = partition.consumed.checked_add(cursor.taken)?;
-        cursors.insert(host, cursor);
+        cursors.begun.insert(host, cursor);
+    }
+    for _ in 0..reader.varint()? {
+        cursors.spent.insert(reader.fingerprint()?);
     }
     Some(())
 }
 
-fn put_host(out: &mut Vec<u8>, host: &Host, now: Time) {
+fn put_host(out: &mut Vec<u8>, host: &Host, due: Time, now: Time) {
     wire::put_fingerprint(out, host.origin);
     wire::put_fingerprint(out, host.domain);
     wire::put_sized(out, host.origin_text.as_bytes());
     let mut record = Vec::new();
-    host.record(now).encode(&mut record);
+    let mut known = host.record(now);
+    known.standing.due = known.standing.due.max(due);
+    known.encode(&mut record);
     wire::put_sized(out, &record);
     wire::put_varint(out, host.base_left);
     out.push(u8::from(host.may_tail || host.may_frozen));
@@ -266,7 +286,7 @@ fn put_item(out: &mut Vec<u8>, rank: u16, item: &Item) {
     item.url.encode(out);
 }
 
-fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::RulesDecoder) -> Option<(Host, Vec<Item>)> {
+pub(super) fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::RulesDecoder) -> Option<(Host, Vec<Item>)> {
     let (origin, domain) = (reader.fingerprint()?, reader.fingerprint()?);
     let mut host = Host::new(origin, domain, reader.text()?.into());
     let mut record = HostRecord::decode(reader.sized()?)?;

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::QueuedUrl;
+use super::{Hops, QueuedUrl};
 use crate::clock::Time;
 use crate::outcome::{Failure, Reason, Verdict};
 
@@ -33,6 +33,11 @@ pub struct HostId {
     pub(super) generation: u32,
     /// Which of the requests in flight; tells apart those of a host with several connections.
     pub(super) flight: u32,
+}
+
+impl HostId {
+    /// Of no host: for requests that no queue waits for.
+    pub const NONE: HostId = HostId { index: u32::MAX, generation: u32::MAX, flight: u32::MAX };
 }
 
 /// Proof that the robots.txt rules of a URL's origin allow it. Only the frontier makes one.
@@ -109,6 +114,8 @@ pub enum Task {
         origin: Box<str>,
         /// Where it is; the first is the one that politeness was asked for.
         addresses: Arc<[IpAddr]>,
+        /// The URL that waits for it.
+        asker: Asker,
     },
     /// Fetch a URL.
     Fetch {
@@ -130,6 +137,24 @@ pub enum Task {
     },
 }
 
+/// The URL on whose behalf a robots.txt is asked for: what the sitemaps that it names inherit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// Links between a seed and it.
+    pub depth: u16,
+    /// Number of the seed that it descends from.
+    pub seed: u32,
+    /// How the robots.txt was come by: as the URL was, and as its prerequisite (`P`).
+    pub hops: Hops,
+}
+
+impl Asker {
+    /// For `url`.
+    pub(super) fn of(url: &QueuedUrl) -> Self {
+        Asker { depth: url.depth, seed: url.seed, hops: url.hops.then('P') }
+    }
+}
+
 /// How a fetch went, as far as its host is concerned.
 #[derive(Clone, Debug)]
 pub struct Feedback {
@@ -147,9 +172,11 @@ pub struct Feedback {
     pub retry_after: Option<Duration>,
     /// The address that was connected.
     pub address: Option<IpAddr>,
-    /// Whether the answer counts against the page budgets. Only such an answer may lower the delay of its host:
-    /// error pages are quick, and a host that fails quickly must not be asked more often.
+    /// Whether the answer counts against the page budgets.
     pub counts_as_page: bool,
+    /// Whether the answer may lower the delay of its host. Error pages may not: they are quick, and a host that fails
+    /// quickly must not be asked more often.
+    pub may_lower_delay: bool,
 }
 
 /// What came of a [`Task::Robots`].
@@ -173,5 +200,7 @@ pub enum RobotsAnswer {
     Unreachable {
         /// How long the attempt took.
         duration: Duration,
+        /// A valid Retry-After: the host rests at least so long.
+        retry_after: Option<Duration>,
     },
 }

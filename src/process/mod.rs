@@ -4,17 +4,19 @@
 //! coding into a bounded copy, finds links and judges them by the job's scope, computes digests, and builds and
 //! compresses the records. The same work on a stored answer, for the replay after a crash, is [`Processor::findings`].
 
+mod listed;
 mod pool;
 
 pub use pool::ProcessPool;
 
 use std::sync::Arc;
 
-use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Response, Target};
+use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, Response, Target};
+use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
 use crate::web::coding;
-use crate::web::html::{LinkKind, LinkScan, is_html, link_header, x_robots_tag};
+use crate::web::html::{LinkKind, LinkScan, canonical_header, is_html, link_header, x_robots_tag};
 use crate::web::retry_after::retry_after;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
@@ -36,6 +38,8 @@ pub struct ProcessOptions {
     pub decoded_max: usize,
     /// Bytes of a robots.txt that are obeyed.
     pub robots_bytes_max: usize,
+    /// Sitemaps of a robots.txt that are taken; with 0, sitemaps are pages like others.
+    pub sitemaps_max: usize,
     /// Whether `nofollow` is respected.
     pub respect_nofollow: bool,
     /// Whether requests are archived beside answers.
@@ -77,12 +81,8 @@ impl Processor {
     /// Everything that the engine needs of an answer.
     pub fn process(&mut self, fetched: Fetched) -> Processed {
         let Fetched { job, mut response } = fetched;
-        let depth = match &job.target {
-            Target::Page { url, .. } => Some(url.depth),
-            Target::Robots { .. } => None,
-        };
-        let findings = self.findings(&job.url, depth, &response, &job.scope);
-        let records = self.records(&job, &response);
+        let findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
+        let records = self.records(&job, &response, findings.canonical.as_deref());
         let mime = media_type(response.header("content-type"));
         let retry_after =
             response.header("retry-after").and_then(|value| retry_after(value, response.started + response.duration));
@@ -91,8 +91,14 @@ impl Processor {
         Processed { job, keys, response, mime, retry_after, findings, records }
     }
 
-    /// What an answer says about other URLs. `depth` is that of the answered page, or `None` for a robots.txt.
-    pub fn findings(&mut self, url: &CanonicalUrl, depth: Option<u16>, response: &Response, scope: &Scope) -> Findings {
+    /// What an answer says about other URLs.
+    pub fn findings(
+        &mut self,
+        url: &CanonicalUrl,
+        purpose: Purpose<'_>,
+        response: &Response,
+        scope: &Scope,
+    ) -> Findings {
         let mut findings = Findings::none();
         if (300..400).contains(&response.status) && response.status != 304 {
             let target = response.header("location").and_then(|location| url.join(location).ok());
@@ -101,11 +107,17 @@ impl Processor {
                 (target, keys)
             });
         }
-        match depth {
-            Some(depth) if response.status == 200 => self.find_links(url, depth, response, scope, &mut findings),
-            Some(_) => {}
-            None if (200..300).contains(&response.status) => findings.rules = Some(self.rules(response)),
-            None => {}
+        match purpose {
+            Purpose::Page { depth, hops } if response.status == 200 => {
+                self.find_links(url, (depth, hops), response, scope, &mut findings);
+            }
+            Purpose::Robots { origin, depth } if (200..300).contains(&response.status) => {
+                let mut rules = self.rules(response);
+                let sitemaps = rules.take_sitemaps();
+                self.name_sitemaps(url, (origin, depth), &sitemaps, scope, &mut findings);
+                findings.rules = Some(rules);
+            }
+            Purpose::Page { .. } | Purpose::Robots { .. } => {}
         }
         findings
     }
@@ -113,20 +125,21 @@ impl Processor {
     fn find_links(
         &mut self,
         url: &CanonicalUrl,
-        depth: u16,
+        (depth, hops): (u16, &Hops),
         response: &Response,
         scope: &Scope,
         findings: &mut Findings,
     ) {
         let directives = x_robots_tag(response.headers_named("x-robots-tag"), &self.options.agent_token);
-        if directives.nofollow && self.options.respect_nofollow {
-            return;
-        }
+        let named = response.headers_named("link").find_map(canonical_header);
+        findings.canonical =
+            named.and_then(|reference| url.join(&reference).ok()).map(|target| target.as_str().to_owned());
+        let follows = !(directives.nofollow && self.options.respect_nofollow);
         let mut judge = |target: &CanonicalUrl, found: &mut dyn FnMut()| match self.judge(scope, target, depth) {
             Ok(()) => found(),
             Err(reason) => count(&mut findings.dropped, reason),
         };
-        for value in response.headers_named("link") {
+        for value in response.headers_named("link").filter(|_| follows) {
             for target in link_header(value).iter().filter_map(|reference| url.join(reference).ok()) {
                 judge(&target, &mut || {
                     let keys = self.options.keys.keys(&target);
@@ -134,12 +147,18 @@ impl Processor {
                 });
             }
         }
+        if follows && self.list_entries(url, (depth, hops), response, scope, findings) {
+            return;
+        }
         let content_type = response.header("content-type");
         if !is_html(content_type, &response.body) {
             return;
         }
         let decoded = coding::decode(response.header("content-encoding"), &response.body, self.options.decoded_max);
-        let links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
+        let mut links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
+        if findings.canonical.is_none() {
+            findings.canonical = links.canonical.take();
+        }
         for link in &links.entries {
             let text = links.url(link);
             let Ok(target) = CanonicalUrl::parse(text) else { continue };
@@ -152,10 +171,13 @@ impl Processor {
 
     /// Whether a link of a page at `depth` may be admitted.
     fn judge(&self, scope: &Scope, target: &CanonicalUrl, depth: u16) -> Result<(), Reason> {
-        if target.literal_address().is_some_and(|literal| !self.options.guard.permits(literal)) {
-            return Err(Reason::PrivateAddress);
-        }
+        self.judge_address(target)?;
         scope.judge(target, depth.saturating_add(1), 0)
+    }
+
+    fn judge_address(&self, target: &CanonicalUrl) -> Result<(), Reason> {
+        let is_private = target.literal_address().is_some_and(|literal| !self.options.guard.permits(literal));
+        if is_private { Err(Reason::PrivateAddress) } else { Ok(()) }
     }
 
     fn rules(&self, response: &Response) -> RobotsRules {
@@ -164,10 +186,10 @@ impl Processor {
         RobotsRules::parse(&self.options.agent_token, &decoded.bytes)
     }
 
-    fn records(&mut self, job: &FetchJob, response: &Response) -> Records {
-        let page = match &job.target {
-            Target::Page { url, .. } => Some(url),
-            Target::Robots { .. } => None,
+    fn records(&mut self, job: &FetchJob, response: &Response, canonical: Option<&str>) -> Records {
+        let (depth, hops, seed, attempt) = match &job.target {
+            Target::Page { url, .. } => (url.depth, &url.hops, url.seed, url.attempts),
+            Target::Robots { asker, .. } => (asker.depth, &asker.hops, asker.seed, 0),
         };
         self.encoder.encode(&Exchange {
             url: job.url.as_str(),
@@ -182,11 +204,13 @@ impl Processor {
             body: &response.body,
             truncated: response.truncated,
             via: job.via.as_deref(),
-            depth: page.map_or(0, |url| url.depth),
-            hops: page.map_or("", |url| url.hops.as_str()),
-            seed: page.map_or(0, |url| url.seed),
-            attempt: page.map_or(0, |url| url.attempts),
-            robots: page.is_none(),
+            depth,
+            hops: hops.as_str(),
+            seed,
+            attempt,
+            robots: matches!(job.target, Target::Robots { .. }),
+            forced: matches!(&job.target, Target::Page { url, .. } if url.forced),
+            canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         })
     }

@@ -58,6 +58,10 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
         let saved = size(statistics.revisit_bytes_saved);
         table.row("same content", format!("{} stored as references, {saved} saved", count(statistics.revisits)));
     }
+    if statistics.refetched > 0 {
+        let unchanged = count(statistics.not_modified);
+        table.row("fetched again", format!("{} pages, {unchanged} not modified", count(statistics.refetched)));
+    }
     for (reason, number) in &statistics.dropped {
         table.row(&format!("dropped: {reason}"), count(*number));
     }
@@ -70,6 +74,14 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
             count(statistics.robots_denied),
         ),
     );
+    if statistics.sitemaps > 0 {
+        let left_out = match statistics.sitemap_urls_dropped {
+            0 => String::new(),
+            dropped => format!(", {} left out", count(dropped)),
+        };
+        let (read, urls) = (count(statistics.sitemaps), count(statistics.sitemap_urls));
+        table.row("sitemaps", format!("{read} read, {urls} URLs in them{left_out}"));
+    }
     table.row("DNS", format!("{} resolved, {} failed", count(statistics.dns_resolved), count(statistics.dns_failed)));
     table.row("hosts", count(statistics.hosts));
     table.row("depth reached", statistics.depth_max);
@@ -131,11 +143,14 @@ mod tests {
             links_found: 67_890,
             revisits: 1_234,
             revisit_bytes_saved: 5 << 20,
+            refetched: 1_000,
+            not_modified: 800,
             elapsed: Duration::from_secs(100),
             robots_denied: 3,
             depth_max: 4,
             ..Default::default()
         };
+        statistics.count_sitemap(50_000, 12);
         statistics.statuses.insert(200, 12_000);
         statistics.statuses.insert(404, 345);
         statistics.failures.insert(Failure::Timeout, 6);
@@ -163,6 +178,8 @@ mod tests {
         assert_eq!(row(&text, "links found"), "67,890");
         assert!(row(&text, "robots.txt").ends_with("3 URLs denied"));
         assert!(row(&text, "same content").starts_with("1,234 stored as references, 5"), "{text}");
+        assert_eq!(row(&text, "sitemaps"), "1 read, 50,000 URLs in them, 12 left out");
+        assert_eq!(row(&text, "fetched again"), "1,000 pages, 800 not modified");
         assert_eq!(row(&text, "depth reached"), "4");
         assert_eq!(row(&text, "still queued"), "9");
         assert_eq!(row(&text, "peak memory"), "100 MiB");

@@ -34,6 +34,10 @@ pub struct Statistics {
     pub revisits: u64,
     /// Bytes that the archive would be larger by if those had been stored again.
     pub revisit_bytes_saved: u64,
+    /// Pages that were fetched although they had been seen before.
+    pub refetched: u64,
+    /// Answers that nothing has changed since the stored version.
+    pub not_modified: u64,
     /// Attempts after the first one.
     pub retries: u64,
     /// robots.txt files fetched.
@@ -42,6 +46,12 @@ pub struct Statistics {
     pub robots_unreachable: u64,
     /// URLs that robots.txt forbids.
     pub robots_denied: u64,
+    /// Sitemaps read.
+    pub sitemaps: u64,
+    /// URLs taken from them.
+    pub sitemap_urls: u64,
+    /// URLs in them that were beyond a limit, or no good.
+    pub sitemap_urls_dropped: u64,
     /// Names resolved.
     pub dns_resolved: u64,
     /// Names that could not be resolved.
@@ -58,6 +68,13 @@ impl Statistics {
     /// Counts an answer.
     pub fn count_status(&mut self, status: u16) {
         *self.statuses.entry(status).or_default() += 1;
+    }
+
+    /// Counts a sitemap with so many URLs taken and left out.
+    pub fn count_sitemap(&mut self, urls: u64, dropped: u64) {
+        self.sitemaps += 1;
+        self.sitemap_urls += urls;
+        self.sitemap_urls_dropped += dropped;
     }
 
     /// Counts an attempt without an answer.

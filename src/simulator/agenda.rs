@@ -95,7 +95,7 @@ impl Agenda {
 
     fn resolve(&mut self, job: ResolveJob) {
         let (duration, answer) = self.network.borrow_mut().resolve(&job.name, self.clock.now());
-        self.put(duration, Work::Event(Box::new(Event::Resolved(job.host, job.name, answer))));
+        self.put(duration, Work::Event(Box::new(Event::Resolved(job.host, job.name, answer.map_err(Into::into)))));
     }
 }
 

@@ -139,7 +139,7 @@ fn life(rng: &mut fastrand::Rng) -> Life {
         7 => End::Stop { after },
         _ => End::Between { after, restart },
     };
-    let clock_set = (rng.u8(0..8) == 0).then(|| (Duration::from_secs(rng.u64(1..100_000)), rng.bool()));
+    let clock_set = (rng.u8(0..8) == 0).then(|| (Duration::from_secs(rng.u64(1..20_000)), rng.bool()));
     Life { end, pause: Duration::from_millis(*pick(rng, &[0, 1, 5_000, 3_600_000])), clock_set }
 }
 
@@ -156,6 +156,12 @@ fn web(rng: &mut fastrand::Rng) -> SimOptions {
         robots_5xx_share: 0.0,
         retry_after_s: *pick(rng, &[1, 40, 3_600]),
         flaky_share: *pick(rng, &[0.0, 0.05]),
+        overload_share: *pick(rng, &[0.0, 0.3]),
+        overload_s: *pick(rng, &[1, 40, 3_600]),
+        sitemap_share: *pick(rng, &[0.0, 0.5]),
+        robots_moved_share: *pick(rng, &[0.0, 0.2]),
+        robots_broken_share: *pick(rng, &[0.0, 0.1]),
+        dead_share: *pick(rng, &[0.0, 0.1]),
         robots_crawl_delay_share: *pick(rng, &[0.0, 0.2]),
         robots_crawl_delay: Duration::from_secs(3),
         ..SimOptions::default()
@@ -169,7 +175,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         pages_max: None,
         bytes_max: None,
         time_max: None,
-        checkpoint_interval: Duration::from_secs(*pick(rng, &[1, 10, 60])),
+        checkpoint_interval: Duration::from_secs(*pick(rng, &[5, 30, 600])),
         disk_floor: 0,
         urls_per_pattern: None,
         follow_seed_redirects: true,

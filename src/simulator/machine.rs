@@ -18,7 +18,7 @@ use crate::container::Reader;
 use crate::container::WarcInfo;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{self, Disk};
-use crate::engine::{Engine, Event, Identity, Opening, Past, Phase};
+use crate::engine::{Engine, Event, Identity, Opening, Past, Phase, Purpose};
 use crate::process::{ProcessOptions, Processor};
 use crate::report::{CrawlLog, Finish, SkippedLog, Statistics};
 use crate::simweb::PaperWeb;
@@ -233,11 +233,13 @@ impl Machine {
             }
         })?;
         let mut processor = Processor::new(process);
-        let mut find = |url: &_, depth, response: &_, scope: &_| processor.findings(url, depth, response, scope);
+        let mut find =
+            |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
         engine.replay(recovery, &mut find, &mut |_, _| {})?;
         for seed in &self.seeds {
             engine.admit_seed(seed, None)?;
         }
+        engine.seeds_admitted()?;
         let done = self.archived()?;
         let seen = self.network.borrow().log.len();
         Ok(Process { engine, agenda, clock, processor, past, done, stored: None, seen })
@@ -266,6 +268,7 @@ impl Machine {
             url_bytes_max: 2_048,
             decoded_max: 1 << 20,
             robots_bytes_max: 500 << 10,
+            sitemaps_max: 1_000,
             respect_nofollow: true,
             request_records: true,
             compression: self.case.container.compression,

@@ -69,7 +69,9 @@ impl Network {
     /// Asks for `url` at true time `now`; says how long it takes and what comes of it. `started` is the time by the
     /// crawler's clock.
     pub(super) fn ask(&mut self, url: &CanonicalUrl, now: u64, started: Time) -> (Duration, Outcome) {
-        let trouble = self.meets_trouble(url.as_str()).then(|| self.rng.u8(0..5));
+        // what fails anyway uses up its attempts, and ends with an answer only if one comes
+        let fails = self.web.expected().pages.get(url.as_str()).is_some_and(|page| page.status >= 500);
+        let trouble = (!fails && self.meets_trouble(url.as_str())).then(|| self.rng.u8(0..5));
         let refused = match trouble {
             Some(0) => Some((Duration::from_secs(30), Failure::Timeout)),
             Some(1) => Some((Duration::from_millis(20), Failure::Connect)),
@@ -84,7 +86,11 @@ impl Network {
             self.log.push(request);
             return (duration, Outcome::Failed(failure));
         }
-        let answer = self.web.answer(url.host(), url.path_and_query());
+        let Some(answer) = self.web.answer(url.host(), url.path_and_query(), started) else {
+            request.end += 50;
+            self.log.push(request);
+            return (Duration::from_millis(50), Outcome::Failed(Failure::Disconnected));
+        };
         let mut duration = answer.latency + Duration::from_millis(self.rng.u64(1..20));
         let mut body = answer.body;
         let mut truncated = None;
@@ -95,9 +101,9 @@ impl Network {
         }
         request.end += millis(duration);
         request.status = Some(answer.status);
-        if matches!(answer.status, 429 | 503) {
-            let asked = answer.headers.iter().find(|(name, _)| *name == "retry-after");
-            request.rest = Duration::from_secs(asked.and_then(|(_, value)| value.parse().ok()).unwrap_or(0));
+        if answer.status == 429 || answer.status >= 500 {
+            // a date in it counts from when the answer was made
+            request.rest = answer.rest.saturating_sub(duration - answer.latency);
         }
         self.log.push(request);
         let header = |(name, value): &(&str, String)| (name.as_bytes().into(), value.as_bytes().into());

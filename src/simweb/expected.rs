@@ -6,10 +6,12 @@ use std::time::Duration;
 use sha1::{Digest, Sha1};
 
 use super::answer::Answers;
+use super::answer::RULES_PATH;
 use super::links::{links, sealed};
 use super::names::{address, gone_name};
 use super::plan::{Kind, Plan, Robots, Target};
 use super::robots::allows;
+use super::sitemaps;
 
 /// A URL that a right crawl stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +36,8 @@ pub struct Expected {
     pub unfetched: BTreeSet<String>,
     /// Names of hosts that are linked and do not exist.
     pub unresolvable: BTreeSet<String>,
-    /// Names of hosts whose robots.txt is never answered with more than an error of the server.
+    /// Names of hosts whose robots.txt cannot be had: it is never answered with more than an error of the server, or
+    /// the whole host is dead.
     pub robots_unreachable: BTreeSet<String>,
     /// Crawl-delays asked for, by name of host, of the hosts with stored pages.
     pub crawl_delays: BTreeMap<String, Duration>,
@@ -43,14 +46,19 @@ pub struct Expected {
 impl Expected {
     /// Whether a URL may be requested: it is stored in the end, or it is a robots.txt.
     pub fn may_request(&self, url: &str) -> bool {
-        self.pages.contains_key(url) || url.ends_with("/robots.txt")
+        self.pages.contains_key(url) || url.ends_with("/robots.txt") || url.contains(RULES_PATH)
     }
 }
 
 /// Walks the web from its seeds.
 pub(super) fn walk(answers: &Answers) -> Expected {
     let plan = &answers.plan;
-    let mut walk = Walk { seen: vec![false; plan.len()], mentioned: vec![false; plan.len()], queue: VecDeque::new() };
+    let mut walk = Walk {
+        seen: vec![false; plan.len()],
+        mentioned: vec![false; plan.len()],
+        asked: vec![false; plan.hosts.len()],
+        queue: VecDeque::new(),
+    };
     let mut expected = Expected::default();
     for host in plan.seeds() {
         walk.reach(plan, Target::Url(host, 0));
@@ -61,7 +69,8 @@ pub(super) fn walk(answers: &Answers) -> Expected {
             expected.unfetched.insert(address(plan, answers.port, target));
             continue;
         };
-        if plan.host(host).robots == Robots::Failing {
+        walk.ask_robots(plan, host);
+        if matches!(plan.host(host).robots, Robots::Failing(_)) {
             expected.unfetched.insert(address(plan, answers.port, target));
             expected.robots_unreachable.insert(plan.host(host).name.clone());
         } else if !allows(plan, host, url) {
@@ -74,6 +83,13 @@ pub(super) fn walk(answers: &Answers) -> Expected {
     expected.unresolvable = (0..plan.gone).map(gone_name).collect();
     expected.never = walk.only_mentioned(plan, answers.port);
     expected.pages = pages(answers, &stored);
+    for host in (0..).zip(&walk.asked).filter_map(|(host, &asked)| asked.then_some(host)) {
+        for &file in sitemaps::files(plan, host) {
+            let body = sitemaps::content(plan, answers.port, host, file).1;
+            let page = ExpectedPage { status: 200, body_sha1: Sha1::digest(body).into() };
+            expected.pages.insert(sitemaps::url(plan, answers.port, host, file), page);
+        }
+    }
     for host in stored.iter().filter(|(_, url)| *url == 0).map(|(host, _)| plan.host(*host)) {
         if host.crawl_delay {
             expected.crawl_delays.insert(host.name.clone(), plan.options.robots_crawl_delay);
@@ -85,6 +101,8 @@ pub(super) fn walk(answers: &Answers) -> Expected {
 struct Walk {
     seen: Vec<bool>,
     mentioned: Vec<bool>,
+    /// Hosts whose robots.txt was asked for.
+    asked: Vec<bool>,
     queue: VecDeque<Target>,
 }
 
@@ -97,6 +115,15 @@ impl Walk {
         };
         if new {
             self.queue.push_back(target);
+        }
+    }
+
+    /// The robots.txt of a host, where it is asked for first, leads to what its sitemaps list.
+    fn ask_robots(&mut self, plan: &Plan, host: u32) {
+        if !std::mem::replace(&mut self.asked[host as usize], true) {
+            for url in sitemaps::listed(plan, host) {
+                self.reach(plan, Target::Url(host, url));
+            }
         }
     }
 

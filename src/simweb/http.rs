@@ -1,11 +1,13 @@
 //! The HTTP side: one listener for each loopback address, HTTP/1.1 with keep-alive, and the log.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -18,6 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::answer::{Answer, Answers, gzip};
 use super::log::{Log, Request};
+use super::trouble::Fate;
+use super::validators::Validators;
 
 /// How much of a body is handed over at a time, so that a large one is not finished before most of it is sent.
 const FRAME_BYTES: usize = 64 << 10;
@@ -42,7 +46,7 @@ pub(super) async fn listen(site: Arc<Site>, listener: TcpListener) {
         match listener.accept().await {
             Ok((stream, _)) => drop(tokio::spawn(connection(site.clone(), stream))),
             // Out of descriptors, most likely: others close their connections in the meantime.
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
 }
@@ -62,7 +66,7 @@ async fn respond(
     address: Ipv4Addr,
     connection: u64,
     asked: hyper::Request<Incoming>,
-) -> Result<Response<LoggedBody>, Infallible> {
+) -> io::Result<Response<LoggedBody>> {
     let started_us = site.log.now_us();
     let path = asked.uri().path_and_query().map_or("/", |path| path.as_str());
     let host = text(asked.headers(), header::HOST);
@@ -70,6 +74,9 @@ async fn respond(
         Method::GET | Method::HEAD => site.answers.to(address, host, path),
         _ => Answer { status: 405, content_type: "text/plain", ..Default::default() },
     };
+    let validators = Validators::of(&answer);
+    let holds = validators.as_ref().is_some_and(|validators| validators.hold(asked.headers()));
+    let answer = if holds { Answer { status: 304, body: Vec::new(), gzip: false, ..answer } } else { answer };
     let entry = Request {
         host: host.rsplit_once(':').map_or(host, |(name, _)| name).to_ascii_lowercase(),
         path: path.to_owned(),
@@ -80,14 +87,25 @@ async fn respond(
         user_agent: text(asked.headers(), header::USER_AGENT).to_owned(),
         started_us,
         finished_us: started_us,
+        rest_until_us: None,
     };
     // From here on the request is in the log, even if the client goes away during the wait.
     let mut body = LoggedBody { rest: Bytes::new(), chunk_bytes: answer.chunk_bytes, entry, site };
+    match answer.fate {
+        Fate::Answered => {}
+        Fate::Closes => return Err(io::Error::other("a host that closes connections")),
+        Fate::Hangs => std::future::pending().await,
+    }
     if !answer.latency.is_zero() {
         tokio::time::sleep(answer.latency).await;
     }
     let zipped = answer.gzip && text(asked.headers(), header::ACCEPT_ENCODING).contains("gzip");
-    let headers = headers(&answer, zipped);
+    let (plea, wait) = answer.plea.map_or((None, None), |(plea, s)| plea.header(s, SystemTime::now()));
+    body.entry.rest_until_us = wait.map(|wait| body.site.log.now_us() + wait.as_micros() as u64);
+    let mut headers = headers(&answer, plea, zipped);
+    if let Some(validators) = validators {
+        validators.put(&mut headers);
+    }
     body.rest = Bytes::from(if zipped { gzip(&answer.body) } else { answer.body });
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(answer.status).expect("the statuses of the web are valid");
@@ -95,7 +113,7 @@ async fn respond(
     Ok(response)
 }
 
-fn headers(answer: &Answer, zipped: bool) -> HeaderMap {
+fn headers(answer: &Answer, plea: Option<String>, zipped: bool) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::SERVER, HeaderValue::from_static("simweb"));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
@@ -105,8 +123,8 @@ fn headers(answer: &Answer, zipped: bool) -> HeaderMap {
     if let Some(location) = &answer.location {
         headers.insert(header::LOCATION, HeaderValue::from_str(location).expect("a location is ASCII"));
     }
-    if let Some(seconds) = answer.retry_after_s {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    if let Some(plea) = plea {
+        headers.insert(header::RETRY_AFTER, HeaderValue::try_from(plea).expect("what hosts say is ASCII"));
     }
     if answer.nofollow {
         headers.insert("x-robots-tag", HeaderValue::from_static("nofollow"));

@@ -2,7 +2,12 @@
 //!
 //! The server sees a request later than the client sends it, and an answer finished before the client has read it.
 //! So a client that waits from the end of an answer never looks faster here than it was; one that counts from start
-//! to start may by the jitter of loopback, for which the caller leaves room in the limits.
+//! to start may by the jitter of loopback. [`Limits::slack`] is for clocks that count milliseconds, and for answers
+//! that the client gives up, whose end the server sees late; [`Limits::per_ip_slack`] for the jitter.
+//!
+//! The log of one web is one log, however many processes of a crawler came by: what holds over a restart is judged
+//! like everything else. Two things a crawler cannot know, and they are not held against it: a Crawl-delay before the
+//! robots.txt that asks for it (so a request for robots.txt need not keep it), and an answer that has not ended.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,16 +16,71 @@ use std::time::Duration;
 
 use super::log::Request;
 
-/// What a crawler promised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a crawler promised. The default promises one request at a time to a host, and nothing else.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// The least time between the starts of two requests to a host, and, with one connection a host, between the end
     /// of an answer and the next start.
     pub delay_min: Duration,
+    /// With one connection a host: the delay after an answer as a multiple of the time that it took.
+    pub delay_factor: f64,
+    /// The longest delay that comes from `delay_factor`.
+    pub delay_max: Duration,
+    /// With one connection a host: the delays that robots.txt files ask for, by name of host, capped already.
+    pub crawl_delays: HashMap<String, Duration>,
     /// The least time between the starts of two requests to an address.
     pub per_ip: Duration,
     /// The most requests to a host at the same time.
     pub connections_per_host: usize,
+    /// How long a host is left alone at least after a 429 or 503 that does not say for how long.
+    pub back_off: Duration,
+    /// How long a host is left alone at least whose robots.txt cannot be had.
+    pub robots_back_off: Duration,
+    /// By how much less than promised a time between two requests to a host may look.
+    pub slack: Duration,
+    /// By how much less than promised the time between two requests to an address may look.
+    pub per_ip_slack: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            delay_min: Duration::ZERO,
+            delay_factor: 0.0,
+            delay_max: Duration::MAX,
+            crawl_delays: HashMap::new(),
+            per_ip: Duration::ZERO,
+            connections_per_host: 1,
+            back_off: Duration::ZERO,
+            robots_back_off: Duration::ZERO,
+            slack: Duration::ZERO,
+            per_ip_slack: Duration::ZERO,
+        }
+    }
+}
+
+impl Limits {
+    /// The time that has to pass between the end of the answer `before` and the start of `next`, of the same host.
+    pub fn after_end(&self, before: &Request, next: &Request) -> Duration {
+        let took = Duration::from_micros(before.finished_us.saturating_sub(before.started_us));
+        let pace = took.mul_f64(self.delay_factor).min(self.delay_max).max(self.delay_min);
+        match self.crawl_delays.get(&before.host) {
+            Some(&asked) if next.path != "/robots.txt" => pace.max(asked),
+            _ => pace,
+        }
+    }
+
+    /// The time for which the answer `before` holds its host back, counted from its end.
+    pub fn rest_after(&self, before: &Request) -> Duration {
+        if let Some(until_us) = before.rest_until_us {
+            return Duration::from_micros(until_us.saturating_sub(before.finished_us));
+        }
+        match before.status {
+            0 | 429 | 500..600 if before.path == "/robots.txt" => self.robots_back_off,
+            429 | 503 => self.back_off,
+            _ => Duration::ZERO,
+        }
+    }
 }
 
 /// A promise that was not kept.
@@ -43,6 +103,19 @@ pub enum Violation {
         request: Box<Request>,
         /// The time between the end and the start.
         gap: Duration,
+        /// What it should have been.
+        wanted: Duration,
+    },
+    /// A request to a host came before the rest was over that an answer of it asked for, or that it needs.
+    RestCutShort {
+        /// The request whose answer asked for a rest: by `Retry-After`, or by a status that speaks of load.
+        before: Box<Request>,
+        /// The one that came too soon.
+        request: Box<Request>,
+        /// The time between the end of the answer and the start.
+        gap: Duration,
+        /// What it should have been.
+        wanted: Duration,
     },
     /// Two requests to an address started too soon after each other.
     AddressTooSoon {
@@ -71,8 +144,12 @@ impl fmt::Display for Violation {
         };
         match self {
             Violation::HostTooSoon { before, request, gap } => late("host too soon,", before, request, gap),
-            Violation::HostTooSoonAfterEnd { before, request, gap } => {
-                late("host too soon after an answer,", before, request, gap)
+            Violation::HostTooSoonAfterEnd { before, request, gap, wanted } => {
+                late(&format!("host too soon after an answer, not after {wanted:?},"), before, request, gap)
+            }
+            Violation::RestCutShort { before, request, gap, wanted } => {
+                let what = format!("rest cut short, not {wanted:?} after a {},", before.status);
+                late(&what, before, request, gap)
             }
             Violation::AddressTooSoon { before, request, gap } => late("address too soon,", before, request, gap),
             Violation::TooManyAtOnce { request, concurrent } => {
@@ -84,7 +161,7 @@ impl fmt::Display for Violation {
 }
 
 /// All that a log holds against the limits, in the order in which it happened.
-pub fn judge(log: &[Request], limits: Limits) -> Vec<Violation> {
+pub fn judge(log: &[Request], limits: &Limits) -> Vec<Violation> {
     let mut requests: Vec<&Request> = log.iter().collect();
     requests.sort_by_key(|request| (request.started_us, request.finished_us));
     let mut hosts: HashMap<&str, Seen> = HashMap::new();
@@ -94,7 +171,7 @@ pub fn judge(log: &[Request], limits: Limits) -> Vec<Violation> {
         hosts.entry(&request.host).or_default().judge(request, limits, &mut violations);
         if let Some(before) = addresses.insert(request.address, request) {
             let gap = between(before.started_us, request);
-            if gap < limits.per_ip {
+            if gap + limits.per_ip_slack < limits.per_ip {
                 violations.push(Violation::AddressTooSoon { before: boxed(before), request: boxed(request), gap });
             }
         }
@@ -122,23 +199,37 @@ pub fn largest_concurrency(log: &[Request]) -> Option<(String, usize)> {
 struct Seen<'a> {
     last_started: Option<&'a Request>,
     last_finished: Option<&'a Request>,
+    /// The answer that holds the host back for longest.
+    resting: Option<(u64, &'a Request)>,
     under_way: Vec<u64>,
 }
 
 impl<'a> Seen<'a> {
-    fn judge(&mut self, request: &'a Request, limits: Limits, violations: &mut Vec<Violation>) {
+    fn judge(&mut self, request: &'a Request, limits: &Limits, violations: &mut Vec<Violation>) {
         if let Some(before) = self.last_started {
             let gap = between(before.started_us, request);
-            if gap < limits.delay_min {
+            if gap + limits.slack < limits.delay_min {
                 violations.push(Violation::HostTooSoon { before: boxed(before), request: boxed(request), gap });
             }
         }
         if let Some(before) = self.last_finished.filter(|_| limits.connections_per_host == 1) {
-            let gap = between(before.finished_us, request);
-            if gap < limits.delay_min {
+            let (gap, wanted) = (between(before.finished_us, request), limits.after_end(before, request));
+            if gap + limits.slack < wanted {
                 let (before, request) = (boxed(before), boxed(request));
-                violations.push(Violation::HostTooSoonAfterEnd { before, request, gap });
+                violations.push(Violation::HostTooSoonAfterEnd { before, request, gap, wanted });
             }
+        }
+        if let Some((until_us, before)) = self.resting.filter(|(_, before)| before.finished_us <= request.started_us) {
+            let early = Duration::from_micros(until_us.saturating_sub(request.started_us));
+            if early > limits.slack {
+                let (gap, wanted) = (between(before.finished_us, request), limits.rest_after(before));
+                let (before, request) = (boxed(before), boxed(request));
+                violations.push(Violation::RestCutShort { before, request, gap, wanted });
+            }
+        }
+        let until_us = request.finished_us.saturating_add(limits.rest_after(request).as_micros() as u64);
+        if until_us > request.finished_us && self.resting.is_none_or(|(longest_us, _)| until_us > longest_us) {
+            self.resting = Some((until_us, request));
         }
         let concurrent = self.add(request);
         if concurrent > limits.connections_per_host {
@@ -181,25 +272,26 @@ mod tests {
             user_agent: String::new(),
             started_us: started_ms * 1_000,
             finished_us: finished_ms * 1_000,
+            rest_until_us: None,
         }
     }
 
     fn limits(delay_ms: u64, per_ip_ms: u64, connections_per_host: usize) -> Limits {
         let ms = Duration::from_millis;
-        Limits { delay_min: ms(delay_ms), per_ip: ms(per_ip_ms), connections_per_host }
+        Limits { delay_min: ms(delay_ms), per_ip: ms(per_ip_ms), connections_per_host, ..Limits::default() }
     }
 
     #[test]
     fn a_log_that_keeps_the_limits_is_clean() {
         let log = [request("a", 0, 10), request("b", 50, 60), request("a", 110, 120), request("b", 160, 170)];
-        assert_eq!(judge(&log, limits(100, 50, 1)), []);
+        assert_eq!(judge(&log, &limits(100, 50, 1)), []);
         assert_eq!(largest_concurrency(&log), Some(("a".to_owned(), 1)));
     }
 
     #[test]
     fn a_start_too_soon_after_a_start_is_found() {
         let log = [request("a", 99, 100), request("b", 50, 60), request("a", 0, 10)];
-        let found = judge(&log, limits(100, 0, 2));
+        let found = judge(&log, &limits(100, 0, 2));
         assert_eq!(found.len(), 1);
         let Violation::HostTooSoon { before, request, gap } = &found[0] else { panic!("{found:?}") };
         assert_eq!((before.started_us, request.started_us, gap.as_millis()), (0, 99_000, 99));
@@ -209,27 +301,67 @@ mod tests {
     #[test]
     fn a_start_too_soon_after_a_long_answer_is_found() {
         let log = [request("a", 0, 500), request("a", 550, 560)];
-        let found = judge(&log, limits(100, 0, 1));
+        let found = judge(&log, &limits(100, 0, 1));
         assert!(
             matches!(&found[..], [Violation::HostTooSoonAfterEnd { gap, .. }] if gap.as_millis() == 50),
             "{found:?}"
         );
-        assert_eq!(judge(&log, limits(50, 0, 1)), []);
+        assert_eq!(judge(&log, &limits(50, 0, 1)), []);
     }
 
     #[test]
     fn hosts_on_one_address_that_come_too_soon_are_found() {
         let log = [request("a", 0, 1), request("b", 20, 21), request("c", 70, 71)];
-        let found = judge(&log, limits(0, 50, 1));
+        let found = judge(&log, &limits(0, 50, 1));
         assert!(matches!(&found[..], [Violation::AddressTooSoon { request, .. }] if request.host == "b"), "{found:?}");
     }
 
     #[test]
     fn one_request_too_many_at_once_is_found() {
         let log = [request("a", 0, 100), request("a", 10, 20), request("a", 20, 30), request("a", 25, 40)];
-        let found = judge(&log, limits(0, 0, 2));
+        let found = judge(&log, &limits(0, 0, 2));
         let [Violation::TooManyAtOnce { request, concurrent: 3 }] = &found[..] else { panic!("{found:?}") };
         assert_eq!(request.started_us, 25_000);
         assert_eq!(largest_concurrency(&log), Some(("a".to_owned(), 3)));
+    }
+
+    #[test]
+    fn a_slow_answer_and_a_crawl_delay_stretch_the_gap() {
+        let log = [request("a", 0, 20), request("a", 110, 111), request("b", 0, 1), request("b", 200, 201)];
+        let mut limits = Limits { delay_factor: 5.0, ..limits(10, 0, 1) };
+        let found = judge(&log, &limits);
+        let [Violation::HostTooSoonAfterEnd { wanted, .. }] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(wanted.as_millis(), 100);
+        limits.delay_max = Duration::from_millis(90);
+        assert_eq!(judge(&log, &limits), []);
+        limits.slack = Duration::from_millis(1);
+        limits.crawl_delays.insert("b".to_owned(), Duration::from_millis(200));
+        assert_eq!(judge(&log, &limits), []);
+        limits.crawl_delays.insert("b".to_owned(), Duration::from_millis(201));
+        assert_eq!(judge(&log, &limits).len(), 1);
+        let robots = Request { path: "/robots.txt".to_owned(), ..log[3].clone() };
+        assert_eq!(judge(&[log[2].clone(), robots], &limits), []);
+    }
+
+    #[test]
+    fn a_rest_that_was_asked_for_or_is_needed_and_was_cut_short_is_found() {
+        let limits = Limits {
+            back_off: Duration::from_millis(60),
+            robots_back_off: Duration::from_millis(300),
+            ..Limits::default()
+        };
+        let then = |before: Request, started_ms: u64| {
+            let next = request("a", started_ms, started_ms + 1);
+            judge(&[before, request("b", 5, 6), next], &limits).len()
+        };
+        let refused = Request { status: 429, ..request("a", 0, 10) };
+        assert_eq!((then(refused.clone(), 69), then(refused.clone(), 70)), (1, 0));
+        let asked = Request { rest_until_us: Some(40_000), ..refused.clone() };
+        assert_eq!((then(asked.clone(), 39), then(asked, 40)), (1, 0));
+        let robots = Request { path: "/robots.txt".to_owned(), status: 500, ..request("a", 0, 10) };
+        assert_eq!((then(robots.clone(), 309), then(robots, 310)), (1, 0));
+        // one that was under way already is no offence
+        let next = Request { finished_us: 30_000, ..request("a", 9, 10) };
+        assert_eq!(judge(&[refused, next], &Limits { connections_per_host: 2, ..limits }), []);
     }
 }

@@ -46,7 +46,9 @@ pub(super) fn links(plan: &Plan, host: u32, url: u32) -> Vec<Link> {
     match plan.kind(host, url) {
         Kind::Page | Kind::Flaky => writer.page(host, url),
         Kind::Sealed => writer.sealed(host, url),
-        Kind::Duplicate | Kind::Hidden | Kind::Excluded => writer.add(Target::Url(host, 0), Markup::Anchor),
+        Kind::Duplicate | Kind::Hidden | Kind::Excluded | Kind::Listed => {
+            writer.add(Target::Url(host, 0), Markup::Anchor)
+        }
         Kind::Redirect | Kind::NotFound | Kind::ServerError => {}
     }
     writer.links
@@ -77,6 +79,7 @@ impl Links<'_> {
         for child in plan.children(host, url) {
             match plan.kind(host, child) {
                 Kind::Hidden => self.add_hidden(Target::Url(host, child)),
+                Kind::Listed => {}
                 _ if plan.behind_redirect(host, child) => {}
                 _ => self.add_followed(Target::Url(host, child)),
             }

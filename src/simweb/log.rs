@@ -15,7 +15,7 @@ pub struct Request {
     pub path: String,
     /// The method, `GET` or another.
     pub method: String,
-    /// The status answered.
+    /// The status answered; 0 where the connection was left without an answer.
     pub status: u16,
     /// The loopback address the request came to.
     pub address: Ipv4Addr,
@@ -27,6 +27,9 @@ pub struct Request {
     pub started_us: u64,
     /// When the last byte of the answer was handed to the connection, or the connection broke.
     pub finished_us: u64,
+    /// Until when the answer asked to be left alone, if it did in a way that can be kept.
+    #[serde(default)]
+    pub rest_until_us: Option<u64>,
 }
 
 impl Request {

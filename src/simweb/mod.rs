@@ -2,8 +2,9 @@
 //! from a seed, that knows what a right crawl of it ends with.
 //!
 //! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
-//! hosts, robots.txt of all kinds, errors that pass and errors that stay, names that do not exist, duplicates, URLs in
-//! many spellings, links that must not be followed. Nothing is stored: a page is written from the seed, its URL and the
+//! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
+//! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed. Its pages have
+//! entity tags and dates, and answer conditions with 304. Nothing is stored: a page is written from the seed, its URL and the
 //! port whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
@@ -25,8 +26,12 @@ mod page;
 mod paper;
 mod plan;
 mod robots;
+mod sitemaps;
 #[cfg(test)]
 mod tests;
+mod timeline;
+mod trouble;
+mod validators;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -42,6 +47,8 @@ pub use judge::{Limits, Violation, judge, largest_concurrency};
 pub use log::Request;
 pub use options::SimOptions;
 pub use paper::{PaperAnswer, PaperWeb};
+pub use timeline::Timeline;
+pub use trouble::Plea;
 
 use answer::Answers;
 use http::Site;
@@ -120,10 +127,15 @@ impl SimWeb {
 
     /// The least configuration that crawls this web, as fast as it answers.
     pub fn config_toml(&self) -> String {
+        self.config_with("delay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\ngive_up = \"1s\"\n")
+    }
+
+    /// The least configuration that crawls this web with these lines as the section `[politeness]`, which is the last
+    /// one.
+    pub fn config_with(&self, politeness: &str) -> String {
         format!(
             "[network]\nallow = [\"127.0.0.0/8\"]\n\n[dns]\nnameservers = [\"{}\"]\n\n[scope]\nmode = \"any\"\n\n\
-             [politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\n\
-             give_up = \"1s\"\n",
+             [politeness]\n{politeness}",
             self.dns_address
         )
     }

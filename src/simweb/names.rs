@@ -53,6 +53,7 @@ pub(super) fn path(plan: &Plan, host: u32, url: u32) -> String {
         (Kind::Excluded, Robots::Some(2)) => return format!("/cgi/{url}?run=yes"),
         (Kind::Excluded, _) => return format!("/tags/{url}"),
         (Kind::Hidden, _) => return format!("/hidden/{url}.html"),
+        (Kind::Listed, _) => return format!("/listed/{url}.html"),
         (Kind::Redirect, _) => return format!("/go/{url}"),
         _ => {}
     }

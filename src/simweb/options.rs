@@ -6,12 +6,15 @@
 use std::io;
 use std::time::Duration;
 
+use super::trouble::Plea;
+
 /// The most hosts and loopback addresses that can be told apart.
 const HOSTS_MAX: usize = 1_000_000;
 const ADDRESSES_MAX: usize = 60_000;
 const PAGES_MAX: usize = 50_000_000;
 const PAGE_BYTES_MAX: usize = 256 << 20;
 const LINKS_MAX: usize = 100_000;
+const OVERLOAD_S_MAX: u64 = 86_400;
 
 /// Sizes, shares and speeds of a synthetic web. Shares lie between 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +42,8 @@ pub struct SimOptions {
     pub not_found_share: f64,
     /// URLs that always answer 500.
     pub server_error_share: f64,
+    /// Whether those answers take no time at all.
+    pub fast_errors: bool,
     /// URLs that answer 503 with Retry-After once or twice, and are fine as long as the web runs then.
     pub flaky_share: f64,
     /// What Retry-After says, in seconds, with 503 and 500.
@@ -59,6 +64,33 @@ pub struct SimOptions {
     pub robots_5xx_share: f64,
     /// Hosts whose robots.txt answers 404.
     pub robots_missing_share: f64,
+    /// Of the hosts whose robots.txt lets something be fetched, those whose robots.txt names a sitemap: half of them a
+    /// plain one, half of them an index with a gzipped one. Some of their pages are reached in no other way.
+    pub sitemap_share: f64,
+    /// Hosts whose robots.txt is a redirect to another host, which has it.
+    pub robots_moved_share: f64,
+    /// Hosts whose robots.txt answers 403.
+    pub robots_forbidden_share: f64,
+    /// Hosts whose robots.txt cannot be had: it answers 429 or 500, or the connection is closed, or no answer comes.
+    pub robots_broken_share: f64,
+    /// Of all URLs beyond one a host, the share that the first host has.
+    pub giant_share: f64,
+    /// Hosts that answer the first requests for pages with 429 or 503.
+    pub overload_share: f64,
+    /// How many requests for pages such a host refuses.
+    pub overload_answers: u8,
+    /// What such hosts say about when to come back, each in one of these ways.
+    pub pleas: Vec<Plea>,
+    /// The wait that they ask for, where they ask for one, in seconds.
+    pub overload_s: u64,
+    /// Hosts that take longer than others.
+    pub slow_share: f64,
+    /// How many times as long.
+    pub slow_factor: f64,
+    /// Hosts that resolve and are dead: no connection, one that is closed, or one on which nothing comes.
+    pub dead_share: f64,
+    /// Whether there are hosts and robots.txt that never answer; without them a crawl need not wait for its time-out.
+    pub silent_hosts: bool,
     /// Names that are linked and do not exist, as a share of `hosts`.
     pub unresolvable_share: f64,
     /// Pages sent with Content-Encoding gzip, where the client accepts it.
@@ -85,6 +117,7 @@ impl Default for SimOptions {
             redirect_share: 0.05,
             not_found_share: 0.03,
             server_error_share: 0.005,
+            fast_errors: false,
             flaky_share: 0.01,
             retry_after_s: 1,
             hidden_share: 0.02,
@@ -95,6 +128,19 @@ impl Default for SimOptions {
             robots_crawl_delay: Duration::from_millis(200),
             robots_5xx_share: 0.02,
             robots_missing_share: 0.2,
+            sitemap_share: 0.0,
+            robots_moved_share: 0.0,
+            robots_forbidden_share: 0.0,
+            robots_broken_share: 0.0,
+            giant_share: 0.0,
+            overload_share: 0.0,
+            overload_answers: 2,
+            pleas: Plea::USUAL.to_vec(),
+            overload_s: 1,
+            slow_share: 0.0,
+            slow_factor: 20.0,
+            dead_share: 0.0,
+            silent_hosts: false,
             unresolvable_share: 0.04,
             gzip_share: 0.3,
             chunked_share: 0.3,
@@ -114,6 +160,10 @@ impl SimOptions {
             flaky_share: 0.0,
             robots_crawl_delay_share: 0.0,
             robots_5xx_share: 0.0,
+            robots_broken_share: 0.0,
+            overload_share: 0.0,
+            slow_share: 0.0,
+            dead_share: 0.0,
             unresolvable_share: 0.0,
             ..self
         }
@@ -140,24 +190,39 @@ impl SimOptions {
             ("robots_5xx_share", self.robots_5xx_share),
             ("robots_missing_share", self.robots_missing_share),
         ];
+        let moved = [
+            ("robots_moved_share", self.robots_moved_share),
+            ("robots_forbidden_share", self.robots_forbidden_share),
+            ("robots_broken_share", self.robots_broken_share),
+        ];
+        let troubles =
+            [("dead_share", self.dead_share), ("overload_share", self.overload_share), ("slow_share", self.slow_share)];
         let single = [
+            ("giant_share", self.giant_share),
             ("cross_links", self.cross_links),
             ("robots_crawl_delay_share", self.robots_crawl_delay_share),
+            ("sitemap_share", self.sitemap_share),
             ("unresolvable_share", self.unresolvable_share),
             ("gzip_share", self.gzip_share),
             ("chunked_share", self.chunked_share),
         ];
-        for (name, share) in kinds.iter().chain(&robots).chain(&single) {
+        for (name, share) in kinds.iter().chain(&robots).chain(&moved).chain(&troubles).chain(&single) {
             if !(0.0..=1.0).contains(share) {
                 return Err(refuse(format!("{name} is {share}, but a share lies between 0 and 1")));
             }
         }
-        for shares in [&kinds[..], &robots[..]] {
+        for shares in [&kinds[..], &robots[..], &moved[..], &troubles[..]] {
             let sum: f64 = shares.iter().map(|(_, share)| share).sum();
             if sum > 1.0 {
                 let names: Vec<_> = shares.iter().map(|(name, _)| *name).collect();
                 return Err(refuse(format!("{} add up to {sum}, more than 1: lower one", names.join(", "))));
             }
+        }
+        if !(0.0..=10_000.0).contains(&self.slow_factor) {
+            return Err(refuse(format!("slow_factor is {}, but lies between 0 and 10000", self.slow_factor)));
+        }
+        if self.overload_s > OVERLOAD_S_MAX {
+            return Err(refuse(format!("overload_s is {}, but a day has {OVERLOAD_S_MAX}", self.overload_s)));
         }
         Ok(())
     }

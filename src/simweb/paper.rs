@@ -3,13 +3,15 @@
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::answer::Answers;
 use super::expected::{Expected, walk};
 use super::names;
 use super::options::SimOptions;
 use super::plan::{Plan, Target};
+use super::trouble::Fate;
+use crate::clock::Time;
 
 /// The port that its URLs name.
 const PORT: u16 = 8_080;
@@ -32,6 +34,8 @@ pub struct PaperAnswer {
     pub body: Vec<u8>,
     /// How long it takes to come.
     pub latency: Duration,
+    /// For how long it asks to be left alone.
+    pub rest: Duration,
 }
 
 impl PaperWeb {
@@ -56,16 +60,23 @@ impl PaperWeb {
         self.answers.plan.host_named(name).map(|host| self.answers.plan.host(host).address)
     }
 
-    /// The answer to a request for `path` (with its query) at the host `name`.
-    pub fn answer(&self, name: &str, path: &str) -> PaperAnswer {
+    /// The answer to a request for `path` (with its query) at the host `name`,
+    /// at `now` by the clock of whoever asks; `None` where no answer comes.
+    pub fn answer(&self, name: &str, path: &str, now: Time) -> Option<PaperAnswer> {
         let address = self.resolve(name).unwrap_or(Ipv4Addr::UNSPECIFIED);
         let answer = self.answers.to(address, name, path);
+        if answer.fate != Fate::Answered {
+            return None;
+        }
         let mut headers = vec![("content-type", answer.content_type.to_owned())];
         headers.extend(answer.location.map(|location| ("location", location)));
-        headers.extend(answer.retry_after_s.map(|seconds| ("retry-after", seconds.to_string())));
+        let wall = UNIX_EPOCH + Duration::from_millis(now.ms()) + answer.latency;
+        let (plea, rest) = answer.plea.map_or((None, None), |(plea, seconds)| plea.header(seconds, wall));
+        headers.extend(plea.map(|plea| ("retry-after", plea)));
         if answer.nofollow {
             headers.push(("x-robots-tag", "nofollow".to_owned()));
         }
-        PaperAnswer { status: answer.status, headers, body: answer.body, latency: answer.latency }
+        let (status, body, latency) = (answer.status, answer.body, answer.latency);
+        Some(PaperAnswer { status, headers, body, latency, rest: rest.unwrap_or_default() })
     }
 }

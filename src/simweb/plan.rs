@@ -12,11 +12,14 @@ use std::ops::Range;
 
 use super::names;
 use super::options::SimOptions;
+use super::trouble::{Failing, RobotsTrouble, Trouble};
 
 /// How many hosts hang on one host.
 const HOST_FAN: usize = 10;
 /// How many ordinary pages hang on one page; what else there is comes on top.
 const PAGE_FAN: usize = 10;
+/// Share of the pages of a host with a sitemap that nothing but the sitemap names.
+const LISTED_SHARE: f64 = 0.2;
 /// Share of a host's URLs that its robots.txt excludes, where it excludes some.
 const EXCLUDED_SHARE: f64 = 0.15;
 
@@ -41,6 +44,8 @@ pub(super) enum Kind {
     Sealed,
     /// A page that robots.txt excludes.
     Excluded,
+    /// A page that only a sitemap names.
+    Listed,
 }
 
 /// What the robots.txt of a host is like.
@@ -54,8 +59,19 @@ pub(super) enum Robots {
     Some(u8),
     /// Excludes everything.
     Closed,
-    /// 503.
-    Failing,
+    /// 403.
+    Forbidden,
+    /// Cannot be had.
+    Failing(Failing),
+}
+
+/// Which sitemap the robots.txt of a host names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sitemap {
+    /// One file.
+    Plain,
+    /// An index with a gzipped one.
+    Indexed,
 }
 
 /// One host.
@@ -64,7 +80,11 @@ pub(super) struct Host {
     pub name: String,
     pub address: Ipv4Addr,
     pub robots: Robots,
+    /// The host that has its robots.txt, if a redirect leads there.
+    pub robots_at: Option<u32>,
+    pub trouble: Trouble,
     pub crawl_delay: bool,
+    pub sitemap: Option<Sitemap>,
     /// Its URLs in the numbering of the whole web.
     pub urls: Range<usize>,
     ordinary: Range<usize>,
@@ -78,7 +98,7 @@ pub(super) struct Host {
 impl Host {
     /// Whether a crawler may fetch pages of it.
     pub fn sound(&self) -> bool {
-        !matches!(self.robots, Robots::Closed | Robots::Failing)
+        !matches!(self.robots, Robots::Closed | Robots::Failing(_))
     }
 
     /// How many URLs it has.
@@ -196,7 +216,9 @@ impl Plan {
         match dice.u8(0..16) {
             0 => Target::Url(host, redirects.get(rank + 2).copied().unwrap_or(url)),
             1..=4 => self.any_root(&mut dice),
-            _ if next < self.host(host).len() && !matches!(self.kind(host, next), Kind::Hidden | Kind::Redirect) => {
+            _ if next < self.host(host).len()
+                && !matches!(self.kind(host, next), Kind::Hidden | Kind::Listed | Kind::Redirect) =>
+            {
                 Target::Url(host, next)
             }
             _ => Target::Url(host, 0),
@@ -220,17 +242,25 @@ impl Plan {
     pub fn any_url(&self, dice: &mut fastrand::Rng, places: Range<usize>) -> Target {
         let (host, url) = self.at(dice.usize(places));
         let even = url & !1;
-        Target::Url(host, if self.kind(host, even) == Kind::Hidden { 0 } else { even })
+        let may_be_linked = !matches!(self.kind(host, even), Kind::Hidden | Kind::Listed);
+        Target::Url(host, if may_be_linked { even } else { 0 })
     }
 
     fn add_host(&mut self, host: u32, urls: usize) {
         let mut dice = self.dice(Purpose::Host, host, 0);
-        let robots = if host == 0 { Robots::Open } else { robots(&self.options, &mut dice) };
+        let drawn = if host == 0 { Robots::Open } else { robots(&self.options, &mut dice) };
+        let (robots, robots_at, trouble) = self.trouble(host, drawn);
         let crawl_delay =
             dice.f64() < self.options.robots_crawl_delay_share && matches!(robots, Robots::Open | Robots::Some(_));
+        // of their own, so that a web with sitemaps is otherwise the same
+        let mut lots = self.dice(Purpose::Sitemap, host, 0);
+        let sitemap = sitemap(&self.options, robots, &mut lots);
         let (first, ordinary, redirects) = (self.kinds.len(), self.ordinary.len(), self.redirects.len());
         for url in 0..urls as u32 {
-            let kind = if url == 0 { Kind::Page } else { kind(&self.options, robots, &mut dice) };
+            let mut kind = if url == 0 { Kind::Page } else { kind(&self.options, robots, &mut dice) };
+            if sitemap.is_some() && url > 0 && kind == Kind::Page && lots.f64() < LISTED_SHARE {
+                kind = Kind::Listed;
+            }
             self.kinds.push(kind);
             match kind {
                 Kind::Page | Kind::Flaky => self.ordinary.push(url),
@@ -242,15 +272,43 @@ impl Plan {
         self.by_name.insert(name.clone(), host);
         self.hosts.push(Host {
             name,
-            address: loopback(host % self.options.addresses as u32),
+            // nothing listens at the address after the last one
+            address: loopback(match trouble {
+                Trouble::Refuses => self.options.addresses as u32,
+                _ => host % self.options.addresses as u32,
+            }),
             robots,
+            robots_at,
+            trouble,
             crawl_delay,
+            sitemap,
             urls: first..self.kinds.len(),
             ordinary: ordinary..self.ordinary.len(),
             redirects: redirects..self.redirects.len(),
             hosts: Vec::new(),
             gone: Vec::new(),
         });
+    }
+
+    /// What becomes of a host, and of its robots.txt, that was drawn as `robots`.
+    fn trouble(&self, host: u32, robots: Robots) -> (Robots, Option<u32>, Trouble) {
+        if host == 0 {
+            return (robots, None, Trouble::None);
+        }
+        let mut dice = self.dice(Purpose::Trouble, host, 0);
+        let trouble = Trouble::draw(&self.options, &mut dice);
+        let robots_trouble = RobotsTrouble::draw(&self.options, &mut dice);
+        match (trouble, robots_trouble, robots) {
+            (dead, ..) if dead.is_dead() => (Robots::Failing(Failing::Status(503)), None, dead),
+            (_, RobotsTrouble::Instead(instead), _) => (instead, None, trouble),
+            (_, RobotsTrouble::Moved, Robots::Open | Robots::Some(_) | Robots::Closed) => {
+                let other = (0..8)
+                    .map(|_| dice.u32(0..host))
+                    .find(|&other| self.host(other).trouble == Trouble::None && self.host(other).robots_at.is_none());
+                (robots, Some(other.unwrap_or(0)), trouble)
+            }
+            _ => (robots, None, trouble),
+        }
     }
 
     /// Hangs every host but the first on an earlier sound host, and the names that do not exist on any sound host.
@@ -283,6 +341,8 @@ pub(super) enum Purpose {
     Body,
     Answer,
     Words,
+    Sitemap,
+    Trouble,
 }
 
 /// The loopback address of that number; 0 is 127.0.0.1.
@@ -292,16 +352,19 @@ pub(super) fn loopback(number: u32) -> Ipv4Addr {
 
 /// How many URLs each host has: one, and a share of the rest by Zipf's law in an order drawn by lot.
 fn sizes(options: &SimOptions) -> Vec<usize> {
-    let rest = options.pages.saturating_sub(options.hosts);
+    let all = options.pages.saturating_sub(options.hosts);
+    let giant = (all as f64 * options.giant_share) as usize;
+    let rest = all - giant;
     let weight = |rank: usize| 1.0 / (rank as f64 + 1.0).powf(0.9);
     let total: f64 = (0..options.hosts).map(weight).sum();
     let mut sizes: Vec<usize> =
         (0..options.hosts).map(|rank| 1 + (rest as f64 * weight(rank) / total) as usize).collect();
-    let missing = options.pages.max(options.hosts).saturating_sub(sizes.iter().sum());
+    let missing = (options.pages.max(options.hosts) - giant).saturating_sub(sizes.iter().sum());
     for size in sizes.iter_mut().take(missing) {
         *size += 1;
     }
     fastrand::Rng::with_seed(mix(options.seed ^ (Purpose::Sizes as u64) << 56)).shuffle(&mut sizes);
+    sizes[0] += giant;
     sizes
 }
 
@@ -309,7 +372,7 @@ fn robots(options: &SimOptions, dice: &mut fastrand::Rng) -> Robots {
     let (lot, way) = (dice.f64(), dice.u8(0..32));
     let mut upto = options.robots_5xx_share;
     if lot < upto {
-        return Robots::Failing;
+        return Robots::Failing(Failing::Status(503));
     }
     upto += options.robots_missing_share;
     if lot < upto {
@@ -321,6 +384,14 @@ fn robots(options: &SimOptions, dice: &mut fastrand::Rng) -> Robots {
         0..4 => Robots::Closed,
         _ => Robots::Some(way % 4),
     }
+}
+
+fn sitemap(options: &SimOptions, robots: Robots, lots: &mut fastrand::Rng) -> Option<Sitemap> {
+    let (lot, is_plain) = (lots.f64(), lots.bool());
+    if lot >= options.sitemap_share || !matches!(robots, Robots::Open | Robots::Some(_)) {
+        return None;
+    }
+    Some(if is_plain { Sitemap::Plain } else { Sitemap::Indexed })
 }
 
 fn kind(options: &SimOptions, robots: Robots, dice: &mut fastrand::Rng) -> Kind {

@@ -3,12 +3,16 @@
 use std::fmt::Write;
 
 use super::plan::{Kind, Plan, Robots};
+use super::sitemaps;
+use super::trouble::Failing;
 
 /// The status and text of a host's robots.txt.
-pub(super) fn robots_txt(plan: &Plan, host: u32) -> (u16, String) {
+pub(super) fn robots_txt(plan: &Plan, port: u16, host: u32) -> (u16, String) {
     let mut text = match plan.host(host).robots {
         Robots::Missing => return (404, "No rules here.\n".to_owned()),
-        Robots::Failing => return (503, "Out of order.\n".to_owned()),
+        Robots::Forbidden => return (403, "Not for you.\n".to_owned()),
+        Robots::Failing(Failing::Status(status)) => return (status, "Out of order.\n".to_owned()),
+        Robots::Failing(Failing::Mute(_)) => return (0, String::new()),
         Robots::Closed => "User-agent: *\nDisallow: /\n",
         Robots::Open => "# Everybody is welcome\nUser-agent: *\nDisallow:\n",
         Robots::Some(0) => "User-agent: otherbot\nDisallow: /\n\nUser-agent: *\nDisallow: /private/\n",
@@ -19,6 +23,9 @@ pub(super) fn robots_txt(plan: &Plan, host: u32) -> (u16, String) {
     .to_owned();
     if plan.host(host).crawl_delay {
         writeln!(text, "Crawl-delay: {}", plan.options.robots_crawl_delay.as_secs_f64()).expect("a string grows");
+    }
+    if let Some(url) = sitemaps::named(plan, port, host) {
+        writeln!(text, "Sitemap: {url}").expect("a string grows");
     }
     (200, text)
 }
@@ -41,12 +48,13 @@ mod tests {
             pages: 4_000,
             robots_share: 0.7,
             robots_crawl_delay_share: 0.5,
+            sitemap_share: 0.5,
             ..Default::default()
         };
         let plan = Plan::new(options).unwrap();
         let mut excluded = 0;
         for host in 0..200 {
-            let (status, text) = robots_txt(&plan, host);
+            let (status, text) = robots_txt(&plan, 80, host);
             if status != 200 {
                 continue;
             }

@@ -29,6 +29,26 @@ pub fn of_html(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
     }
 }
 
+/// The encoding of an XML document or a text: by a byte order mark, the charset of the Content-Type header, the XML
+/// declaration; otherwise UTF-8.
+pub fn of_xml(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
+    if let Some((encoding, _)) = Encoding::for_bom(body) {
+        return encoding;
+    }
+    content_type.and_then(of_content_type).or_else(|| declared(&body[..body.len().min(PRESCAN_BYTES)])).unwrap_or(UTF_8)
+}
+
+/// The encoding that an XML declaration names. It is readable as ASCII, so it cannot mean UTF-16.
+fn declared(start: &[u8]) -> Option<&'static Encoding> {
+    let declaration = start.trim_ascii_start().strip_prefix(b"<?xml")?;
+    let declaration = &declaration[..declaration.windows(2).position(|two| two == b"?>")?];
+    let declaration = std::str::from_utf8(declaration).ok()?;
+    let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
+    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let encoding = Encoding::for_label(value[1..].split(quote).next()?.as_bytes())?;
+    Some(if encoding == UTF_16BE || encoding == UTF_16LE { UTF_8 } else { encoding })
+}
+
 /// The body in UTF-8, without its byte order mark; borrowed where nothing had to be changed. Bytes that mean nothing
 /// become U+FFFD.
 pub fn to_utf8<'a>(body: &'a [u8], encoding: &'static Encoding) -> Cow<'a, str> {
@@ -98,6 +118,20 @@ mod tests {
         assert_eq!(name(old, None), "GBK");
         assert_eq!(name(b"<!-- <meta charset=koi8-r> --><meta charset=latin1>", None), "windows-1252");
         assert_eq!(name(b"<meta charset=utf-16>", None), "UTF-8");
+    }
+
+    #[test]
+    fn a_document_of_xml_is_in_utf_8_unless_it_or_its_header_says_otherwise() {
+        let name = |body: &[u8], content_type: Option<&str>| of_xml(body, content_type).name();
+        let declared = b"\n<?xml version='1.0' encoding = 'koi8-r' ?><a/>";
+        assert_eq!(name(declared, None), "KOI8-R");
+        assert_eq!(name(declared, Some("text/xml; charset=shift_jis")), "Shift_JIS");
+        assert_eq!(name(b"\xfe\xff\0<", Some("text/xml; charset=shift_jis")), "UTF-16BE");
+        for broken in
+            ["<?xml encoding='utf-16'?>", "<?xml encoding=koi8-r?>", "<?xml encoding='koi8-r'", "gr\u{fc}n", ""]
+        {
+            assert_eq!(name(broken.as_bytes(), None), "UTF-8", "{broken}");
+        }
     }
 
     #[test]

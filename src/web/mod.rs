@@ -16,12 +16,14 @@
 //! - [`scope`]: which URLs belong to the crawl
 //! - [`seeds`]: the seed file
 //! - [`robots`]: robots.txt by RFC 9309, compiled for one agent
+//! - [`sitemap`]: files that list the URLs of a site
 //! - [`html`]: the streaming link scan, robots directives of pages, the Link header
 //! - [`charset`]: the encoding of a page
 //! - [`coding`]: content codings, capped on decoded bytes
 //! - [`address`]: which addresses may be connected to
 //! - [`surt`](mod@surt): the keys of archive indexes
 //! - [`warc`]: records of the archive
+//! - [`validators`]: what a stored answer lets a conditional request ask
 //! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
 
 pub mod address;
@@ -35,6 +37,8 @@ pub mod retry_after;
 pub mod robots;
 pub mod scope;
 pub mod seeds;
+pub mod sitemap;
 pub mod surt;
 pub mod url;
+pub mod validators;
 pub mod warc;

@@ -6,6 +6,8 @@
 //! A [`Scope`] never changes; it is shared, and a seed that redirects elsewhere gives a new one that holds what the
 //! old one holds and costs little beside it.
 
+mod explain;
+
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use regex::{Regex, RegexBuilder};
 
 use super::url::CanonicalUrl;
 use crate::outcome::Reason;
+
+pub use explain::{Judgement, Rule};
 
 /// Bound of a compiled pattern in bytes: matching takes linear time anyhow, this keeps its memory small.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -123,11 +127,29 @@ impl Scope {
     ///
     /// Depth is judged last: its reason says that the URL would have been fetched from nearer by.
     pub fn judge(&self, url: &CanonicalUrl, depth: u16, redirects: usize) -> Result<(), Reason> {
+        self.judge_as(url, false, depth, redirects)
+    }
+
+    /// Whether a sitemap may be fetched that `named_by`, or the robots.txt of its origin, names at `depth`. It need not
+    /// be where pages of the crawl are if it is of the same registrable domain. Where its entries, one deeper than
+    /// itself, would be too deep, it is so too.
+    pub fn judge_sitemap(
+        &self,
+        url: &CanonicalUrl,
+        named_by: &CanonicalUrl,
+        depth: u16,
+        redirects: usize,
+    ) -> Result<(), Reason> {
+        let is_near = url.registrable_domain() == named_by.registrable_domain();
+        self.judge_as(url, is_near, depth.saturating_add(1), redirects)
+    }
+
+    fn judge_as(&self, url: &CanonicalUrl, is_near: bool, depth: u16, redirects: usize) -> Result<(), Reason> {
         let options = &self.limits.options;
         if url.as_str().len() > options.max_url_length {
             return Err(Reason::TooLong);
         }
-        if !self.holds(url) {
+        if !self.holds(url, is_near) {
             return Err(Reason::Scope);
         }
         if is_trap(url.path(), options.max_path_segments, options.max_repeated_segments) {
@@ -142,11 +164,11 @@ impl Scope {
         Ok(())
     }
 
-    fn holds(&self, url: &CanonicalUrl) -> bool {
+    fn holds(&self, url: &CanonicalUrl, is_near: bool) -> bool {
         let matches = |list: &[Regex]| list.iter().any(|regex| regex.is_match(url.as_str()));
         let mode = self.limits.options.mode;
         !matches(&self.limits.exclude)
-            && (mode == ScopeMode::Any || self.seeds.holds(mode, url) || matches(&self.limits.include))
+            && (is_near || mode == ScopeMode::Any || self.seeds.holds(mode, url) || matches(&self.limits.include))
     }
 }
 
@@ -216,16 +238,20 @@ impl SeedSet {
     }
 
     fn holds(&self, mode: ScopeMode, url: &CanonicalUrl) -> bool {
+        self.find(mode, url).is_some()
+    }
+
+    /// The name that takes `url` in.
+    fn find(&self, mode: ScopeMode, url: &CanonicalUrl) -> Option<&str> {
         if mode != ScopeMode::Prefix {
             let name = territory(mode, url);
-            return self.layers.iter().any(|layer| layer.contains(name));
+            return self.layers.iter().find_map(|layer| layer.get(name)).map(|name| &**name);
         }
         // no prefix of a layer starts with another one, so only the greatest that is not above the URL can fit
-        let fits = |layer: &BTreeSet<Box<str>>| {
+        self.layers.iter().find_map(|layer| {
             let below = layer.range::<str, _>((Bound::Unbounded, Bound::Included(url.as_str()))).next_back();
-            below.is_some_and(|prefix| url.as_str().starts_with(&**prefix))
-        };
-        self.layers.iter().any(|layer| fits(layer))
+            below.map(|prefix| &**prefix).filter(|prefix| url.as_str().starts_with(*prefix))
+        })
     }
 }
 
@@ -365,6 +391,29 @@ mod tests {
         assert_eq!(scope.judge(&url("http://h/"), 3, 3), Err(Reason::Redirects));
         assert_eq!(scope.judge(&url("http://h/67890123456789012345678901"), 0, 0), Err(Reason::TooLong));
         assert_eq!(scope.judge(&url("http://g/"), 9, 9), Err(Reason::Scope));
+    }
+
+    #[test]
+    fn a_sitemap_of_the_same_domain_passes_but_for_exclusions_traps_lengths_and_depth() {
+        let options = ScopeOptions {
+            mode: ScopeMode::Prefix,
+            exclude: vec!["secret".into()],
+            max_depth: Some(2),
+            max_redirects: 1,
+            ..ScopeOptions::default()
+        };
+        let scope = Scope::new(&options, [url("http://www.example.com/docs/")].iter()).unwrap();
+        let judge = |text: &str, depth, redirects| {
+            scope.judge_sitemap(&url(text), &url("http://www.example.com/docs/x"), depth, redirects)
+        };
+        assert_eq!(judge("http://maps.example.com/s.xml", 1, 1), Ok(()));
+        assert_eq!(scope.judge(&url("http://maps.example.com/s.xml"), 1, 1), Err(Reason::Scope));
+        assert_eq!(judge("http://maps.example.com/s.xml", 2, 0), Err(Reason::Depth));
+        assert_eq!(judge("http://maps.example.com/s.xml", 0, 2), Err(Reason::Redirects));
+        assert_eq!(judge("http://example.org/s.xml", 0, 0), Err(Reason::Scope));
+        assert_eq!(judge("http://www.example.com/secret.xml", 0, 0), Err(Reason::Scope));
+        assert_eq!(judge("http://www.example.com/a/a/a/s.xml", 0, 0), Err(Reason::Trap));
+        assert_eq!(judge(&format!("http://www.example.com/{}", "s".repeat(3_000)), 0, 0), Err(Reason::TooLong));
     }
 
     #[test]

@@ -18,8 +18,11 @@ impl Web for Busy {
         }
     }
 
-    fn retry_after(&self, status: u16) -> Option<&'static str> {
-        (status == 503).then_some("3600")
+    fn respond(&self, job: &FetchJob, now: Time) -> Result<Reply, Failure> {
+        let (status, body) = self.answer(&job.url, now);
+        let mut headers = vec![("content-type", "text/html".to_owned())];
+        headers.extend((status == 503).then(|| ("retry-after", "3600".to_owned())));
+        Ok(Reply { status, headers, body: body.into_bytes() })
     }
 
     fn tune(&self, settings: &mut Settings, _: &mut FrontierOptions) {

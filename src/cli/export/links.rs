@@ -15,7 +15,7 @@ use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::report::escape::{Escaped, json_line};
-use crate::web::html::{LinkKind, LinkScan, Links, is_html, link_header, x_robots_tag};
+use crate::web::html::{LinkKind, LinkScan, Links, canonical_header, is_html, link_header, x_robots_tag};
 use crate::web::keys::KeyMaker;
 use crate::web::url::CanonicalUrl;
 
@@ -25,7 +25,7 @@ const LINKS_MAX: usize = 100_000;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A line a link: source, target, kind and follow or nofollow, parted by tabs. Kinds: anchor, embed (images, scripts,
-styles, frames), refresh, canonical, other (further <link>s), header (the Link header), redirect. nofollow is what rel,
+styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), redirect. nofollow is what rel,
 meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and redirects are read, or what --status says.
 
 Examples:
@@ -107,8 +107,11 @@ impl LinksArgs {
             line(target.as_str(), "redirect", false)?;
         }
         let (links, followed) = scans.find(&url, response);
-        for target in headers(response, "link").flat_map(link_header).filter_map(|value| url.join(&value).ok()) {
-            line(target.as_str(), "header", links.nofollow_page)?;
+        let join = |value: &str| url.join(value).ok();
+        let canonical = headers(response, "link").find_map(canonical_header).and_then(|value| join(&value));
+        for target in headers(response, "link").flat_map(link_header).filter_map(|value| join(&value)) {
+            let kind = if canonical.as_ref() == Some(&target) { "canonical" } else { "header" };
+            line(target.as_str(), kind, links.nofollow_page)?;
         }
         for link in &links.entries {
             line(links.url(link), kind(link.kind), !followed.contains(&link.keys.key))?;
@@ -154,6 +157,8 @@ fn kind(kind: LinkKind) -> &'static str {
         LinkKind::Refresh => "refresh",
         LinkKind::Canonical => "canonical",
         LinkKind::Other => "other",
+        LinkKind::Listed => "listed",
+        LinkKind::Sitemap => "sitemap",
     }
 }
 
@@ -191,12 +196,19 @@ mod tests {
         let mut archive = FakeArchive::default();
         let page = "<base href=/b/><a href=x>1</a><a href='x#f'>2</a><img src=i.png><a rel=nofollow href=n>3</a>\
                     <link rel=canonical href=/c><a href=\"y\tz\">4</a><a href=mailto:a@b>5</a>";
-        store(&mut archive, "https://a.example/p/", 200, &[HTML, ("Link", "</h>; rel=next")], page);
+        store(
+            &mut archive,
+            "https://a.example/p/",
+            200,
+            &[HTML, ("Link", "</h>; rel=next, </k>; rel=canonical")],
+            page,
+        );
         store(&mut archive, "https://a.example/old", 301, &[("Location", "/new")], "");
         store(&mut archive, "https://a.example/gone", 404, &[HTML], page);
         let lines: Vec<String> = links(&archive, &[]).lines().map(str::to_owned).collect();
         let expected = [
             ("p/", "h", "header\tfollow"),
+            ("p/", "k", "canonical\tfollow"),
             ("p/", "b/x", "anchor\tfollow"),
             ("p/", "b/i.png", "embed\tfollow"),
             ("p/", "b/n", "anchor\tnofollow"),

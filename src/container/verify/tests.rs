@@ -58,6 +58,8 @@ impl Archive {
             seed: 4,
             attempt: 0,
             robots,
+            forced: false,
+            canonical: None,
             id_seed: u128::from(self.stored),
         };
         let records = self.encoder.encode(&exchange);
@@ -75,6 +77,7 @@ impl Archive {
             records: &records.bytes,
             response: records.response.clone(),
             may_have_versions: true,
+            condition: None,
         };
         self.container.append(&page).unwrap();
     }

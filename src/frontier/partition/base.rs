@@ -10,15 +10,14 @@
 
 use std::path::Path;
 
-use super::block::{self, BLOCK_BYTES, DIRECTORY, FILTER, INDEX, Packer, URLS, UrlReader, UrlWriter};
-use super::entry::HostKey;
+use super::block::{BLOCK_BYTES, DIRECTORY, FILTER, INDEX, Packer, URLS, Unpacker, UrlReader, UrlWriter};
+use super::entry::{HostKey, UrlView};
 use super::filter::{Filter, domain_key};
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::host::Item;
 use crate::frontier::wire::{self, Reader};
 
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const FOOTER_BYTES: u64 = 64;
 const WRITER_BYTES: usize = 256 << 10;
 const DOMAIN_ENTRY: u8 = 0;
@@ -32,22 +31,20 @@ pub(in crate::frontier) struct Spot {
 }
 
 /// An entry of the directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum DirectoryEntry {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DirectoryEntry<'a> {
     /// Pages fetched of a domain; before its hosts.
-    Domain {
-        domain: Fingerprint,
-        pages: u64,
-    },
+    Domain { domain: Fingerprint, pages: u64 },
     Host {
         host: HostKey,
         urls: u64,
         start: Spot,
-        record: Option<Box<[u8]>>,
+        /// Empty for none.
+        record: &'a [u8],
     },
 }
 
-impl DirectoryEntry {
+impl<'a> DirectoryEntry<'a> {
     /// Its place in the order.
     fn key(&self) -> (Fingerprint, u8, Fingerprint) {
         match self {
@@ -67,12 +64,12 @@ impl DirectoryEntry {
                 wire::put_varint(out, *urls);
                 wire::put_varint(out, start.offset);
                 wire::put_varint(out, start.index.into());
-                wire::put_sized(out, record.as_deref().unwrap_or_default());
+                wire::put_sized(out, record);
             }
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
         let kind = reader.u8()?;
         let domain = reader.fingerprint()?;
         if kind == DOMAIN_ENTRY {
@@ -81,9 +78,7 @@ impl DirectoryEntry {
         let host = HostKey { domain, origin: reader.fingerprint()? };
         let urls = reader.varint()?;
         let start = Spot { offset: reader.varint()?, index: reader.small()? };
-        let record = reader.sized()?;
-        let record = (!record.is_empty()).then(|| record.into());
-        Some(DirectoryEntry::Host { host, urls, start, record })
+        Some(DirectoryEntry::Host { host, urls, start, record: reader.sized()? })
     }
 }
 
@@ -130,14 +125,14 @@ impl BaseWriter {
     }
 
     /// The next URL of the host that is under way.
-    pub(super) fn url(&mut self, item: &Item) -> Result<()> {
-        self.urls.push(item);
+    pub(super) fn url(&mut self, url: &UrlView<'_>) -> Result<()> {
+        self.urls.push(url);
         self.summary.urls += 1;
         if self.urls.raw.len() >= BLOCK_BYTES { self.flush_urls() } else { Ok(()) }
     }
 
     /// A domain before its hosts, or a host after its URLs.
-    pub(super) fn entry(&mut self, entry: &DirectoryEntry) -> Result<()> {
+    pub(super) fn entry(&mut self, entry: &DirectoryEntry<'_>) -> Result<()> {
         match entry {
             DirectoryEntry::Domain { domain, .. } => self.keys.push(domain_key(*domain)),
             DirectoryEntry::Host { host, .. } => {
@@ -198,10 +193,19 @@ impl BaseWriter {
     }
 }
 
+/// A block of the directory, read entry by entry.
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    raw: Vec<u8>,
+    at: usize,
+    offset: u64,
+}
+
 /// A base that is open for reading.
 #[derive(Debug)]
 pub(super) struct Base {
     file: DiskFile,
+    unpacker: Unpacker,
     index: Vec<((Fingerprint, u8, Fingerprint), u64)>,
     index_at: u64,
     filter_at: u64,
@@ -230,7 +234,8 @@ impl Base {
             return Err(Error::damaged(path, footer_at, expected, format!("{:02x?}", found.to_le_bytes())));
         }
         let summary = Summary { bytes, urls, hosts };
-        let mut base = Base { file, index: Vec::new(), index_at, filter_at, summary, open: None };
+        let unpacker = Unpacker::new();
+        let mut base = Base { file, unpacker, index: Vec::new(), index_at, filter_at, summary, open: None };
         base.read_index()?;
         Ok(base)
     }
@@ -249,13 +254,13 @@ impl Base {
     }
 
     /// The filter of the origins and domains in the file.
-    pub(super) fn filter(&self) -> Result<Filter> {
+    pub(super) fn filter(&mut self) -> Result<Filter> {
         let block = self.block(self.filter_at, self.summary.bytes - FOOTER_BYTES, FILTER)?;
         Ok(Filter::from_bytes(&block))
     }
 
-    fn block(&self, offset: u64, limit: u64, kind: u8) -> Result<Vec<u8>> {
-        let block = block::read(&self.file, offset, limit)?;
+    fn block(&mut self, offset: u64, limit: u64, kind: u8) -> Result<Vec<u8>> {
+        let block = self.unpacker.read(&self.file, offset, limit)?;
         if block.kind != kind {
             return Err(self.malformed(offset, "another kind of block"));
         }
@@ -271,17 +276,22 @@ impl Base {
         self.index.len()
     }
 
-    /// The entries of a block of the directory.
-    pub(super) fn directory(&self, number: usize) -> Result<Vec<DirectoryEntry>> {
+    /// A block of the directory.
+    pub(super) fn directory(&mut self, number: usize) -> Result<Directory> {
         let offset = self.index[number].1;
-        let block = self.block(offset, self.index_at, DIRECTORY)?;
-        let mut reader = Reader::new(&block);
-        let mut entries = Vec::new();
-        while !reader.is_at_end() {
-            let entry = DirectoryEntry::read(&mut reader);
-            entries.push(entry.ok_or_else(|| self.malformed(offset, "entries of the directory"))?);
+        let raw = self.block(offset, self.index_at, DIRECTORY)?;
+        Ok(Directory { raw, at: 0, offset })
+    }
+
+    /// The next entry of a block of the directory.
+    pub(super) fn next_entry<'a>(&self, block: &'a mut Directory) -> Result<Option<DirectoryEntry<'a>>> {
+        if block.at == block.raw.len() {
+            return Ok(None);
         }
-        Ok(entries)
+        let mut reader = Reader::new(&block.raw[block.at..]);
+        let entry = DirectoryEntry::read(&mut reader);
+        block.at += reader.position();
+        entry.map(Some).ok_or_else(|| self.malformed(block.offset, "entries of the directory"))
     }
 
     /// The number of the block of the directory in which an entry of `host`, or of its domain, would lie.
@@ -296,8 +306,8 @@ impl Base {
         self.index.partition_point(|(first, _)| *first <= key).saturating_sub(1)
     }
 
-    /// The URL at `spot`, and where the next one lies. Reading in order decodes every block once.
-    pub(super) fn url_at(&mut self, spot: Spot) -> Result<(Item, Spot)> {
+    /// Goes to the URL at `spot`, and says where the next one lies. Reading in order decodes every block once.
+    pub(super) fn read_url(&mut self, spot: Spot) -> Result<Spot> {
         let mut spot = spot;
         loop {
             self.go_to(spot)?;
@@ -309,12 +319,20 @@ impl Base {
                 }
             }
             if reader.index == spot.index + 1 {
-                let item = reader.item();
-                let next = Spot { offset, index: spot.index + 1 };
-                return item.map(|item| (item, next)).ok_or_else(|| self.malformed(offset, "a URL"));
+                return Ok(Spot { offset, index: spot.index + 1 });
             }
             spot = Spot { offset: *end, index: 0 };
         }
+    }
+
+    /// The URL that was gone to last.
+    pub(super) fn url(&self) -> UrlView<'_> {
+        self.open.as_ref().map(|(_, _, reader)| reader.url()).expect("asked after a URL was gone to")
+    }
+
+    /// What to say of a URL at `spot` that is none.
+    pub(super) fn malformed_url(&self, spot: Spot) -> Error {
+        self.malformed(spot.offset, "a URL")
     }
 
     /// Opens the block of `spot`, or the next one of URLs behind it.
@@ -330,7 +348,7 @@ impl Base {
             if at >= self.index_at {
                 return Err(self.malformed(at, "more URLs"));
             }
-            let block = block::read(&self.file, at, self.index_at)?;
+            let block = self.unpacker.read(&self.file, at, self.index_at)?;
             if block.kind == URLS {
                 // A block of the directory may have come between: the spot then is the start of this one.
                 self.open = Some((spot.offset, block.end, UrlReader::new(block.raw)));

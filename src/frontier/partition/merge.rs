@@ -11,11 +11,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::base::{Base, BaseWriter, DirectoryEntry, Spot, Summary};
+use super::base::{Base, BaseWriter, Directory, DirectoryEntry, Spot, Summary};
 use super::entry::{Entry, HostKey, Key};
 use super::filter::Filter;
 use super::tail::{self, Frames};
-use super::take::{Cursor, Cursors};
+use super::take::Cursors;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -62,15 +62,22 @@ impl Merge {
         let mut heads = BinaryHeap::new();
         for (n, source) in sources.iter_mut().enumerate() {
             if source.advance()? {
-                heads.push(Reverse((source.key(), n)));
+                heads.push(Reverse((source.key, n)));
             }
         }
         let mut out = Output::new(&self)?;
         while let Some(Reverse((_, n))) = heads.pop() {
-            let entry = sources[n].head.take().expect("a source in the heap has a head");
-            out.push(entry)?;
-            if sources[n].advance()? {
-                heads.push(Reverse((sources[n].key(), n)));
+            let source = &mut sources[n];
+            // Stretches of one source are longer than one entry as a rule.
+            loop {
+                out.push(source.entry()?)?;
+                if !source.advance()? {
+                    break;
+                }
+                if heads.peek().is_some_and(|Reverse(next)| *next < (source.key, n)) {
+                    heads.push(Reverse((source.key, n)));
+                    break;
+                }
             }
         }
         let done = out.finish()?;
@@ -104,10 +111,10 @@ impl Merge {
         let has_runs = !runs.made.is_empty();
         for &(start, end) in &runs.made {
             let frames = Frames::of_run(&self.disk, &self.runs, start, end)?;
-            sources.push(Source::new(Feed::Run { frames, start: 0, frame: Vec::new(), ranges: VecDeque::new() }));
+            sources.push(Source::new(Feed::Run { frames, frame: Vec::new(), ranges: VecDeque::new(), at: 0..0 }));
         }
         let Chunk { bytes, order } = runs.chunk;
-        sources.push(Source::new(Feed::Memory { bytes, order: order.into_iter() }));
+        sources.push(Source::new(Feed::Memory { bytes, order: order.into_iter(), at: 0..0 }));
         Ok((sources, has_runs))
     }
 }
@@ -161,55 +168,56 @@ impl Runs<'_> {
 /// A sorted sequence of entries.
 struct Source {
     feed: Feed,
-    head: Option<Entry>,
+    /// Of the entry that was gone to last.
+    key: Key,
 }
 
 enum Feed {
     Base(Box<Scan>),
-    Run { frames: Frames, start: u64, frame: Vec<u8>, ranges: VecDeque<Range<usize>> },
-    Memory { bytes: Vec<u8>, order: std::vec::IntoIter<(Key, Range<usize>)> },
+    Run { frames: Frames, frame: Vec<u8>, ranges: VecDeque<(Key, Range<usize>)>, at: Range<usize> },
+    Memory { bytes: Vec<u8>, order: std::vec::IntoIter<(Key, Range<usize>)>, at: Range<usize> },
 }
 
 impl Source {
     fn new(feed: Feed) -> Self {
-        Source { feed, head: None }
+        Source { feed, key: Key::default() }
     }
 
-    fn key(&self) -> Key {
-        self.head.as_ref().expect("asked after advance said yes").key()
-    }
-
-    /// Reads the next entry; whether there is one.
+    /// Goes to the next entry; whether there is one.
     fn advance(&mut self) -> Result<bool> {
-        self.head = match &mut self.feed {
-            Feed::Base(scan) => scan.next()?,
-            Feed::Memory { bytes, order } => {
-                let next = order.next().map(|(_, range)| Entry::decode(&bytes[range]));
-                match next {
-                    None => None,
-                    Some(Some(entry)) => Some(entry),
-                    Some(None) => return Err(unreadable(Path::new("tail"))),
-                }
-            }
-            Feed::Run { frames, start, frame, ranges } => {
+        let next = match &mut self.feed {
+            Feed::Base(scan) => scan.advance()?.then(|| scan.entry().key()),
+            Feed::Memory { order, at, .. } => order.next().map(|(key, range)| {
+                *at = range;
+                key
+            }),
+            Feed::Run { frames, frame, ranges, at } => {
                 if ranges.is_empty()
-                    && let Some((at, next)) = frames.next()?
+                    && let Some((start, next)) = frames.next()?
                 {
                     for entry in tail::split(&next) {
-                        ranges.push_back(entry.map_err(|offset| frames.malformed(at + offset))?.1);
+                        ranges.push_back(entry.map_err(|offset| frames.malformed(start + offset))?);
                     }
-                    (*start, *frame) = (at, next);
+                    *frame = next;
                 }
-                match ranges.pop_front() {
-                    None => None,
-                    Some(range) => {
-                        let at = *start + range.start as u64;
-                        Some(Entry::decode(&frame[range]).ok_or_else(|| frames.malformed(at))?)
-                    }
-                }
+                ranges.pop_front().map(|(key, range)| {
+                    *at = range;
+                    key
+                })
             }
         };
-        Ok(self.head.is_some())
+        self.key = next.unwrap_or_default();
+        Ok(next.is_some())
+    }
+
+    /// The entry that was gone to last.
+    fn entry(&self) -> Result<Entry<'_>> {
+        let bytes = match &self.feed {
+            Feed::Base(scan) => return Ok(scan.entry()),
+            Feed::Memory { bytes, at, .. } => &bytes[at.clone()],
+            Feed::Run { frame, at, .. } => &frame[at.clone()],
+        };
+        Entry::read(bytes).ok_or_else(|| unreadable(Path::new("tail")))
     }
 }
 
@@ -221,43 +229,61 @@ fn unreadable(path: &Path) -> Error {
 struct Scan {
     base: Base,
     cursors: Arc<Cursors>,
-    block: usize,
-    entries: VecDeque<DirectoryEntry>,
+    /// Number of the next block of the directory, and the one that is read.
+    next: usize,
+    block: Directory,
     /// Where the URLs of the current host go on, and how many there are.
     urls: (Spot, u64),
+    at: At,
+}
+
+/// What a scan has come to.
+enum At {
+    Url,
+    Record { host: HostKey, record: Box<[u8]> },
+    Domain { domain: Fingerprint, pages: u64 },
 }
 
 impl Scan {
     fn new(base: Base, cursors: Arc<Cursors>) -> Self {
-        Scan { base, cursors, block: 0, entries: VecDeque::new(), urls: (Spot::default(), 0) }
+        Scan { base, cursors, next: 0, block: Directory::default(), urls: (Spot::default(), 0), at: At::Url }
     }
 
-    fn next(&mut self) -> Result<Option<Entry>> {
+    fn advance(&mut self) -> Result<bool> {
         loop {
             if self.urls.1 > 0 {
-                let (item, next) = self.base.url_at(self.urls.0)?;
+                let next = self.base.read_url(self.urls.0)?;
                 self.urls = (next, self.urls.1 - 1);
-                return Ok(Some(Entry::Url(item)));
+                self.at = At::Url;
+                return Ok(true);
             }
-            if self.entries.is_empty() {
-                if self.block == self.base.directory_blocks() {
-                    return Ok(None);
+            match self.base.next_entry(&mut self.block)? {
+                None if self.next == self.base.directory_blocks() => return Ok(false),
+                None => {
+                    self.block = self.base.directory(self.next)?;
+                    self.next += 1;
                 }
-                self.entries = self.base.directory(self.block)?.into();
-                self.block += 1;
-                continue;
-            }
-            match self.entries.pop_front() {
-                None => {}
-                Some(DirectoryEntry::Domain { domain, pages }) => return Ok(Some(Entry::Domain { domain, pages })),
+                Some(DirectoryEntry::Domain { domain, pages }) => {
+                    self.at = At::Domain { domain, pages };
+                    return Ok(true);
+                }
                 Some(DirectoryEntry::Host { host, urls, start, record }) => {
-                    let cursor = self.cursors.get(&host).copied().unwrap_or(Cursor { spot: start, taken: 0 });
+                    let cursor = self.cursors.of(host, start, urls);
                     self.urls = (cursor.spot, urls.saturating_sub(cursor.taken));
-                    if let Some(record) = record {
-                        return Ok(Some(Entry::Record { host, sequence: 0, record }));
+                    if !record.is_empty() {
+                        self.at = At::Record { host, record: record.into() };
+                        return Ok(true);
                     }
                 }
             }
+        }
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        match &self.at {
+            At::Url => Entry::Url(self.base.url()),
+            At::Record { host, record } => Entry::Record { host: *host, sequence: 0, record },
+            At::Domain { domain, pages } => Entry::Domain { domain: *domain, pages: *pages },
         }
     }
 }
@@ -286,7 +312,7 @@ impl<'a> Output<'a> {
         Ok(Output { merge, writer, domain: None, group: None, active: Vec::new(), entries: 0 })
     }
 
-    fn push(&mut self, entry: Entry) -> Result<()> {
+    fn push(&mut self, entry: Entry<'_>) -> Result<()> {
         match entry {
             Entry::Domain { domain, pages } => {
                 self.close_group()?;
@@ -298,11 +324,11 @@ impl<'a> Output<'a> {
                     }
                 }
             }
-            Entry::Record { host, record, .. } => self.group(host)?.record = Some(record),
-            Entry::Url(item) => {
-                let host = HostKey { domain: item.url.domain, origin: item.url.origin };
+            Entry::Record { host, record, .. } => self.group(host)?.record = Some(record.into()),
+            Entry::Url(url) => {
+                let host = HostKey { domain: url.domain, origin: url.origin };
                 self.group(host)?.urls += 1;
-                self.writer.url(&item)?;
+                self.writer.url(&url)?;
             }
         }
         Ok(())
@@ -337,6 +363,7 @@ impl<'a> Output<'a> {
         };
         if urls > 0 || record.is_some() {
             self.entries += 1;
+            let record = record.as_deref().unwrap_or_default();
             self.writer.entry(&DirectoryEntry::Host { host, urls, start, record })?;
         }
         Ok(())

@@ -7,12 +7,14 @@
 //! Guarantees: a URL that was pushed is in exactly one of array, tail and unconsumed base until it is taken; a host's
 //! URLs leave by rank and sequence as far as they were merged together; no file that a checkpoint may name is changed
 //! before its noted length, or deleted. Cost: a URL is written once to a tail and, as tails grow with their base,
-//! a handful of times to a base; in memory lie the array, filters, cursors of begun hosts, and newer host records.
+//! a handful of times to a base; in memory lie the array, filters, cursors of begun hosts, fingerprints of spent
+//! ones, and newer records of hosts that can still be taken.
 
 mod base;
 mod block;
 mod entry;
 mod filter;
+mod look;
 mod merge;
 mod tail;
 mod take;
@@ -26,8 +28,9 @@ use serde::{Deserialize, Serialize};
 pub(super) use base::{Spot, Summary};
 pub(super) use entry::HostKey;
 pub(super) use filter::{Filter, domain_key};
+pub(super) use look::Cold;
 pub(super) use merge::{Merge, MergeDone};
-pub(super) use take::{Cursor, Cursors, Take, TakeDone, Taken};
+pub(super) use take::{Cursor, Cursors, Refill, Take, TakeDone, Taken};
 
 use super::host::Item;
 use super::record::HostRecord;
@@ -149,6 +152,8 @@ pub(super) struct Partition {
     pub generation_next: u64,
     /// Whether a job is out.
     pub busy: bool,
+    /// Its active hosts: origin and place.
+    pub active: BTreeMap<Fingerprint, u32>,
     /// Active hosts that run dry.
     pub wanted: BTreeSet<HostKey>,
     pub rover: Option<HostKey>,
@@ -197,6 +202,7 @@ impl Partition {
             consumed: 0,
             generation_next: 1,
             busy: false,
+            active: BTreeMap::new(),
             wanted: BTreeSet::new(),
             rover: None,
             wake: None,
@@ -227,9 +233,10 @@ impl Partition {
         self.flush_if_full(files)
     }
 
-    /// Keeps a newer record of a host that may have URLs in the base, or in the one that is being made.
+    /// Keeps a newer record of a host that may be taken from the base, or from the one that is being made.
     pub(super) fn note_record(&mut self, origin: Fingerprint, record: &[u8]) {
-        if self.base_filter.may_hold(origin) || self.frozen.filter.may_hold(origin) {
+        let may_be_taken = self.base_filter.may_hold(origin) && !self.cursors.spent.contains(&origin);
+        if may_be_taken || self.frozen.filter.may_hold(origin) {
             self.recent.insert_record(origin, record.into());
         }
     }
@@ -282,11 +289,10 @@ impl Partition {
 
     /// Bytes in memory that a merge would free: newer records, pages of domains, cursors.
     pub(super) fn overlay_bytes(&self) -> usize {
-        const CURSOR_BYTES: usize = 64;
         const DOMAIN_BYTES: usize = 32;
         self.recent.records_bytes
             + self.recent.domains.len() * DOMAIN_BYTES
-            + self.cursors.len() * CURSOR_BYTES
+            + self.cursors.memory()
             + self.frozen.records_bytes
     }
 
@@ -307,9 +313,9 @@ impl Partition {
         records.filter_map(|(&origin, record)| Some((origin, HostRecord::available_in(record, now)?))).collect()
     }
 
-    /// Moves the cursor of a host whose URLs were accepted.
-    pub(super) fn consume(&mut self, host: HostKey, cursor: Cursor, urls: u64) {
-        Arc::make_mut(&mut self.cursors).insert(host, cursor);
+    /// Moves the cursor of a host whose URLs were accepted; `left` are behind it.
+    pub(super) fn consume(&mut self, host: HostKey, cursor: Cursor, urls: u64, left: u64) {
+        Arc::make_mut(&mut self.cursors).advance(host, cursor, left);
         self.consumed += urls;
     }
 
@@ -345,7 +351,7 @@ impl Partition {
             tail::cut(&self.disk, &self.path(tail.generation, "tail"), tail.bytes)?;
         }
         if let Some(state) = base {
-            let base = base::Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
+            let mut base = base::Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
             self.base_filter = base.filter()?;
             self.base = Some(BaseFile { generation: state.generation, summary: base.summary.clone() });
         }

@@ -119,7 +119,7 @@ pub(super) fn split(frame: &[u8]) -> impl Iterator<Item = std::result::Result<(K
             return None;
         }
         let at = reader.position() as u64;
-        let found = reader.sized().and_then(|bytes| Some((Entry::key_of(bytes)?, bytes.len())));
+        let found = reader.sized().and_then(|bytes| Some((Entry::read(bytes)?.key(), bytes.len())));
         let end = reader.position();
         failed = found.is_none();
         Some(found.map(|(key, len)| (key, end - len..end)).ok_or(at))

@@ -4,7 +4,7 @@
 //! host's cursor; until then (and after a crash) the URLs are still in the base. Hosts are chosen by walking the
 //! directory round and round, so that each has its turn.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,6 +17,9 @@ use crate::frontier::budget::ByFingerprint;
 use crate::frontier::host::Item;
 use crate::frontier::record::HostRecord;
 
+/// Room that is made for the URLs of a host before they are read, at most.
+const READ_AHEAD: usize = 4_096;
+
 /// How far a host is consumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::frontier) struct Cursor {
@@ -26,8 +29,51 @@ pub(in crate::frontier) struct Cursor {
     pub taken: u64,
 }
 
-/// The cursors of a partition's base; hosts without one are untouched.
-pub(in crate::frontier) type Cursors = BTreeMap<HostKey, Cursor>;
+/// How far the hosts of a partition's base are consumed.
+#[derive(Clone, Debug, Default)]
+pub(in crate::frontier) struct Cursors {
+    /// Of hosts with URLs before and behind it.
+    pub begun: BTreeMap<HostKey, Cursor>,
+    /// Hosts of which nothing is left, which are most of them where hosts are many: they take few bytes each.
+    pub spent: BTreeSet<Fingerprint>,
+}
+
+impl Cursors {
+    /// Where the host goes on whose `urls` start at `start`.
+    pub(super) fn of(&self, host: HostKey, start: Spot, urls: u64) -> Cursor {
+        if self.spent.contains(&host.origin) {
+            return Cursor { spot: start, taken: urls };
+        }
+        self.begun.get(&host).copied().unwrap_or(Cursor { spot: start, taken: 0 })
+    }
+
+    /// Moves the cursor of a host that has `left` URLs behind it.
+    pub(super) fn advance(&mut self, host: HostKey, cursor: Cursor, left: u64) {
+        if left == 0 {
+            self.begun.remove(&host);
+            self.spent.insert(host.origin);
+        } else {
+            self.begun.insert(host, cursor);
+        }
+    }
+
+    /// Bytes of memory that they take.
+    pub(super) fn memory(&self) -> usize {
+        const BEGUN_BYTES: usize = 64;
+        const SPENT_BYTES: usize = 14;
+        self.begun.len() * BEGUN_BYTES + self.spent.len() * SPENT_BYTES
+    }
+}
+
+/// An active host that runs dry.
+#[derive(Debug)]
+pub(in crate::frontier) struct Refill {
+    pub host: HostKey,
+    /// URLs that it may have.
+    pub room: usize,
+    /// URLs that it has left in the base.
+    pub left: u64,
+}
 
 /// What to take, and from where.
 #[derive(Debug)]
@@ -37,8 +83,7 @@ pub(in crate::frontier) struct Take {
     pub bytes: u64,
     pub now: Time,
     pub cursors: Arc<Cursors>,
-    /// Active hosts that run dry, and how many URLs each may have.
-    pub refills: Vec<(HostKey, usize)>,
+    pub refills: Vec<Refill>,
     /// Hosts that are not to be chosen, sorted.
     pub active: Vec<Fingerprint>,
     /// From when on hosts with a newer record than the base's are available.
@@ -81,22 +126,20 @@ pub(in crate::frontier) struct TakeDone {
 }
 
 /// A host of the directory while it is considered.
-struct Candidate {
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
     host: HostKey,
     urls: u64,
-    start: Spot,
-    record: Option<Box<[u8]>>,
+    cursor: Cursor,
+    record: &'a [u8],
 }
 
 impl Take {
     pub(super) fn run(mut self) -> Result<TakeDone> {
         let mut base = Base::open(&self.disk, &self.path, self.bytes)?;
         let mut done = TakeDone { taken: Vec::new(), rover: self.rover, wake: None, blocked: false };
-        for (host, room) in std::mem::take(&mut self.refills) {
-            if let Some(candidate) = find(&base, host)? {
-                let taken = self.read(&mut base, candidate, room, 0, true)?;
-                done.taken.push(taken);
-            }
+        for refill in std::mem::take(&mut self.refills) {
+            done.taken.extend(self.refill(&mut base, &refill)?);
         }
         if self.hosts_max > 0 {
             self.walk(&mut base, &mut done)?;
@@ -104,35 +147,58 @@ impl Take {
         Ok(done)
     }
 
+    /// More URLs of an active host. One that was begun needs no look into the directory.
+    fn refill(&self, base: &mut Base, refill: &Refill) -> Result<Option<Taken>> {
+        let host = refill.host;
+        let begun = self.cursors.begun.get(&host);
+        if let Some(&cursor) = begun {
+            let candidate = Candidate { host, urls: cursor.taken + refill.left, cursor, record: &[] };
+            return self.read(base, candidate, refill.room, 0, true).map(Some);
+        }
+        let Some((start, urls)) = find(base, host)? else { return Ok(None) };
+        let candidate = Candidate { host, urls, cursor: self.cursors.of(host, start, urls), record: &[] };
+        self.read(base, candidate, refill.room, 0, true).map(Some)
+    }
+
     /// Goes once around the directory, or until there is enough.
     fn walk(&mut self, base: &mut Base, done: &mut TakeDone) -> Result<()> {
         let blocks = base.directory_blocks();
         let start = self.rover.map_or(0, |rover| base.block_of(rover));
         let (mut hosts, mut bytes) = (0, 0);
+        // Pages of the domain that was met last: its entry is right before those of its hosts.
+        let mut pages = None;
         for step in 0..=blocks {
             let (number, first, last) = (start + step, step == 0, step == blocks);
             if blocks == 0 || (last && self.rover.is_none()) {
                 break;
             }
-            let mut pages = None;
-            for entry in base.directory(number % blocks)? {
-                let candidate = match entry {
+            let mut block = base.directory(number % blocks)?;
+            if first || number == blocks {
+                // What lies before is not known, unless this is the very first.
+                pages = (number % blocks == 0).then_some((Fingerprint::default(), 0));
+            }
+            while let Some(entry) = base.next_entry(&mut block)? {
+                let (host, urls, start, record) = match entry {
                     DirectoryEntry::Domain { domain, pages: known } => {
                         pages = Some((domain, known));
                         continue;
                     }
-                    DirectoryEntry::Host { host, urls, start, record } => Candidate { host, urls, start, record },
+                    DirectoryEntry::Host { host, urls, start, record } => (host, urls, start, record),
                 };
-                let host = candidate.host;
-                let passed = self.rover.is_some_and(|rover| host <= rover);
-                if (first && passed) || (last && !passed) || !self.chooses(&candidate, done) {
-                    continue;
-                }
                 let known = match pages {
                     Some((domain, known)) if domain == host.domain => known,
-                    _ => domain_pages(base, host.domain)?,
+                    Some(_) => 0,
+                    None => domain_pages(base, host.domain)?,
                 };
                 pages = Some((host.domain, known));
+                let passed = self.rover.is_some_and(|rover| host <= rover);
+                if (first && passed) || (last && !passed) {
+                    continue;
+                }
+                let candidate = Candidate { host, urls, cursor: self.cursors.of(host, start, urls), record };
+                if !self.chooses(&candidate, done) {
+                    continue;
+                }
                 let taken = self.read(base, candidate, self.urls_max, known, false)?;
                 bytes += taken.items.iter().map(Item::memory).sum::<usize>();
                 hosts += 1;
@@ -148,13 +214,12 @@ impl Take {
         Ok(())
     }
 
-    fn chooses(&self, candidate: &Candidate, done: &mut TakeDone) -> bool {
+    fn chooses(&self, candidate: &Candidate<'_>, done: &mut TakeDone) -> bool {
         let host = candidate.host;
-        let taken = self.cursors.get(&host).map_or(0, |cursor| cursor.taken);
-        if taken >= candidate.urls || self.active.binary_search(&host.origin).is_ok() {
+        if candidate.cursor.taken >= candidate.urls || self.active.binary_search(&host.origin).is_ok() {
             return false;
         }
-        let in_base = || HostRecord::available_in(candidate.record.as_deref()?, self.now);
+        let in_base = || HostRecord::available_in(candidate.record, self.now);
         let available = self.available.get(&host.origin).copied().or_else(in_base).unwrap_or(Time::ZERO);
         if available > self.now {
             done.wake = Some(done.wake.map_or(available, |wake| wake.min(available)));
@@ -165,46 +230,59 @@ impl Take {
         !crowded
     }
 
-    fn read(&self, base: &mut Base, from: Candidate, room: usize, domain_pages: u64, refill: bool) -> Result<Taken> {
-        let start = Cursor { spot: from.start, taken: 0 };
-        let mut cursor = self.cursors.get(&from.host).copied().unwrap_or(start);
+    fn read(
+        &self,
+        base: &mut Base,
+        from: Candidate<'_>,
+        room: usize,
+        domain_pages: u64,
+        refill: bool,
+    ) -> Result<Taken> {
+        let mut cursor = from.cursor;
         let count = from.urls.saturating_sub(cursor.taken).min(room as u64);
-        let mut items = Vec::new();
+        let mut items = Vec::with_capacity(usize::try_from(count).unwrap_or(0).min(READ_AHEAD));
         for _ in 0..count {
-            let (item, next) = base.url_at(cursor.spot)?;
-            if (item.url.domain, item.url.origin) != (from.host.domain, from.host.origin) {
-                let found = format!("one of {:016x}", item.url.origin.bits());
+            let next = base.read_url(cursor.spot)?;
+            let url = base.url();
+            if (url.domain, url.origin) != (from.host.domain, from.host.origin) {
+                let found = format!("one of {:016x}", url.origin.bits());
                 let expected = format!("a URL of origin {:016x}", from.host.origin.bits());
                 return Err(Error::damaged(&self.path, cursor.spot.offset, expected, found));
             }
+            items.push(url.to_item().ok_or_else(|| base.malformed_url(cursor.spot))?);
             cursor = Cursor { spot: next, taken: cursor.taken + 1 };
-            items.push(item);
         }
         let left = from.urls.saturating_sub(cursor.taken);
-        Ok(Taken { host: from.host, refill, items, cursor, left, record: from.record, domain_pages })
+        let record = (!from.record.is_empty()).then(|| from.record.into());
+        Ok(Taken { host: from.host, refill, items, cursor, left, record, domain_pages })
     }
 }
 
-/// The entry of a host in the directory.
-fn find(base: &Base, wanted: HostKey) -> Result<Option<Candidate>> {
+/// Where the URLs of a host start, and how many there are.
+fn find(base: &mut Base, wanted: HostKey) -> Result<Option<(Spot, u64)>> {
     if base.directory_blocks() == 0 {
         return Ok(None);
     }
-    let entries = base.directory(base.block_of(wanted))?;
-    Ok(entries.into_iter().find_map(|entry| match entry {
-        DirectoryEntry::Host { host, urls, start, record } if host == wanted => {
-            Some(Candidate { host, urls, start, record })
+    let mut block = base.directory(base.block_of(wanted))?;
+    while let Some(entry) = base.next_entry(&mut block)? {
+        if let DirectoryEntry::Host { host, urls, start, .. } = entry
+            && host == wanted
+        {
+            return Ok(Some((start, urls)));
         }
-        _ => None,
-    }))
+    }
+    Ok(None)
 }
 
 /// Pages of a domain that the base knows.
-fn domain_pages(base: &Base, wanted: Fingerprint) -> Result<u64> {
-    let entries = base.directory(base.block_of_domain(wanted))?;
-    let pages = entries.into_iter().find_map(|entry| match entry {
-        DirectoryEntry::Domain { domain, pages } if domain == wanted => Some(pages),
-        _ => None,
-    });
-    Ok(pages.unwrap_or(0))
+pub(super) fn domain_pages(base: &mut Base, wanted: Fingerprint) -> Result<u64> {
+    let mut block = base.directory(base.block_of_domain(wanted))?;
+    while let Some(entry) = base.next_entry(&mut block)? {
+        if let DirectoryEntry::Domain { domain, pages } = entry
+            && domain == wanted
+        {
+            return Ok(pages);
+        }
+    }
+    Ok(0)
 }

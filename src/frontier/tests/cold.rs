@@ -55,6 +55,42 @@ fn a_giant_host_comes_out_in_order_from_its_base() {
 }
 
 #[test]
+fn a_host_that_is_emptied_quickly_gets_more_at_a_time_and_one_that_is_not_does_not() {
+    for (delay, grows) in [(Duration::ZERO, true), (S * 10, false)] {
+        let mut options = small_options();
+        options.politeness =
+            Politeness { delay_min: delay, delay_factor: 0.0, delay_per_ip: Duration::ZERO, ..Politeness::default() };
+        let mut crawl = Crawl::new(options, |host| Site { duration: MS, ..plain(host) });
+        (0..3_000).for_each(|n| crawl.push(url(1, n, 1)));
+        let mut buffered = 0;
+        while crawl.out.len() < 1_500 && crawl.step() {
+            buffered = buffered.max(crawl.frontier.active.buffered);
+        }
+        assert_eq!(buffered > 100, grows, "{buffered} URLs in memory with a delay of {delay:?}");
+        assert!(buffered <= 8 * 64, "{buffered}");
+    }
+}
+
+#[test]
+fn hosts_that_are_spent_leave_neither_cursors_nor_records_in_memory() {
+    let mut options = small_options();
+    options.partitions = 1;
+    let mut crawl = Crawl::new(options, plain);
+    (0..4_000).for_each(|n| crawl.push(url(n % 2_000, n, 1)));
+    let (mut spent, mut others) = (0, 0);
+    while crawl.step() {
+        let partition = &crawl.frontier.partitions[0];
+        spent = spent.max(partition.cursors.spent.len());
+        others = others.max(partition.cursors.begun.len() + partition.recent.records.len());
+        if crawl.frontier.is_idle() {
+            break;
+        }
+    }
+    assert!(spent > 300 && others < 100, "{spent} hosts are spent, {others} have cursors or records");
+    assert_eq!(crawl.out.len(), 4_000);
+}
+
+#[test]
 fn a_better_priority_overtakes_what_lies_in_the_base() {
     let mut crawl = Crawl::new(small_options(), plain);
     (0..2_000).for_each(|n| crawl.push(url(1, n, 5)));

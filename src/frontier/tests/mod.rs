@@ -1,9 +1,11 @@
 //! A crawl in virtual time around a frontier: answers every task by a synthetic site, does the jobs, and judges gaps,
 //! concurrency and that every URL comes out exactly once.
 
+mod addresses;
 mod cold;
 mod crash;
 mod hosts;
+mod look;
 mod polite;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,6 +65,7 @@ pub(super) fn url(host: u64, n: u64, priority: u8) -> QueuedUrl {
         attempts: 0,
         via: n,
         seed: 1,
+        forced: false,
     }
 }
 
@@ -185,7 +188,7 @@ impl Crawl {
         {
             match task {
                 Task::Resolve { host, name } => self.later(MS * 5, Answer::Resolved(host, host_number(&name))),
-                Task::Robots { host, origin, addresses } => {
+                Task::Robots { host, origin, addresses, .. } => {
                     let number = host_number(&origin);
                     assert_eq!(&*origin, format!("http://www{number}.example"));
                     let end = now + MS * 10;
@@ -226,7 +229,7 @@ impl Crawl {
             Answer::Robots(host, number) => {
                 let duration = MS * 10;
                 let answer = match (self.sites)(number).robots {
-                    None => RobotsAnswer::Unreachable { duration },
+                    None => RobotsAnswer::Unreachable { duration, retry_after: None },
                     Some(delay) => {
                         let rules = Arc::new(TestRules(delay));
                         RobotsAnswer::Rules { rules, expires: now + S * 86_400, duration, bytes: 100 }
@@ -247,6 +250,7 @@ impl Crawl {
                     retry_after,
                     address: Some(ip),
                     counts_as_page: failure.is_none() && verdict == Verdict::Done,
+                    may_lower_delay: failure.is_none() && verdict == Verdict::Done,
                 };
                 let again = QueuedUrl { attempts: url.attempts + 1, ..url.clone() };
                 let requeue = (verdict == Verdict::Retry).then_some(again);

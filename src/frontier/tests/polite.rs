@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_host_has_one_request_at_a_time_and_its_delay_between_two() {
+fn p3_a_host_has_one_request_at_a_time_and_its_delay_between_two() {
     let mut crawl = Crawl::new(small_options(), plain);
     for n in 0..200 {
         crawl.push(url(n % 10, n, 1));
@@ -32,7 +32,7 @@ fn several_connections_run_at_once_and_no_more_than_allowed() {
 }
 
 #[test]
-fn a_thousand_hosts_on_one_address_keep_its_delay() {
+fn p5_a_thousand_hosts_on_one_address_keep_its_delay() {
     let mut options = small_options();
     options.active_hosts = 2_000;
     options.per_address_active_max = 2_000;
@@ -59,7 +59,7 @@ fn a_crowded_address_does_not_fill_the_room() {
 }
 
 #[test]
-fn a_crawl_delay_is_kept_up_to_its_cap_and_never_makes_a_host_faster() {
+fn p3_a_crawl_delay_is_kept_up_to_its_cap_and_never_makes_a_host_faster() {
     for (crawl_delay, expected) in [(MS * 100, S), (S * 7, S * 7), (S * 4_000, S * 300)] {
         let delays = |ms: u64| -> fn(u64) -> Site {
             match ms {
@@ -92,7 +92,7 @@ fn no_delay_means_no_delay() {
 }
 
 #[test]
-fn a_503_is_tried_again_after_the_whole_host_has_rested() {
+fn p2_a_503_is_tried_again_after_the_whole_host_has_rested() {
     let twice_overloaded = |host| Site {
         feedback: |attempt| if attempt < 2 { (Verdict::Retry, None, None) } else { (Verdict::Done, None, None) },
         ..plain(host)
@@ -109,7 +109,7 @@ fn a_503_is_tried_again_after_the_whole_host_has_rested() {
 }
 
 #[test]
-fn retry_after_is_honoured() {
+fn p1_retry_after_is_honoured() {
     let mut crawl = Crawl::new(small_options(), |host| Site {
         feedback: |attempt| match attempt {
             0 => (Verdict::Retry, None, Some(S * 600)),
@@ -129,7 +129,7 @@ fn retry_after_is_honoured() {
 }
 
 #[test]
-fn fast_errors_never_raise_the_rate() {
+fn p4_fast_errors_never_raise_the_rate() {
     let mut options = small_options();
     options.politeness.delay_factor = 100.0;
     let mut crawl = Crawl::new(options, |host| Site {
@@ -144,7 +144,7 @@ fn fast_errors_never_raise_the_rate() {
 }
 
 #[test]
-fn gaps_hold_over_a_clean_and_an_unclean_restart() {
+fn p6_gaps_hold_over_a_clean_and_an_unclean_restart() {
     for clean in [true, false] {
         let mut crawl = Crawl::new(small_options(), |host| Site {
             robots: Some(Some(S * 20)),
@@ -183,7 +183,7 @@ fn gaps_hold_over_a_clean_and_an_unclean_restart() {
 }
 
 #[test]
-fn a_long_back_off_is_told_and_held_after_a_restart() {
+fn p6_a_long_back_off_is_told_and_held_after_a_restart() {
     let mut crawl = Crawl::new(small_options(), |host| Site {
         feedback: |_| (Verdict::Retry, None, Some(S * 5_000)),
         ..plain(host)
@@ -202,4 +202,32 @@ fn a_long_back_off_is_told_and_held_after_a_restart() {
     crawl.run_until(START + S * 5_100);
     assert!(crawl.requests.iter().all(|request| request.start >= told[0].1), "{:?}", crawl.requests);
     assert!(!crawl.requests.is_empty());
+}
+
+#[test]
+fn p6_a_request_for_the_sake_of_another_host_keeps_the_delays_of_its_own_host_and_address() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    for host in 1..=2 {
+        crawl.push(url(host, 0, 1));
+    }
+    crawl.run();
+    let (there, ip) = (url(2, 0, 1).origin, crawl.requests.iter().find(|request| request.host == 2).unwrap().ip);
+    let on_behalf = crawl.frontier.active.id(crawl.frontier.active.find(url(1, 0, 1).origin).unwrap(), 0);
+    let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_errand(on_behalf, there, ip, now);
+    let now = crawl.clock.now();
+    let again = begin(&mut crawl, now).unwrap_err();
+    assert_eq!(again.since(now), S, "the host was asked just now");
+    crawl.clock.advance(S);
+    assert_eq!(begin(&mut crawl, again), Ok(()));
+    assert!(begin(&mut crawl, again).is_err(), "one is under way");
+    // its own URLs wait for the end of the errand, and then for the delay
+    crawl.push(url(2, 1, 1));
+    crawl.run_until(again + S * 5);
+    assert_eq!(crawl.out.len(), 2);
+    let now = crawl.clock.now();
+    crawl.frontier.end_errand(there, MS * 10, now);
+    crawl.run();
+    assert_eq!(crawl.out.len(), 3);
+    let last = crawl.requests.last().unwrap();
+    assert_eq!((last.host, last.start.since(now)), (2, S));
 }

@@ -6,17 +6,31 @@ const TARGETS_MAX: usize = 256;
 /// The targets of a `Link` header value, as written: they are resolved against the page's URL. Hints to connect
 /// (`preconnect`, `dns-prefetch`) name no page and are left out.
 pub fn link_header(value: &str) -> Vec<String> {
-    let mut targets = Vec::new();
+    let pages = links(value).filter(|(_, parameters)| !is_connect_hint(parameters));
+    pages.map(|(target, _)| target.to_owned()).take(TARGETS_MAX).collect()
+}
+
+/// The target that a `Link` header value names as the canonical URL of the page, as written. One that has an `anchor`
+/// speaks of something else.
+pub fn canonical_header(value: &str) -> Option<String> {
+    let is_canonical = |parameters: &str| {
+        let rel = parameter(parameters, "rel").unwrap_or_default();
+        let of_page = parameter(parameters, "anchor").is_none();
+        of_page && rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case("canonical"))
+    };
+    links(value).find(|(_, parameters)| is_canonical(parameters)).map(|(target, _)| target.to_owned())
+}
+
+/// Targets with their parameters.
+fn links(value: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = value;
-    while let Some(open) = rest.find('<') {
-        let Some((target, after)) = rest[open + 1..].split_once('>') else { break };
+    std::iter::from_fn(move || {
+        let open = rest.find('<')?;
+        let (target, after) = rest[open + 1..].split_once('>')?;
         let end = parameters_end(after);
-        if !is_connect_hint(&after[..end]) && targets.len() < TARGETS_MAX {
-            targets.push(target.trim().to_owned());
-        }
         rest = &after[end..];
-    }
-    targets
+        Some((target.trim(), &after[..end]))
+    })
 }
 
 /// The index of the comma that ends the parameters: the first one outside of quotes.
@@ -34,11 +48,16 @@ fn parameters_end(parameters: &str) -> usize {
     parameters.len()
 }
 
-fn is_connect_hint(parameters: &str) -> bool {
-    let rel = parameters.split(';').find_map(|parameter| {
+/// The first value of the parameter `wanted`.
+fn parameter<'a>(parameters: &'a str, wanted: &str) -> Option<&'a str> {
+    parameters.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("rel").then(|| value.trim().trim_matches('"'))
-    });
+        name.trim().eq_ignore_ascii_case(wanted).then(|| value.trim().trim_matches('"'))
+    })
+}
+
+fn is_connect_hint(parameters: &str) -> bool {
+    let rel = parameter(parameters, "rel");
     rel.is_some_and(|rel| rel.eq_ignore_ascii_case("preconnect") || rel.eq_ignore_ascii_case("dns-prefetch"))
 }
 
@@ -57,6 +76,14 @@ mod tests {
     fn hints_to_connect_are_no_links() {
         assert_eq!(link_header("<https://cdn.h>; rel=preconnect, </s.css>; rel=\"preload\"; as=style"), ["/s.css"]);
         assert_eq!(link_header("<//h>; REL = \"dns-prefetch\""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_canonical_url_is_told_by_its_relation_alone() {
+        let value = r#"</n>; rel=next, </c>; title="rel=canonical"; REL="start Canonical", </d>; rel=canonical"#;
+        assert_eq!(canonical_header(value).as_deref(), Some("/c"));
+        assert_eq!(canonical_header("</c>; rel=canonical; anchor=\"/other\"").as_deref(), None);
+        assert_eq!(canonical_header("</c>; rel=canonicals, </c>; title=canonical"), None);
     }
 
     #[test]

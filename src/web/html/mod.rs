@@ -20,7 +20,7 @@ mod values;
 use std::ops::Range;
 
 pub use directives::{RobotsDirectives, x_robots_tag};
-pub use header::link_header;
+pub use header::{canonical_header, link_header};
 pub use scan::LinkScan;
 pub use sniff::is_html;
 
@@ -39,6 +39,10 @@ pub enum LinkKind {
     Canonical,
     /// Other `<link>`s: `next`, `alternate` and so on.
     Other,
+    /// An entry of a sitemap.
+    Listed,
+    /// A sitemap that a robots.txt or an index names.
+    Sitemap,
 }
 
 /// A link of a page.

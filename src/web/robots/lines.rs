@@ -8,7 +8,7 @@ use super::CRAWL_DELAY_MAX;
 use super::pattern::normalise_pattern;
 
 /// Sitemaps that are kept of a file.
-const SITEMAPS_MAX: usize = 1000;
+pub const SITEMAPS_MAX: usize = 1000;
 
 /// What the groups of one agent say together.
 #[derive(Debug, Default)]
@@ -23,7 +23,8 @@ pub struct Group {
 }
 
 /// What a line is about.
-enum Line<'a> {
+#[derive(Clone, Copy, Debug)]
+pub enum Line<'a> {
     UserAgent(&'a [u8]),
     Allow(&'a [u8]),
     Disallow(&'a [u8]),
@@ -32,62 +33,100 @@ enum Line<'a> {
     Sitemap(&'a [u8]),
 }
 
-/// Gathers the groups that name `agent_token`, or if none does, those of `*`.
+/// A line in its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed<'a> {
+    /// As editors count: from 1, `\r\n` ends one line.
+    pub number: u32,
+    /// As it stands in the file.
+    pub text: &'a [u8],
+    pub line: Line<'a>,
+    /// Whether the group under way is one of our agent, and whether one of `*`.
+    pub is_ours: bool,
+    pub is_all: bool,
+}
+
+/// Calls `each` with the lines that say something, and tells of each in whose groups it stands.
 ///
 /// A group is some `User-agent` lines and what follows up to the next one behind a rule. Other lines, blank ones
 /// too, neither begin nor end a group; a delay concerns the agents named so far.
-pub fn group_of(agent_token: &str, bytes: &[u8]) -> Group {
+pub fn walk<'a>(agent_token: &str, bytes: &'a [u8], mut each: impl FnMut(Placed<'a>)) {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let (mut ours, mut all) = (Group::default(), Group::default());
     let (mut is_ours, mut is_all, mut is_header) = (false, false, false);
-    let mut sitemap_lines = Vec::new();
-    for line in bytes.split(|byte| matches!(byte, b'\n' | b'\r' | b'\0')).filter_map(parse_line) {
-        let mut each = |act: &dyn Fn(&mut Group)| {
-            if is_ours {
-                act(&mut ours);
-            }
-            if is_all {
-                act(&mut all);
-            }
-        };
-        match line {
-            Line::UserAgent(name) => {
-                if !is_header {
-                    (is_ours, is_all, is_header) = (false, false, true);
+    let (mut number, mut rest) = (1_u32, bytes);
+    loop {
+        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r' | b'\0'));
+        let text = &rest[..end.unwrap_or(rest.len())];
+        if let Some(line) = parse_line(text) {
+            match line {
+                Line::UserAgent(name) => {
+                    if !is_header {
+                        (is_ours, is_all, is_header) = (false, false, true);
+                    }
+                    is_all |= name.starts_with(b"*");
+                    is_ours |= names(name, agent_token);
                 }
-                is_all |= name.starts_with(b"*");
-                is_ours |= product_token(name).eq_ignore_ascii_case(agent_token.as_bytes());
-                ours.is_named |= is_ours;
+                Line::Allow(_) | Line::Disallow(_) => is_header = false,
+                _ => {}
             }
-            Line::Allow(path) => {
-                is_header = false;
-                each(&|group| group.add_rule(path, true));
-            }
-            Line::Disallow(path) => {
-                is_header = false;
-                each(&|group| group.add_rule(path, false));
-            }
-            Line::CrawlDelay(value) => each(&|group| group.add_delay(read_delay(value))),
-            Line::RequestRate(value) => each(&|group| group.add_delay(read_rate(value))),
-            Line::Sitemap(url) => sitemap_lines.push(url),
+            each(Placed { number, text, line, is_ours, is_all });
         }
+        let Some(end) = end else { return };
+        let is_half = rest[end] == b'\0' || rest[end..].starts_with(b"\r\n");
+        number = number.saturating_add(u32::from(!is_half));
+        rest = &rest[end + 1..];
     }
+}
+
+/// Gathers the groups that name `agent_token`, or if none does, those of `*`.
+pub fn group_of(agent_token: &str, bytes: &[u8]) -> Group {
+    let (mut ours, mut all) = (Group::default(), Group::default());
+    let mut sitemap_lines = Vec::new();
+    walk(agent_token, bytes, |placed| {
+        ours.is_named |= placed.is_ours;
+        if let Line::Sitemap(url) = placed.line {
+            sitemap_lines.push(url);
+        }
+        for (group, concerned) in [(&mut ours, placed.is_ours), (&mut all, placed.is_all)] {
+            if concerned {
+                group.add(placed.line);
+            }
+        }
+    });
     let sitemaps = read_sitemaps(&sitemap_lines);
     Group { sitemaps, ..if ours.is_named { ours } else { all } }
 }
 
 impl Group {
-    /// An empty path is no rule (RFC 9309, 2.2.2); one that does not begin with `/` is meant from the root on.
-    fn add_rule(&mut self, path: &[u8], is_allow: bool) {
-        match path.first() {
-            None => {}
-            Some(b'/' | b'*') => self.rules.push((normalise_pattern(path), is_allow)),
-            Some(_) => self.rules.push((normalise_pattern(&[b"/", path].concat()), is_allow)),
+    fn add(&mut self, line: Line<'_>) {
+        if let Some(rule) = rule_of(line) {
+            self.rules.push(rule);
         }
+        self.delay = self.delay.max(delay_of(line));
     }
+}
 
-    fn add_delay(&mut self, delay: Option<Duration>) {
-        self.delay = self.delay.max(delay);
+/// The normalised pattern of a rule; true for `Allow`. An empty path is no rule (RFC 9309, 2.2.2); one that does not begin
+/// with `/` is meant from the root on.
+pub fn rule_of(line: Line<'_>) -> Option<(Vec<u8>, bool)> {
+    let (path, is_allow) = match line {
+        Line::Allow(path) => (path, true),
+        Line::Disallow(path) => (path, false),
+        _ => return None,
+    };
+    let pattern = match path.first()? {
+        b'/' | b'*' => normalise_pattern(path),
+        _ => normalise_pattern(&[b"/", path].concat()),
+    };
+    Some((pattern, is_allow))
+}
+
+/// The delay that a line asks for.
+pub fn delay_of(line: Line<'_>) -> Option<Duration> {
+    match line {
+        Line::CrawlDelay(value) => read_delay(value),
+        Line::RequestRate(value) => read_rate(value),
+        _ => None,
     }
 }
 
@@ -116,6 +155,11 @@ fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Line<'a>> {
         b"sitemap" | b"site-map" | b"site map" => Line::Sitemap(value),
         _ => return None,
     })
+}
+
+/// Whether the name in a `User-agent` line is that of our agent.
+pub fn names(name: &[u8], agent_token: &str) -> bool {
+    product_token(name).eq_ignore_ascii_case(agent_token.as_bytes())
 }
 
 /// The name of an agent without version and comment: `ourbot` of `ourbot/1.0 (x)`.
@@ -152,7 +196,7 @@ fn read_rate(value: &[u8]) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(CRAWL_DELAY_MAX) / pages)
 }
 
-fn read_sitemaps(urls: &[&[u8]]) -> Vec<String> {
+pub fn read_sitemaps(urls: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     for url in urls.iter().take(SITEMAPS_MAX).filter(|url| !url.is_empty()) {
         lines.extend_from_slice(b"Sitemap: ");

@@ -7,13 +7,18 @@
 //! Statuses, redirects, caching and the size limit belong to the caller.
 
 mod compact;
+mod explain;
 mod lines;
 mod pattern;
+#[cfg(test)]
+mod rfc_tests;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
+pub use explain::{Decision, RobotsFile, RuleLine, StatedDelay};
+pub use lines::SITEMAPS_MAX;
 use pattern::Subject;
 
 /// The longest delay: whoever asks for more gets this, never less than it would mean.
@@ -82,22 +87,32 @@ impl RobotsRules {
     /// Whether a URL (absolute, or from its path on) may be fetched: the longest matching pattern decides, `Allow`
     /// where two are equally long.
     pub fn allows(&self, url: &str) -> bool {
+        self.deciding(url).is_none_or(|(_, is_allow)| is_allow)
+    }
+
+    /// The normalised pattern that decides on a URL, and whether it allows it; none where no rule matches.
+    pub fn deciding(&self, url: &str) -> Option<(&[u8], bool)> {
         if self.rules.is_empty() {
-            return true;
+            return None;
         }
         let subject = Subject::of_url(url);
         if subject.is_robots_txt() {
-            return true;
+            return None;
         }
         let mut start = 0;
         for rule in &self.rules {
-            let end = rule.end as usize;
-            if subject.matches(&self.patterns[start..end]) {
-                return rule.is_allow;
+            let pattern = &self.patterns[start..rule.end as usize];
+            if subject.matches(pattern) {
+                return Some((pattern, rule.is_allow));
             }
-            start = end;
+            start = rule.end as usize;
         }
-        true
+        None
+    }
+
+    /// Whether another file says the same to our agent, sitemaps aside.
+    pub fn agrees_with(&self, other: &RobotsRules) -> bool {
+        (&self.patterns, &self.rules, self.delay_ms) == (&other.patterns, &other.rules, other.delay_ms)
     }
 
     /// The time that is asked for between two requests, the longest where several are stated.
@@ -105,8 +120,13 @@ impl RobotsRules {
         self.delay_ms.map(Duration::from_millis)
     }
 
-    /// The sitemaps, as written. They concern all agents.
+    /// The sitemaps, as written, at most [`SITEMAPS_MAX`]. They concern all agents.
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
+    }
+
+    /// Takes the sitemaps out: once the file has been read they are of no use any more.
+    pub fn take_sitemaps(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.sitemaps)
     }
 }

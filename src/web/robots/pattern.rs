@@ -3,6 +3,9 @@
 //! RFC 9309 compares octets after percent-encoding was normalised (figure 4): escapes of unreserved characters are
 //! decoded, everything outside of the reserved and unreserved characters is escaped. In a normalised pattern `*` and
 //! a `$` at the end are special; the characters themselves are escaped, in URLs too.
+//!
+//! The same figure escapes `:` and `/` behind the `?`, where they separate nothing, while the rest of the world compares
+//! them as they stand. Both are held to: there, a pattern with a `?` matches if it does in either form.
 
 use crate::web::percent::{escape, escaped_byte, is_unreserved};
 
@@ -49,9 +52,33 @@ fn push_normalised(text: &[u8], special: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// The same with `:` and `/` escaped behind the first `?`; none if there are none of them, escaped or not.
+fn with_escaped_query(normalised: &[u8]) -> Option<Vec<u8>> {
+    let query = memchr::memchr(b'?', normalised)? + 1;
+    let mut escaped = normalised[..query].to_vec();
+    let mut has_any = false;
+    for (at, &byte) in normalised.iter().enumerate().skip(query) {
+        match byte {
+            b':' | b'/' => {
+                has_any = true;
+                escaped.extend(escape(byte));
+            }
+            _ => {
+                has_any |= byte == b'%' && matches!(normalised.get(at + 1..at + 3), Some(b"3A" | b"2F"));
+                escaped.push(byte);
+            }
+        }
+    }
+    has_any.then_some(escaped)
+}
+
 /// The path and query of a URL, normalised.
 #[derive(Debug)]
-pub struct Subject(Vec<u8>);
+pub struct Subject {
+    text: Vec<u8>,
+    /// Where it makes a difference.
+    with_escaped_query: Option<Vec<u8>>,
+}
 
 impl Subject {
     /// Of an absolute URL, or one that begins with its path.
@@ -68,40 +95,47 @@ impl Subject {
             normalised.push(b'/');
         }
         push_normalised(from_path.as_bytes(), b"", &mut normalised);
-        Subject(normalised)
+        Subject { with_escaped_query: with_escaped_query(&normalised), text: normalised }
     }
 
     /// Whether it is robots.txt itself, which is always allowed.
     pub fn is_robots_txt(&self) -> bool {
-        self.0 == b"/robots.txt"
+        self.text == b"/robots.txt"
     }
 
     /// Whether a normalised pattern matches its start, or all of it if the pattern ends with `$`.
-    ///
-    /// The parts between the `*`s are looked for from left to right, each as early as possible: a later place never
-    /// leaves more for the parts after it. So nothing is tried twice.
     pub fn matches(&self, pattern: &[u8]) -> bool {
-        let (pattern, is_anchored) = match pattern.split_last() {
-            Some((b'$', body)) => (body, true),
-            _ => (pattern, false),
-        };
-        let mut parts = pattern.split(|&byte| byte == b'*');
-        let first = parts.next().unwrap_or_default();
-        let Some(mut rest) = self.0.strip_prefix(first) else { return false };
-        let mut parts = parts.peekable();
-        if parts.peek().is_none() {
-            return !is_anchored || rest.is_empty();
-        }
-        while let Some(part) = parts.next() {
-            if is_anchored && parts.peek().is_none() {
-                return rest.ends_with(part);
-            }
-            if part.is_empty() {
-                continue;
-            }
-            let Some(at) = memchr::memmem::find(rest, part) else { return false };
-            rest = &rest[at + part.len()..];
-        }
-        true
+        matches(&self.text, pattern)
+            || self
+                .with_escaped_query
+                .as_ref()
+                .is_some_and(|text| with_escaped_query(pattern).is_some_and(|pattern| matches(text, &pattern)))
     }
+}
+
+/// The parts between the `*`s are looked for from left to right, each as early as possible: a later place never
+/// leaves more for the parts after it. So nothing is tried twice.
+fn matches(text: &[u8], pattern: &[u8]) -> bool {
+    let (pattern, is_anchored) = match pattern.split_last() {
+        Some((b'$', body)) => (body, true),
+        _ => (pattern, false),
+    };
+    let mut parts = pattern.split(|&byte| byte == b'*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return !is_anchored || rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if is_anchored && parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        if part.is_empty() {
+            continue;
+        }
+        let Some(at) = memchr::memmem::find(rest, part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    true
 }

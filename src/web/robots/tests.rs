@@ -287,7 +287,8 @@ fn no_bytes_make_parser_or_decoder_panic() {
 /// - `Disallow:` without a path (it takes it for `Allow: /`), and paths without `/` (it never matches them);
 /// - rules before any group (it takes them for its own where there is no group at all);
 /// - names with a version (it compares the whole line), and delays (it takes the first, and those before any group);
-/// - groups that are separated by a delay alone (it begins a new one).
+/// - groups that are separated by a delay alone (it begins a new one);
+/// - `/` and its escape behind a `?` (to it they are never the same).
 fn generated_file(random: &mut fastrand::Rng) -> String {
     const PIECES: [&str; 9] = ["/", "a", "b", "ab", "*", "c", "?", "=", "%2F"];
     let mut file = String::new();
@@ -315,6 +316,9 @@ fn generated_files_mean_the_same_to_texting_robots() {
         let (ours, theirs) = (rules(&file), Robot::new("ourbot", file.as_bytes()).unwrap());
         for _ in 0..12 {
             let path: String = (0..random.usize(..8)).map(|_| PIECES[random.usize(..PIECES.len())]).collect();
+            if path.split_once('?').is_some_and(|(_, query)| query.contains(['/', '%'])) {
+                continue;
+            }
             let url = format!("http://h/{path}");
             assert_eq!(ours.allows(&url), theirs.allowed(&url), "seed {seed}: {url}\n{file}");
         }

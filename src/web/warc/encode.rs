@@ -49,6 +49,10 @@ pub struct Exchange<'a> {
     pub attempt: u8,
     /// Whether this is a robots.txt that the crawl fetched for itself.
     pub robots: bool,
+    /// Whether the URL was fetched although it was seen before.
+    pub forced: bool,
+    /// The URL that the page names as its canonical one.
+    pub canonical: Option<&'a str>,
     /// Where the record ids come from.
     pub id_seed: u128,
 }
@@ -176,6 +180,12 @@ impl Encoder {
         field(&mut text, "seed", &exchange.seed.to_string());
         field(&mut text, "attempt", &exchange.attempt.to_string());
         field(&mut text, "fetchTimeMs", &exchange.duration_ms.to_string());
+        if exchange.forced {
+            field(&mut text, "forced", "true");
+        }
+        if let Some(canonical) = exchange.canonical {
+            field(&mut text, "canonical", canonical);
+        }
         if exchange.robots {
             field(&mut text, "purpose", "robots.txt");
         }

@@ -33,6 +33,8 @@ fn exchange<'a>(headers: &'a Headers, body: &'a [u8]) -> Exchange<'a> {
         seed: 7,
         attempt: 1,
         robots: false,
+        forced: false,
+        canonical: None,
         id_seed: 0x1234_5678_9abc_def0_0fed_cba9_8765_4321,
     }
 }

@@ -1,0 +1,206 @@
+//! `crawler canonical URL...`: the forms of a URL: as it is fetched, as it is known, as archives sort it.
+
+use std::io::{self, BufRead, BufWriter, Read, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::exit::{Exit, UsageError};
+use super::run;
+use crate::config::Config;
+use crate::crawl::explain;
+use crate::fingerprint::Fingerprinter;
+use crate::report::escape::{Escaped, json_line};
+use crate::web::surt::surt;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// Longest line of standard input.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Prints a line a URL, parted by tabs: fetch form, key form, origin, registrable domain, SURT, and with --dir the
+fingerprints of key form, origin, host and domain. Two URLs with the same key form are one to a crawl. Query parameters
+are left out of the key form as the crawl in --dir does, or as --config says, or as by default.
+
+Examples:
+  crawler canonical 'HTTP://Example.COM:80/a/../b?utm_source=x#top'
+  cut -f1 links.tsv | crawler canonical - --json
+  crawler canonical https://example.com/ --dir news
+
+Exit codes: 0 all are URLs, 2 one is none (the others are printed).")]
+pub(super) struct CanonicalArgs {
+    /// URLs; - reads them from standard input, one a line
+    #[arg(value_name = "URL", required = true)]
+    urls: Vec<String>,
+    /// Settings in TOML; only scope.strip_query_params is of use here
+    #[arg(long, value_name = "FILE", conflicts_with = "dir")]
+    config: Option<PathBuf>,
+    /// Crawl directory: fingerprints by its polynomial, key forms by its parameters
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// A JSON object a line
+    #[arg(long, visible_alias = "jsonl")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Forms<'a> {
+    url: &'a str,
+    key_form: String,
+    origin: String,
+    domain: &'a str,
+    surt: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprints: Option<Fingerprints>,
+}
+
+#[derive(Serialize)]
+struct Fingerprints {
+    key: String,
+    origin: String,
+    host: String,
+    domain: String,
+}
+
+/// Where lines go, and what was no URL so far.
+struct Printer<'a> {
+    keys: KeyMaker,
+    has_crawl: bool,
+    json: bool,
+    out: &'a mut dyn Write,
+    errors: &'a mut dyn Write,
+    refused: bool,
+}
+
+impl CanonicalArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        self.print(&mut io::stdin().lock(), &mut out, &mut io::stderr())
+    }
+
+    fn key_maker(&self) -> anyhow::Result<KeyMaker> {
+        if let Some(dir) = &self.dir {
+            run::require_crawl(dir)?;
+            return Ok(explain::key_maker(dir)?);
+        }
+        let config = Config::load(self.config.as_deref())?;
+        // fingerprints are of a crawl: without one they are not shown
+        Ok(KeyMaker::new(Fingerprinter::random(0), &config.scope.strip_query_params))
+    }
+
+    fn print(&self, input: &mut dyn BufRead, out: &mut dyn Write, errors: &mut dyn Write) -> anyhow::Result<Exit> {
+        let (keys, has_crawl) = (self.key_maker()?, self.dir.is_some());
+        let mut printer = Printer { keys, has_crawl, json: self.json, out, errors, refused: false };
+        for url in &self.urls {
+            if url != "-" {
+                printer.line(url)?;
+                continue;
+            }
+            let mut line = Vec::new();
+            while (&mut *input).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? > 0 {
+                let text = String::from_utf8_lossy(&line).into_owned();
+                if !text.trim().is_empty() {
+                    printer.line(text.trim())?;
+                }
+                line.clear();
+            }
+        }
+        printer.out.flush()?;
+        Ok(if printer.refused { Exit::Usage } else { Exit::Done })
+    }
+}
+
+impl Printer<'_> {
+    fn line(&mut self, text: &str) -> anyhow::Result<()> {
+        let url = match parse(text) {
+            Ok(url) => url,
+            Err(why) => {
+                self.refused = true;
+                writeln!(self.errors, "crawler: {}", Escaped(&why.to_string()))?;
+                return Ok(());
+            }
+        };
+        let forms = self.forms(&url);
+        if self.json {
+            return Ok(writeln!(self.out, "{}", json_line(&forms)?)?);
+        }
+        write!(self.out, "{}\t{}\t{}\t{}\t{}", forms.url, forms.key_form, forms.origin, forms.domain, forms.surt)?;
+        if let Some(prints) = &forms.fingerprints {
+            write!(self.out, "\t{}\t{}\t{}\t{}", prints.key, prints.origin, prints.host, prints.domain)?;
+        }
+        Ok(writeln!(self.out)?)
+    }
+
+    /// A serialised URL has no tabs, no line ends and no control characters.
+    fn forms<'a>(&self, url: &'a CanonicalUrl) -> Forms<'a> {
+        let hex = |print: crate::fingerprint::Fingerprint| format!("{:016x}", print.bits());
+        let prints = self.keys.keys(url);
+        Forms {
+            url: url.as_str(),
+            key_form: self.keys.key_text(url),
+            origin: url.origin(),
+            domain: url.registrable_domain(),
+            surt: surt(url),
+            fingerprints: self.has_crawl.then(|| Fingerprints {
+                key: hex(prints.key),
+                origin: hex(prints.origin),
+                host: hex(prints.host),
+                domain: hex(prints.domain),
+            }),
+        }
+    }
+}
+
+/// A URL as a crawl has it, or why it is none.
+pub(super) fn parse(text: &str) -> anyhow::Result<CanonicalUrl> {
+    CanonicalUrl::parse(text).map_err(|why| {
+        let hint = if text.contains("://") { String::new() } else { "; write it with its scheme".to_owned() };
+        UsageError::because(format!("{text}: {why}{hint}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: CanonicalArgs,
+    }
+
+    fn canonical(args: &[&str], input: &str) -> (Exit, String, String) {
+        let cli = Cli::parse_from([&["canonical"], args].concat());
+        let (mut out, mut errors) = (Vec::new(), Vec::new());
+        let exit = cli.args.print(&mut input.as_bytes(), &mut out, &mut errors).unwrap();
+        (exit, String::from_utf8(out).unwrap(), String::from_utf8(errors).unwrap())
+    }
+
+    #[test]
+    fn the_forms_of_a_url_stand_in_a_line() {
+        let (exit, out, errors) = canonical(&["HTTP://WWW.Example.co.uk:80/a/../%7Eb?utm_source=x&c=1#top"], "");
+        let expected = "http://www.example.co.uk/%7Eb?utm_source=x&c=1\thttp://www.example.co.uk/~b?c=1\t\
+                        http://www.example.co.uk:80\texample.co.uk\tuk,co,example)/~b?c=1&utm_source=x\n";
+        assert_eq!((exit, out.as_str(), errors.as_str()), (Exit::Done, expected, ""));
+    }
+
+    #[test]
+    fn what_is_no_url_is_told_and_the_others_are_printed() {
+        let input = "http://a.example/\r\n\nnonsense\x1b[2J\nftp://a/\nhttp://b.example/";
+        let (exit, out, errors) = canonical(&["-", "--json"], input);
+        assert_eq!(exit, Exit::Usage);
+        let urls: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(
+            urls.iter().map(|line| &line["url"]).collect::<Vec<_>>(),
+            ["http://a.example/", "http://b.example/"]
+        );
+        assert!(urls[0].get("fingerprints").is_none());
+        assert_eq!(errors.lines().count(), 2, "{errors}");
+        assert!(errors.contains("write it with its scheme") && errors.contains("only http and https"), "{errors}");
+        assert!(!errors.contains('\x1b'));
+    }
+}

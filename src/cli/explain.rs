@@ -1,0 +1,60 @@
+//! `crawler explain URL`: everything that a crawl knows and decides about a URL, with one sentence at the end.
+
+mod text;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::canonical::parse;
+use super::exit::Exit;
+use super::{DirArg, run};
+use crate::config::Config;
+use crate::crawl::explain;
+use crate::report::escape::json_line;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Tells the forms and fingerprints of the URL, the rule of the scope and the line of robots.txt that decide, the answer of
+the name servers, what URL-seen says, the place in the queue and what comes before it, how the host stands, all versions
+in the archive, how the URL was found, its redirects both ways, and the newest lines of the logs about it. The last line
+is the verdict.
+
+It reads a running crawl as well as one that stopped, writes nothing and takes no lock. Stores, queue and hosts are told
+as of the last checkpoint, the archive and the logs as they are now. The settings are those of the last run, unless
+--config names others.
+
+Examples:
+  crawler explain https://example.com/a
+  crawler explain https://example.com/a --dir news --json
+
+Exit codes: 0 told, 2 not a URL or no crawl directory, 3 state damaged.")]
+pub(super) struct ExplainArgs {
+    /// The URL, with its scheme
+    url: String,
+    #[command(flatten)]
+    dir: DirArg,
+    /// Settings to explain by, in the place of those of the last run
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// One JSON object with all of it
+    #[arg(long)]
+    json: bool,
+}
+
+impl ExplainArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        let url = parse(&self.url)?;
+        run::require_crawl(&self.dir.dir)?;
+        let config = self.config.as_deref().map(|path| Config::load(Some(path))).transpose()?;
+        let explanation = explain::explain(&self.dir.dir, &url, config)?;
+        let mut out = io::stdout().lock();
+        match self.json {
+            true => writeln!(out, "{}", json_line(&explanation)?)?,
+            false => out.write_all(text::text(&explanation).as_bytes())?,
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,243 @@
+//! An explanation for people: a table, what cannot be told, and the verdict. Whatever came from the web is escaped.
+
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::crawl::explain::{Explanation, Hop};
+use crate::report::closing::Table;
+use crate::report::escape::escaped;
+use crate::report::figures::{count, date, size, span};
+
+/// Versions that are shown.
+const VERSIONS_SHOWN: usize = 10;
+
+/// The whole, with its line ends.
+pub(super) fn text(told: &Explanation) -> String {
+    let mut page = Page { table: Table::default(), told };
+    page.names();
+    page.crawl();
+    page.scope();
+    page.robots();
+    page.dns();
+    page.queue();
+    page.host();
+    page.archive();
+    page.logs();
+    let mut text = page.table.0;
+    for note in &told.notes {
+        text.push_str(&format!("note: {}\n", escaped(note)));
+    }
+    text.push_str(&format!("\n{} {}.\n", escaped(&told.url), escaped(&told.verdict)));
+    text
+}
+
+struct Page<'a> {
+    table: Table,
+    told: &'a Explanation,
+}
+
+impl Page<'_> {
+    fn row(&mut self, name: &str, value: impl std::fmt::Display) {
+        self.table.row(name, escaped(&value.to_string()));
+    }
+
+    fn names(&mut self) {
+        let told = self.told;
+        self.row("URL", &told.url);
+        self.row("key form", &told.key_form);
+        self.row("SURT", &told.surt);
+        self.row("origin", &told.origin);
+        self.row("domain", &told.domain);
+        let prints = &told.fingerprints;
+        let (key, origin, host, domain) = (&prints.key, &prints.origin, &prints.host, &prints.domain);
+        self.row("fingerprints", format!("key {key}, origin {origin}, host {host}, domain {domain}"));
+    }
+
+    fn crawl(&mut self) {
+        let crawl = &self.told.crawl;
+        let state = match (crawl.running, crawl.finish) {
+            (true, _) => "running".to_owned(),
+            (false, Some(finish)) => format!("not running; {finish}"),
+            (false, None) => "not running; it was killed, or has no checkpoint yet".to_owned(),
+        };
+        self.row("crawl", state);
+        if let (Some(number), Some(time)) = (crawl.checkpoint, crawl.as_of) {
+            self.row("as of", format!("checkpoint {number}, {} ago ({})", span(crawl.now.since(time)), date(time)));
+        }
+        self.row("settings of", &crawl.settings);
+    }
+
+    fn scope(&mut self) {
+        let scope = &self.told.scope;
+        let word = match scope.refused {
+            None => "in scope".to_owned(),
+            Some(reason) => format!("refused: {reason}"),
+        };
+        let depth = scope.depth.map_or("as a seed would be".to_owned(), |depth| format!("depth {depth}"));
+        self.row("scope", format!("{word} ({}; judged at {depth})", scope.rule).replace("judged at as", "judged as"));
+        if let Some(seed) = &scope.seed {
+            self.row("  by the seed", seed);
+        }
+    }
+
+    fn robots(&mut self) {
+        let (robots, now) = (&self.told.robots, self.told.crawl.now);
+        if !robots.obeyed {
+            self.row("robots.txt", "not asked (robots.obey = false)");
+        } else if let Some(since) = robots.unreachable_since {
+            self.row("robots.txt", format!("cannot be had since {}: nothing of the origin is fetched", date(since)));
+        } else {
+            let word = match robots.allowed {
+                Some(true) => "allowed",
+                Some(false) => "disallowed",
+                None => "not known yet",
+            };
+            let why = match (&robots.rule, robots.line, &robots.group) {
+                (Some(rule), Some(line), Some(group)) => format!(": line {line} \"{rule}\" (group {group})"),
+                (Some(rule), ..) => format!(": \"{rule}\""),
+                (None, ..) if robots.allowed.is_some() => match &robots.archived {
+                    Some(archived) if (400..500).contains(&archived.status) => ": there is none".to_owned(),
+                    _ => ": no rule matches".to_owned(),
+                },
+                _ => String::new(),
+            };
+            self.row("robots.txt", format!("{word}{why}"));
+        }
+        if let Some(delay) = robots.crawl_delay_ms {
+            self.row("  Crawl-delay", format!("{} s", Duration::from_millis(delay).as_secs_f64()));
+        }
+        if robots.learnt.is_some() || robots.expires.is_some() {
+            self.row("  answer", term(robots.learnt, robots.expires, robots.fresh, now));
+        }
+        if let Some(archived) = &robots.archived {
+            let (file, offset) = (&archived.file, archived.offset);
+            let when = date(archived.time);
+            self.row("  archived", format!("{when}, {}, {}, {file}:{offset}", archived.status, size(archived.bytes)));
+        }
+    }
+
+    fn dns(&mut self) {
+        let (dns, now) = (&self.told.dns, self.told.crawl.now);
+        let answer = match dns.answer {
+            None => "not asked yet".to_owned(),
+            Some("found") => dns.addresses.join(", "),
+            Some(answer) => answer.to_owned(),
+        };
+        self.row("DNS", answer);
+        if dns.learnt.is_some() || dns.expires.is_some() {
+            self.row("  answer", term(dns.learnt, dns.expires, dns.fresh, now));
+        }
+    }
+
+    fn queue(&mut self) {
+        let seen = &self.told.seen;
+        let word = match seen.seen {
+            None => "not known without a checkpoint",
+            Some(true) => "seen",
+            Some(false) => "not seen",
+        };
+        let waiting =
+            if seen.waiting > 0 { format!(", {} questions wait", count(seen.waiting)) } else { String::new() };
+        self.row("URL-seen", format!("{word}{waiting}"));
+        if let Some(store) = seen.waits_in {
+            self.row("on its way", format!("waits for the {store} store"));
+        }
+        let Some(queue) = &self.told.queue else { return self.row("queue", "not queued") };
+        let (before, attempts) = (count(queue.before), queue.attempts);
+        self.row("queue", format!("{}; {before} URLs of its host come before it", queue.place));
+        let (priority, depth) = (queue.priority, queue.depth);
+        self.row("  entry", format!("priority {priority}, depth {depth}, {attempts} attempts made"));
+        if queue.url != self.told.url {
+            self.row("  spelling", &queue.url);
+        }
+    }
+
+    fn host(&mut self) {
+        let now = self.told.crawl.now;
+        let Some(host) = &self.told.host else { return self.row("host", "nothing is known of it") };
+        let place = if host.active { "in memory" } else { "on disk" };
+        self.row("host", format!("{place}, {} URLs queued", count(host.queued)));
+        let due = host.due.filter(|&due| due > now).map_or("may be asked now".to_owned(), |due| until(due, now));
+        let delay = Duration::from_millis(host.delay_ms).as_secs_f64();
+        self.row("  next request", format!("{due}; {delay} s between two"));
+        if let Some(time) = host.backoff_until.filter(|&time| time > now) {
+            let reason = host.backoff_reason.unwrap_or("held back");
+            self.row("  backs off", format!("{}, level {}: {reason}", until(time, now), host.backoff_level));
+        }
+        if let Some(since) = host.failing_since {
+            self.row("  failing", format!("since {}, {} failures in a row", date(since), count(host.failures.into())));
+        }
+        if let Some(reason) = host.gone {
+            let end = host.gone_until.map_or("for good".to_owned(), |time| format!("until {}", date(time)));
+            self.row("  given up", format!("{end}: {reason}"));
+        }
+        let of = |used: String, max: Option<String>| max.map_or(used.clone(), |max| format!("{used} of {max}"));
+        let pages = of(count(host.pages), host.pages_max.map(count));
+        let bytes = of(size(host.bytes), host.bytes_max.map(size));
+        let domain = of(count(host.domain_pages), host.domain_pages_max.map(count));
+        self.row("  budgets", format!("{pages} pages, {bytes}; its domain {domain} pages"));
+    }
+
+    fn archive(&mut self) {
+        let told = self.told;
+        if told.versions.is_empty() {
+            self.row("archive", "not there");
+        }
+        for (number, version) in told.versions.iter().take(VERSIONS_SHOWN).enumerate() {
+            let (when, bytes) = (date(version.time), size(version.bytes));
+            let (mime, file, offset) = (&version.mime, &version.file, version.offset);
+            let mark = if version.revisit { ", stored with another page" } else { "" };
+            let name = if number == 0 { "archive" } else { "" };
+            self.row(name, format!("{when}, {}, {mime}, {bytes}, {file}:{offset}{mark}", version.status));
+        }
+        if told.versions.len() > VERSIONS_SHOWN {
+            self.row("", format!("and {} older ones", count((told.versions.len() - VERSIONS_SHOWN) as u64)));
+        }
+        if let Some(found) = &told.found {
+            let hops = if found.hops.is_empty() { "a seed" } else { &found.hops };
+            let via = found.via.as_ref().map_or(String::new(), |via| format!(", on {via}"));
+            self.row("found", format!("{hops}, depth {}{via}", found.depth));
+            let seed = found.seed.as_deref().unwrap_or("?");
+            self.row("  from seed", format!("{} (number {})", seed, found.seed_number));
+        }
+        if !told.redirects_to.is_empty() {
+            self.row("redirects to", chain(&told.redirects_to));
+        }
+        if !told.redirected_from.is_empty() {
+            self.row("redirected from", chain(&told.redirected_from));
+        }
+    }
+
+    fn logs(&mut self) {
+        let told = self.told;
+        if let Some(skipped) = &told.skipped {
+            let rule = if skipped.rule.is_empty() { String::new() } else { format!(" ({})", skipped.rule) };
+            self.row("skipped.jsonl", format!("{}{rule}", skipped.reason));
+        }
+        if let Some(line) = &told.crawl_log {
+            self.row("crawl.log", line);
+        }
+    }
+}
+
+fn chain(hops: &[Hop]) -> String {
+    let hop = |hop: &Hop| match hop.status {
+        Some(status) => format!("{} ({status})", hop.url),
+        None => format!("{} (not in the archive)", hop.url),
+    };
+    hops.iter().map(hop).collect::<Vec<_>>().join(" -> ")
+}
+
+fn until(time: Time, now: Time) -> String {
+    format!("in {} ({})", span(time.since(now) + Duration::from_millis(999)), date(time))
+}
+
+/// When an answer was learnt and until when it holds.
+fn term(learnt: Option<Time>, expires: Option<Time>, fresh: bool, now: Time) -> String {
+    let age = learnt.map(|learnt| format!("{} old", span(now.since(learnt))));
+    let end = expires.map(|time| match fresh {
+        true => format!("holds until {}", date(time)),
+        false => format!("held until {}: it has to be asked for again", date(time)),
+    });
+    age.into_iter().chain(end).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,370 @@
+//! Everything that a crawl knows of a URL, gathered beside it: what is read, from where, and what follows.
+//!
+//! Nothing is written and no lock is taken, so that it works on a crawl that runs as on one that stopped. Stores, queue
+//! and hosts are told as of the newest checkpoint, the archive and the logs as they are now. What decides is asked in
+//! the words of the crawl itself: its scope, its rules, its delays, by the settings of its last run.
+
+mod archive;
+mod logs;
+mod model;
+mod state;
+mod verdict;
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{CrawlError, options};
+use crate::clock::{Clock, SystemClock, Time};
+use crate::config::Config;
+use crate::disk::{DirectoryLock, Disk, Error};
+use crate::engine::values::RobotsAnswer;
+use crate::engine::{Identity, SeedCopy};
+use crate::frontier::{FrontierOptions, HostLook, NameAnswer, QueuePlace};
+use crate::outcome::Reason;
+use crate::web::robots::{RobotsFile, RobotsRules};
+use crate::web::scope::{Rule, Scope};
+use crate::web::surt::surt;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+use archive::{Archive, ArchivedRobots, VERSIONS_MAX};
+pub use model::{Explanation, Hop};
+use state::State;
+
+/// The crawl's fingerprints: the key maker of the crawl in `dir`.
+pub fn key_maker(dir: &Path) -> Result<KeyMaker, CrawlError> {
+    let identity = Identity::read_copy(&Disk::real(), dir).map_err(|error| match error.is_not_found() {
+        true => CrawlError::Usage(format!("{}: the crawl has just begun, and knows nothing yet", dir.display())),
+        false => error.into(),
+    })?;
+    Ok(identity.key_maker())
+}
+
+/// Explains `url` by the crawl in `dir`, with `config` in the place of the settings of its last run.
+pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result<Explanation, CrawlError> {
+    let disk = Disk::real();
+    let keys = key_maker(dir)?;
+    let mut explanation = Explanation {
+        url: url.to_string(),
+        key_form: keys.key_text(url),
+        surt: surt(url),
+        origin: url.origin(),
+        domain: url.registrable_domain().to_owned(),
+        ..Explanation::default()
+    };
+    let now = SystemClock::new().now();
+    let config = settings(&disk, dir, config, &mut explanation)?;
+    let prints = keys.keys(url);
+    let hex = |print: crate::fingerprint::Fingerprint| format!("{:016x}", print.bits());
+    explanation.fingerprints = model::Fingerprints {
+        key: hex(prints.key),
+        origin: hex(prints.origin),
+        host: hex(prints.host),
+        domain: hex(prints.domain),
+    };
+    let state = state::read(&disk, dir, prints)?;
+    // opened after the state was read: what left the queue before is there
+    let archive = Archive::open(&disk, dir, &keys)?;
+    let mut gatherer = Gatherer { disk: &disk, dir, url, config: &config, now, archive: &archive, told: explanation };
+    gatherer.standing(state.as_ref());
+    gatherer.stored(state.as_ref())?;
+    gatherer.queue(state.as_ref());
+    gatherer.scope(state.as_ref())?;
+    gatherer.robots(state.as_ref())?;
+    gatherer.dns(state.as_ref());
+    gatherer.logs()?;
+    let mut told = gatherer.told;
+    let key_bytes = state.as_ref().map(|state| state.checkpoint.container.key_bytes);
+    told.verdict = verdict::verdict(&told, &verdict::Facts { config: &config, key_bytes, now });
+    Ok(told)
+}
+
+/// The settings to explain by: those given, else those of the last run.
+fn settings(disk: &Disk, dir: &Path, given: Option<Config>, told: &mut Explanation) -> Result<Config, CrawlError> {
+    let (config, from) = match given {
+        Some(config) => (config, "the file of --config"),
+        None => match options::read_copy(disk, dir)? {
+            Some(config) => (config, "the last run"),
+            None => {
+                told.notes.push(
+                    "the crawl directory has no copy of its settings that can be read: the defaults are taken; name \
+                     its file with --config"
+                        .to_owned(),
+                );
+                (Config::default(), "defaults")
+            }
+        },
+    };
+    told.crawl.settings = from.to_owned();
+    Ok(config)
+}
+
+/// Fills an explanation in, part by part.
+struct Gatherer<'a> {
+    disk: &'a Disk,
+    dir: &'a Path,
+    url: &'a CanonicalUrl,
+    config: &'a Config,
+    now: Time,
+    archive: &'a Archive<'a>,
+    told: Explanation,
+}
+
+impl Gatherer<'_> {
+    fn standing(&mut self, state: Option<&State>) {
+        let crawl = &mut self.told.crawl;
+        crawl.running = DirectoryLock::is_held(self.dir);
+        crawl.now = self.now;
+        let Some(State { checkpoint, .. }) = state else {
+            let note = "there is no checkpoint yet: queue, stores and hosts are not told";
+            return self.told.notes.push(note.to_owned());
+        };
+        crawl.checkpoint = Some(checkpoint.number);
+        crawl.as_of = Some(checkpoint.time);
+        crawl.finish = checkpoint.finish.filter(|_| !crawl.running && checkpoint.clean);
+    }
+
+    /// Versions, redirects, and how the URL was found: by the queue's word where it is queued, else by the archive's.
+    fn stored(&mut self, state: Option<&State>) -> Result<(), Error> {
+        let (versions, more) = self.archive.versions(self.url)?;
+        self.told.versions = versions;
+        if more {
+            self.told.notes.push(format!("only the newest {VERSIONS_MAX} versions are told"));
+        }
+        let archived = self.archive.found(self.url)?;
+        let queued = state.and_then(|state| {
+            let queued = state.look.queued.as_ref().map(|queued| &queued.url);
+            queued.or(state.on_its_way.as_ref().map(|(url, _)| url))
+        });
+        self.told.found = match (archived, queued) {
+            (None, Some(url)) => Some(model::Found {
+                hops: url.hops.to_string(),
+                depth: url.depth,
+                via: self.archive.via(url.via)?,
+                seed_number: url.seed,
+                seed: None,
+                attempts: url.attempts,
+            }),
+            (archived, _) => archived,
+        };
+        self.told.redirects_to = self.archive.redirects_to(self.url)?;
+        if let Some(found) = &self.told.found {
+            self.told.redirected_from = self.archive.redirected_from(found)?;
+        }
+        Ok(())
+    }
+
+    fn queue(&mut self, state: Option<&State>) {
+        let Some(state) = state else { return };
+        self.told.seen = model::Seen {
+            seen: Some(state.seen),
+            waiting: state.waiting,
+            waits_in: state.on_its_way.as_ref().map(|(_, store)| *store),
+        };
+        if state.replayed {
+            let note = "its page was found in the archive when the crawl was resumed: it will not be asked for again";
+            self.told.notes.push(note.to_owned());
+        }
+        self.told.queue = state.look.queued.as_ref().map(|queued| model::Queue {
+            place: match queued.place {
+                QueuePlace::Head => "under way or to be tried again",
+                QueuePlace::Buffer => "in memory",
+                QueuePlace::Base => "on disk",
+                QueuePlace::Tail => "on disk, not sorted in yet",
+            },
+            url: queued.url.url.to_string(),
+            before: queued.before,
+            priority: queued.url.priority,
+            depth: queued.url.depth,
+            attempts: queued.url.attempts,
+        });
+        let options = options::frontier(self.config, 1);
+        self.told.host = state.look.host.as_ref().map(|host| host_of(host, state, &options));
+    }
+
+    fn scope(&mut self, state: Option<&State>) -> Result<(), CrawlError> {
+        let options = options::scope(self.config);
+        let number = self.told.found.as_ref().map(|found| found.seed_number);
+        let (mut taking_in, mut ancestor) = (None, None);
+        let there = SeedCopy::for_each(self.disk, self.dir, |at, seed| {
+            if number == Some(at) {
+                ancestor = Some(seed.url.clone());
+            }
+            if taking_in.is_none()
+                && let Ok(seed) = CanonicalUrl::parse(&seed.url)
+                && options.mode.takes_in(&seed, self.url)
+            {
+                taking_in = Some(seed);
+            }
+        })?;
+        if !there {
+            let note = "the crawl directory has no copy of its seeds: whether one takes the URL in is not known";
+            self.told.notes.push(note.to_owned());
+        }
+        // a scope takes in what any of its seeds does: the one that does, and where seeds redirected to
+        let usage = |e: crate::web::scope::ScopeError| CrawlError::Usage(e.to_string());
+        let mut scope = Scope::new(&options, taking_in.iter()).map_err(usage)?;
+        let added = state.map_or(&[][..], |state| &state.checkpoint.scope_added);
+        for url in added.iter().filter_map(|url| CanonicalUrl::parse(url).ok()) {
+            scope = scope.with_seed(&url);
+        }
+        let depth = self.told.found.as_ref().map(|found| found.depth);
+        let redirects =
+            self.told.found.as_ref().map_or(0, |found| crate::frontier::Hops::parse(&found.hops).redirects());
+        let judgement = scope.explain(self.url, depth.unwrap_or(0), redirects);
+        let guard = options::guard(self.config)?;
+        let literal = self.url.literal_address().filter(|&literal| !guard.permits(literal));
+        let seed = match &judgement.rule {
+            Rule::Seed(..) => taking_in.as_ref().map(CanonicalUrl::to_string),
+            _ => None,
+        };
+        self.told.scope = model::Scope {
+            refused: literal.map(|_| Reason::PrivateAddress).or(judgement.verdict.err()),
+            rule: match literal {
+                Some(address) => format!("{address} is not in the public internet, and not in network.allow"),
+                None => judgement.rule.to_string(),
+            },
+            seed,
+            depth,
+        };
+        if let Some(found) = &mut self.told.found {
+            found.seed = ancestor;
+        }
+        Ok(())
+    }
+
+    /// Rules as the frontier has them, else as the store has them, else those of the archive; the archived file says which
+    /// line decides, where it is the one that the rules were made of.
+    fn robots(&mut self, state: Option<&State>) -> Result<(), Error> {
+        let bytes_max = self.config.robots.max_bytes.as_usize();
+        let archived = self.archive.robots(self.url, bytes_max)?;
+        let mut told = model::Robots { obeyed: self.config.robots.obey, ..model::Robots::default() };
+        let mut rules = None;
+        if let Some((answer, term)) = state.and_then(|state| state.robots.as_ref()).map(|robots| robots.told()) {
+            (told.learnt, told.expires, told.fresh) = (Some(term.from), Some(term.until), term.holds(self.now));
+            match answer {
+                RobotsAnswer::Rules(known) => rules = Some(RobotsRules::clone(known)),
+                RobotsAnswer::Unreachable { since } => told.unreachable_since = Some(*since),
+            }
+        }
+        let of_host = state.and_then(|state| state.look.host.as_ref()).and_then(|host| host.rules.as_ref());
+        if let Some((known, until)) = of_host {
+            let mut bytes = Vec::new();
+            known.encode(&mut bytes);
+            rules = RobotsRules::decode(&bytes).or(rules);
+            told.unreachable_since = None;
+            (told.expires, told.fresh) = (Some(*until), self.now < *until);
+        }
+        if let Some(archived) = &archived {
+            told.archived = Some(archived.version.clone());
+        }
+        self.decide(&mut told, rules, archived.as_ref());
+        self.told.robots = told;
+        Ok(())
+    }
+
+    /// The deciding rule of `rules` or, where they are not known, of the archived file.
+    fn decide(&self, told: &mut model::Robots, rules: Option<RobotsRules>, archived: Option<&ArchivedRobots>) {
+        let agent = self.config.agent_token();
+        let text = archived.and_then(|archived| archived.text.as_deref());
+        if rules.is_none()
+            && told.unreachable_since.is_none()
+            && let Some(archived) = archived
+        {
+            told.learnt = Some(archived.version.time);
+            told.expires = Some(archived.version.time + self.config.robots.cache);
+            told.fresh = told.expires.is_some_and(|expires| self.now < expires);
+            if matches!(archived.version.status, 429 | 500..) {
+                told.unreachable_since = Some(archived.version.time);
+            } else {
+                told.allowed = Some(true);
+            }
+        }
+        let is_source =
+            |text: &&[u8]| rules.as_ref().is_none_or(|rules| RobotsRules::parse(agent, text).agrees_with(rules));
+        if let Some(text) = text.filter(is_source) {
+            let file = RobotsFile::parse(agent, text);
+            let decision = file.decide(self.url.as_str());
+            told.allowed = Some(decision.allowed);
+            told.rule = decision.line.map(|line| line.text.clone());
+            told.line = decision.line.map(|line| line.number);
+            told.group = decision.line.map(|line| line.group.clone());
+            told.crawl_delay_ms = file.delay().map(|stated| ms(stated.delay));
+        } else if let Some(rules) = rules {
+            let deciding = rules.deciding(self.url.as_str());
+            told.allowed = Some(deciding.is_none_or(|(_, is_allow)| is_allow));
+            told.rule = deciding.map(|(pattern, is_allow)| {
+                let field = if is_allow { "Allow" } else { "Disallow" };
+                format!("{field}: {}", String::from_utf8_lossy(pattern))
+            });
+            told.crawl_delay_ms = rules.crawl_delay().map(ms);
+        }
+        if told.unreachable_since.is_some() {
+            told.allowed = None;
+        }
+    }
+
+    fn dns(&mut self, state: Option<&State>) {
+        let mut told = model::Dns::default();
+        if let Some((answer, term)) = state.and_then(|state| state.addresses.as_ref()).map(|known| known.told()) {
+            told.answer = Some(match answer {
+                NameAnswer::Found(list) => {
+                    told.addresses = list.iter().map(ToString::to_string).collect();
+                    "found"
+                }
+                NameAnswer::NoSuchHost => "no such host",
+                NameAnswer::PrivateAddress => "private address",
+                NameAnswer::Unanswered => "no answer",
+            });
+            (told.learnt, told.expires, told.fresh) = (Some(term.from), Some(term.until), term.holds(self.now));
+        } else if let Some(literal) = self.url.literal_address() {
+            (told.answer, told.addresses, told.fresh) = (Some("found"), vec![literal.to_string()], true);
+        } else if let Some((list, until)) =
+            state.and_then(|state| state.look.host.as_ref()).and_then(|host| host.addresses.as_ref())
+        {
+            told.answer = Some("found");
+            told.addresses = list.iter().map(ToString::to_string).collect();
+            (told.expires, told.fresh) = (Some(*until), self.now < *until);
+        }
+        self.told.dns = told;
+    }
+
+    fn logs(&mut self) -> Result<(), Error> {
+        self.told.skipped = logs::skipped(self.disk, self.dir, self.url.as_str())?;
+        self.told.crawl_log = logs::attempt(self.disk, self.dir, self.url.as_str())?;
+        Ok(())
+    }
+}
+
+fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::Host {
+    let known = |time: Time| (time > Time::ZERO).then_some(time);
+    let crawl_delay = host.rules.as_ref().and_then(|(rules, _)| rules.crawl_delay());
+    let held = host.backoff_until.max(state.look.held_until.unwrap_or(Time::ZERO));
+    let failing = [(host.failures > 0, host.failing_since), (host.robots_level > 0, host.robots_failing_since)];
+    model::Host {
+        active: state.look.active,
+        queued: state.look.urls,
+        due: known(host.due),
+        delay_ms: ms(options.politeness.delay(host.pace, crawl_delay)),
+        backoff_level: host.backoff_level.max(host.robots_level),
+        backoff_until: known(held),
+        backoff_reason: match () {
+            () if host.robots_level > 0 => Some("its robots.txt cannot be had"),
+            () if host.failures > 0 => Some("it does not answer"),
+            () if host.backoff_level > 0 => Some("it answers that it is overloaded"),
+            () => None,
+        },
+        failures: host.failures,
+        failing_since: failing.iter().filter(|(fails, _)| *fails).map(|(_, since)| *since).min(),
+        gone: host.gone.map(|(_, reason)| reason),
+        gone_until: host.gone.map(|(until, _)| until).filter(|&until| until != Time::MAX),
+        pages: host.pages,
+        pages_max: options.budget.pages_per_host,
+        bytes: host.bytes,
+        bytes_max: options.budget.bytes_per_host,
+        domain_pages: state.look.domain_pages,
+        domain_pages_max: options.budget.pages_per_domain,
+    }
+}
+
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

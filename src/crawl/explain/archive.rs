@@ -1,0 +1,188 @@
+//! What the archive knows of a URL: its versions, how it was found, where it redirects, its origin's robots.txt.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::model::{Found, Hop, Version};
+use crate::container::{KeyRecord, Reader};
+use crate::disk::{Disk, Error, Result};
+use crate::web::coding;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// Versions of a URL that are told.
+pub(super) const VERSIONS_MAX: usize = 1_000;
+/// Hops of a chain of redirects that are followed either way.
+const HOPS_MAX: usize = 32;
+/// Redirects of a robots.txt that the crawl follows.
+const ROBOTS_HOPS_MAX: usize = 5;
+
+/// The archive of a crawl, which may be empty yet.
+pub(super) struct Archive<'a> {
+    reader: Option<Reader>,
+    keys: &'a KeyMaker,
+}
+
+/// The newest robots.txt of an origin.
+pub(super) struct ArchivedRobots {
+    /// The answer at the end of its redirects, or the last one that is there.
+    pub version: Version,
+    /// The file, its content coding removed; none where the status brings none.
+    pub text: Option<Vec<u8>>,
+}
+
+impl<'a> Archive<'a> {
+    pub(super) fn open(disk: &Disk, dir: &Path, keys: &'a KeyMaker) -> Result<Self> {
+        match Reader::open(disk.clone(), &dir.join("pages")) {
+            Ok(reader) => Ok(Archive { reader: Some(reader), keys }),
+            Err(error) if error.is_not_found() => Ok(Archive { reader: None, keys }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The newest version of `url`, in its own spelling or in that of its key form.
+    fn newest(&self, url: &CanonicalUrl) -> Result<Option<KeyRecord>> {
+        let Some(reader) = &self.reader else { return Ok(None) };
+        let key = self.keys.keys(url).key;
+        if let Some(found) = reader.newest(key, url.as_str())? {
+            return Ok(Some(found));
+        }
+        reader.newest(key, &self.keys.key_text(url))
+    }
+
+    /// The versions of `url`, the newest first, and whether there are more than are told.
+    pub(super) fn versions(&self, url: &CanonicalUrl) -> Result<(Vec<Version>, bool)> {
+        let mut versions = Vec::new();
+        let mut next = self.newest(url)?;
+        while let (Some(record), Some(reader)) = (&next, &self.reader) {
+            if versions.len() == VERSIONS_MAX {
+                return Ok((versions, true));
+            }
+            versions.push(self.version(record)?);
+            let older = reader.previous(record)?;
+            // a chain that does not lead back has an end of its own
+            next = older.filter(|older| older.offset < record.offset);
+        }
+        Ok((versions, false))
+    }
+
+    fn version(&self, record: &KeyRecord) -> Result<Version> {
+        let file = match &self.reader {
+            Some(reader) => reader.value_name(record)?,
+            None => String::new(),
+        };
+        Ok(Version {
+            time: record.time,
+            status: record.status,
+            mime: record.mime.clone(),
+            bytes: record.payload_bytes,
+            file,
+            offset: record.value_offset,
+            revisit: record.payload_at.is_some(),
+            record: record.offset,
+            truncated: record.truncated,
+        })
+    }
+
+    /// How the newest version of `url` was found, as its metadata record says.
+    pub(super) fn found(&self, url: &CanonicalUrl) -> Result<Option<Found>> {
+        let (Some(record), Some(reader)) = (self.newest(url)?, &self.reader) else { return Ok(None) };
+        let exchange = reader.exchange(&record)?;
+        let Some(metadata) = exchange.iter().find(|stored| stored.record.kind() == "metadata") else {
+            return Ok(None);
+        };
+        let text = String::from_utf8_lossy(&metadata.record.block);
+        let field = |name: &str| {
+            let mut fields = text.lines().filter_map(|line| line.split_once(": "));
+            fields.find(|(found, _)| *found == name).map(|(_, value)| value.trim().to_owned())
+        };
+        let number = |name: &str| field(name).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
+        Ok(Some(Found {
+            hops: field("hopsFromSeed").unwrap_or_default(),
+            depth: u16::try_from(number("depth")).unwrap_or(u16::MAX),
+            via: field("via"),
+            seed_number: number("seed"),
+            seed: None,
+            attempts: u8::try_from(number("attempt")).unwrap_or(u8::MAX),
+        }))
+    }
+
+    /// The URL of the page that a queued URL was found on: offset of its key record plus 1.
+    pub(super) fn via(&self, via: u64) -> Result<Option<String>> {
+        let (Some(offset), Some(reader)) = (via.checked_sub(1), &self.reader) else { return Ok(None) };
+        match reader.record_at(offset) {
+            Ok(record) => Ok(Some(record.url)),
+            // beyond what is there since a kill, or another record since the index was made again
+            Err(Error::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where the answer of `record` redirects.
+    fn location(&self, url: &CanonicalUrl, record: &KeyRecord) -> Result<Option<CanonicalUrl>> {
+        let Some(reader) = &self.reader else { return Ok(None) };
+        if !(300..400).contains(&record.status) || record.status == 304 {
+            return Ok(None);
+        }
+        let response = reader.response(record)?;
+        let location = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"location"));
+        let location = location.and_then(|(_, value)| std::str::from_utf8(value).ok());
+        Ok(location.and_then(|location| url.join(location).ok()))
+    }
+
+    /// The URLs that `url` leads to, one redirect after the other.
+    pub(super) fn redirects_to(&self, url: &CanonicalUrl) -> Result<Vec<Hop>> {
+        let (mut hops, mut seen) = (Vec::new(), BTreeSet::from([url.clone()]));
+        let (mut at, mut record) = (url.clone(), self.newest(url)?);
+        while hops.len() < HOPS_MAX
+            && let Some(found) = &record
+            && let Some(target) = self.location(&at, found)?
+        {
+            record = self.newest(&target)?;
+            hops.push(Hop { url: target.to_string(), status: record.as_ref().map(|record| record.status) });
+            if !seen.insert(target.clone()) {
+                break;
+            }
+            at = target;
+        }
+        Ok(hops)
+    }
+
+    /// The URLs that redirected to one that was found as `found` says, the nearest first.
+    pub(super) fn redirected_from(&self, found: &Found) -> Result<Vec<Hop>> {
+        let mut hops: Vec<Hop> = Vec::new();
+        let mut found = Some(found.clone());
+        while hops.len() < HOPS_MAX
+            && let Some(Found { hops: letters, via: Some(via), .. }) = &found
+            && letters.ends_with('R')
+            && let Ok(url) = CanonicalUrl::parse(via)
+            && hops.iter().all(|hop| hop.url != url.as_str())
+        {
+            let status = self.newest(&url)?.map(|record| record.status);
+            hops.push(Hop { url: url.to_string(), status });
+            found = self.found(&url)?;
+        }
+        Ok(hops)
+    }
+
+    /// The newest robots.txt of the origin of `url`, its redirects followed as the crawl does.
+    pub(super) fn robots(&self, url: &CanonicalUrl, bytes_max: usize) -> Result<Option<ArchivedRobots>> {
+        let Some(reader) = &self.reader else { return Ok(None) };
+        let mut at = url.join("/robots.txt").expect("an origin makes a URL");
+        let Some(mut record) = self.newest(&at)? else { return Ok(None) };
+        for _ in 0..ROBOTS_HOPS_MAX {
+            let Some(target) = self.location(&at, &record)? else { break };
+            let Some(next) = self.newest(&target)? else { break };
+            (at, record) = (target, next);
+        }
+        let text = match record.status {
+            200..300 => {
+                let response = reader.response(&record)?;
+                let coding = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"));
+                let coding = coding.and_then(|(_, value)| std::str::from_utf8(value).ok());
+                Some(coding::decode(coding, &response.body, bytes_max).bytes.into_owned())
+            }
+            _ => None,
+        };
+        Ok(Some(ArchivedRobots { version: self.version(&record)?, text }))
+    }
+}

@@ -1,0 +1,301 @@
+//! What is told of a URL: plain values, as JSON has them and a report for people is made from.
+
+use std::fmt::Display;
+
+use serde::{Serialize, Serializer};
+
+use crate::clock::Time;
+use crate::outcome::Reason;
+use crate::report::figures::iso_ms;
+
+/// Everything that a crawl knows of a URL.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Explanation {
+    /// The whole in one sentence.
+    pub verdict: String,
+    /// As it is requested.
+    pub url: String,
+    /// As it is known: differences of spelling are gone.
+    pub key_form: String,
+    /// As indexes of web archives sort it.
+    pub surt: String,
+    /// `scheme://host:port`.
+    pub origin: String,
+    /// The registrable domain.
+    pub domain: String,
+    /// By the crawl's own polynomial.
+    pub fingerprints: Fingerprints,
+    /// How the crawl stands.
+    pub crawl: Standing,
+    /// Whether it belongs to the crawl.
+    pub scope: Scope,
+    /// Whether its origin lets it be fetched.
+    pub robots: Robots,
+    /// Where its host is.
+    pub dns: Dns,
+    /// Whether URL-seen knows it.
+    pub seen: Seen,
+    /// Where it is queued.
+    pub queue: Option<Queue>,
+    /// How its host stands.
+    pub host: Option<Host>,
+    /// Its versions in the archive, the newest first.
+    pub versions: Vec<Version>,
+    /// How it was found.
+    pub found: Option<Found>,
+    /// Where it redirects, hop by hop, as the archive has it.
+    pub redirects_to: Vec<Hop>,
+    /// What redirected to it, the nearest first.
+    pub redirected_from: Vec<Hop>,
+    /// The newest line of logs/skipped.jsonl about it.
+    pub skipped: Option<Skipped>,
+    /// The last line of logs/crawl.log about it.
+    pub crawl_log: Option<String>,
+    /// What could not be told, and why.
+    pub notes: Vec<String>,
+}
+
+/// The four fingerprints of a URL in hexadecimal.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Fingerprints {
+    /// Of the key form.
+    pub key: String,
+    /// Of the origin.
+    pub origin: String,
+    /// Of the host.
+    pub host: String,
+    /// Of the registrable domain.
+    pub domain: String,
+}
+
+/// A crawl at the moment of asking.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Standing {
+    /// Whether a process works on it.
+    pub running: bool,
+    /// Why it ended, where it ended in good order.
+    #[serde(serialize_with = "shown")]
+    pub finish: Option<crate::report::Finish>,
+    /// The checkpoint that queue, stores and hosts are told of.
+    pub checkpoint: Option<u64>,
+    /// When that was made.
+    #[serde(serialize_with = "moment")]
+    pub as_of: Option<Time>,
+    /// When the question was asked.
+    #[serde(serialize_with = "always")]
+    pub now: Time,
+    /// Where the settings come from.
+    pub settings: String,
+}
+
+/// The word of the scope.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Scope {
+    /// Why it does not belong to the crawl; nothing where it does.
+    #[serde(serialize_with = "shown")]
+    pub refused: Option<Reason>,
+    /// What decides.
+    pub rule: String,
+    /// The seed that takes it in.
+    pub seed: Option<String>,
+    /// Links from a seed, where it was found.
+    pub depth: Option<u16>,
+}
+
+/// The word of robots.txt.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Robots {
+    /// Whether it may be fetched by the rules that are known; nothing where none are.
+    pub allowed: Option<bool>,
+    /// Whether the crawl asks it.
+    pub obeyed: bool,
+    /// The rule that decides: the line where the file is at hand, else the pattern.
+    pub rule: Option<String>,
+    /// The number of the line.
+    pub line: Option<u32>,
+    /// The name in the `User-agent` line of its group.
+    pub group: Option<String>,
+    /// The delay that is asked for.
+    pub crawl_delay_ms: Option<u64>,
+    /// Since when it cannot be had.
+    #[serde(serialize_with = "moment")]
+    pub unreachable_since: Option<Time>,
+    /// When the rules were learnt.
+    #[serde(serialize_with = "moment")]
+    pub learnt: Option<Time>,
+    /// When they have to be asked for again.
+    #[serde(serialize_with = "moment")]
+    pub expires: Option<Time>,
+    /// Whether they hold now.
+    pub fresh: bool,
+    /// The newest one in the archive: when and with which status it came.
+    pub archived: Option<Version>,
+}
+
+/// The word of the name servers.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Dns {
+    /// `found`, `no such host`, `private address`, `no answer`; nothing where nobody asked.
+    pub answer: Option<&'static str>,
+    /// Where the host is.
+    pub addresses: Vec<String>,
+    /// When that was learnt.
+    #[serde(serialize_with = "moment")]
+    pub learnt: Option<Time>,
+    /// When it has to be asked for again.
+    #[serde(serialize_with = "moment")]
+    pub expires: Option<Time>,
+    /// Whether it holds now.
+    pub fresh: bool,
+}
+
+/// The word of URL-seen.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Seen {
+    /// Whether the URL was admitted before the checkpoint; nothing where there is none.
+    pub seen: Option<bool>,
+    /// Questions about it that wait for a merge.
+    pub waiting: u64,
+    /// The store in which it waits for an answer on its way to the queue.
+    pub waits_in: Option<&'static str>,
+}
+
+/// A place in a queue.
+#[derive(Clone, Debug, Serialize)]
+pub struct Queue {
+    /// `under way or to be tried again`, `in memory`, `on disk`, `on disk, not sorted in yet`.
+    pub place: &'static str,
+    /// The URL as it was admitted.
+    pub url: String,
+    /// URLs of its host that come before it.
+    pub before: u64,
+    /// Smaller comes first.
+    pub priority: u8,
+    /// Links from a seed.
+    pub depth: u16,
+    /// Attempts made so far.
+    pub attempts: u8,
+}
+
+/// The state of a host.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Host {
+    /// Whether it was in memory.
+    pub active: bool,
+    /// URLs of it that are queued.
+    pub queued: u64,
+    /// No request before.
+    #[serde(serialize_with = "moment")]
+    pub due: Option<Time>,
+    /// Between two requests.
+    pub delay_ms: u64,
+    /// How often it was held back in a row.
+    pub backoff_level: u8,
+    /// Held back until then.
+    #[serde(serialize_with = "moment")]
+    pub backoff_until: Option<Time>,
+    /// Why.
+    pub backoff_reason: Option<&'static str>,
+    /// Failures in a row.
+    pub failures: u32,
+    /// Since when.
+    #[serde(serialize_with = "moment")]
+    pub failing_since: Option<Time>,
+    /// Why it is given up.
+    #[serde(serialize_with = "shown")]
+    pub gone: Option<Reason>,
+    /// Until when; nothing where that is for good.
+    #[serde(serialize_with = "moment")]
+    pub gone_until: Option<Time>,
+    /// Pages fetched.
+    pub pages: u64,
+    /// `budget.pages_per_host`.
+    pub pages_max: Option<u64>,
+    /// Bytes received.
+    pub bytes: u64,
+    /// `budget.bytes_per_host`.
+    pub bytes_max: Option<u64>,
+    /// Pages fetched of its registrable domain.
+    pub domain_pages: u64,
+    /// `budget.pages_per_domain`.
+    pub domain_pages_max: Option<u64>,
+}
+
+/// A version in the archive.
+#[derive(Clone, Debug, Serialize)]
+pub struct Version {
+    /// When it was asked for.
+    #[serde(serialize_with = "always")]
+    pub time: Time,
+    /// Status of the answer.
+    pub status: u16,
+    /// Media type.
+    pub mime: String,
+    /// Length of the body.
+    pub bytes: u64,
+    /// The value file.
+    pub file: String,
+    /// Where the record lies in it.
+    pub offset: u64,
+    /// Whether its body is stored with another page.
+    pub revisit: bool,
+    /// Offset of its key record.
+    #[serde(skip)]
+    pub record: u64,
+    /// Whether the body was cut short.
+    pub truncated: bool,
+}
+
+/// How a URL was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// The discovery path: L link, R redirect, E embedded.
+    pub hops: String,
+    /// Links from a seed.
+    pub depth: u16,
+    /// The page that named it.
+    pub via: Option<String>,
+    /// Number of the seed that it descends from.
+    pub seed_number: u32,
+    /// That seed.
+    pub seed: Option<String>,
+    /// Attempts before the one that is told of.
+    #[serde(skip)]
+    pub attempts: u8,
+}
+
+/// A URL of a chain of redirects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hop {
+    /// The URL.
+    pub url: String,
+    /// Its status in the archive; nothing where it is not there.
+    pub status: Option<u16>,
+}
+
+/// A line of logs/skipped.jsonl.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// Why.
+    pub reason: String,
+    /// What decided.
+    pub rule: String,
+}
+
+fn shown<T: Display, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_none(),
+    }
+}
+
+fn moment<S: Serializer>(time: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => always(time, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+fn always<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&iso_ms(*time))
+}

@@ -1,0 +1,95 @@
+//! What the newest checkpoint knows of a URL: URL-seen, the robots and DNS stores, the queue of its host.
+//!
+//! A crawl that runs deletes what its next checkpoint does not name. Whoever meets that begins again with the newest
+//! one, a bounded number of times.
+
+use std::path::Path;
+
+use crate::clock::Time;
+use crate::disk::{Disk, Error, Result};
+use crate::drum::{self, DrumState};
+use crate::engine::checkpoint::{self, Checkpoint, Sections};
+use crate::engine::values::{Addresses, Robots, decode_rules};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{Look, QueuedUrl, Wanted, look};
+use crate::web::url::Keys;
+
+/// How often it is begun again.
+const TRIES: usize = 10;
+
+/// What a checkpoint says.
+pub(super) struct State {
+    pub checkpoint: Checkpoint,
+    /// Whether URL-seen has the URL, and how many questions about it wait.
+    pub seen: bool,
+    pub waiting: u64,
+    /// The URL on its way to the queue, and the store whose answer it waits for.
+    pub on_its_way: Option<(QueuedUrl, &'static str)>,
+    pub robots: Option<Robots>,
+    pub addresses: Option<Addresses>,
+    pub look: Look,
+    /// Its page was found in the archive at the last start, and its URL was not met again since.
+    pub replayed: bool,
+}
+
+/// Reads what the newest checkpoint in `dir` says of a URL; `None` where there is no checkpoint.
+pub(super) fn read(disk: &Disk, dir: &Path, keys: Keys) -> Result<Option<State>> {
+    let mut tries = 0;
+    loop {
+        let Some((checkpoint, sections)) = checkpoint::newest(disk, dir)? else { return Ok(None) };
+        let id = (checkpoint.number, checkpoint.time);
+        tries += 1;
+        match of_checkpoint(disk, dir, keys, checkpoint, &sections) {
+            Err(error) if tries < TRIES && is_superseded(disk, dir, &error, id)? => {}
+            state => return state.map(Some),
+        }
+    }
+}
+
+/// Whether `error` may come from files that a newer checkpoint than `id` has replaced.
+fn is_superseded(disk: &Disk, dir: &Path, error: &Error, id: (u64, Time)) -> Result<bool> {
+    if error.is_not_found() {
+        return Ok(true);
+    }
+    let newest = checkpoint::newest(disk, dir)?.map(|(checkpoint, _)| (checkpoint.number, checkpoint.time));
+    Ok(matches!(error, Error::Damaged { .. }) && newest != Some(id))
+}
+
+fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, sections: &Sections) -> Result<State> {
+    let mut on_its_way = None;
+    let mut meet = |url: QueuedUrl, store: &'static str| {
+        if url.key == keys.key {
+            on_its_way = Some((url, store));
+        }
+    };
+    let at = |name: &str| dir.join(name);
+    fn of<'a>(state: &'a DrumState, ram: &'a [u8]) -> (&'a DrumState, &'a [u8]) {
+        (state, ram)
+    }
+    let stored = of(&checkpoint.seen, &sections.seen);
+    let mut in_seen = |url: QueuedUrl, before: bool| {
+        if !before {
+            meet(url, "URL-seen")
+        }
+    };
+    let seen = drum::look_up::<Fingerprint, (), _>(disk, &at("url-seen"), stored, keys.key, &mut in_seen)?;
+    let stored = of(&checkpoint.robots, &sections.robots);
+    let mut in_robots = |url: QueuedUrl, _: bool| meet(url, "robots.txt");
+    let robots = drum::look_up::<_, Robots, _>(disk, &at("robots"), stored, keys.origin, &mut in_robots)?;
+    let stored = of(&checkpoint.dns, &sections.dns);
+    let mut in_dns = |url: QueuedUrl, _: bool| meet(url, "DNS");
+    let addresses = drum::look_up::<_, Addresses, _>(disk, &at("dns"), stored, keys.host, &mut in_dns)?;
+    let wanted = Wanted { key: keys.key, origin: keys.origin, domain: keys.domain };
+    let queue = (&checkpoint.frontier, sections.frontier.as_slice());
+    let look = look(disk, &at("frontier"), queue, wanted, decode_rules, checkpoint.time)?;
+    Ok(State {
+        seen: seen.value.is_some(),
+        waiting: seen.waiting,
+        on_its_way,
+        robots: robots.value,
+        addresses: addresses.value,
+        look,
+        replayed: sections.replayed.iter().any(|&(key, _)| key == keys.key),
+        checkpoint,
+    })
+}

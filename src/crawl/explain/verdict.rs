@@ -1,0 +1,287 @@
+//! The whole in one sentence: what became of a URL, or what will.
+//!
+//! What has happened comes before what would: a stored page, then the queue with what its host waits for, then the way
+//! through the stores, then what the logs tell of its end, and last what the crawl would decide if it met the URL now.
+
+use std::time::Duration;
+
+use super::model::{Explanation, Host, Queue, Skipped, Version};
+use crate::clock::Time;
+use crate::config::Config;
+use crate::outcome::{Reason, Verdict, judge_answer};
+use crate::report::figures::{count, date, size, span};
+
+/// What is known besides the explanation.
+pub(super) struct Facts<'a> {
+    pub config: &'a Config,
+    /// Length of key.dat at the checkpoint: what lies behind was stored after it.
+    pub key_bytes: Option<u64>,
+    pub now: Time,
+}
+
+/// The sentence, without a full stop. What it quotes from the web is not escaped.
+pub(super) fn verdict(told: &Explanation, facts: &Facts<'_>) -> String {
+    let stored = told.versions.first();
+    if let Some(queue) = &told.queue
+        && stored.is_none_or(|newest| !ended(newest, queue, facts))
+    {
+        return queued(told, queue, facts);
+    }
+    if let Some(newest) = stored {
+        return fetched(told, newest);
+    }
+    if let Some(store) = told.seen.waits_in {
+        return format!("is on its way to the queue: it waits for an answer of the {store} store");
+    }
+    if told.scope.refused.is_none()
+        && by_robots(told).is_none()
+        && let Some(skipped) = &told.skipped
+    {
+        return dropped(told, skipped, facts.now);
+    }
+    match forbidden(told, facts.now) {
+        Some(never) => never,
+        None if told.seen.seen == Some(true) => given_up(told),
+        None => unknown(told),
+    }
+}
+
+/// The URL ended without a request, and what its host is refused for now, if it still is.
+fn dropped(told: &Explanation, skipped: &Skipped, now: Time) -> String {
+    let mut text = format!("was skipped: {}", skipped.reason);
+    if !matches!(skipped.rule.as_str(), "" | "seed") {
+        text.push_str(&format!(": {}", skipped.rule));
+    }
+    if let Some(never) = forbidden(told, now) {
+        text.push_str(&format!("; {}", never.trim_start_matches("never: ")));
+    }
+    text
+}
+
+/// Whether the newest version ended the URL although the checkpoint has it queued: it was stored after that, and not to be
+/// asked for again.
+fn ended(newest: &Version, queue: &Queue, facts: &Facts<'_>) -> bool {
+    let later = facts.key_bytes.is_none_or(|key_bytes| newest.record >= key_bytes);
+    let retries = facts.config.fetch.retries;
+    later && judge_answer(newest.status, false, queue.attempts, retries) != Verdict::Retry
+}
+
+fn fetched(told: &Explanation, newest: &Version) -> String {
+    let mut text = format!("was fetched {}, {}, {}", date(newest.time), newest.status, size(newest.bytes));
+    if let Some(last) = told.redirects_to.last() {
+        let status = last.status.map_or("not in the archive".to_owned(), |status| status.to_string());
+        text.push_str(&format!("; it redirects to {} ({status})", last.url));
+    }
+    if told.versions.len() > 1 {
+        text.push_str(&format!("; {} versions", count(told.versions.len() as u64)));
+    }
+    text
+}
+
+fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
+    if let Some(never) = told.host.as_ref().and_then(|host| drained(host, facts.now)) {
+        return format!("never: {never}; the queue drops its URL");
+    }
+    if let Some(never) = by_robots(told) {
+        return never;
+    }
+    let when =
+        if told.crawl.running { "would be fetched" } else { "is queued; would be fetched when the crawl goes on," };
+    let first = queue.place.starts_with("under way");
+    if first && queue.attempts == 0 && told.crawl.running {
+        return "is being fetched, or is next of its host".to_owned();
+    }
+    let Some(host) = &told.host else { return format!("{when} as soon as its host has its turn") };
+    let start = host.due.max(host.backoff_until).unwrap_or(Time::ZERO);
+    let rest = start.since(facts.now);
+    let turns = u32::try_from(queue.before).unwrap_or(u32::MAX);
+    let wait = rest.saturating_add(Duration::from_millis(host.delay_ms).saturating_mul(turns));
+    let mut text = if wait < Duration::from_secs(1) {
+        format!("{when} as soon as its host has its turn")
+    } else {
+        format!("{when} in about {}", span(wait + Duration::from_millis(999)))
+    };
+    let mut why = Vec::new();
+    if rest > Duration::ZERO {
+        let reason = host.backoff_reason.filter(|_| host.backoff_until == Some(start));
+        let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+        why.push(format!("its host rests until {}{reason}", date(start)));
+    }
+    if queue.before > 0 {
+        let urls = if queue.before == 1 { "URL" } else { "URLs" };
+        let delay = Duration::from_millis(host.delay_ms).as_secs_f64();
+        why.push(format!("{} {urls} of its host come before it, one in {delay} s or more", count(queue.before)));
+    }
+    if !why.is_empty() {
+        text.push_str(&format!(": {}", why.join(", and ")));
+    }
+    text
+}
+
+/// Why a host's URLs are dropped.
+fn drained(host: &Host, now: Time) -> Option<String> {
+    if let Some(reason) = host.gone.filter(|_| host.gone_until.is_none_or(|until| until > now)) {
+        let until = host.gone_until.map_or("for good".to_owned(), |until| format!("until {}", date(until)));
+        return Some(match reason {
+            Reason::PrivateAddress => format!("its host has no public address ({until})"),
+            _ => format!("its host is given up {until}"),
+        });
+    }
+    let used = |used: u64, max: Option<u64>| max.is_some_and(|max| used >= max);
+    let used_up = [
+        (used(host.pages, host.pages_max), "budget.pages_per_host"),
+        (used(host.bytes, host.bytes_max), "budget.bytes_per_host"),
+        (used(host.domain_pages, host.domain_pages_max), "budget.pages_per_domain"),
+    ];
+    let (_, budget) = used_up.into_iter().find(|(is_used, _)| *is_used)?;
+    Some(format!("{budget} is used up"))
+}
+
+/// What robots.txt forbids.
+fn by_robots(told: &Explanation) -> Option<String> {
+    let robots = &told.robots;
+    if !robots.obeyed || robots.allowed != Some(false) {
+        return None;
+    }
+    let rule = robots.rule.as_deref().unwrap_or("Disallow");
+    let expired = if robots.fresh { "" } else { "; these rules have to be asked for again" };
+    Some(match (robots.line, &robots.group) {
+        (Some(line), Some(group)) => format!("never: robots.txt line {line} \"{rule}\" (group {group}){expired}"),
+        _ => format!("never: robots.txt \"{rule}\"{expired}"),
+    })
+}
+
+/// What the crawl would refuse now, if it met the URL.
+fn forbidden(told: &Explanation, now: Time) -> Option<String> {
+    if let Some(reason) = told.scope.refused {
+        return Some(format!("never: {reason}: {}", told.scope.rule));
+    }
+    if let Some(never) = by_robots(told) {
+        return Some(never);
+    }
+    if let Some(never) = told.host.as_ref().and_then(|host| drained(host, now)) {
+        return Some(format!("never: {never}"));
+    }
+    match told.dns.answer.filter(|_| told.dns.fresh) {
+        Some(answer @ ("no such host" | "private address")) => {
+            let until = told.dns.expires.map_or(String::new(), |until| format!(" (until {})", date(until)));
+            Some(format!("never: the name servers say: {answer}{until}"))
+        }
+        _ => None,
+    }
+}
+
+fn given_up(told: &Explanation) -> String {
+    match &told.crawl_log {
+        Some(line) => {
+            let status = line.split_ascii_whitespace().nth(1).unwrap_or("?");
+            format!("was asked for without an answer, and given up (crawl.log: {status})")
+        }
+        None if told.crawl.running => {
+            "was seen, and is neither queued nor in the archive: another spelling of it was, or it moved on since the \
+             checkpoint"
+                .to_owned()
+        }
+        None => "was seen, and is neither queued nor in the archive: another spelling of it was fetched".to_owned(),
+    }
+}
+
+fn unknown(told: &Explanation) -> String {
+    let mut text = match told.seen.seen {
+        Some(_) => "is not known: nothing that was fetched before the checkpoint links to it".to_owned(),
+        None => "is not known: there is no checkpoint yet".to_owned(),
+    };
+    text.push_str("; the crawl would take it in");
+    if let Some(since) = told.robots.unreachable_since.filter(|_| told.robots.obeyed) {
+        text.push_str(&format!(", but the robots.txt of its host cannot be had since {}", date(since)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time::from_ms(1_800_000_000_000);
+
+    fn said(told: &Explanation) -> String {
+        verdict(told, &Facts { config: &Config::default(), key_bytes: Some(1_000), now: NOW })
+    }
+
+    fn version(status: u16, record: u64) -> Version {
+        Version {
+            time: NOW,
+            status,
+            mime: String::new(),
+            bytes: 12 << 10,
+            file: String::new(),
+            offset: 0,
+            revisit: false,
+            record,
+            truncated: false,
+        }
+    }
+
+    fn queue(before: u64) -> Queue {
+        Queue { place: "on disk", url: String::new(), before, priority: 1, depth: 1, attempts: 0 }
+    }
+
+    #[test]
+    fn a_queued_url_says_when_by_its_hosts_rest_and_what_comes_before() {
+        let host = Host {
+            due: Some(NOW + Duration::from_secs(3)),
+            delay_ms: 2_000,
+            backoff_until: Some(NOW + Duration::from_secs(60)),
+            backoff_reason: Some("it does not answer"),
+            ..Host::default()
+        };
+        let mut told = Explanation { queue: Some(queue(5)), host: Some(host), ..Explanation::default() };
+        told.crawl.running = true;
+        let text = said(&told);
+        assert!(text.starts_with("would be fetched in about 1m 10s: its host rests until 2027-"), "{text}");
+        assert!(text.contains("(it does not answer)") && text.contains("5 URLs of its host come before it"), "{text}");
+        told.host = Some(Host::default());
+        told.queue = Some(queue(0));
+        assert_eq!(said(&told), "would be fetched as soon as its host has its turn");
+        told.host = Some(Host { gone: Some(Reason::HostGivenUp), ..Host::default() });
+        assert_eq!(said(&told), "never: its host is given up for good; the queue drops its URL");
+        told.host = Some(Host { pages: 7, pages_max: Some(7), ..Host::default() });
+        assert_eq!(said(&told), "never: budget.pages_per_host is used up; the queue drops its URL");
+    }
+
+    #[test]
+    fn what_was_stored_after_the_checkpoint_ends_a_queued_url_unless_it_is_asked_for_again() {
+        let with = |newest| Explanation { queue: Some(queue(0)), versions: vec![newest], ..Explanation::default() };
+        assert!(said(&with(version(200, 1_000))).starts_with("was fetched 2027-"));
+        assert!(said(&with(version(503, 1_000))).starts_with("is queued"), "it is tried again");
+        assert!(said(&with(version(200, 999))).starts_with("is queued"), "it was queued again later");
+    }
+
+    #[test]
+    fn rules_that_forbid_are_quoted_with_their_line_and_group() {
+        let mut told = Explanation { queue: Some(queue(0)), ..Explanation::default() };
+        told.robots.obeyed = true;
+        told.robots.fresh = true;
+        told.robots.allowed = Some(false);
+        told.robots.rule = Some("Disallow: /private/".to_owned());
+        assert_eq!(said(&told), "never: robots.txt \"Disallow: /private/\"");
+        told.robots.line = Some(12);
+        told.robots.group = Some("*".to_owned());
+        assert_eq!(said(&told), "never: robots.txt line 12 \"Disallow: /private/\" (group *)");
+        told.robots.obeyed = false;
+        assert!(said(&told).starts_with("is queued"));
+    }
+
+    #[test]
+    fn a_url_that_ended_without_a_page_says_how() {
+        let mut told = Explanation::default();
+        told.seen.seen = Some(true);
+        told.crawl_log = Some("2026-11-21T00:00:00.000Z    -2          - http://a/ - -".to_owned());
+        assert!(said(&told).ends_with("given up (crawl.log: -2)"));
+        told.skipped = Some(Skipped { reason: "host given up".to_owned(), rule: String::new() });
+        assert_eq!(said(&told), "was skipped: host given up");
+        told.dns.answer = Some("no such host");
+        told.dns.fresh = true;
+        assert_eq!(said(&told), "was skipped: host given up; the name servers say: no such host");
+    }
+}

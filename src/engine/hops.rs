@@ -1,0 +1,170 @@
+//! Redirects of robots.txt: each hop is a request like any other, and waits for its turn at the host where it leads.
+//!
+//! The origin whose rules are asked for waits in the frontier for the answer to its [`Task::Robots`], so that there is
+//! at most one hop for each active host. A hop is not saved: after a restart robots.txt is asked for from the start.
+//!
+//! [`Task::Robots`]: crate::frontier::Task::Robots
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Engine;
+use super::job::{ResolveJob, Target};
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{HostId, NameAnswer};
+use crate::outcome::Failure;
+use crate::web::url::CanonicalUrl;
+
+/// A redirect of a robots.txt that is not followed yet.
+#[derive(Debug)]
+pub(super) struct Hop {
+    host: HostId,
+    target: Target,
+    /// The robots.txt that was asked for first.
+    via: Option<String>,
+    url: CanonicalUrl,
+    addresses: Addresses,
+    due: Time,
+}
+
+#[derive(Debug)]
+enum Addresses {
+    Unknown,
+    /// The name servers are asked.
+    Asked,
+    Known(Arc<[IpAddr]>),
+}
+
+/// What a hop can do now.
+enum Step {
+    Wait,
+    Ask,
+    Go(Arc<[IpAddr]>),
+    Fail(Failure),
+}
+
+impl Engine {
+    /// The robots.txt that `host` waits for is said to be at `url`; `addresses` are those of its name, if it is the name
+    /// that was asked just now.
+    pub(super) fn add_hop(
+        &mut self,
+        host: HostId,
+        (target, via): (Target, Option<String>),
+        url: CanonicalUrl,
+        addresses: Option<Arc<[IpAddr]>>,
+        duration: Duration,
+    ) {
+        let arrival = self.way.arrival();
+        arrival.frontier.robots_moved(host, duration, arrival.now);
+        let due = arrival.now;
+        let addresses = addresses.filter(|list| !list.is_empty()).map_or(Addresses::Unknown, Addresses::Known);
+        self.hops.push(Hop { host, target, via, url, addresses, due });
+    }
+
+    /// Follows the first redirect whose turn has come, if there is one, and says whether a request was made.
+    pub(super) fn follow_hop(&mut self, now: Time) -> Result<bool> {
+        let mut number = 0;
+        while let Some(hop) = self.hops.get(number) {
+            if hop.due > now {
+                number += 1;
+                continue;
+            }
+            match self.step(number, now) {
+                Step::Wait => number += 1,
+                Step::Ask => {
+                    let hop = &mut self.hops[number];
+                    (hop.addresses, hop.due) = (Addresses::Asked, Time::MAX);
+                    let job = ResolveJob { host: hop.host, name: hop.url.host().into() };
+                    self.under_way.requests += 1;
+                    self.executors.resolve(job);
+                    return Ok(false);
+                }
+                Step::Go(addresses) => {
+                    let Hop { host, target, via, url, .. } = self.hops.remove(number);
+                    self.fetch_robots(host, target, url, addresses, via)?;
+                    return Ok(true);
+                }
+                Step::Fail(failure) => self.fail_hop(number, failure)?,
+            }
+        }
+        Ok(false)
+    }
+
+    fn step(&mut self, number: usize, now: Time) -> Step {
+        let hop = &self.hops[number];
+        let known = match &hop.addresses {
+            Addresses::Known(list) => Some(NameAnswer::Found(list.clone())),
+            Addresses::Asked => return Step::Wait,
+            Addresses::Unknown => match hop.url.host().parse::<IpAddr>().ok().or(hop.url.literal_address()) {
+                Some(literal) => Some(NameAnswer::Found([literal].into())),
+                None => {
+                    let stored = self.way.next.next.store.peek(self.keys.keys(&hop.url).host);
+                    stored.and_then(|stored| stored.fresh(now).map(|(answer, _)| answer.clone()))
+                }
+            },
+        };
+        let addresses = match known {
+            None => return Step::Ask,
+            Some(NameAnswer::Found(addresses)) => addresses,
+            Some(NameAnswer::NoSuchHost) => return Step::Fail(Failure::NoSuchHost),
+            Some(NameAnswer::PrivateAddress) => return Step::Fail(Failure::PrivateAddress),
+            Some(NameAnswer::Unanswered) => return Step::Fail(Failure::Dns),
+        };
+        let origin = self.keys.keys(&hop.url).origin;
+        let began = self.way.arrival().frontier.begin_errand(hop.host, origin, addresses[0], now);
+        match began {
+            Ok(()) => Step::Go(addresses),
+            Err(again) => {
+                self.hops[number].due = again;
+                Step::Wait
+            }
+        }
+    }
+
+    /// A redirect that cannot be followed is a robots.txt that cannot be had.
+    fn fail_hop(&mut self, number: usize, failure: Failure) -> Result<()> {
+        self.statistics.count_failure(failure);
+        let Hop { host, target, .. } = self.hops.remove(number);
+        match target {
+            Target::Robots { origin, key, .. } => self.robots_failed(host, &origin, key, Duration::ZERO),
+            Target::Page { .. } => Ok(()),
+        }
+    }
+
+    /// The name of a host was resolved: for the hop that `host` waits for, if it asked.
+    pub(super) fn hop_resolved(
+        &mut self,
+        host: HostId,
+        answer: std::result::Result<&Arc<[IpAddr]>, Failure>,
+    ) -> Result<()> {
+        let asked = |hop: &Hop| hop.host == host && matches!(hop.addresses, Addresses::Asked);
+        let Some(number) = self.hops.iter().position(asked) else { return Ok(()) };
+        match answer {
+            Ok(list) if !list.is_empty() => {
+                let hop = &mut self.hops[number];
+                (hop.addresses, hop.due) = (Addresses::Known(list.clone()), Time::ZERO);
+                Ok(())
+            }
+            Ok(_) => self.fail_hop(number, Failure::Dns),
+            Err(failure) => self.fail_hop(number, failure),
+        }
+    }
+
+    /// A request for robots.txt at `url` is over. If it was a hop, the host where it led rests now.
+    pub(super) fn end_hop(&mut self, redirects: u8, origin: Fingerprint, url: &CanonicalUrl, duration: Duration) {
+        let at = self.keys.keys(url).origin;
+        let arrival = self.way.arrival();
+        if redirects > 0 {
+            arrival.frontier.end_errand(at, duration, arrival.now);
+        }
+        debug_assert!(redirects > 0 || at == origin, "the first request for robots.txt goes to its own origin");
+    }
+
+    /// When a hop may be followed.
+    pub(super) fn next_hop_due(&self) -> Option<Time> {
+        self.hops.iter().map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
+    }
+}

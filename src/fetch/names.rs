@@ -1,0 +1,333 @@
+//! Questions to the name servers: every server in turn, within one time, and only what answers the question.
+//!
+//! A lookup asks for A and AAAA records at once and ends within `dns.timeout`, whatever the servers do. The servers are
+//! asked in the order of the configuration, beginning with the one that answered last: the next one gets the question
+//! when one fails (no route, SERVFAIL, REFUSED, nonsense) or takes its time, and the first answer counts. A truncated
+//! answer is asked for again over TCP.
+//!
+//! Of an answer only those records are taken that belong to the name, over at most [`CNAMES_MAX`] aliases, and of them a
+//! bounded number. Nothing is remembered here: the DNS store keeps answers with their terms, so hickory's own cache is
+//! off. Neither search domains nor the file of hosts are looked at; a crawl archives what the public names mean.
+
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::{NameServerConfig, ResolveHosts, ResolverConfig};
+use hickory_resolver::lookup::Lookup;
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError, NetError};
+use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::proto::rr::{Name, RData, RecordType};
+use hickory_resolver::system_conf::read_system_conf;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{FetchOptions, StartError};
+
+/// Aliases that are followed inside of one answer; hickory follows eight from answer to answer.
+const CNAMES_MAX: usize = 16;
+/// Addresses of one family that are looked at.
+const ADDRESSES_MAX: usize = 64;
+/// The next server is asked too when the one before has not answered for so long.
+const STAGGER_MAX: Duration = Duration::from_secs(2);
+/// When one family has addresses, those of the other are waited for no longer: some servers never answer AAAA.
+const OTHER_FAMILY: Duration = Duration::from_millis(500);
+/// Questions under way over one TCP connection to a server.
+const QUESTIONS_MAX: usize = 4_096;
+
+/// What the name servers say of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Its addresses by family, in the order in which they came, and how long they hold.
+    Found { v4: Vec<IpAddr>, v6: Vec<IpAddr>, valid_for: Duration },
+    /// There is no such name, or it has no address, for so long.
+    Nothing { valid_for: Duration },
+    /// No server answered in time, or none with an answer.
+    Unanswered,
+}
+
+/// The answer to one question.
+enum Records {
+    Some(Vec<IpAddr>, Duration),
+    Nothing(Duration),
+    Unanswered,
+}
+
+/// The name servers of a crawl.
+pub(super) struct NameServers {
+    servers: Box<[TokioResolver]>,
+    /// The server that answered last; it is asked first.
+    first: AtomicUsize,
+    timeout: Duration,
+    ttl: (Duration, Duration),
+    negative_ttl: Duration,
+}
+
+impl NameServers {
+    /// The configured name servers, or those of the system.
+    pub(super) fn new(options: &FetchOptions) -> Result<Self, StartError> {
+        let fault = |e: NetError| StartError::Dns(e.to_string());
+        let configs: Vec<NameServerConfig> = if options.nameservers.is_empty() {
+            read_system_conf().map_err(fault)?.0.name_servers().to_vec()
+        } else {
+            options.nameservers.iter().map(server_at).collect()
+        };
+        if configs.is_empty() {
+            return Err(StartError::Dns("the system names no name server".to_owned()));
+        }
+        let build = |config| resolver(config, options.dns_timeout).map_err(fault);
+        Ok(NameServers {
+            servers: configs.into_iter().map(build).collect::<Result<_, _>>()?,
+            first: AtomicUsize::new(0),
+            timeout: options.dns_timeout,
+            ttl: options.ttl,
+            negative_ttl: options.negative_ttl,
+        })
+    }
+
+    /// The addresses of `name`, within `dns.timeout`.
+    pub(super) async fn lookup(&self, name: &str) -> Answer {
+        let Some(name) = absolute(name) else {
+            // what no name server could be asked for does not exist
+            return Answer::Nothing { valid_for: self.negative_ttl };
+        };
+        let deadline = Instant::now() + self.timeout;
+        let v4 = self.ask(&name, RecordType::A, deadline);
+        let v6 = self.ask(&name, RecordType::AAAA, deadline);
+        match both(v4, v6).await {
+            (Records::Some(v4, a), Records::Some(v6, b)) => Answer::Found { v4, v6, valid_for: a.min(b) },
+            (Records::Some(v4, valid_for), _) => Answer::Found { v4, v6: Vec::new(), valid_for },
+            (_, Records::Some(v6, valid_for)) => Answer::Found { v4: Vec::new(), v6, valid_for },
+            (Records::Nothing(a), Records::Nothing(b)) => Answer::Nothing { valid_for: a.min(b) },
+            // half an answer is none: the other half may hold the addresses
+            _ => Answer::Unanswered,
+        }
+    }
+
+    /// Asks one server after the other until one answers or `deadline` comes.
+    async fn ask(&self, name: &Name, family: RecordType, deadline: Instant) -> Records {
+        let count = self.servers.len();
+        let first = self.first.load(Ordering::Relaxed) % count;
+        let stagger = (self.timeout / (count as u32 + 1)).min(STAGGER_MAX);
+        let mut asked = 0;
+        let mut open = FuturesUnordered::new();
+        let mut next_at = Instant::now();
+        loop {
+            if asked < count && (open.is_empty() || next_at <= Instant::now()) {
+                let server = (first + asked) % count;
+                open.push(async move { (server, self.ask_one(server, name, family).await) });
+                asked += 1;
+                next_at = Instant::now() + stagger;
+            }
+            if open.is_empty() {
+                return Records::Unanswered;
+            }
+            tokio::select! {
+                () = sleep_until(deadline) => return Records::Unanswered,
+                () = sleep_until(next_at), if asked < count => {}
+                Some((server, records)) = open.next() => {
+                    if !matches!(records, Records::Unanswered) {
+                        if server != first {
+                            self.first.store(server, Ordering::Relaxed);
+                        }
+                        return records;
+                    }
+                    next_at = Instant::now();
+                }
+            }
+        }
+    }
+
+    async fn ask_one(&self, server: usize, name: &Name, family: RecordType) -> Records {
+        match self.servers[server].lookup(name.clone(), family).await {
+            Ok(lookup) => match records_of(name, &lookup) {
+                (addresses, ttl) if addresses.is_empty() => Records::Nothing(self.negative(ttl)),
+                (addresses, ttl) => Records::Some(addresses, self.positive(ttl)),
+            },
+            Err(NetError::Dns(DnsError::NoRecordsFound(none)))
+                if matches!(none.response_code, ResponseCode::NXDomain | ResponseCode::NoError) =>
+            {
+                // without an SOA record nobody said that it holds at all (RFC 2308, section 5)
+                Records::Nothing(self.negative(none.negative_ttl.unwrap_or(0)))
+            }
+            Err(error) => {
+                tracing::debug!(%name, %family, %error, "a name server gave no answer");
+                Records::Unanswered
+            }
+        }
+    }
+
+    fn positive(&self, ttl_s: u32) -> Duration {
+        ttl(ttl_s).clamp(self.ttl.0, self.ttl.1.max(self.ttl.0))
+    }
+
+    fn negative(&self, ttl_s: u32) -> Duration {
+        ttl(ttl_s).max(self.ttl.0).min(self.negative_ttl)
+    }
+}
+
+/// A TTL with its highest bit set counts as none (RFC 2181, section 8).
+fn ttl(seconds: u32) -> Duration {
+    if seconds > i32::MAX as u32 { Duration::ZERO } else { Duration::from_secs(u64::from(seconds)) }
+}
+
+/// Both answers. Where one has addresses, the other is waited for no longer than [`OTHER_FAMILY`].
+async fn both(v4: impl Future<Output = Records>, v6: impl Future<Output = Records>) -> (Records, Records) {
+    let (mut v4, mut v6) = (pin!(v4), pin!(v6));
+    tokio::select! {
+        first = &mut v4 => {
+            let second = rest(&first, v6).await;
+            (first, second)
+        }
+        first = &mut v6 => {
+            let second = rest(&first, v4).await;
+            (second, first)
+        }
+    }
+}
+
+async fn rest(first: &Records, second: impl Future<Output = Records>) -> Records {
+    if matches!(first, Records::Some(..)) {
+        timeout(OTHER_FAMILY, second).await.unwrap_or(Records::Unanswered)
+    } else {
+        second.await
+    }
+}
+
+/// `name` as the name servers are asked for it, absolute; nothing where it cannot be a name: empty or too long labels,
+/// too long as a whole. Characters are not judged: names with underscores exist.
+fn absolute(name: &str) -> Option<Name> {
+    let labels = name.strip_suffix('.').unwrap_or(name);
+    if labels.is_empty() || labels.split('.').any(str::is_empty) {
+        return None;
+    }
+    Name::from_labels(labels.split('.').map(str::as_bytes)).ok()
+}
+
+/// The addresses that an answer has for `name`, each once, and the shortest TTL on the way to them.
+fn records_of(name: &Name, lookup: &Lookup) -> (Vec<IpAddr>, u32) {
+    let answers = lookup.answers();
+    let mut owner = name;
+    let mut ttl_s = u32::MAX;
+    for _ in 0..CNAMES_MAX {
+        let alias = answers.iter().find_map(|record| match &record.data {
+            RData::CNAME(target) if record.name == *owner => Some((&target.0, record.ttl)),
+            _ => None,
+        });
+        let Some((target, alias_ttl_s)) = alias else { break };
+        owner = target;
+        ttl_s = ttl_s.min(alias_ttl_s);
+    }
+    let mut addresses = Vec::new();
+    for record in answers.iter().filter(|record| record.name == *owner) {
+        if let Some(address) = record.data.ip_addr()
+            && !addresses.contains(&address)
+            && addresses.len() < ADDRESSES_MAX
+        {
+            addresses.push(address);
+            ttl_s = ttl_s.min(record.ttl);
+        }
+    }
+    (addresses, ttl_s)
+}
+
+/// A resolver that asks one server, over UDP and where need be TCP.
+fn resolver(server: NameServerConfig, timeout: Duration) -> Result<TokioResolver, NetError> {
+    let config = ResolverConfig::from_name_servers(vec![server]);
+    let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+    let options = builder.options_mut();
+    options.timeout = timeout;
+    // a question is sent again over UDP within the time; another server is worth more than another try
+    options.attempts = 0;
+    options.cache_size = 0;
+    // TTLs come as they are; their bounds are this module's
+    options.positive_max_ttl = Some(Duration::from_secs(u64::from(u32::MAX)));
+    options.use_hosts_file = ResolveHosts::Never;
+    options.preserve_intermediates = true;
+    options.max_active_requests = QUESTIONS_MAX;
+    builder.build()
+}
+
+fn server_at(address: &SocketAddr) -> NameServerConfig {
+    let mut server = NameServerConfig::udp_and_tcp(address.ip());
+    for connection in &mut server.connections {
+        connection.port = address.port();
+    }
+    server
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hickory_resolver::proto::op::Query;
+    use hickory_resolver::proto::rr::Record;
+    use hickory_resolver::proto::rr::rdata::{A, CNAME};
+
+    fn name(text: &str) -> Name {
+        absolute(text).unwrap()
+    }
+
+    fn a(owner: &str, last: u8, ttl_s: u32) -> Record {
+        Record::from_rdata(name(owner), ttl_s, RData::A(A::new(192, 0, 2, last)))
+    }
+
+    fn alias(owner: &str, target: &str, ttl_s: u32) -> Record {
+        Record::from_rdata(name(owner), ttl_s, RData::CNAME(CNAME(name(target))))
+    }
+
+    fn records(answers: Vec<Record>) -> (Vec<IpAddr>, u32) {
+        let asked = name("a.example");
+        records_of(&asked, &Lookup::new_with_max_ttl(Query::query(asked.clone(), RecordType::A), answers))
+    }
+
+    #[test]
+    fn a_name_is_asked_for_as_it_is_and_absolute() {
+        for text in ["a.example", "A.example.", "_dmarc.a-.example", "xn--bcher-kva.example", "localhost"] {
+            assert!(absolute(text).unwrap().is_fqdn(), "{text}");
+        }
+        assert!(absolute(&format!("{}.example", "a".repeat(63))).is_some());
+    }
+
+    #[test]
+    fn what_cannot_be_a_name_is_asked_of_nobody() {
+        let many = "a.".repeat(128) + "example";
+        for text in ["", ".", "a..example", ".example", "a.example..", &"a".repeat(64), &many] {
+            assert_eq!(absolute(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn records_of_other_names_are_left_out() {
+        assert_eq!(records(vec![a("b.example", 1, 60)]).0, Vec::<IpAddr>::new());
+        let (addresses, ttl_s) = records(vec![a("b.example", 1, 5), a("A.example", 2, 60), a("a.example", 2, 60)]);
+        assert_eq!(addresses, [IpAddr::from([192, 0, 2, 2])]);
+        assert_eq!(ttl_s, 60);
+    }
+
+    #[test]
+    fn aliases_lead_to_their_addresses_in_any_order_and_the_shortest_ttl_holds() {
+        let answers = vec![
+            a("c.example", 3, 600),
+            alias("b.example", "c.example", 30),
+            alias("a.example", "b.example", 300),
+            a("a.example", 1, 1),
+        ];
+        assert_eq!(records(answers), (vec![[192, 0, 2, 3].into()], 30));
+    }
+
+    #[test]
+    fn aliases_that_go_round_lead_nowhere() {
+        let answers = vec![alias("a.example", "b.example", 60), alias("b.example", "a.example", 60)];
+        assert!(records(answers).0.is_empty());
+    }
+
+    #[test]
+    fn hundreds_of_addresses_are_cut() {
+        let answers = (0..=255).map(|last| a("a.example", last, 60)).collect();
+        assert_eq!(records(answers).0.len(), ADDRESSES_MAX);
+    }
+}

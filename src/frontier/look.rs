@@ -1,0 +1,276 @@
+//! One URL and its host in a frontier that somebody else owns: where it is queued, what comes before it, how its host
+//! stands.
+//!
+//! Reads what a cut names, opens nothing for writing and needs no lock, so that it serves beside a crawl that runs. A
+//! host's URLs are counted, not held: two passes over its partition, whatever their number. What is said holds for the
+//! moment of the cut.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::host::{Host, Item};
+use super::partition::{Cold, HostKey, Partition};
+use super::record::HostRecord;
+use super::state::{FrontierState, read_host, read_partition};
+use super::task::RulesDecoder;
+use super::wire::Reader;
+use super::{QueuedUrl, Rules};
+use crate::clock::Time;
+use crate::disk::{Disk, Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::outcome::Reason;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// The URL.
+    pub key: Fingerprint,
+    /// Its host.
+    pub origin: Fingerprint,
+    /// Its registrable domain.
+    pub domain: Fingerprint,
+}
+
+/// Where a queued URL was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueuePlace {
+    /// First of its host: its request was under way, or it is to be tried again.
+    Head,
+    /// In memory, in the buffer of its active host.
+    Buffer,
+    /// On disk, sorted.
+    Base,
+    /// On disk or on its way there, in the order of arrival; the next merge sorts it in.
+    Tail,
+}
+
+/// A URL in the queue of its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// As it was admitted.
+    pub url: QueuedUrl,
+    /// Where.
+    pub place: QueuePlace,
+    /// URLs of its host that come before it.
+    pub before: u64,
+}
+
+/// How a host stood.
+#[derive(Clone, Debug)]
+pub struct HostLook {
+    /// `http://host:port`, where the host was in memory.
+    pub origin: Option<Box<str>>,
+    /// When this was written down.
+    pub written: Time,
+    /// No request before.
+    pub due: Time,
+    /// The delay that its last fetches ask for.
+    pub pace: Duration,
+    /// How often it was held back in a row.
+    pub backoff_level: u8,
+    /// Held back until then.
+    pub backoff_until: Time,
+    /// Failures in a row.
+    pub failures: u32,
+    /// Since when.
+    pub failing_since: Time,
+    /// How often its robots.txt could not be had in a row.
+    pub robots_level: u8,
+    /// Since when.
+    pub robots_failing_since: Time,
+    /// Pages fetched of it.
+    pub pages: u64,
+    /// Bytes received of it.
+    pub bytes: u64,
+    /// Given up until then, and why: its URLs are dropped.
+    pub gone: Option<(Time, Reason)>,
+    /// Its rules, and when they have to be fetched again.
+    pub rules: Option<(Arc<dyn Rules>, Time)>,
+    /// Its addresses, and when they have to be asked for again.
+    pub addresses: Option<(Vec<IpAddr>, Time)>,
+}
+
+/// What a cut of the frontier says.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    /// The URL, where it is queued.
+    pub queued: Option<Queued>,
+    /// The host, where anything is known of it.
+    pub host: Option<HostLook>,
+    /// Whether the host was in memory.
+    pub active: bool,
+    /// URLs of the host that are queued, in memory and on disk; those under way are among them.
+    pub urls: u64,
+    /// Pages fetched of the domain.
+    pub domain_pages: u64,
+    /// The host is held back until then, by the record of long back-offs.
+    pub held_until: Option<Time>,
+}
+
+/// Looks for `wanted` in the frontier in `dir` as the cut of `state` and `ram`, made at `then`, knows it.
+pub fn look(
+    disk: &Disk,
+    dir: &Path,
+    (state, ram): (&FrontierState, &[u8]),
+    wanted: Wanted,
+    rules: RulesDecoder,
+    then: Time,
+) -> Result<Look> {
+    let place = dir.join("active side in the checkpoint file");
+    let sum = crc32fast::hash(ram);
+    if (ram.len() as u64, sum) != (state.ram_bytes, state.ram_crc) || !state.partitions.len().is_power_of_two() {
+        let expected = format!("{} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
+        return Err(Error::damaged(&place, 0, expected, format!("{} with {sum:08x}", ram.len())));
+    }
+    let mut reader = Reader::new(ram);
+    let memory = read_memory(&mut reader, disk, dir, state, wanted, rules, then);
+    let memory =
+        memory.ok_or_else(|| Error::damaged(&place, reader.position() as u64, "a saved frontier", "other bytes"))?;
+    memory.look(state, wanted, rules, then)
+}
+
+/// What a cut's section of memory says of what is wanted.
+struct Memory {
+    partition: Partition,
+    /// Total of the domain, while it has active hosts.
+    domain: Option<u64>,
+    host: Option<(Host, Vec<Item>)>,
+    held_until: Option<Time>,
+}
+
+fn read_memory(
+    reader: &mut Reader<'_>,
+    disk: &Disk,
+    dir: &Path,
+    state: &FrontierState,
+    wanted: Wanted,
+    rules: RulesDecoder,
+    then: Time,
+) -> Option<Memory> {
+    reader.varint()?;
+    let number = partition_of(wanted.domain, state.partitions.len());
+    let shared: Arc<Path> = dir.into();
+    let mut kept = None;
+    for (at, saved) in state.partitions.iter().enumerate() {
+        let mut partition = Partition::new(at, disk.clone(), shared.clone(), 0, 0);
+        read_partition(reader, &mut partition)?;
+        partition.recent.tails.clone_from(&saved.tails);
+        if at == number {
+            kept = Some(partition);
+        }
+    }
+    let mut memory = Memory { partition: kept?, domain: None, host: None, held_until: None };
+    for _ in 0..reader.varint()? {
+        let (domain, known, added) = (reader.fingerprint()?, reader.varint()?, reader.varint()?);
+        if domain == wanted.domain {
+            memory.domain = Some(known.saturating_add(added));
+        }
+    }
+    for _ in 0..reader.varint()? {
+        let host = read_host(reader, then, rules)?;
+        if host.0.origin == wanted.origin {
+            memory.host = Some(host);
+        }
+    }
+    for _ in 0..reader.varint()? {
+        let (origin, until) = (reader.fingerprint()?, reader.time()?);
+        if origin == wanted.origin {
+            memory.held_until = Some(until);
+        }
+    }
+    reader.is_at_end().then_some(memory)
+}
+
+/// Which of `count` partitions a domain belongs to, as the frontier says.
+fn partition_of(domain: Fingerprint, count: usize) -> usize {
+    let bits = count.trailing_zeros();
+    if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
+}
+
+impl Memory {
+    fn look(self, state: &FrontierState, wanted: Wanted, rules: RulesDecoder, then: Time) -> Result<Look> {
+        let host = HostKey { domain: wanted.domain, origin: wanted.origin };
+        let base = state.partitions[partition_of(wanted.domain, state.partitions.len())].base;
+        let mut found: Option<(Item, QueuePlace)> = None;
+        let (mut urls, mut record) = (0, None);
+        for item in self.host.iter().flat_map(|(_, items)| items) {
+            urls += 1;
+            if item.url.key == wanted.key {
+                let place = if item.rank == 0 { QueuePlace::Head } else { QueuePlace::Buffer };
+                found = Some((item.clone(), place));
+            }
+        }
+        self.partition.for_each_of(base, host, &mut |cold| {
+            let (item, place) = match cold {
+                Cold::Record(bytes) => return record = Some(bytes),
+                Cold::Base(item) => (item, QueuePlace::Base),
+                Cold::Tail(item) => (item, QueuePlace::Tail),
+            };
+            urls += 1;
+            if found.is_none() && item.url.key == wanted.key {
+                found = Some((item, place));
+            }
+        })?;
+        let queued = match found {
+            None => None,
+            Some((item, place)) => {
+                let before = self.before(base, host, &item)?;
+                Some(Queued { url: item.url, place, before })
+            }
+        };
+        let record = self.partition.newer_record(wanted.origin).map(Box::from).or(record);
+        let active = self.host.is_some();
+        let domain_pages = match self.domain {
+            Some(pages) => pages,
+            None => self.partition.pages_of(base, wanted.domain)?,
+        };
+        let cold = record.as_deref().and_then(HostRecord::decode);
+        let host = match self.host {
+            Some((host, _)) => Some(HostLook::of(&host, then)),
+            None => cold.map(|record| {
+                let mut host = Host::new(wanted.origin, wanted.domain, "".into());
+                let written = record.written;
+                host.adopt(record, rules);
+                HostLook { origin: None, ..HostLook::of(&host, written) }
+            }),
+        };
+        Ok(Look { queued, host, active, urls, domain_pages, held_until: self.held_until })
+    }
+
+    /// URLs of the host that leave before `item`, as far as the order is settled: by rank and arrival.
+    fn before(&self, base: Option<super::FileState>, host: HostKey, item: &Item) -> Result<u64> {
+        let mut before = 0;
+        let mut count = |other: &Item| before += u64::from(other.order() < item.order());
+        self.host.iter().flat_map(|(_, items)| items).for_each(&mut count);
+        self.partition.for_each_of(base, host, &mut |cold| match cold {
+            Cold::Record(_) => {}
+            Cold::Base(other) | Cold::Tail(other) => count(&other),
+        })?;
+        Ok(before)
+    }
+}
+
+impl HostLook {
+    fn of(host: &Host, written: Time) -> Self {
+        let standing = &host.standing;
+        HostLook {
+            origin: Some(host.origin_text.clone()),
+            written,
+            due: standing.due,
+            pace: standing.pace,
+            backoff_level: standing.backoff_level,
+            backoff_until: standing.backoff_until,
+            failures: standing.failures,
+            failing_since: standing.failing_since,
+            robots_level: standing.robots_level,
+            robots_failing_since: standing.robots_failing_since,
+            pages: standing.pages,
+            bytes: standing.bytes,
+            gone: standing.gone,
+            rules: host.rules.clone(),
+            addresses: host.addresses.as_ref().map(|(list, until)| (list.to_vec(), *until)),
+        }
+    }
+}

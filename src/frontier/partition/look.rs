@@ -1,0 +1,121 @@
+//! What lies of one host in a partition, read beside whoever owns it.
+//!
+//! Goes over the tails as a stream and to the host's place in the base; holds a frame and a block at a time. Nothing is
+//! opened for writing.
+
+use super::base::{Base, DirectoryEntry, Spot};
+use super::entry::{Entry, HostKey};
+use super::tail::{self, Frames};
+use super::take::{Cursor, domain_pages};
+use super::{FileState, Partition};
+use crate::disk::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::host::Item;
+
+/// Something of a host on the cold side.
+#[derive(Debug)]
+pub(in crate::frontier) enum Cold {
+    /// A record of it; the last one counts.
+    Record(Box<[u8]>),
+    /// A URL in the base that no take has brought yet. They come in the order in which they will leave.
+    Base(Item),
+    /// A URL in a tail or the array, which the next merge puts in its place.
+    Tail(Item),
+}
+
+impl Partition {
+    /// Calls `each` with all that lies of `host` here: the base first, then tails and array in the order of writing.
+    pub(in crate::frontier) fn for_each_of(
+        &self,
+        base: Option<FileState>,
+        host: HostKey,
+        each: &mut dyn FnMut(Cold),
+    ) -> Result<()> {
+        if let Some(state) = base {
+            self.look_into_base(state, host, each)?;
+        }
+        for state in &self.recent.tails {
+            let mut frames = Frames::of_tail(&self.disk, &self.path(state.generation, "tail"), state.bytes)?;
+            while let Some((start, frame)) = frames.next()? {
+                entries_of(&frame, host, each).map_err(|at| frames.malformed(start + at))?;
+            }
+        }
+        entries_of(&self.array, host, each)
+            .map_err(|at| Error::damaged(&self.dir, at, "the array of a partition in the checkpoint", "other bytes"))
+    }
+
+    fn look_into_base(&self, state: FileState, host: HostKey, each: &mut dyn FnMut(Cold)) -> Result<()> {
+        let path = self.path(state.generation, "base");
+        let mut base = Base::open(&self.disk, &path, state.bytes)?;
+        let Some(Found { start, urls, record }) = find_with_record(&mut base, host)? else { return Ok(()) };
+        if !record.is_empty() {
+            each(Cold::Record(record));
+        }
+        let mut cursor = self.cursors.of(host, start, urls);
+        while cursor.taken < urls {
+            let next = base.read_url(cursor.spot)?;
+            let url = base.url();
+            if (url.domain, url.origin) != (host.domain, host.origin) {
+                let found = format!("one of {:016x}", url.origin.bits());
+                let expected = format!("a URL of origin {:016x}", host.origin.bits());
+                return Err(Error::damaged(&path, cursor.spot.offset, expected, found));
+            }
+            each(Cold::Base(url.to_item().ok_or_else(|| base.malformed_url(cursor.spot))?));
+            cursor = Cursor { spot: next, taken: cursor.taken + 1 };
+        }
+        Ok(())
+    }
+
+    /// Pages of `domain` that base and newer totals know of.
+    pub(in crate::frontier) fn pages_of(&self, base: Option<FileState>, domain: Fingerprint) -> Result<u64> {
+        let older = match base {
+            Some(state) => {
+                let mut base = Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
+                if base.directory_blocks() == 0 { 0 } else { domain_pages(&mut base, domain)? }
+            }
+            None => 0,
+        };
+        Ok(older.saturating_add(self.newer_pages(domain)))
+    }
+}
+
+/// A host in the directory of a base.
+struct Found {
+    start: Spot,
+    urls: u64,
+    /// Empty for none.
+    record: Box<[u8]>,
+}
+
+/// Where the URLs of a host start, how many there are, and what the base has as its record.
+fn find_with_record(base: &mut Base, wanted: HostKey) -> Result<Option<Found>> {
+    if base.directory_blocks() == 0 {
+        return Ok(None);
+    }
+    let mut block = base.directory(base.block_of(wanted))?;
+    while let Some(entry) = base.next_entry(&mut block)? {
+        if let DirectoryEntry::Host { host, urls, start, record } = entry
+            && host == wanted
+        {
+            return Ok(Some(Found { start, urls, record: record.into() }));
+        }
+    }
+    Ok(None)
+}
+
+/// The entries of `host` in a frame; an error is where one cannot be read.
+fn entries_of(frame: &[u8], host: HostKey, each: &mut dyn FnMut(Cold)) -> std::result::Result<(), u64> {
+    for entry in tail::split(frame) {
+        let (key, range) = entry?;
+        if !key.is_of(host) {
+            continue;
+        }
+        let bad = || range.start as u64;
+        match Entry::read(&frame[range.clone()]).ok_or_else(bad)? {
+            Entry::Url(url) => each(Cold::Tail(url.to_item().ok_or_else(bad)?)),
+            Entry::Record { record, .. } => each(Cold::Record(record.into())),
+            Entry::Domain { .. } => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! URLs that are listed for crawlers: sitemaps in a robots.txt, and the entries of sitemaps.
+//!
+//! A page is read as a sitemap where its path ends in one or two hops of that kind: robots.txt names a sitemap, that may
+//! be an index, and what an index names is the last that is read. So an index that names a new index for ever is left
+//! after one step. A page at such an end that is no sitemap is a page like any other.
+
+use std::collections::HashSet;
+
+use super::{Processor, count};
+use crate::engine::{Findings, FoundLink, Response};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::Hops;
+use crate::outcome::Reason;
+use crate::web::html::LinkKind;
+use crate::web::scope::Scope;
+use crate::web::sitemap::{self, Body, Entry};
+use crate::web::url::CanonicalUrl;
+
+/// Files on the way from robots.txt to a page: an index, and a sitemap that it names.
+const FILES_MAX: usize = 2;
+
+impl Processor {
+    /// The sitemaps that the robots.txt at `url` names for an origin, on behalf of a URL at a depth.
+    pub(super) fn name_sitemaps(
+        &self,
+        url: &CanonicalUrl,
+        (origin, depth): (&str, u16),
+        sitemaps: &[String],
+        scope: &Scope,
+        findings: &mut Findings,
+    ) {
+        let origin = CanonicalUrl::parse(origin).unwrap_or_else(|_| url.clone());
+        let mut seen = HashSet::new();
+        for sitemap in sitemaps.iter().take(self.options.sitemaps_max) {
+            if let Ok(target) = url.join(sitemap) {
+                let verdict = self.judge_sitemap(scope, &target, &origin, depth);
+                self.add_listed(&target, LinkKind::Sitemap, verdict, &mut seen, findings);
+            }
+        }
+    }
+
+    /// If the page at `url` is a sitemap, and may be one by its path: its entries. Says whether it is.
+    pub(super) fn list_entries(
+        &self,
+        url: &CanonicalUrl,
+        (depth, hops): (u16, &Hops),
+        response: &Response,
+        scope: &Scope,
+        findings: &mut Findings,
+    ) -> bool {
+        let files = hops.sitemaps();
+        if self.options.sitemaps_max == 0 || !(1..=FILES_MAX).contains(&files) {
+            return false;
+        }
+        let body = Body {
+            content_type: response.header("content-type"),
+            content_encoding: response.header("content-encoding"),
+            bytes: &response.body,
+        };
+        let mut seen = HashSet::new();
+        let mut too_far = 0;
+        let summary = sitemap::read(body, &mut |entry, text| {
+            let Ok(target) = url.join(text) else { return };
+            let (kind, verdict) = match entry {
+                Entry::Page => (LinkKind::Listed, self.judge(scope, &target, depth)),
+                Entry::Sitemap if files == FILES_MAX => return too_far += 1,
+                Entry::Sitemap => (LinkKind::Sitemap, self.judge_sitemap(scope, &target, url, depth)),
+            };
+            self.add_listed(&target, kind, verdict, &mut seen, findings);
+        });
+        let Some(mut summary) = summary else { return false };
+        summary.urls -= too_far;
+        summary.dropped += too_far;
+        findings.sitemap = Some(summary);
+        true
+    }
+
+    /// Whether a sitemap may be fetched that `named_by` names at `depth`.
+    fn judge_sitemap(
+        &self,
+        scope: &Scope,
+        target: &CanonicalUrl,
+        named_by: &CanonicalUrl,
+        depth: u16,
+    ) -> Result<(), Reason> {
+        self.judge_address(target)?;
+        scope.judge_sitemap(target, named_by, depth, 0)
+    }
+
+    fn add_listed(
+        &self,
+        target: &CanonicalUrl,
+        kind: LinkKind,
+        verdict: Result<(), Reason>,
+        seen: &mut HashSet<Fingerprint>,
+        findings: &mut Findings,
+    ) {
+        match verdict {
+            Ok(()) => {
+                let keys = self.options.keys.keys(target);
+                if seen.insert(keys.key) {
+                    findings.links.push(FoundLink { url: target.as_str().into(), keys, kind });
+                }
+            }
+            Err(reason) => count(&mut findings.dropped, reason),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The sitemaps of hosts: where they lie, and what they list.
+//!
+//! A host with a sitemap lists its root and the pages that nothing else names. robots.txt names one file: the sitemap
+//! itself, or an index that names a gzipped one.
+
+use std::fmt::Write;
+
+use super::answer::gzip;
+use super::names::{self, address};
+use super::plan::{Kind, Plan, Sitemap, Target};
+
+/// A file of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum File {
+    Plain,
+    Index,
+    Gzipped,
+}
+
+impl File {
+    fn path(self) -> &'static str {
+        match self {
+            File::Plain => "/sitemap.xml",
+            File::Index => "/sitemap-index.xml",
+            File::Gzipped => "/sitemap-1.xml.gz",
+        }
+    }
+}
+
+/// The files of a host; the first one is named by its robots.txt.
+pub(super) fn files(plan: &Plan, host: u32) -> &'static [File] {
+    match plan.host(host).sitemap {
+        None => &[],
+        Some(Sitemap::Plain) => &[File::Plain],
+        Some(Sitemap::Indexed) => &[File::Index, File::Gzipped],
+    }
+}
+
+/// The file of a host at a path.
+pub(super) fn at(plan: &Plan, host: u32, path: &str) -> Option<File> {
+    files(plan, host).iter().copied().find(|file| file.path() == path)
+}
+
+/// Where a file lies.
+pub(super) fn url(plan: &Plan, port: u16, host: u32, file: File) -> String {
+    format!("http://{}:{port}{}", plan.host(host).name, file.path())
+}
+
+/// What the robots.txt of a host names.
+pub(super) fn named(plan: &Plan, port: u16, host: u32) -> Option<String> {
+    files(plan, host).first().map(|&file| url(plan, port, host, file))
+}
+
+/// The URLs of a host that its sitemap lists.
+pub(super) fn listed(plan: &Plan, host: u32) -> Vec<u32> {
+    if plan.host(host).sitemap.is_none() {
+        return Vec::new();
+    }
+    (0..plan.host(host).len()).filter(|&url| url == 0 || plan.kind(host, url) == Kind::Listed).collect()
+}
+
+/// Media type and body of a file.
+pub(super) fn content(plan: &Plan, port: u16, host: u32, file: File) -> (&'static str, Vec<u8>) {
+    let (root, entry, urls) = match file {
+        File::Index => ("sitemapindex", "sitemap", vec![url(plan, port, host, File::Gzipped)]),
+        File::Plain | File::Gzipped => {
+            let urls = listed(plan, host).into_iter().map(|url| address(plan, port, Target::Url(host, url)));
+            ("urlset", "url", urls.collect())
+        }
+    };
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
+    );
+    for url in urls {
+        let loc = names::typed_name(&url).replace('&', "&amp;");
+        writeln!(xml, "<{entry}><loc>{loc}</loc><lastmod>2024-02-29</lastmod></{entry}>").expect("a string grows");
+    }
+    writeln!(xml, "</{root}>").expect("a string grows");
+    match file {
+        File::Gzipped => ("application/gzip", gzip(xml.as_bytes())),
+        File::Plain | File::Index => ("application/xml", xml.into_bytes()),
+    }
+}

@@ -1,0 +1,219 @@
+//! Which rule of the scope decides on a URL, for people: the seed, the pattern, or the limit.
+//!
+//! The rules are asked in the order of [`Scope::judge`]; a property test holds the two together.
+
+use std::fmt;
+
+use regex::Regex;
+
+use super::{Scope, ScopeMode, is_trap, territory};
+use crate::outcome::Reason;
+use crate::web::url::CanonicalUrl;
+
+/// What decides on a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rule<'a> {
+    /// Longer than allowed.
+    TooLong {
+        /// Its length in bytes.
+        bytes: usize,
+        /// `scope.max_url_length`.
+        max: usize,
+    },
+    /// A pattern of `scope.exclude` matches.
+    Excluded(&'a str),
+    /// The mode takes everything in.
+    Anything,
+    /// A seed takes it in: its domain, host, or the start of URLs.
+    Seed(ScopeMode, &'a str),
+    /// A pattern of `scope.include` matches.
+    Included(&'a str),
+    /// No seed and no pattern takes it in.
+    Nothing(ScopeMode),
+    /// More path segments than allowed.
+    Segments {
+        /// `scope.max_path_segments`.
+        max: usize,
+    },
+    /// A path segment comes too often.
+    Repeated {
+        /// `scope.max_repeated_segments`.
+        max: usize,
+    },
+    /// More redirects in a row than allowed.
+    Redirects {
+        /// How many.
+        count: usize,
+        /// `scope.max_redirects`.
+        max: usize,
+    },
+    /// Deeper than allowed.
+    Depth {
+        /// Links from a seed.
+        depth: u16,
+        /// `crawl.max_depth`.
+        max: u16,
+    },
+}
+
+/// The scope's word on a URL, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement<'a> {
+    /// As [`Scope::judge`] says.
+    pub verdict: Result<(), Reason>,
+    /// What decides.
+    pub rule: Rule<'a>,
+}
+
+impl Scope {
+    /// What [`Scope::judge`] says, and by which rule.
+    pub fn explain<'a>(&'a self, url: &'a CanonicalUrl, depth: u16, redirects: usize) -> Judgement<'a> {
+        let options = &self.limits.options;
+        let refused = |reason, rule| Judgement { verdict: Err(reason), rule };
+        let bytes = url.as_str().len();
+        if bytes > options.max_url_length {
+            return refused(Reason::TooLong, Rule::TooLong { bytes, max: options.max_url_length });
+        }
+        let rule = match self.taking_in(url) {
+            Ok(rule) => rule,
+            Err(rule) => return refused(Reason::Scope, rule),
+        };
+        if is_trap(url.path(), options.max_path_segments, options.max_repeated_segments) {
+            let too_many = is_trap(url.path(), options.max_path_segments, usize::MAX);
+            let (segments, repeated) = (options.max_path_segments, options.max_repeated_segments);
+            let rule = if too_many { Rule::Segments { max: segments } } else { Rule::Repeated { max: repeated } };
+            return refused(Reason::Trap, rule);
+        }
+        if redirects > options.max_redirects {
+            return refused(Reason::Redirects, Rule::Redirects { count: redirects, max: options.max_redirects });
+        }
+        match options.max_depth {
+            Some(max) if depth > max => refused(Reason::Depth, Rule::Depth { depth, max }),
+            _ => Judgement { verdict: Ok(()), rule },
+        }
+    }
+
+    /// The rule that takes a URL in, or the one that keeps it out.
+    fn taking_in<'a>(&'a self, url: &'a CanonicalUrl) -> Result<Rule<'a>, Rule<'a>> {
+        let limits = &self.limits;
+        let matching = |list: &'a [Regex]| list.iter().find(|regex| regex.is_match(url.as_str())).map(Regex::as_str);
+        if let Some(pattern) = matching(&limits.exclude) {
+            return Err(Rule::Excluded(pattern));
+        }
+        let mode = limits.options.mode;
+        if mode == ScopeMode::Any {
+            return Ok(Rule::Anything);
+        }
+        if let Some(territory) = self.seeds.find(mode, url) {
+            return Ok(Rule::Seed(mode, territory));
+        }
+        matching(&limits.include).map(Rule::Included).ok_or(Rule::Nothing(mode))
+    }
+}
+
+impl ScopeMode {
+    /// Whether `seed` alone takes `url` in: a scope of many seeds takes in what any of them does.
+    pub fn takes_in(self, seed: &CanonicalUrl, url: &CanonicalUrl) -> bool {
+        match self {
+            ScopeMode::Any => true,
+            ScopeMode::Prefix => url.as_str().starts_with(territory(self, seed)),
+            _ => territory(self, seed) == territory(self, url),
+        }
+    }
+}
+
+impl fmt::Display for ScopeMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ScopeMode::Domain => "domain",
+            ScopeMode::Any => "any",
+            ScopeMode::Host => "host",
+            ScopeMode::Prefix => "prefix",
+        })
+    }
+}
+
+impl fmt::Display for Rule<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rule::TooLong { bytes, max } => write!(f, "{bytes} bytes are more than scope.max_url_length = {max}"),
+            Rule::Excluded(pattern) => write!(f, "scope.exclude: {pattern}"),
+            Rule::Anything => f.write_str("scope.mode = \"any\""),
+            Rule::Seed(mode, territory) => write!(f, "scope.mode = \"{mode}\", seed: {territory}"),
+            Rule::Included(pattern) => write!(f, "scope.include: {pattern}"),
+            Rule::Nothing(mode) => {
+                write!(f, "no seed takes it in by scope.mode = \"{mode}\", no scope.include matches")
+            }
+            Rule::Segments { max } => write!(f, "more path segments than scope.max_path_segments = {max}"),
+            Rule::Repeated { max } => write!(f, "a path segment more often than scope.max_repeated_segments = {max}"),
+            Rule::Redirects { count, max } => {
+                write!(f, "{count} redirects in a row are more than scope.max_redirects = {max}")
+            }
+            Rule::Depth { depth, max } => write!(f, "depth {depth} is more than crawl.max_depth = {max}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ScopeOptions;
+    use super::*;
+
+    fn url(text: &str) -> CanonicalUrl {
+        CanonicalUrl::parse(text).unwrap()
+    }
+
+    fn scope(mode: ScopeMode, seeds: &[&str]) -> Scope {
+        let options = ScopeOptions {
+            mode,
+            include: vec!["^http://cdn\\.".to_owned()],
+            exclude: vec!["logout".to_owned(), "\\.iso$".to_owned()],
+            max_url_length: 60,
+            max_path_segments: 6,
+            max_redirects: 3,
+            max_depth: Some(4),
+            ..ScopeOptions::default()
+        };
+        let seeds: Vec<CanonicalUrl> = seeds.iter().map(|seed| url(seed)).collect();
+        Scope::new(&options, seeds.iter()).unwrap()
+    }
+
+    #[test]
+    fn every_rule_is_named() {
+        let scope = scope(ScopeMode::Domain, &["http://www.a.example/x"]);
+        let said = |text: &str, depth, redirects| scope.explain(&url(text), depth, redirects).rule.to_string();
+        assert_eq!(said("http://b.a.example/", 0, 0), "scope.mode = \"domain\", seed: a.example");
+        assert_eq!(said("http://a.example/logout", 0, 0), "scope.exclude: logout");
+        assert_eq!(said("http://cdn.b.example/", 0, 0), "scope.include: ^http://cdn\\.");
+        assert!(said("http://b.example/", 0, 0).starts_with("no seed takes it in"));
+        assert!(said("http://a.example/a/a/a", 0, 0).contains("max_repeated_segments = 2"));
+        assert!(said("http://a.example/1/2/3/4/5/6/7", 0, 0).contains("max_path_segments = 6"));
+        assert!(said("http://a.example/", 5, 0).contains("depth 5 is more than crawl.max_depth = 4"));
+        assert!(said("http://a.example/", 0, 4).contains("4 redirects"));
+        assert!(said(&format!("http://a.example/{}", "x".repeat(60)), 0, 0).contains("77 bytes"));
+    }
+
+    #[test]
+    fn it_agrees_with_the_judge_on_any_url() {
+        let pieces = ["/a", "/b", "/c", "/", "logout", ".iso", "?x", "/index.html", "/aaaaaaaaaaaaaaaaaaaa"];
+        let hosts = ["http://a.example", "http://www.a.example", "http://cdn.x", "http://b.example:81"];
+        let seed = fastrand::u64(..);
+        let mut random = fastrand::Rng::with_seed(seed);
+        for mode in [ScopeMode::Domain, ScopeMode::Any, ScopeMode::Host, ScopeMode::Prefix] {
+            let scope =
+                scope(mode, &["http://a.example/a/x", "http://b.example/"]).with_seed(&url("http://q.example/"));
+            for _ in 0..5_000 {
+                let path: String = (0..random.usize(..8)).map(|_| pieces[random.usize(..pieces.len())]).collect();
+                let text = format!("{}/{path}", hosts[random.usize(..hosts.len())]);
+                let (url, depth, redirects) = (url(&text), random.u16(..6), random.usize(..5));
+                let explained = scope.explain(&url, depth, redirects).verdict;
+                let judged = scope.judge(&url, depth, redirects);
+                assert_eq!(explained, judged, "seed {seed}: {mode} {url} {depth} {redirects}");
+                let taken = ["http://a.example/a/x", "http://b.example/", "http://q.example/"]
+                    .into_iter()
+                    .any(|seed| mode.takes_in(&CanonicalUrl::parse(seed).unwrap(), &url));
+                assert_eq!(taken, mode == ScopeMode::Any || scope.seeds.holds(mode, &url), "seed {seed}: {mode} {url}");
+            }
+        }
+    }
+}

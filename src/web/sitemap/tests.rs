@@ -1,0 +1,237 @@
+//! What sitemaps look like, and what they are made to look like by those who mean harm.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::{BYTES_MAX, Body, Entry, Summary, URLS_MAX, read};
+
+const XMLNS: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
+
+fn of(content_type: Option<&str>, content_encoding: Option<&str>, bytes: &[u8]) -> Option<(Summary, Vec<String>)> {
+    let mut urls = Vec::new();
+    let body = Body { content_type, content_encoding, bytes };
+    let summary = read(body, &mut |entry, url| {
+        urls.push(if entry == Entry::Sitemap { format!("index {url}") } else { url.to_owned() });
+    })?;
+    Some((summary, urls))
+}
+
+fn urls(text: &str) -> Vec<String> {
+    of(Some("application/xml"), None, text.as_bytes()).map(|(_, urls)| urls).unwrap_or_default()
+}
+
+fn is_sitemap(content_type: &str, text: &str) -> bool {
+    of(Some(content_type), None, text.as_bytes()).is_some()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_url_set_gives_its_locations_and_an_index_its_sitemaps() {
+    let set = format!(
+        "\u{feff}<?xml version='1.0' encoding='UTF-8'?>\n<!-- <url><loc>http://h/no</loc></url> -->\n<urlset {XMLNS}>\
+         <url>\n<loc>\n http://h/a?b=1&amp;c=2 </loc><lastmod>2005-01-01</lastmod><priority>0.8</priority></url>\
+         <url><loc><![CDATA[http://h/x&y]]></loc></url><url><loc>http://h/&#252;&#x41;</loc></url></urlset>"
+    );
+    assert_eq!(urls(&set), ["http://h/a?b=1&c=2", "http://h/x&y", "http://h/\u{fc}A"]);
+    let index = format!("<sitemapindex {XMLNS}><sitemap><loc>http://h/1.xml.gz</loc></sitemap></sitemapindex>");
+    assert_eq!(urls(&index), ["index http://h/1.xml.gz"]);
+    assert_eq!(urls(&format!("<urlset {XMLNS}/>")), Vec::<String>::new());
+    assert!(is_sitemap("text/xml", "<urlset/>"));
+}
+
+#[test]
+fn prefixes_and_extensions_are_told_apart_without_namespaces() {
+    let prefixed = "<sm:urlset xmlns:sm='x'><sm:url><sm:loc>/a</sm:loc><image:image><image:loc>/no.png</image:loc>\
+                    </image:image><video:content_loc>/no</video:content_loc></sm:url><url><loc>/b</loc></url></sm:urlset>";
+    assert_eq!(urls(prefixed), ["/a", "/b"]);
+    let images = "<urlset><url><loc>/a</loc><image:image><image:loc>/no.png</image:loc></image:image></url></urlset>";
+    assert_eq!(urls(images), ["/a"]);
+}
+
+#[test]
+fn feeds_give_the_pages_of_their_entries() {
+    let rss = "<?xml version='1.0'?><rss version='2.0'><channel><link>http://h/</link><atom:link href='http://h/f'/>\
+               <item><title>x</title><link>http://h/1</link><guid>http://h/no</guid></item></channel></rss>";
+    assert_eq!(urls(rss), ["http://h/", "http://h/1"]);
+    let atom = "<feed xmlns='http://www.w3.org/2005/Atom'><link rel='self' href='http://h/no'/><link href='http://h/'/>\
+                <entry><link rel=\"alternate\" href=\"/1?a&amp;b\"></link><id>x</id></entry></feed>";
+    assert_eq!(urls(atom), ["http://h/", "/1?a&b"]);
+}
+
+#[test]
+fn a_text_has_a_url_a_line() {
+    let text = "\u{feff}\r\nhttp://h/a\r\nHTTPS://h/b \n# http://h/no\n/relative\nftp://h/\n\nhttp://h/c";
+    let (summary, found) = of(Some("text/plain; charset=utf-8"), None, text.as_bytes()).unwrap();
+    assert_eq!(found, ["http://h/a", "HTTPS://h/b", "http://h/c"]);
+    assert_eq!(summary, Summary { urls: 3, dropped: 0 });
+    assert!(of(None, None, b"http://h/a\n").is_some());
+}
+
+#[test]
+fn the_content_decides_what_is_a_sitemap() {
+    let set = "<urlset><url><loc>/a</loc></url></urlset>";
+    for content_type in ["text/html", "text/plain", "application/octet-stream", "image/png", ""] {
+        assert!(is_sitemap(content_type, set), "{content_type}");
+    }
+    for other in [
+        "",
+        "<!DOCTYPE html><html><body><urlset><loc>/a</loc></urlset>",
+        "<html>",
+        "<svg xmlns='x'/>",
+        "no URL here\nhttp://h/a",
+        "User-agent: *\nSitemap: http://h/s",
+        "<",
+        "<urlset",
+        "%PDF-1.4",
+    ] {
+        assert!(!is_sitemap("text/plain", other), "{other}");
+    }
+    assert!(!is_sitemap("text/html", "http://h/a\n"), "a page that starts with a URL");
+    assert!(!is_sitemap("text/plain", &format!("http://h/{}", "a".repeat(100_000))), "one line without end");
+}
+
+#[test]
+fn gzip_is_undone_as_coding_as_file_and_as_both() {
+    let set = b"<urlset><url><loc>/a</loc></url></urlset>";
+    for (encoding, body) in [
+        (None, gzip(set)),
+        (Some("gzip"), gzip(set)),
+        (Some("gzip"), gzip(&gzip(set))),
+        // a file that the server takes for an encoding and sends as it is
+        (Some("identity"), gzip(set)),
+    ] {
+        assert_eq!(of(Some("application/x-gzip"), encoding, &body).unwrap().1, ["/a"], "{encoding:?}");
+    }
+    assert_eq!(of(Some("application/gzip"), None, &gzip(b"http://h/a\nhttp://h/b")).unwrap().1.len(), 2);
+    let long = format!("<urlset>{}</urlset>", "<url><loc>http://h/a</loc></url>".repeat(2_000));
+    let cut = gzip(long.as_bytes());
+    let (_, found) = of(None, None, &cut[..cut.len() - 20]).unwrap();
+    assert!(!found.is_empty() && found.iter().all(|url| url == "http://h/a"));
+}
+
+#[test]
+fn other_encodings_are_read_as_they_are_declared() {
+    let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><urlset><url><loc>/\xe9</loc></url></urlset>";
+    assert_eq!(of(None, None, latin).unwrap().1, ["/\u{e9}"]);
+    let body = b"<urlset><url><loc>/\xe9</loc></url></urlset>";
+    assert_eq!(of(Some("text/xml; charset=windows-1252"), None, body).unwrap().1, ["/\u{e9}"]);
+    assert_eq!(of(Some("text/xml"), None, body).unwrap().1, ["/\u{fffd}"], "broken UTF-8 spoils no more than itself");
+    let wide: Vec<u8> =
+        "\u{feff}<urlset><url><loc>/a</loc></url></urlset>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(of(None, None, &wide).unwrap().1, ["/a"]);
+}
+
+#[test]
+fn what_is_broken_is_read_as_far_as_it_goes() {
+    for (text, expected) in [
+        ("<urlset><url><loc>/a</loc><url><loc>/b</loc></urlset></x></y>", &["/a", "/b"][..]),
+        ("<urlset><url><loc>/a</url><url><loc>/b</loc></url>", &["/a", "/b"]),
+        ("<urlset><loc>/a?x=1&y=2</loc><loc>/b?&&</loc><loc>/c?x&y=2;z</loc>", &["/a?x=1&y=2", "/b?&&", "/c?x&y=2;z"]),
+        ("<urlset><loc>/a</loc><!-- -- --><loc>/b</loc><loc>/cut", &["/a", "/b"]),
+        ("<urlset><loc>/a</loc><loc>/b<br>/c</loc><loc>/d</loc>", &["/a", "/d"]),
+        ("<urlset><loc>/a</loc>\0\u{1}<loc>/b</loc><![CDATA[", &["/a", "/b"]),
+        ("<urlset><LOC>/a</LOC></urlset>", &["/a"]),
+        ("<urlset><loc/><loc></loc><loc>  </loc>", &[]),
+    ] {
+        assert_eq!(urls(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn s13_entities_of_a_dtd_give_nothing_and_cost_nothing() {
+    let mut laughs = "<?xml version='1.0'?><!DOCTYPE urlset [<!ENTITY lol 'http://h/lol'>".to_owned();
+    for level in 1..10 {
+        let before = if level == 1 { "lol".to_owned() } else { format!("lol{}", level - 1) };
+        laughs.push_str(&format!("<!ENTITY lol{level} '{}'>", format!("&{before};").repeat(10)));
+    }
+    laughs.push_str("<!ENTITY xxe SYSTEM 'file:///etc/passwd'><!ENTITY % p SYSTEM 'http://h/p'>%p;]>");
+    laughs.push_str("<urlset><url><loc>&lol9;</loc></url><url><loc>http://h/&xxe;</loc></url><url><loc>http://h/a</loc></url></urlset>");
+    let (summary, found) = of(Some("text/xml"), None, laughs.as_bytes()).unwrap();
+    assert_eq!(found, ["http://h/a"]);
+    assert_eq!(summary, Summary { urls: 1, dropped: 2 });
+}
+
+#[test]
+fn a_million_urls_are_cut_at_the_protocols_bound_and_counted() {
+    let many = format!("<urlset>{}</urlset>", "<url><loc>http://h/a</loc></url>".repeat(1_000_000));
+    let (summary, found) = of(None, None, many.as_bytes()).unwrap();
+    assert_eq!(found.len() as u64, URLS_MAX);
+    assert_eq!(summary, Summary { urls: URLS_MAX, dropped: 1_000_000 - URLS_MAX });
+    let (summary, _) = of(Some("text/plain"), None, "http://h/a\n".repeat(100_000).as_bytes()).unwrap();
+    assert_eq!(summary, Summary { urls: URLS_MAX, dropped: 50_000 });
+}
+
+#[test]
+fn s7_a_bomb_is_cut_at_the_protocols_bound() {
+    let mut bomb = b"<urlset><url><loc>http://h/a</loc></url>".to_vec();
+    bomb.resize(BYTES_MAX + (1 << 20), b' ');
+    bomb.extend_from_slice(b"<url><loc>http://h/behind</loc></url></urlset>");
+    for (encoding, body) in [(None, gzip(&bomb)), (Some("gzip"), gzip(&gzip(&bomb)))] {
+        assert!(body.len() < 1 << 20);
+        assert_eq!(of(None, encoding, &body).unwrap().1, ["http://h/a"]);
+    }
+    let long = format!("<urlset><loc>{}</loc><loc>/a</loc></urlset>", "x".repeat(10 << 20));
+    let (summary, found) = of(None, None, long.as_bytes()).unwrap();
+    assert_eq!((summary.dropped, found), (1, vec!["/a".to_owned()]));
+}
+
+#[test]
+fn deep_nesting_and_endless_markup_take_linear_time_and_no_stack() {
+    for piece in [
+        "<a>",
+        "<url>",
+        "</url>",
+        "<loc>",
+        "&",
+        "&a;",
+        "<a b='",
+        "<!--",
+        "<![CDATA[",
+        "<?x",
+        "<!DOCTYPE a [",
+        "<!ENTITY ",
+    ] {
+        let text = format!("<urlset>{}<loc>/a</loc>", piece.repeat(500_000));
+        assert!(urls(&text).len() <= 500_000, "{piece}");
+    }
+}
+
+#[test]
+fn no_bytes_make_the_reader_panic() {
+    let files = [
+        "<?xml version='1.0' encoding='utf-8'?><!DOCTYPE urlset [<!ENTITY a 'b'><!-- x --><?p?><!NOTATION n>]><urlset xmlns='x'>\
+         <url><loc>http://h/&amp;&#65;&a;</loc><![CDATA[x]]></url></urlset>",
+        "<feed><link rel='alternate' href='http://h/&lt;'/><entry><link href=\"/a\"></link></entry></feed>",
+        "<s:sitemapindex xmlns:s=\"x\"><s:sitemap><s:loc>http://h/1</s:loc></s:sitemap></s:sitemapindex>",
+        "http://h/a\nhttp://h/b\r\nhttp://h/c",
+    ];
+    for seed in 0..6_000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut bytes = files[random.usize(..files.len())].as_bytes().to_vec();
+        for _ in 0..random.usize(..8) {
+            let at = random.usize(..bytes.len());
+            match random.u8(..4) {
+                0 => bytes[at] = random.u8(..),
+                1 => bytes[at] = b"<>&;'\"[]!-?=:\0"[random.usize(..14)],
+                2 => drop(bytes.drain(at..(at + random.usize(..9)).min(bytes.len()))),
+                _ => bytes.insert(at, b"<>&;'\"[]!-?=:\0"[random.usize(..14)]),
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        let found = of(["text/plain", "text/xml"].get(random.usize(..3)).copied(), None, &bytes);
+        assert!(found.is_none_or(|(summary, urls)| summary.urls == urls.len() as u64), "seed {seed}");
+        let noise: Vec<u8> = (0..random.usize(..200)).map(|_| random.u8(..)).collect();
+        of(None, Some("gzip"), &noise);
+        of(None, None, &[super::GZIP_MAGIC, &noise].concat());
+        of(Some("text/plain"), None, &[b"<urlset>", noise.as_slice()].concat());
+    }
+}

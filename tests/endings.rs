@@ -1,0 +1,199 @@
+//! How crawls end that hardly begin: one page, no page, dead hosts, redirects of seeds. The real binary, and a server of
+//! a screenful that sends what a test says.
+//!
+//! Every test prints how long the crawl took; none asserts it, but the limits of the configurations (`give_up`,
+//! time-outs) are seconds, and whoever waits for anything else has waited for minutes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod site;
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+use crawler::simweb::{SimOptions, SimWeb};
+use site::{Crawl, Ended, RUSH};
+
+/// Serves `127.0.0.1` and `127.0.0.2`, which are two domains, on one port. What it sends for `1/path` and `2/path` is a
+/// status line, headers and all; what it has no answer for is a 404; `hang` is no answer.
+struct Two {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Two {
+    fn start(answers: &'static [(&'static str, &'static str)]) -> Two {
+        let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = first.local_addr().unwrap().port();
+        let second = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 2), port)).unwrap();
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        for (number, listener) in [(1, first), (2, second)] {
+            let asked = asked.clone();
+            std::thread::spawn(move || {
+                let mut held = Vec::new();
+                for stream in listener.incoming() {
+                    let mut stream = stream.unwrap();
+                    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+                    let Some(line) = lines.next() else { continue };
+                    lines.take_while(|line| !line.is_empty()).for_each(drop);
+                    let path = format!("{number}{}", line.split(' ').nth(1).unwrap_or_default());
+                    let answers: HashMap<_, _> = answers.iter().copied().collect();
+                    asked.lock().unwrap().push(path.clone());
+                    match answers.get(path.as_str()) {
+                        Some(&"hang") => held.push(stream),
+                        answer => {
+                            let head = answer.unwrap_or(&"404 Not Found").replace("PORT", &port.to_string());
+                            let body = "<html><title>page</title>";
+                            let more = format!("content-type: text/html\r\ncontent-length: {}", body.len());
+                            // a client that is gone is no fault
+                            let _ = write!(stream, "HTTP/1.1 {head}\r\n{more}\r\nconnection: close\r\n\r\n{body}");
+                        }
+                    }
+                }
+            });
+        }
+        Two { port, asked }
+    }
+
+    fn seed(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// A crawl from the root of the first host, within the domains of the seeds.
+    fn crawl(&self) -> Crawl {
+        let config =
+            "[network]\nallow = [\"127.0.0.0/8\"]\n[fetch]\ntimeout_total = \"1s\"\ntimeout_connect = \"1s\"\n";
+        Crawl::new(&self.seed("/"), &format!("{config}[politeness]\n{RUSH}give_up = \"1s\"\n"))
+    }
+}
+
+fn tell(name: &str, ended: &Ended) {
+    println!("{name}: {:?}", ended.took);
+}
+
+#[test]
+fn a_page_of_one_url_ends_the_crawl_as_soon_as_it_is_stored() {
+    let two = Two::start(&[("1/", "200 OK")]);
+    let crawl = two.crawl();
+    let ended = crawl.run(&[]);
+    tell("one page", &ended);
+    ended.expect(0, &["complete"]);
+    assert_eq!(Vec::from_iter(crawl.stored()), [(two.seed("/"), 200)]);
+    assert_eq!(*two.asked.lock().unwrap(), ["1/robots.txt", "1/"]);
+}
+
+#[test]
+fn a_page_of_one_url_with_the_delays_of_the_default_waits_for_one_of_them() {
+    let two = Two::start(&[("1/", "200 OK")]);
+    let crawl = Crawl::new(&two.seed("/"), "[network]\nallow = [\"127.0.0.0/8\"]\n");
+    let ended = crawl.run(&[]);
+    tell("one page with default delays", &ended);
+    ended.expect(0, &["complete"]);
+}
+
+#[test]
+fn a_site_whose_only_page_is_missing_is_a_crawl_of_one_page() {
+    let two = Two::start(&[]);
+    let crawl = two.crawl();
+    let ended = crawl.run(&[]);
+    tell("one missing page", &ended);
+    ended.expect(0, &["complete", "status 404"]);
+    assert_eq!(Vec::from_iter(crawl.stored()), [(two.seed("/"), 404)]);
+}
+
+#[test]
+fn a_seed_file_without_a_url_is_a_usage_error() {
+    for seeds in ["", "\n\n# nothing yet\n"] {
+        let ended = Crawl::new(seeds, "").run(&[]);
+        tell("no seed", &ended);
+        ended.expect(2, &["holds no URL"]);
+    }
+}
+
+#[test]
+fn a_seed_that_redirects_to_another_domain_takes_it_into_scope() {
+    let two = Two::start(&[("1/", "301 Moved\r\nlocation: http://127.0.0.2:PORT/home"), ("2/home", "200 OK")]);
+    let crawl = two.crawl();
+    let ended = crawl.run(&[]);
+    tell("redirect out", &ended);
+    ended.expect(0, &["complete"]);
+    let home = format!("http://127.0.0.2:{}/home", two.port);
+    assert_eq!(Vec::from_iter(crawl.stored()), [(two.seed("/"), 301), (home, 200)]);
+}
+
+#[test]
+fn a_seed_that_redirects_out_and_back_ends_at_home() {
+    let two = Two::start(&[
+        ("1/", "302 Found\r\nlocation: http://127.0.0.2:PORT/login"),
+        ("2/login", "302 Found\r\nlocation: http://127.0.0.1:PORT/in"),
+        ("1/in", "302 Found\r\nlocation: /"),
+    ]);
+    let crawl = two.crawl();
+    let ended = crawl.run(&[]);
+    tell("redirect out and back", &ended);
+    ended.expect(0, &["complete"]);
+    let statuses: Vec<u16> = crawl.stored().into_values().collect();
+    assert_eq!(statuses, [302, 302, 302], "{:?}", crawl.stored());
+}
+
+#[test]
+fn a_host_whose_robots_txt_never_answers_is_given_up_and_the_crawl_ends() {
+    let two = Two::start(&[("1/robots.txt", "hang"), ("1/", "200 OK")]);
+    let ended = two.crawl().run(&[]);
+    tell("silent robots.txt", &ended);
+    ended.expect(5, &["host given up", "timed out"]);
+    assert!(two.asked.lock().unwrap().iter().all(|path| path == "1/robots.txt"));
+}
+
+#[test]
+fn a_robots_txt_that_redirects_in_circles_ends_and_allows() {
+    let two = Two::start(&[
+        ("1/robots.txt", "302 Found\r\nlocation: http://127.0.0.2:PORT/robots.txt"),
+        ("2/robots.txt", "302 Found\r\nlocation: http://127.0.0.1:PORT/robots.txt"),
+        ("1/", "200 OK"),
+    ]);
+    let ended = two.crawl().run(&[]);
+    tell("robots.txt in circles", &ended);
+    ended.expect(0, &["complete"]);
+    assert_eq!(two.asked.lock().unwrap().len(), 7, "six requests for robots.txt and one for the page");
+}
+
+#[test]
+fn a_robots_txt_that_redirects_to_a_host_that_is_not_there_is_one_that_cannot_be_had() {
+    let two =
+        Two::start(&[("1/robots.txt", "302 Found\r\nlocation: http://127.0.0.3:PORT/robots.txt"), ("1/", "200 OK")]);
+    let ended = two.crawl().run(&[]);
+    tell("robots.txt at a dead host", &ended);
+    ended.expect(5, &["host given up"]);
+}
+
+#[test]
+fn hosts_that_are_all_dead_end_the_crawl_with_nothing_fetched() {
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let seeds: Vec<String> = (1..=20).map(|host| format!("http://127.0.1.{host}:{port}/")).collect();
+    let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}give_up = \"1s\"\n");
+    let ended = Crawl::new(&seeds.join("\n"), &config).run(&[]);
+    tell("20 dead hosts", &ended);
+    ended.expect(5, &["no connection", "host given up (20)"]);
+}
+
+#[test]
+fn names_that_nobody_knows_end_the_crawl_at_once() {
+    let web = SimWeb::start(SimOptions { hosts: 1, pages: 1, ..SimOptions::default() }).unwrap();
+    let crawl = Crawl::new("http://a.invalid/\nhttp://b.invalid/\n", &web.config_with(RUSH));
+    let ended = crawl.run(&[]);
+    tell("unknown names", &ended);
+    ended.expect(5, &["no such host"]);
+}
+
+#[test]
+fn name_servers_that_are_not_there_end_the_crawl_when_the_host_is_given_up() {
+    let config = format!(
+        "[dns]\nnameservers = [\"127.0.0.1:9\"]\n[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}give_up = \"1s\"\n"
+    );
+    let ended = Crawl::new("http://a.sim.test/\n", &config).run(&[]);
+    tell("no name server", &ended);
+    ended.expect(5, &["DNS failed"]);
+}

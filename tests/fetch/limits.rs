@@ -1,0 +1,220 @@
+//! HTTP servers that drip, flood, lie about lengths and break off: every request ends, with a failure or with what came
+//! of the body and why it is not all.
+
+use std::time::Duration;
+
+use crawler::engine::Response;
+use crawler::fetch::FetchOptions;
+use crawler::outcome::Failure;
+use crawler::web::warc::Truncation;
+
+use super::client::{Client, Outcome, options};
+use super::http::{Connection, HttpServer, page};
+
+/// Between two pieces of something that drips.
+const DRIP: Duration = Duration::from_millis(20);
+
+fn impatient() -> FetchOptions {
+    FetchOptions {
+        timeout_connect: Duration::from_secs(1),
+        timeout_head: Duration::from_secs(1),
+        body_max: 64 << 10,
+        ..options()
+    }
+}
+
+/// What comes of a request to a server that answers so.
+fn fetch(options: FetchOptions, converse: impl Fn(&mut Connection) + Send + Sync + 'static) -> Outcome {
+    let server = HttpServer::start("127.0.0.1", move |connection| {
+        if connection.request().is_some() {
+            converse(connection);
+        }
+    });
+    Client::start(options).get(&server.url("a.test"), &["127.0.0.1"])
+}
+
+fn failure(converse: impl Fn(&mut Connection) + Send + Sync + 'static) -> Failure {
+    fetch(impatient(), converse).unwrap_err().failure
+}
+
+fn response(options: FetchOptions, converse: impl Fn(&mut Connection) + Send + Sync + 'static) -> Response {
+    fetch(options, converse).unwrap()
+}
+
+/// Sends `piece` again and again until the client has had enough.
+fn drip(connection: &mut Connection, piece: &[u8]) {
+    while connection.send(piece) {
+        std::thread::sleep(DRIP);
+    }
+}
+
+#[test]
+fn a_server_that_accepts_and_says_nothing_is_too_slow() {
+    assert_eq!(failure(Connection::wait_for_end), Failure::TooSlow);
+}
+
+#[test]
+fn a_head_that_drips_is_too_slow() {
+    let dripping = |connection: &mut Connection| {
+        connection.send("HTTP/1.1 200 OK\r\nx-slow: ");
+        drip(connection, b"a");
+    };
+    assert_eq!(failure(dripping), Failure::TooSlow);
+}
+
+#[test]
+fn interim_answers_without_end_are_too_slow() {
+    let interim = |connection: &mut Connection| drip(connection, b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
+    assert_eq!(failure(interim), Failure::TooSlow);
+}
+
+#[test]
+fn the_total_time_ends_what_the_other_limits_let_pass() {
+    let options = FetchOptions { timeout_total: Duration::from_secs(1), ..options() };
+    assert_eq!(fetch(options.clone(), Connection::wait_for_end).unwrap_err().failure, Failure::Timeout);
+    let response = response(options, |connection| {
+        connection.send("HTTP/1.1 200 OK\r\n\r\n");
+        drip(connection, &[b'a'; 100]);
+    });
+    assert_eq!(response.truncated, Some(Truncation::Time));
+    assert!(!response.body.is_empty());
+}
+
+#[test]
+fn a_hundred_and_one_headers_break_a_limit() {
+    let headers = |connection: &mut Connection| {
+        let lines: String = (0..101).map(|number| format!("x-{number}: a\r\n")).collect();
+        connection.send(page(&lines, "one"));
+    };
+    assert_eq!(failure(headers), Failure::Protocol);
+}
+
+#[test]
+fn a_header_of_a_megabyte_breaks_a_limit() {
+    let header = |connection: &mut Connection| {
+        connection.send(page(&format!("x: {}\r\n", "a".repeat(1 << 20)), "one"));
+        connection.wait_for_end();
+    };
+    assert_eq!(failure(header), Failure::Protocol);
+}
+
+#[test]
+fn a_header_without_end_breaks_a_limit() {
+    let endless = |connection: &mut Connection| {
+        connection.send("HTTP/1.1 200 OK\r\nx: ");
+        while connection.send([b'a'; 4_096]) {}
+    };
+    assert_eq!(failure(endless), Failure::Protocol);
+}
+
+#[test]
+fn what_is_no_http_is_told_from_a_connection_that_broke() {
+    for noise in ["SSH-2.0-OpenSSH\r\n", "\0\0\0\0\0\0\0\0\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "HTTP/1.1 abc\r\n\r\n"]
+    {
+        let noisy = move |connection: &mut Connection| {
+            connection.send(noise);
+            connection.wait_for_end();
+        };
+        assert_eq!(failure(noisy), Failure::Protocol, "{noise:?}");
+    }
+    for cut in ["", "HTTP/1.1 200 OK\r\ncontent-le"] {
+        let cutting = move |connection: &mut Connection| {
+            connection.send(cut);
+        };
+        assert_eq!(failure(cutting), Failure::Disconnected, "{cut:?}");
+    }
+}
+
+#[test]
+fn a_body_that_stops_or_drips_is_cut_by_its_rate_though_no_byte_comes() {
+    let slow = FetchOptions { rate_min: 100_000, timeout_total: Duration::from_secs(600), ..options() };
+    std::thread::scope(|threads| {
+        for piece in [None, Some(b"a")] {
+            let options = slow.clone();
+            threads.spawn(move || {
+                let response = response(options, move |connection| {
+                    connection.send("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nbegin");
+                    match piece {
+                        None => connection.wait_for_end(),
+                        Some(piece) => drip(connection, piece),
+                    }
+                });
+                assert_eq!(response.truncated, Some(Truncation::Time), "{piece:?}");
+                assert!(response.body.starts_with(b"begin"), "{piece:?}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_body_that_is_longer_than_the_limit_is_cut_there() {
+    let sized = response(impatient(), |connection| {
+        connection.send(page("", &"a".repeat(100_000)));
+    });
+    let endless = response(impatient(), |connection| {
+        connection.send("HTTP/1.1 200 OK\r\n\r\n");
+        while connection.send([b'a'; 4_096]) {}
+    });
+    let tiny_chunks = response(impatient(), |connection| {
+        connection.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+        while connection.send("1\r\na\r\n".repeat(1_000)) {}
+    });
+    for response in [sized, endless, tiny_chunks] {
+        assert_eq!((response.truncated, response.body.len()), (Some(Truncation::Length), 64 << 10));
+    }
+}
+
+#[test]
+fn a_body_that_is_shorter_than_announced_is_cut_by_the_disconnect() {
+    let short = response(impatient(), |connection| {
+        connection.send("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nonly this");
+    });
+    let unended = response(impatient(), |connection| {
+        connection.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nonly this\r\n");
+    });
+    let no_chunk = response(impatient(), |connection| {
+        connection.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nonly this\r\nnine\r\n");
+        connection.wait_for_end();
+    });
+    let beyond_all = response(impatient(), |connection| {
+        connection.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nonly this\r\nfffffffffffffffff\r\n");
+        connection.wait_for_end();
+    });
+    for response in [short, unended, no_chunk, beyond_all] {
+        assert_eq!((response.truncated, &*response.body), (Some(Truncation::Disconnect), &b"only this"[..]));
+    }
+}
+
+#[test]
+fn a_body_that_is_longer_than_announced_ends_where_that_was() {
+    let response = response(impatient(), |connection| {
+        connection.send(page("", "announced"));
+        connection.send("and more".repeat(1_000));
+        connection.wait_for_end();
+    });
+    assert_eq!((response.truncated, &*response.body), (None, &b"announced"[..]));
+}
+
+#[test]
+fn a_lie_about_length_reserves_no_memory() {
+    let response = response(impatient(), |connection| {
+        connection.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\nlittle", i64::MAX));
+    });
+    assert_eq!((response.truncated, &*response.body), (Some(Truncation::Disconnect), &b"little"[..]));
+    assert!(response.body.capacity() <= 256 << 10);
+}
+
+#[test]
+fn many_large_bodies_at_once_share_the_memory_and_all_come() {
+    let body = "x".repeat(2 << 20);
+    let server = HttpServer::answering(page("", &body));
+    // there are places for three bodies of this size
+    let client = Client::start(FetchOptions { body_max: 16 << 20, ..options() });
+    for number in 0..24 {
+        client.begin(&server.url(&format!("host{number}.test")), &["127.0.0.1"]);
+    }
+    for _ in 0..24 {
+        let response = client.end().unwrap();
+        assert_eq!((response.truncated, response.body.len()), (None, body.len()));
+    }
+}

@@ -1,0 +1,271 @@
+//! Certificates that do not hold, and servers that choose HTTP/2 and cannot speak it.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use crawler::fetch::FetchOptions;
+use crawler::outcome::Failure;
+use crawler::web::warc::HttpVersion;
+use h2::Reason;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rustls::ServerConfig;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use super::client::{Client, options};
+use super::http::page;
+
+/// An authority that signs for the tests.
+struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Authority(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+    }
+
+    fn root(&self) -> CertificateDer<'static> {
+        self.0.as_ref().der().clone()
+    }
+
+    fn sign(&self, params: &CertificateParams) -> Identity {
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.0).unwrap();
+        (certificate.der().clone(), PrivateKeyDer::try_from(key.serialize_der()).unwrap())
+    }
+
+    /// Options of a client that trusts it.
+    fn trusted(&self) -> FetchOptions {
+        FetchOptions { roots: vec![self.root()], ..options() }
+    }
+}
+
+type Identity = (CertificateDer<'static>, PrivateKeyDer<'static>);
+
+fn params(host: &str) -> CertificateParams {
+    CertificateParams::new(vec![host.to_owned()]).unwrap()
+}
+
+/// What a server does once HTTP/2 was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Http2 {
+    NotOffered,
+    Works,
+    ResetsStreams(Reason),
+    GoesAway(Reason),
+    SpeaksHttp1,
+    Closes,
+}
+
+/// A TLS server that notes the protocol of every connection.
+struct TlsServer {
+    address: SocketAddr,
+    protocols: Arc<Mutex<Vec<&'static str>>>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl TlsServer {
+    fn start((certificate, key): Identity, http2: Http2) -> Self {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)
+            .unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        if http2 == Http2::NotOffered {
+            config.alpn_protocols.remove(0);
+        }
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let protocols = Arc::new(Mutex::new(Vec::new()));
+        let log = protocols.clone();
+        runtime.spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, log) = (acceptor.clone(), log.clone());
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                        log.lock().unwrap().push("h2");
+                        over_http2(stream, http2).await;
+                    } else {
+                        log.lock().unwrap().push("http/1.1");
+                        over_http1(stream).await;
+                    }
+                });
+            }
+        });
+        TlsServer { address, protocols, _runtime: runtime }
+    }
+
+    fn url(&self, host: &str) -> String {
+        format!("https://{host}:{}/", self.address.port())
+    }
+
+    fn protocols(&self) -> Vec<&'static str> {
+        self.protocols.lock().unwrap().clone()
+    }
+}
+
+async fn over_http1(mut stream: TlsStream<TcpStream>) {
+    let mut head = Vec::new();
+    while let Ok(byte) = stream.read_u8().await {
+        head.push(byte);
+        if head.ends_with(b"\r\n\r\n") {
+            head.clear();
+            stream.write_all(page("", "one").as_bytes()).await.unwrap();
+            stream.flush().await.unwrap();
+        }
+    }
+}
+
+async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2) {
+    if http2 == Http2::SpeaksHttp1 {
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n").await.unwrap();
+        let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+        return;
+    }
+    if http2 == Http2::Closes {
+        let _ = stream.read_u8().await;
+        return;
+    }
+    let Ok(mut connection) = h2::server::handshake(stream).await else { return };
+    while let Some(Ok((_, mut respond))) = connection.accept().await {
+        match http2 {
+            Http2::ResetsStreams(reason) => respond.send_reset(reason),
+            Http2::GoesAway(reason) => connection.abrupt_shutdown(reason),
+            _ => {
+                let mut body = respond.send_response(hyper::Response::new(()), false).unwrap();
+                body.send_data(bytes::Bytes::from_static(b"two"), true).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn certificates_that_do_not_hold_are_refused() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let client = Client::start(authority.trusted());
+    let expired = {
+        let mut params = params("a.test");
+        params.not_before = date_time_ymd(2001, 1, 1);
+        params.not_after = date_time_ymd(2002, 1, 1);
+        authority.sign(&params)
+    };
+    let self_signed = {
+        let key = KeyPair::generate().unwrap();
+        let certificate = params("a.test").self_signed(&key).unwrap();
+        (certificate.der().clone(), PrivateKeyDer::try_from(key.serialize_der()).unwrap())
+    };
+    let refused = [
+        ("expired", expired),
+        ("of another host", authority.sign(&params("b.test"))),
+        ("signed by itself", self_signed),
+        ("signed by a stranger", stranger.sign(&params("a.test"))),
+    ];
+    for (is, identity) in refused {
+        let server = TlsServer::start(identity, Http2::Works);
+        let failed = client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
+        assert_eq!(failed.failure, Failure::Tls, "{is}: {}", failed.detail);
+        assert!(server.protocols().len() <= 1, "{is}: {:?}", server.protocols());
+    }
+    let server = TlsServer::start(authority.sign(&params("a.test")), Http2::Works);
+    assert_eq!(client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap().status, 200);
+    // without the additional root the same certificate is a stranger's
+    let failed = Client::start(options()).get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
+    assert_eq!(failed.failure, Failure::Tls);
+}
+
+#[test]
+fn what_is_no_tls_at_all_is_a_tls_failure() {
+    let server = super::http::HttpServer::start("127.0.0.1", |connection| {
+        connection.send("HTTP/1.1 400 Bad Request\r\n\r\n");
+        connection.wait_for_end();
+    });
+    let url = server.url("a.test").replace("http:", "https:");
+    let failed = Client::start(options()).get(&url, &["127.0.0.1"]).unwrap_err();
+    assert_eq!(failed.failure, Failure::Tls, "{}", failed.detail);
+}
+
+#[test]
+fn http2_is_used_where_it_works_over_one_connection() {
+    let authority = Authority::new();
+    let server = TlsServer::start(authority.sign(&params("a.test")), Http2::Works);
+    let client = Client::start(authority.trusted());
+    for _ in 0..3 {
+        let response = client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap();
+        assert_eq!((response.version, &*response.body), (HttpVersion::Http2, &b"two"[..]));
+    }
+    assert_eq!(server.protocols(), ["h2"]);
+    let client = Client::start(FetchOptions { http2: false, ..authority.trusted() });
+    let response = client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap();
+    assert_eq!(response.version, HttpVersion::Http11);
+}
+
+#[test]
+fn a_server_without_http2_is_asked_over_http1() {
+    let authority = Authority::new();
+    let server = TlsServer::start(authority.sign(&params("a.test")), Http2::NotOffered);
+    let client = Client::start(authority.trusted());
+    assert_eq!(client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap().version, HttpVersion::Http11);
+    assert_eq!(server.protocols(), ["http/1.1"]);
+}
+
+#[test]
+fn a_server_that_refuses_http2_or_breaks_it_is_asked_over_http1_at_once_and_from_then_on() {
+    let authority = Authority::new();
+    let unusable = [Http2::ResetsStreams(Reason::HTTP_1_1_REQUIRED), Http2::SpeaksHttp1];
+    for http2 in unusable {
+        let server = TlsServer::start(authority.sign(&params("a.test")), http2);
+        let client = Client::start(authority.trusted());
+        for _ in 0..3 {
+            let response = client.get(&server.url("a.test"), &["127.0.0.1"]);
+            let response = response.unwrap_or_else(|failed| panic!("{http2:?}: {}", failed.detail));
+            assert_eq!((response.version, &*response.body), (HttpVersion::Http11, &b"one"[..]), "{http2:?}");
+        }
+        assert_eq!(server.protocols(), ["h2", "http/1.1"], "{http2:?}");
+    }
+}
+
+#[test]
+fn a_server_whose_http2_only_ends_early_gets_a_second_chance_before_http1() {
+    let authority = Authority::new();
+    for http2 in [Http2::ResetsStreams(Reason::INTERNAL_ERROR), Http2::Closes] {
+        let server = TlsServer::start(authority.sign(&params("a.test")), http2);
+        let client = Client::start(authority.trusted());
+        let failed = client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
+        assert_eq!(failed.failure, Failure::Disconnected, "{http2:?}: {}", failed.detail);
+        assert!(!server.protocols().contains(&"http/1.1"), "one failure is retried by the frontier: {http2:?}");
+        for _ in 0..3 {
+            let response = client.get(&server.url("a.test"), &["127.0.0.1"]);
+            let response = response.unwrap_or_else(|failed| panic!("{http2:?}: {}", failed.detail));
+            assert_eq!(response.version, HttpVersion::Http11, "{http2:?}");
+        }
+        assert_eq!(server.protocols().last(), Some(&"http/1.1"), "{http2:?}");
+    }
+}
+
+#[test]
+fn a_server_that_goes_away_from_every_request_is_asked_over_http1_after_two_at_most() {
+    let authority = Authority::new();
+    for reason in [Reason::HTTP_1_1_REQUIRED, Reason::PROTOCOL_ERROR, Reason::NO_ERROR] {
+        let server = TlsServer::start(authority.sign(&params("a.test")), Http2::GoesAway(reason));
+        let client = Client::start(authority.trusted());
+        // the end of the connection may overtake its reason
+        if let Err(failed) = client.get(&server.url("a.test"), &["127.0.0.1"]) {
+            assert_eq!(failed.failure, Failure::Disconnected, "{reason:?}: {}", failed.detail);
+        }
+        for _ in 0..3 {
+            let response = client.get(&server.url("a.test"), &["127.0.0.1"]);
+            let response = response.unwrap_or_else(|failed| panic!("{reason:?}: {}", failed.detail));
+            assert_eq!(response.version, HttpVersion::Http11, "{reason:?}");
+        }
+    }
+}
