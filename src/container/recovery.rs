@@ -194,6 +194,15 @@ fn read_exchange(place: &Place) -> Result<Option<(Option<ReplayedPage>, u64)>> {
             }
             return Err(Error::damaged(place.file.path(), place.offset, "a whole exchange", "end of file"));
         };
+        if !record.is_intact() {
+            let path = place.file.path();
+            return Err(Error::damaged(
+                path,
+                record.offset,
+                "a record with the digest that it states",
+                "another block",
+            ));
+        }
         match record.kind() {
             "warcinfo" => return Ok(Some((None, reader.position()))),
             "metadata" => metadata = Some(record),

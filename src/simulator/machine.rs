@@ -85,6 +85,18 @@ impl Machine {
         })
     }
 
+    /// Requests to the hosts that `text` names, the last ones, and when processes ended.
+    pub(super) fn requests_of(&self, text: &str) -> Vec<String> {
+        const SHOWN: usize = 40;
+        let network = self.network.borrow();
+        let named = network.log.iter().filter(|request| text.contains(&request.host));
+        let lines: Vec<String> = named
+            .map(|request| format!("{}-{} ms {} {:?}", request.start, request.end, request.url, request.status))
+            .collect();
+        let ends = self.ends.iter().map(|end| format!("process ended at {} ms", end.at));
+        lines[lines.len().saturating_sub(SHOWN)..].iter().cloned().chain(ends).collect()
+    }
+
     /// What the disk did last.
     pub(super) fn trace(&self) -> Vec<String> {
         self.simulated.trace()

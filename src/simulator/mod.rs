@@ -85,6 +85,9 @@ pub fn run(seed: u64) -> Result<Held, Box<Broken>> {
             changes: machine.changes(),
             hosts: judge::hosts(&machine) as u64,
         }),
-        Err(violation) => Err(broken(violation, machine.trace())),
+        Err(violation) => {
+            let trace = machine.requests_of(&violation.what).into_iter().chain(machine.trace()).collect();
+            Err(broken(violation, trace))
+        }
     }
 }

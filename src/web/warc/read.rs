@@ -4,8 +4,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::GzDecoder;
+use sha1::{Digest, Sha1};
 
 use super::Header;
+use super::encode::digest;
 use crate::disk::{DiskFile, Error, Result};
 
 /// Bytes of a record's head.
@@ -43,6 +45,12 @@ impl Record {
         bytes.extend_from_slice(&self.block);
         bytes.extend_from_slice(b"\r\n\r\n");
         bytes
+    }
+
+    /// Whether its block has the digest that the record states; one without a digest is not known to be as it was
+    /// written. Compression has a checksum of its own; a record that is not compressed has nothing else.
+    pub fn is_intact(&self) -> bool {
+        self.field("WARC-Block-Digest").is_some_and(|stated| stated == digest(Sha1::digest(&self.block).into()))
     }
 
     /// `WARC-Type`.
