@@ -61,6 +61,8 @@ pub(super) struct Ended {
     pub clean: bool,
     /// The machine lost what was not synced.
     pub power_cut: bool,
+    /// The clock was set forward before the next process began: to it, more time has passed than has.
+    pub clock_set_forward: bool,
 }
 
 /// Whether an answer ends its URL: not one that is asked for again.
@@ -200,10 +202,14 @@ fn host_polite(case: &Case, ends: &[Ended], before: &[&Request], request: &Reque
     Ok(())
 }
 
-/// Whether a rest may be forgotten: it began while another request was under way, or right before a death.
+/// Whether a rest may be forgotten: it began right before a death, or the clock says that it is over.
 fn may_be_forgotten(rest: &Request, request: &Request, ends: &[Ended]) -> bool {
     /// From the answer to the moment at which its rest is on the disk for certain.
     const WRITTEN: Duration = Duration::from_secs(4);
+    let between = |end: &&Ended| (rest.end..request.start.saturating_add(1)).contains(&end.at);
+    if ends.iter().filter(between).any(|end| end.clock_set_forward) {
+        return true;
+    }
     let dies = |end: &&Ended| !end.clean && (rest.end..request.start.saturating_add(1)).contains(&end.at);
     ends.iter().filter(dies).any(|end| {
         let lived = end.at - rest.end;

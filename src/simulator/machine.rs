@@ -128,6 +128,9 @@ impl Machine {
             let ran = self.live(Some(life.end))?;
             self.end(life.end, &ran)?;
             self.rest(life.pause, life.clock_set);
+            if let (Some(ended), Some((_, false))) = (self.ends.last_mut(), life.clock_set) {
+                ended.clock_set_forward = true;
+            }
         }
         for _ in 0..2 {
             match self.live(None)? {
@@ -209,7 +212,12 @@ impl Machine {
             return Err(Violation::new(Clause::Reopens, "a fault of the disk ended the process in silence"));
         }
         self.network.borrow_mut().hang_up(self.true_now);
-        self.ends.push(judge::Ended { at: self.true_now, clean, power_cut: restart == Restart::PowerCut });
+        self.ends.push(judge::Ended {
+            at: self.true_now,
+            clean,
+            power_cut: restart == Restart::PowerCut,
+            clock_set_forward: false,
+        });
         self.simulated.clear_faults();
         self.simulated.make_room();
         self.simulated.restart(restart);
