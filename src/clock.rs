@@ -87,7 +87,11 @@ pub struct SystemClock {
 impl SystemClock {
     /// A clock that starts with the wall time and goes on monotonically.
     pub fn new() -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        SystemClock::starting_at(SystemTime::now())
+    }
+
+    fn starting_at(wall: SystemTime) -> Self {
+        let since_epoch = wall.duration_since(UNIX_EPOCH).unwrap_or_default();
         SystemClock { started: Instant::now(), started_at: Time::ZERO + since_epoch }
     }
 }
@@ -136,6 +140,22 @@ mod tests {
         assert_eq!(Time::from_ms(5) + Duration::MAX, Time::MAX);
         assert_eq!(Time::from_ms(5) - Duration::MAX, Time::ZERO);
         assert_eq!(Time::from_ms(5).since(Time::from_ms(9)), Duration::ZERO);
+    }
+
+    #[test]
+    fn p6_a_wall_clock_that_is_set_while_a_crawl_runs_changes_no_gap() {
+        const DECADE: Duration = Duration::from_secs(10 * 365 * 86_400);
+        for wall in [SystemTime::now() + DECADE, SystemTime::now() - DECADE, UNIX_EPOCH - DECADE] {
+            let before = Instant::now();
+            let clock = SystemClock::starting_at(wall);
+            let start = Time::ZERO + wall.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let mut last = start;
+            for _ in 0..1_000 {
+                let now = clock.now();
+                assert!(last <= now && now <= start + before.elapsed(), "it goes by elapsed time alone");
+                last = now;
+            }
+        }
     }
 
     #[test]

@@ -18,7 +18,6 @@ mod robots;
 mod run;
 mod selection;
 pub mod simulate;
-mod sorter;
 mod status;
 mod verify;
 
@@ -71,7 +70,7 @@ enum Command {
     Robots(robots::RobotsArgs),
     /// Show the forms under which URLs are fetched, known and sorted
     Canonical(canonical::CanonicalArgs),
-    /// Check the archive for damage, or make its index again
+    /// Check a crawl directory for damage, or make again what can be made again
     Verify(verify::VerifyArgs),
     /// Select elements of the archived HTML pages with CSS
     Extract(extract::ExtractArgs),
@@ -100,7 +99,7 @@ Examples:
   crawler get https://example.com/             print an archived page
   crawler explain https://example.com/a        why it was fetched, waits, or never will be
   crawler robots robots.txt --agent me /a /b   which of these may be fetched, and by which line
-  crawler verify                               check the archive for damage
+  crawler verify                               check the crawl directory for damage
   crawler extract --select h1 --text           headings of all pages, as JSON lines
   crawler export cdxj --output index.cdxj      an index for pywb and other tools of web archives
 

@@ -122,7 +122,8 @@ const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one a 
     https://example.com/
 
 then: crawler --seeds seeds.txt
-Other commands: get, list, status, explain, verify, extract; crawler --help explains them.";
+Other commands: get, list, status, explain, extract, export, verify, robots, canonical, simulate; crawler --help
+explains them.";
 
 fn max_time(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text).ok_or("write a duration with its unit, such as 90s, 10m or 2h")?;

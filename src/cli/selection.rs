@@ -6,8 +6,8 @@ use std::io::Write;
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry, essence};
-use super::sorter::{Sorted, Sorter};
 use crate::clock::Time;
+use crate::disk::sorter::{Sorted, Sorter};
 use crate::web::warc::parse_date;
 
 /// Memory for the places of older versions; beyond it they are sorted in a temporary file.

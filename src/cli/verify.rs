@@ -1,4 +1,4 @@
-//! `crawler verify`: checks the archive for damage, or makes its index again.
+//! `crawler verify`: checks a crawl directory for damage, or makes again what can be made again.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -19,12 +19,15 @@ const TELL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every finding is a line FILE:OFFSET: what is wrong; the last line sums up. The exit code is 3 where there is damage.
-What a kill left unfinished behind the last checkpoint is told too, and is no damage: the next start cuts it or takes it
-back in. Nothing is written, and a crawl that runs is not disturbed.
+Reads the archive, the stores, the queue, the checkpoint and the plain copies, and whether they agree. Every finding is
+a line FILE:OFFSET: what is wrong; the last line sums up. The exit code is 3 where there is damage. What a kill left
+unfinished behind the last checkpoint is told too, and is no damage: the next start cuts it, removes it or takes it back
+in. Nothing is written, and a crawl that runs is not disturbed.
 
---rebuild makes key.dat and the address files from the value files. No crawl may run. The old files are replaced when
-the new ones are complete; where it is interrupted, run it again.
+--rebuild makes key.dat and the address files from the value files, damaged parts of URL-seen from the archive and the
+queue, and the plain copies; damaged parts of the stores of robots.txt and addresses are emptied and asked for again. No
+crawl may run. The old files are replaced when the new ones are complete; where it is interrupted, run it again. The
+queue and what was in memory at the last checkpoint are in one place only, and are not made again.
 
 Examples:
   crawler verify
@@ -32,19 +35,22 @@ Examples:
 pub(super) struct VerifyArgs {
     #[command(flatten)]
     dir: DirArg,
-    /// Make key.dat and the address files again from the value files
+    /// Make again what can be made again: the index of the archive, URL-seen, caches, plain copies
     #[arg(long)]
     rebuild: bool,
     /// No progress
     #[arg(short, long)]
     quiet: bool,
+    /// Say how fast it was
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
 }
 
 impl VerifyArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         let dir = &self.dir.dir;
         run::require_crawl(dir)?;
-        let screen = Screen::stderr();
+        let (screen, began) = (Screen::stderr(), Instant::now());
         let mut progress = progress(screen.clone(), self.quiet);
         let mut written = Ok(());
         let mut tell = |finding: &Finding| {
@@ -66,6 +72,9 @@ impl VerifyArgs {
         written?;
         screen.redraw(&[]);
         writeln!(io::stdout(), "{}", summed_up(&summary, records))?;
+        if self.verbose {
+            screen.print(&format!("{}\n", speed(summary.bytes, began.elapsed())));
+        }
         Ok(if summary.findings > 0 { Exit::Damaged } else { Exit::Done })
     }
 }
@@ -95,6 +104,13 @@ fn summed_up(summary: &Summary, rebuilt: Option<u64>) -> String {
         text += &format!("; the index was made again, {} key records", count(records));
     }
     text
+}
+
+/// How fast it went.
+fn speed(bytes: u64, took: Duration) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    let seconds = took.as_secs_f64().max(1e-6);
+    format!("{megabytes:.1} MB in {seconds:.2} s: {:.1} MB/s", megabytes / seconds)
 }
 
 /// How far it is: a line that is redrawn on a terminal, elsewhere one now and then.
@@ -138,6 +154,11 @@ mod tests {
         assert!(
             summed_up(&damaged, Some(7)).ends_with("2 findings, 1 unfinished; the index was made again, 7 key records")
         );
+    }
+
+    #[test]
+    fn the_speed_is_told_in_megabytes_a_second() {
+        assert_eq!(speed(50_000_000, Duration::from_millis(500)), "50.0 MB in 0.50 s: 100.0 MB/s");
     }
 
     #[test]

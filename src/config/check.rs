@@ -19,8 +19,8 @@ const SITEMAPS_MAX: usize = 1_000;
 
 type Checked = Result<(), Limit>;
 
-/// Memory that a compiled regular expression may take.
-const REGEX_BYTES_MAX: usize = 10 << 20;
+/// Memory that a compiled regular expression may take, as the scope has it.
+const REGEX_BYTES_MAX: usize = 1 << 20;
 /// RFC 9309, section 2.5: at least so much of a robots.txt has to be read.
 const ROBOTS_BYTES_MIN: Bytes = Bytes::kib(500);
 

@@ -20,8 +20,8 @@ use toml::de::{DeTable, DeValue};
 
 pub use error::ConfigError;
 pub use sections::{
-    Budget, Compression, Container, Crawl, Dns, Drum, Fetch, Frontier, Network, Politeness, Report, Robots, Scope,
-    ScopeMode, Seen,
+    Budget, Compression, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Network, Politeness, Report,
+    Robots, Scope, ScopeMode, Seen,
 };
 pub use value::{Bytes, parse_bytes, parse_duration};
 
@@ -150,6 +150,18 @@ impl Config {
             agent.push_str(&format!(" (+{})", self.crawl.contact));
         }
         agent
+    }
+
+    /// These settings as they may be written down and passed on: without the name and password of the proxy.
+    pub fn without_secrets(&self) -> Config {
+        let mut config = self.clone();
+        if let Ok(mut proxy) = url::Url::parse(&config.fetch.proxy)
+            && (!proxy.username().is_empty() || proxy.password().is_some())
+            && proxy.set_username("").and_then(|()| proxy.set_password(None)).is_ok()
+        {
+            config.fetch.proxy = proxy.into();
+        }
+        config
     }
 
     /// The product token that robots.txt files name: the letters, `-` and `_` that `user_agent` starts with.

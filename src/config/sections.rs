@@ -159,6 +159,16 @@ const STRIP_QUERY_PARAMS: [&str; 17] = [
     "igshid",
 ];
 
+word! {
+    /// What becomes of a host whose robots.txt asks for more than `politeness.crawl_delay_max`.
+    CrawlDelayBeyond, "\"cap\" or \"skip\"", "\"cap\"" {
+        /// It is asked every `crawl_delay_max`.
+        Cap = "cap",
+        /// Nothing is fetched of it.
+        Skip = "skip",
+    }
+}
+
 section! {
     /// How gently servers are asked.
     Politeness {
@@ -170,6 +180,8 @@ section! {
         delay_factor: f64 = 5.0,
         /// Longest `Crawl-delay` of a robots.txt that is kept to as it is written.
         crawl_delay_max: Duration = MINUTE * 5,
+        /// What becomes of hosts that ask for more.
+        crawl_delay_beyond: CrawlDelayBeyond = CrawlDelayBeyond::Cap,
         /// Requests to one host at the same time.
         connections_per_host: usize = 1,
         /// Shortest time between two requests to the same address, whatever the hosts.

@@ -148,6 +148,17 @@ fn settings_with_units_and_unlimited_ones_are_read() {
 }
 
 #[test]
+fn what_is_written_down_has_no_password_of_the_proxy() {
+    let text = "[fetch]\nproxy = \"http://me:secret@127.0.0.1:3128\"\n[politeness]\ncrawl_delay_beyond = \"skip\"\n";
+    let config = Config::parse(text, "my.toml").unwrap();
+    let written = config.without_secrets();
+    assert_eq!(written.fetch.proxy, "http://127.0.0.1:3128/");
+    assert_eq!(written.politeness, config.politeness);
+    let config = Config::parse("[fetch]\nproxy = \"http://127.0.0.1:3128\"", "my.toml").unwrap();
+    assert_eq!(config.without_secrets(), config);
+}
+
+#[test]
 fn the_user_agent_carries_name_version_and_contact() {
     let mut config = Config::default();
     assert_eq!(config.user_agent(), format!("crawler/{}", env!("CARGO_PKG_VERSION")));

@@ -100,6 +100,20 @@ fn key_dat_cut_at_any_byte_behind_the_checkpoint_loses_nothing() {
 }
 
 #[test]
+fn a_record_that_is_not_compressed_and_whose_block_a_power_cut_garbled_is_not_taken_for_whole() {
+    let stored = Stored::new(Compression::None);
+    for (page, &end) in stored.value_ends.iter().enumerate().skip(2) {
+        stored.reopened(Compression::None, page, |dir| {
+            let path = Stored::value(dir);
+            let mut bytes = fs::read(&path).unwrap();
+            // the body, before the two line ends that close the record
+            bytes[end as usize - 5] ^= 0x20;
+            fs::write(path, bytes).unwrap();
+        });
+    }
+}
+
+#[test]
 fn rubbish_behind_the_checkpoint_is_no_record() {
     let stored = Stored::new(Compression::Gzip);
     for fill in [0, 0xff, 0x1f] {

@@ -297,6 +297,12 @@ impl Gatherer<'_> {
             });
             told.crawl_delay_ms = rules.crawl_delay().map(ms);
         }
+        let delay = told.crawl_delay_ms.map(Duration::from_millis);
+        let politeness = options::frontier(self.config, 1).politeness;
+        told.crawl_delay_beyond = politeness.is_beyond(delay);
+        if politeness.skips(delay) && told.allowed == Some(true) {
+            (told.allowed, told.rule, told.line) = (Some(false), Some("Crawl-delay".to_owned()), None);
+        }
         if told.unreachable_since.is_some() {
             told.allowed = None;
         }

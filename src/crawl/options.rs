@@ -43,11 +43,13 @@ const IDLE_CONNECTIONS_MAX: usize = 8_192;
 const CA_CERTIFICATES_MAX: usize = 4_096;
 
 /// A plain copy of the settings of the last run.
-const COPY_FILE: &str = "config.json";
+pub(super) const COPY_FILE: &str = "config.json";
 
-/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides.
+/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides. Secrets stay
+/// out of it.
 pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Result<()> {
-    let mut json = serde_json::to_vec_pretty(config).expect("a configuration consists of plain data");
+    let mut json =
+        serde_json::to_vec_pretty(&config.without_secrets()).expect("a configuration consists of plain data");
     json.push(b'\n');
     disk.replace(&dir.join(COPY_FILE), &json)
 }
@@ -72,6 +74,11 @@ pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
 /// The identity of the crawl in the directory, made now for a new one.
 pub(super) fn identity(request: &CrawlRequest, catalog: &dyn Catalog, now: Time) -> disk::Result<(Identity, bool)> {
     let config = &request.config;
+    if Identity::load(catalog, &request.dir)?.is_none() && Identity::is_copied(&request.dir) {
+        let path = request.dir.join("catalog");
+        let found = "none, but identity.json beside it: the crawl is not an empty one";
+        return Err(disk::Error::damaged(&path, 0, "the identity of the crawl", found));
+    }
     let mut random = [0; 16];
     getrandom::fill(&mut random).expect("the operating system has randomness");
     let shape = (config.drum.buckets, PARTITIONS, config.scope.strip_query_params.as_slice());
@@ -258,6 +265,7 @@ pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
             delay_max: politeness.delay_max,
             delay_factor: politeness.delay_factor,
             crawl_delay_max: politeness.crawl_delay_max,
+            skip_beyond: politeness.crawl_delay_beyond == config::CrawlDelayBeyond::Skip,
             connections_per_host: politeness.connections_per_host,
             delay_per_ip: politeness.delay_per_ip,
             ..Politeness::default()
@@ -281,7 +289,7 @@ fn compression(config: &Config) -> Compression {
 }
 
 fn warcinfo(config: &Config) -> WarcInfo {
-    let effective = toml::to_string(config).unwrap_or_default();
+    let effective = toml::to_string(&config.without_secrets()).unwrap_or_default();
     WarcInfo {
         software: concat!("crawler/", env!("CARGO_PKG_VERSION")).to_owned(),
         fields: vec![

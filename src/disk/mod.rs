@@ -15,6 +15,7 @@ mod header;
 mod lock;
 mod real;
 pub mod simulated;
+pub(crate) mod sorter;
 mod writer;
 
 use std::fmt;

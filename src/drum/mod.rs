@@ -54,6 +54,7 @@ mod model_tests;
 mod names;
 mod pace;
 mod pending;
+mod renew;
 mod repository;
 mod results;
 mod rice;
@@ -64,6 +65,7 @@ mod store;
 #[cfg(test)]
 mod store_tests;
 pub(crate) mod varint;
+pub mod verify;
 
 use std::io;
 use std::marker::PhantomData;
@@ -82,6 +84,7 @@ use merging::{Merging, Moved};
 use names::Place;
 pub use pace::{Pace, PaceOptions};
 use pending::{Op, RamArray};
+pub use renew::{Renewal, Renewed};
 use results::Results;
 use state::{BatchState, RamEntry};
 pub use state::{DrumCut, DrumState};

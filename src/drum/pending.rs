@@ -352,6 +352,11 @@ impl Chunks {
         }
     }
 
+    /// Whether every entry of every chunk was given.
+    pub fn is_at_end(&self) -> bool {
+        self.entries_left == 0 && self.at == self.payload.len() && self.next >= self.end.max(CONTENT_AT)
+    }
+
     /// Damage in the chunk that was loaded last.
     pub fn damaged(&self, expected: &str) -> Error {
         let Some(file) = &self.file else {

@@ -218,6 +218,11 @@ impl RepositoryReader {
         Ok(true)
     }
 
+    /// The value of `key`, in the block that was read last, is none.
+    pub fn damaged_value(&self, key: u64) -> Error {
+        self.input.damaged(0, "values of this DRUM in the block that ends here", format!("another one under {key:#x}"))
+    }
+
     fn read_keys(&mut self, keys: &mut Vec<u64>) -> Result<(usize, u32)> {
         let mut head = [0; HEAD_BYTES];
         head.copy_from_slice(self.input.take(HEAD_BYTES)?);

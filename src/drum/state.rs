@@ -27,6 +27,11 @@ impl DrumState {
         self.buckets.iter().filter_map(|bucket| bucket.repository.as_ref()).map(|repository| repository.keys).sum()
     }
 
+    /// Bytes of the repository.
+    pub fn bytes(&self) -> u64 {
+        self.buckets.iter().filter_map(|bucket| bucket.repository.as_ref()).map(|repository| repository.bytes).sum()
+    }
+
     /// Refuses what no DRUM can have noted, before anything is done with it.
     pub(super) fn check(&self, dir: &Path) -> Result<()> {
         let damaged = |expected: &str, found: String| Err(Error::damaged(dir, 0, expected, found));
@@ -126,6 +131,7 @@ pub struct DrumCut {
 }
 
 /// The arrays of one bucket in the RAM section of a checkpoint.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct RamEntry<'a> {
     pub bucket: u32,
     pub kv: &'a [u8],

@@ -7,7 +7,6 @@ use crate::disk::Result;
 use crate::frontier::{Asker, Hops, QueuedUrl};
 use crate::outcome::Reason;
 use crate::web::html::LinkKind;
-use crate::web::pattern::pattern;
 use crate::web::url::{CanonicalUrl, Keys};
 
 /// What a URL inherits from the page that names it.
@@ -32,13 +31,16 @@ impl Engine {
     /// Admits `url` for the seed `number`; a forced one is fetched although it was seen before.
     pub(super) fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl, forced: bool) -> Result<()> {
         self.way.arrival().now = self.clock.now();
-        if let Err(reason) = self.scope.judge(url, 0, 0) {
-            self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()));
-            self.statistics.count_dropped(reason);
-            return self.skipped_log.push(url.as_str(), reason, "seed");
-        }
         let keys = self.keys.keys(url);
-        self.way.admit(QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys) })
+        let seed = QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys) };
+        match self.scope.judge(url, 0, 0) {
+            Ok(()) => self.way.admit(seed),
+            Err(reason) => {
+                self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()));
+                self.statistics.count_dropped(reason);
+                self.log_skipped(&seed, reason)
+            }
+        }
     }
 
     /// Whether `url` is a seed whose line may mean another URL too.
@@ -156,8 +158,7 @@ impl Engine {
             if reason == Reason::Robots {
                 self.statistics.robots_denied += 1;
             }
-            let rule = if reason == Reason::Pattern { pattern(&url.url) } else { None };
-            self.skipped_log.push(&url.url, reason, &rule.unwrap_or_default())?;
+            self.log_skipped(&url, reason)?;
             if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url) {
                 // of the two URLs that the line may mean, it is known since before which one has no server
                 self.admit_fallback(url.seed, true)?;

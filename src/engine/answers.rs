@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Engine;
 use super::admission::Parent;
-use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Response, Target, Unresolved};
+use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target, Unresolved};
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
@@ -15,7 +15,6 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
 use crate::outcome::{Failure, Reason, Verdict, failure_of_answer, judge_answer, judge_failure};
-use crate::report::LogLine;
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
 
@@ -102,6 +101,7 @@ impl Engine {
         self.limits.received(bytes);
         let stored = self.store(&processed)?;
         self.count_stored(&stored);
+        self.log_answer(&processed, &stored)?;
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),
@@ -149,23 +149,9 @@ impl Engine {
     }
 
     fn page_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
-        let Processed { job, response, retry_after, records, mime, .. } = processed;
+        let Processed { job, response, retry_after, records, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         self.under_way.pages -= 1;
-        self.crawl_log.push(&LogLine {
-            time: response.started + response.duration,
-            status: i32::from(response.status),
-            bytes: Some(records.payload_bytes),
-            url: job.url.as_str(),
-            hops: url.hops.as_str(),
-            via: job.via.as_deref().unwrap_or_default(),
-            mime: &mime,
-            worker: 0,
-            fetched: Some((response.started, response.duration)),
-            sha1: Some(records.payload_sha1),
-            seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
-            annotations: &annotations(&url, &response, stored).iter().map(String::as_str).collect::<Vec<_>>(),
-        })?;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         // with a redirect or a page, the header speaks of something else than the server's load
         let speaks_of_load = response.status == 429 || response.status >= 500;
@@ -254,6 +240,7 @@ impl Engine {
         }
         match rules_of(response.status, findings.rules) {
             Some(rules) => {
+                self.tell_crawl_delay(&origin, &rules);
                 self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
                 self.count_dropped_links(&findings.dropped);
                 self.admit_sitemaps(&asker, stored.record, findings.links)
@@ -325,37 +312,16 @@ impl Engine {
     pub(super) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
         self.under_way.requests -= 1;
         self.statistics.requests += 1;
-        let FetchFailed { job, failure, detail, started, duration } = failed;
-        tracing::debug!(url = job.url.as_str(), %failure, detail, "no answer");
-        let mut url = match job.target {
-            Target::Page { url, .. } => url,
-            Target::Robots { origin, key, redirects, .. } => {
-                self.statistics.count_failure(failure);
-                self.end_hop(redirects, key, &job.url, duration);
-                return self.robots_failed(job.host, &origin, key, duration);
-            }
-        };
+        tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
+        let Target::Page { url, .. } = &failed.job.target else { return self.robots_not_answered(failed) };
         self.under_way.pages -= 1;
         // a seed that may mean something else is not insisted on
-        let retries = if self.has_fallback(&url) { 0 } else { self.settings.retries };
-        let verdict = judge_failure(failure, url.attempts, retries);
-        let code = if verdict == Verdict::Retry || url.attempts == 0 { failure.code() } else { -8 };
-        let failed = failure.to_string();
-        let notes: Vec<&str> = url.forced.then_some("forced").into_iter().chain([failed.as_str()]).collect();
-        self.crawl_log.push(&LogLine {
-            time: started + duration,
-            status: code,
-            bytes: None,
-            url: job.url.as_str(),
-            hops: url.hops.as_str(),
-            via: job.via.as_deref().unwrap_or_default(),
-            mime: "",
-            worker: 0,
-            fetched: Some((started, duration)),
-            sha1: None,
-            seed: self.seeds.get(url.seed).map_or("", |seed| &seed.url),
-            annotations: &notes,
-        })?;
+        let retries = if self.has_fallback(url) { 0 } else { self.settings.retries };
+        let verdict = judge_failure(failed.failure, url.attempts, retries);
+        let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
+        self.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() })?;
+        let FetchFailed { job, failure, started, duration, .. } = failed;
+        let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let feedback = Feedback {
             started,
             duration,
@@ -375,6 +341,15 @@ impl Engine {
         self.statistics.count_failure(failure);
         self.seed_failed(&url, failure)?;
         self.frontier_done(job.host, &feedback, None)
+    }
+
+    fn robots_not_answered(&mut self, failed: FetchFailed) -> Result<()> {
+        self.statistics.count_failure(failed.failure);
+        self.log_failure(&failed, failed.failure.code())?;
+        let FetchFailed { job, duration, .. } = failed;
+        let Target::Robots { origin, key, redirects, .. } = job.target else { return Ok(()) };
+        self.end_hop(redirects, key, &job.url, duration);
+        self.robots_failed(job.host, &origin, key, duration)
     }
 
     fn seed_failed(&mut self, url: &QueuedUrl, failure: Failure) -> Result<()> {
@@ -447,26 +422,6 @@ impl Engine {
     }
 }
 
-impl Engine {
-    /// A lookup that brought no address has a line of its own: no URL of its host may ever get one with a reason.
-    fn log_unresolved(&mut self, name: &str, failure: Failure) -> Result<()> {
-        self.crawl_log.push(&LogLine {
-            time: self.way.arrival().now,
-            status: failure.code(),
-            bytes: None,
-            url: &format!("dns:{name}"),
-            hops: "",
-            via: "",
-            mime: "",
-            worker: 0,
-            fetched: None,
-            sha1: None,
-            seed: "",
-            annotations: &[&failure.to_string()],
-        })
-    }
-}
-
 /// The rules that follow from an answer to a request for robots.txt (RFC 9309, section 2.3.1): 2xx brings them, 4xx
 /// means that there are none. `None` where nothing follows: 5xx, and 429, which speaks of load; and redirects.
 pub(super) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<RobotsRules> {
@@ -487,27 +442,4 @@ fn may_have_versions(url: &QueuedUrl) -> bool {
 /// Whether `url` is a seed, or where one redirects.
 fn is_of_seed(url: &QueuedUrl) -> bool {
     url.hops.redirects() == url.hops.as_str().len()
-}
-
-/// What crawl.log says beside the columns: that it was seen before, which try it was, what cut the body short, whether the
-/// archive had it already.
-fn annotations(url: &QueuedUrl, response: &Response, stored: &StoredPage) -> Vec<String> {
-    let mut notes = Vec::new();
-    if url.forced {
-        notes.push("forced".to_owned());
-    }
-    if url.attempts > 0 {
-        notes.push(format!("{}t", url.attempts + 1));
-    }
-    if let Some(truncated) = response.truncated {
-        notes.push(format!("{}Trunc", truncated.as_str()));
-    }
-    if stored.saved.is_some() {
-        notes.push("revisit".to_owned());
-    }
-    if stored.not_modified {
-        notes.push("notModified".to_owned());
-    }
-    notes.extend(failure_of_answer(response.status, stored.not_modified).map(|failure| failure.to_string()));
-    notes
 }

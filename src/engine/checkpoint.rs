@@ -37,7 +37,7 @@ const SECTION_HEAD_BYTES: usize = 12;
 const LOOKS: usize = 20;
 
 /// A cut: what lies in the catalog.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// 1, 2, 3, ...
     pub number: u64,
@@ -109,7 +109,7 @@ impl Sections {
     }
 
     /// Reads the checkpoint file `number`, and what it says of its record.
-    fn read_with_record(disk: &Disk, dir: &Path, number: u64) -> Result<(Self, Result<Checkpoint>)> {
+    pub fn read_with_record(disk: &Disk, dir: &Path, number: u64) -> Result<(Self, Result<Checkpoint>)> {
         let path = checkpoint_path(dir, number);
         Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, VERSION)?;
         let bytes = disk.read(&path)?;
@@ -129,6 +129,11 @@ impl Sections {
         let record = section().and_then(|record| {
             let damaged = |e: postcard::Error| Error::damaged(&path, 0, "a readable checkpoint record", e.to_string());
             postcard::from_bytes(&record).map_err(damaged)
+        });
+        let end = at;
+        let record = record.and_then(|record| match end == bytes.len() {
+            true => Ok(record),
+            false => Err(Error::damaged(&path, end as u64, "the end of the file", format!("{} bytes", bytes.len()))),
         });
         Ok((Sections { seen, robots, dns, frontier, replayed, patterns }, record))
     }
@@ -161,7 +166,7 @@ pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<(Checkpoint, Sections)>>
 }
 
 /// The number of a checkpoint file by its name.
-pub(super) fn number_of(name: &str) -> Option<u64> {
+pub fn number_of(name: &str) -> Option<u64> {
     name.strip_prefix("checkpoint.g")?.parse().ok()
 }
 
@@ -258,6 +263,40 @@ pub fn go_on_from(catalog: &dyn Catalog, checkpoint: Checkpoint) -> Result<()> {
     let mut batch = Batch::new();
     batch.put(CHECKPOINT_KEY, postcard::to_stdvec(&begun).expect("a checkpoint consists of plain data"));
     catalog.commit(&batch)
+}
+
+/// Makes `checkpoint` with `sections` the last one: its file first, then the catalog's record. It must have a number that
+/// no file has. Whoever opens the crawl removes the file of the one before.
+pub fn renew(
+    disk: &Disk,
+    dir: &Path,
+    catalog: &dyn Catalog,
+    checkpoint: &Checkpoint,
+    sections: &Sections,
+) -> Result<()> {
+    let record = postcard::to_stdvec(checkpoint).expect("a checkpoint consists of plain data");
+    sections.write(disk, dir, checkpoint.number, &record)?;
+    let mut batch = Batch::new();
+    batch.put(CHECKPOINT_KEY, record);
+    catalog.commit(&batch)
+}
+
+/// Whether the record in a checkpoint's file and that in the catalog are one. Whoever goes on from a checkpoint notes
+/// that in the catalog only.
+pub fn is_same(in_file: &Checkpoint, in_catalog: &Checkpoint) -> bool {
+    let bytes = |checkpoint: &Checkpoint, clean: bool| {
+        let mut bytes = postcard::to_stdvec(&checkpoint.number).expect("a number is plain data");
+        bytes.push(u8::from(clean));
+        for part in [
+            postcard::to_stdvec(&(checkpoint.time, checkpoint.finish, &checkpoint.seen, &checkpoint.robots)),
+            postcard::to_stdvec(&(&checkpoint.dns, &checkpoint.frontier, &checkpoint.container)),
+            postcard::to_stdvec(&(&checkpoint.statistics, &checkpoint.scope_added, checkpoint.round)),
+        ] {
+            bytes.extend(part.expect("a checkpoint consists of plain data"));
+        }
+        bytes
+    };
+    bytes(in_file, in_catalog.clean) == bytes(in_catalog, in_catalog.clean) && (in_file.clean || !in_catalog.clean)
 }
 
 /// Notes `container` in the last checkpoint, which says `checkpoint` otherwise.

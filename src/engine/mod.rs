@@ -18,11 +18,12 @@ mod finish;
 mod hops;
 mod job;
 mod limits;
+mod log;
 mod open;
 mod patterns;
 pub mod recovery;
 mod refetch;
-mod rests;
+pub mod rests;
 mod seeds;
 mod upkeep;
 pub mod values;
@@ -42,7 +43,7 @@ pub use job::{
 pub use open::{Identity, OpenError, Opening, Past};
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
-pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable};
+pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable, seeds_copy_path};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::{self, Sections};
+use super::checkpoint::{self, Checkpoint, Sections};
 use super::limits::Limits;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
@@ -18,7 +18,7 @@ use crate::catalog::{Batch, Catalog};
 use crate::clock::{Clock, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk, Error};
-use crate::drum::{DrumOptions, DrumState, FrontOptions, Pace, Store};
+use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::{Frontier, FrontierOptions};
 use crate::report::{CrawlLog, Finish, SkippedLog};
@@ -99,6 +99,11 @@ impl Identity {
         let mut json = serde_json::to_vec_pretty(self).expect("an identity consists of plain data");
         json.push(b'\n');
         disk.replace(&dir.join(COPY_FILE), &json)
+    }
+
+    /// Whether there is a copy: it is made after the identity is durable in the catalog, so the catalog has to have one.
+    pub fn is_copied(dir: &Path) -> bool {
+        dir.join(COPY_FILE).exists()
     }
 
     /// Reads the copy.
@@ -188,48 +193,17 @@ impl Engine {
         let now = clock.now();
         let saved = checkpoint::load(&*catalog, dir)?;
         let sections = match &saved {
-            Some(checkpoint) => Sections::read(disk, dir, checkpoint.number)?,
+            Some(checkpoint) => read_sections(disk, dir, checkpoint.number)?,
             None => Sections::default(),
         };
         remove_unnamed_checkpoints(disk, dir, saved.as_ref().map(|checkpoint| checkpoint.number))?;
         let seeds = SeedTable::load(&*catalog, dir)?;
         let scope_added = saved.as_ref().map(|checkpoint| checkpoint.scope_added.clone()).unwrap_or_default();
         let scope = open_scope(&opening, &seeds, &scope_added)?;
-        let past = match &saved {
-            None if opening.is_new => Past::New,
-            // killed before its first checkpoint
-            None => Past::Killed,
-            Some(checkpoint) => match checkpoint.finish {
-                Some(finish) if checkpoint.clean => Past::Stopped(finish),
-                _ => Past::Killed,
-            },
-        };
-        let drum = |name: &str| (dir.join(name), opening.drum);
-        let state = |pick: fn(&checkpoint::Checkpoint) -> &DrumState| saved.as_ref().map(pick);
-        let (seen_dir, options) = drum("url-seen");
-        let of_seen = state(|c| &c.seen).map(|state| (state, sections.seen.as_slice()));
-        let seen = Store::open(disk.clone(), &seen_dir, options, opening.seen_front, of_seen, progress)?;
-        let (robots_dir, options) = drum("robots");
-        let of_robots = state(|c| &c.robots).map(|state| (state, sections.robots.as_slice()));
-        let robots = Store::open(disk.clone(), &robots_dir, options, opening.host_front, of_robots, progress)?;
-        let (dns_dir, options) = drum("dns");
-        let of_dns = state(|c| &c.dns).map(|state| (state, sections.dns.as_slice()));
-        let dns = Store::open(disk.clone(), &dns_dir, options, opening.host_front, of_dns, progress)?;
-        let of_frontier = saved.as_ref().map(|c| (&c.frontier, sections.frontier.as_slice()));
-        let mut frontier = Frontier::open(
-            disk.clone(),
-            &dir.join("frontier"),
-            opening.frontier.clone(),
-            decode_rules,
-            opening.identity.id as u64 ^ now.ms(),
-            of_frontier,
-            now,
-            past != Past::Killed,
-        )?;
+        let past = Past::of(saved.as_ref(), opening.is_new);
         let number = saved.as_ref().map_or(0, |c| c.number);
-        let (rests, resting) = RestLog::open(disk.clone(), dir, number, now)?;
-        resting.into_iter().for_each(|(origin, until)| frontier.hold(origin, until, now));
-        let patterns = open_patterns(&opening, &sections, number)?;
+        let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
+        let (way, rests) = open_way(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
             &dir.join("pages"),
@@ -237,19 +211,6 @@ impl Engine {
             opening.warcinfo.clone(),
             saved.as_ref().map(|c| &c.container),
         )?;
-        let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
-        let arrival = Arrival {
-            frontier,
-            replayed: sections.replayed.into_iter().collect(),
-            now,
-            unique: statistics.unique,
-            duplicate: statistics.duplicates,
-            dropped: Vec::new(),
-        };
-        let way = SeenStage {
-            store: seen,
-            next: RobotsStage { store: robots, patterns, next: DnsStage { store: dns, next: arrival } },
-        };
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         if let Some(checkpoint) = saved {
             checkpoint::go_on_from(&*catalog, checkpoint)?;
@@ -298,6 +259,72 @@ impl Engine {
         };
         Ok((engine, recovery, past))
     }
+}
+
+impl Past {
+    fn of(saved: Option<&Checkpoint>, is_new: bool) -> Past {
+        match saved {
+            None if is_new => Past::New,
+            // killed before its first checkpoint
+            None => Past::Killed,
+            Some(checkpoint) => match checkpoint.finish {
+                Some(finish) if checkpoint.clean => Past::Stopped(finish),
+                _ => Past::Killed,
+            },
+        }
+    }
+}
+
+/// The stores and the frontier as `saved` has them, and the rests that began after it.
+fn open_way(
+    opening: &Opening,
+    saved: Option<&Checkpoint>,
+    sections: Sections,
+    (now, past): (Time, Past),
+    progress: &mut dyn FnMut(u64, u64),
+) -> disk::Result<(SeenStage, RestLog)> {
+    let (disk, dir, drum) = (&opening.disk, &opening.dir, opening.drum);
+    let of_seen = saved.map(|c| (&c.seen, sections.seen.as_slice()));
+    let seen = Store::open(disk.clone(), &dir.join("url-seen"), drum, opening.seen_front, of_seen, progress)?;
+    let of_robots = saved.map(|c| (&c.robots, sections.robots.as_slice()));
+    let robots = Store::open(disk.clone(), &dir.join("robots"), drum, opening.host_front, of_robots, progress)?;
+    let of_dns = saved.map(|c| (&c.dns, sections.dns.as_slice()));
+    let dns = Store::open(disk.clone(), &dir.join("dns"), drum, opening.host_front, of_dns, progress)?;
+    let mut frontier = Frontier::open(
+        disk.clone(),
+        &dir.join("frontier"),
+        opening.frontier.clone(),
+        decode_rules,
+        opening.identity.id as u64 ^ now.ms(),
+        saved.map(|c| (&c.frontier, sections.frontier.as_slice())),
+        now,
+        past != Past::Killed,
+    )?;
+    let number = saved.map_or(0, |c| c.number);
+    let (rests, resting) = RestLog::open(disk.clone(), dir, number, now)?;
+    resting.into_iter().for_each(|(origin, until)| frontier.hold(origin, until, now));
+    let patterns = open_patterns(opening, &sections, number)?;
+    let arrival = Arrival {
+        frontier,
+        replayed: sections.replayed.into_iter().collect(),
+        now,
+        unique: saved.map_or(0, |c| c.statistics.unique),
+        duplicate: saved.map_or(0, |c| c.statistics.duplicates),
+        dropped: Vec::new(),
+    };
+    let robots = RobotsStage { store: robots, patterns, next: DnsStage { store: dns, next: arrival } };
+    Ok((SeenStage { store: seen, next: robots }, rests))
+}
+
+/// What was in RAM at checkpoint `number`, which the catalog names; without its file the directory is damaged.
+fn read_sections(disk: &Disk, dir: &Path, number: u64) -> disk::Result<Sections> {
+    Sections::read(disk, dir, number).map_err(|error| {
+        if !error.is_not_found() {
+            return error;
+        }
+        let path = checkpoint::checkpoint_path(dir, number);
+        Error::damaged(&path, 0, "the file of the last checkpoint that the catalog knows", "no such file")
+    })
 }
 
 fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<PatternBudget> {

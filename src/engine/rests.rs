@@ -67,7 +67,7 @@ impl RestLog {
             let Some(of) = name.strip_prefix(PREFIX).and_then(|of| of.parse::<u64>().ok()) else { continue };
             found.push(of);
             if of >= number {
-                for (origin, until) in read(&disk, &dir.join(&name))? {
+                for (origin, until) in read(&disk, &dir.join(&name))?.0 {
                     let known = rests.entry(origin).or_insert(until);
                     *known = (*known).max(until);
                 }
@@ -154,6 +154,41 @@ impl RestLog {
     }
 }
 
+/// Puts what the files behind checkpoint `from` hold into one that follows checkpoint `to`, a later one.
+pub fn carry_over(disk: &Disk, dir: &Path, from: u64, to: u64) -> Result<()> {
+    let mut bytes = header();
+    for (number, path) in files(disk, dir)? {
+        if number >= from {
+            read(disk, &path)?.0.into_iter().for_each(|(origin, until)| put(&mut bytes, origin, until));
+        }
+    }
+    if bytes.len() == HEADER_BYTES as usize {
+        return Ok(());
+    }
+    disk.replace(&dir.join(format!("{PREFIX}{to:06}")), &bytes)
+}
+
+/// The files of the log in `dir`, and which checkpoint each follows.
+pub fn files(disk: &Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
+    let names = disk.list(dir)?.into_iter();
+    let number = |name: &str| name.strip_prefix(PREFIX).and_then(|of| of.parse().ok());
+    Ok(names.filter_map(|name| Some((number(&name)?, dir.join(&name)))).collect())
+}
+
+/// Where in the file at `path` its whole records end, where it is not whole to its end; and whether that can be the trace
+/// of a write that was cut short.
+pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
+    let (rests, bytes) = read(disk, path)?;
+    let whole = (HEADER_BYTES + (rests.len() * RECORD_BYTES) as u64).min(bytes);
+    if whole == bytes {
+        return Ok(None);
+    }
+    let mut rest = vec![0; usize::try_from(bytes - whole).unwrap_or(usize::MAX).min(RECORD_BYTES)];
+    disk.open(path, Mode::Read)?.read_exact_at(&mut rest, whole)?;
+    let torn = bytes - whole < RECORD_BYTES as u64 || rest.iter().all(|&byte| byte == 0);
+    Ok(Some((whole, torn)))
+}
+
 fn header() -> Vec<u8> {
     Header { kind: Kind::Rests, version: VERSION }.to_bytes().to_vec()
 }
@@ -165,12 +200,14 @@ fn put(out: &mut Vec<u8>, origin: Fingerprint, until: Time) {
     out.extend_from_slice(&crc32fast::hash(&out[start..]).to_le_bytes());
 }
 
-/// The whole records of a file, up to the first one that is none: what comes then was being written at a crash.
-fn read(disk: &Disk, path: &Path) -> Result<Vec<(Fingerprint, Time)>> {
+/// The whole records of a file, up to the first one that is none: what comes then was being written at a crash. And the
+/// length of the file.
+fn read(disk: &Disk, path: &Path) -> Result<(Vec<(Fingerprint, Time)>, u64)> {
     let bytes = disk.read(path)?;
     let mut rests = Vec::new();
+    let length = bytes.len() as u64;
     if bytes.len() < HEADER_BYTES as usize || bytes.iter().all(|&byte| byte == 0) {
-        return Ok(rests);
+        return Ok((rests, length));
     }
     Header::check(&disk.open(path, Mode::Read)?, Kind::Rests, VERSION)?;
     let (records, _) = bytes[HEADER_BYTES as usize..].as_chunks::<RECORD_BYTES>();
@@ -182,7 +219,7 @@ fn read(disk: &Disk, path: &Path) -> Result<Vec<(Fingerprint, Time)>> {
         }
         rests.push((Fingerprint::from_bits(word(0)), Time::from_ms(word(8))));
     }
-    Ok(rests)
+    Ok((rests, length))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ impl SeedCopy {
     /// Calls `each` with the seeds of the crawl in `dir` and their numbers, as the plain copy has them; says whether there
     /// is a copy. It is read as a stream. A line that is damaged keeps its number and is passed over.
     pub fn for_each(disk: &Disk, dir: &Path, mut each: impl FnMut(u32, SeedCopy)) -> Result<bool> {
-        let path = dir.join(COPY_FILE);
+        let path = seeds_copy_path(dir);
         let Some(file) = disk.open_if_there(&path)? else { return Ok(false) };
         let mut input = BufReader::with_capacity(COPY_BUFFER_BYTES, Stream { file: &file, at: 0 });
         let mut line = Vec::new();
@@ -96,6 +96,11 @@ impl Read for Stream<'_> {
     }
 }
 
+/// Where the plain copy of the seeds lies.
+pub fn seeds_copy_path(dir: &Path) -> PathBuf {
+    dir.join(COPY_FILE)
+}
+
 /// All seeds.
 #[derive(Debug, Default)]
 pub struct SeedTable {
@@ -125,10 +130,16 @@ impl SeedTable {
 
     /// Puts the plain copy into `dir`, unless the one that is there has all seeds.
     pub fn write_copy(&self, disk: &Disk, dir: &Path) -> Result<()> {
-        let path = dir.join(COPY_FILE);
+        let path = seeds_copy_path(dir);
         if self.loaded == self.seeds.len() && disk.open_if_there(&path)?.is_some() {
             return Ok(());
         }
+        self.renew_copy(disk, dir)
+    }
+
+    /// Puts the plain copy into `dir`, whatever lies there.
+    pub fn renew_copy(&self, disk: &Disk, dir: &Path) -> Result<()> {
+        let path = seeds_copy_path(dir);
         let aside = dir.join(format!("{COPY_FILE}.tmp"));
         let file = disk.open(&aside, Mode::Create)?;
         file.set_len(0)?;

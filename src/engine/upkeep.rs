@@ -121,17 +121,9 @@ impl Engine {
         let container = self.container.cut()?;
         self.crawl_log.flush()?;
         self.skipped_log.flush()?;
-        let mut sync = Vec::new();
-        let mut sync_dirs = Vec::new();
-        for (files, dirs) in [
-            (seen.sync, seen.sync_dirs),
-            (robots.sync, robots.sync_dirs),
-            (dns.sync, dns.sync_dirs),
-            (frontier.sync, frontier.sync_dirs),
-        ] {
-            sync.extend(files);
-            sync_dirs.extend(dirs);
-        }
+        let sync = [seen.sync, robots.sync, dns.sync, frontier.sync].into_iter().flatten().collect();
+        let sync_dirs =
+            [seen.sync_dirs, robots.sync_dirs, dns.sync_dirs, frontier.sync_dirs].into_iter().flatten().collect();
         let mut batch = Batch::new();
         self.seeds.drain_changes(&mut batch);
         self.count(now);

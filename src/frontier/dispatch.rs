@@ -90,9 +90,9 @@ impl Frontier {
             self.wait_for(index, addresses[0]);
             return None;
         }
-        match host.rules.clone().filter(|&(_, expires)| expires > now) {
+        match host.rules_at(now).cloned() {
             None => self.ask_robots(index, addresses, now),
-            Some((rules, _)) => {
+            Some(rules) => {
                 let item = self.unbuffer_first(index)?;
                 match Permit::ask(&*rules, &item.url.url) {
                     Some(permit) => Some(self.fetch(index, item, addresses, permit, now)),
@@ -108,7 +108,10 @@ impl Frontier {
     /// Why the URLs of a host are dropped, if they are.
     fn drains(&self, index: u32, now: Time) -> Option<Reason> {
         let host = self.active.host(index);
-        host.gone(now).or_else(|| (self.allowance(index) == Allowance::UsedUp).then_some(Reason::Budget))
+        let is_slow = || host.rules_at(now).is_some_and(|rules| self.options.politeness.skips(rules.crawl_delay()));
+        host.gone(now)
+            .or_else(|| (self.allowance(index) == Allowance::UsedUp).then_some(Reason::Budget))
+            .or_else(|| is_slow().then_some(Reason::Robots))
     }
 
     fn allowance(&self, index: u32) -> Allowance {

@@ -42,7 +42,9 @@ impl Item {
     /// Bytes of memory that it takes.
     pub(super) fn memory(&self) -> usize {
         const ALLOCATIONS: usize = 2 * 16;
-        size_of::<Item>() + ALLOCATIONS + self.url.url.len() + self.url.hops.as_str().len()
+        const SHORT: usize = 22;
+        let hops = self.url.hops.as_bytes().len();
+        size_of::<Item>() + ALLOCATIONS + self.url.url.len() + if hops > SHORT { hops + ALLOCATIONS } else { 0 }
     }
 }
 
@@ -178,6 +180,11 @@ impl Host {
     /// Why its URLs are dropped at `now`, if they are.
     pub(super) fn gone(&self, now: Time) -> Option<crate::outcome::Reason> {
         self.standing.gone.filter(|&(until, _)| until > now).map(|(_, reason)| reason)
+    }
+
+    /// Its rules, while they hold.
+    pub(super) fn rules_at(&self, now: Time) -> Option<&Arc<dyn Rules>> {
+        self.rules.as_ref().filter(|&&(_, expires)| expires > now).map(|(rules, _)| rules)
     }
 
     pub(super) fn crawl_delay(&self) -> Option<Duration> {

@@ -92,8 +92,9 @@ impl Frontier {
 
     fn needs_merge(&self, partition: &Partition) -> bool {
         let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
-        // A URL of the base takes a fifth of what it takes in a tail: the tail then has a third of the base's URLs.
-        let grown = partition.recent.tail_bytes() >= TAIL_BYTES_MIN.max(base + base / 2);
+        // A URL takes two to four times in a tail what it takes in a base: the tail then has half of the base's URLs, or
+        // as many, and a URL is rewritten once or twice as the partition grows.
+        let grown = partition.recent.tail_bytes() >= TAIL_BYTES_MIN.max(2 * base);
         let consumed = partition.consumed / 2 > partition.base_left() && base >= RECLAIM_BYTES_MIN;
         let overlay_max = (self.options.memory / 8 / self.partitions.len()).max(16 << 10);
         grown || consumed || (partition.overlay_bytes() > overlay_max && partition.recent.urls + partition.consumed > 0)

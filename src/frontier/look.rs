@@ -184,7 +184,7 @@ fn read_memory(
 }
 
 /// Which of `count` partitions a domain belongs to, as the frontier says.
-fn partition_of(domain: Fingerprint, count: usize) -> usize {
+pub(super) fn partition_of(domain: Fingerprint, count: usize) -> usize {
     let bits = count.trailing_zeros();
     if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
 }

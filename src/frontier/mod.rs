@@ -39,6 +39,7 @@ mod record;
 mod schedule;
 mod state;
 mod task;
+pub mod verify;
 mod wire;
 
 #[cfg(test)]
@@ -302,6 +303,11 @@ impl Frontier {
                 self.set_addresses(index, list, expires);
             }
         }
+    }
+
+    /// How hosts are treated.
+    pub fn politeness(&self) -> &Politeness {
+        &self.options.politeness
     }
 
     /// Takes over politeness and budgets that were changed.

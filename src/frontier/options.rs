@@ -56,6 +56,8 @@ pub struct Politeness {
     pub delay_factor: f64,
     /// A longer Crawl-delay counts as this.
     pub crawl_delay_max: Duration,
+    /// Nothing is fetched of a host that asks for a longer Crawl-delay.
+    pub skip_beyond: bool,
     /// Requests of a host that may run at the same time.
     pub connections_per_host: usize,
     /// The least time between the starts of two requests to an address, whatever the hosts.
@@ -71,6 +73,7 @@ impl Default for Politeness {
             delay_max: Duration::from_secs(30),
             delay_factor: 5.0,
             crawl_delay_max: Duration::from_secs(300),
+            skip_beyond: false,
             connections_per_host: 1,
             delay_per_ip: Duration::from_millis(250),
             dead_after: 3,

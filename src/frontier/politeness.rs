@@ -1,7 +1,7 @@
 //! Delays and back-off: pure arithmetic on durations, no state but [`Standing`] that it is given.
 //!
 //! - delay of a host = max(clamp(factor × duration of the last fetch, min, max), min(Crawl-delay, cap)). A
-//!   Crawl-delay never makes a host faster.
+//!   Crawl-delay never makes a host faster; by choice a host that asks for more than the cap is left alone.
 //! - The duration of an answer that is no page never lowers the delay: errors come quickly.
 //! - Back-off: Retry-After where there is one, else 60 s (10 s for a connection that failed, 5 min for robots.txt)
 //!   doubling each time, 0 to 10 % longer by chance, at most a day, forgiven 30 quiet minutes after its end. Without
@@ -48,6 +48,16 @@ impl Politeness {
             return Duration::ZERO;
         }
         pace.max(self.delay_min).max(crawl_delay.unwrap_or_default().min(self.crawl_delay_max))
+    }
+
+    /// Whether robots.txt asks for more than is kept to as it is written.
+    pub fn is_beyond(&self, crawl_delay: Option<Duration>) -> bool {
+        !self.is_none() && crawl_delay.is_some_and(|delay| delay > self.crawl_delay_max)
+    }
+
+    /// Whether a host that asks for this is left alone.
+    pub fn skips(&self, crawl_delay: Option<Duration>) -> bool {
+        self.skip_beyond && self.is_beyond(crawl_delay)
     }
 
     /// The delay after a request that took `duration`, of a host of which nothing else is known.

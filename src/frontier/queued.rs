@@ -1,6 +1,7 @@
 //! A URL on its way to being fetched.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,9 @@ use crate::fingerprint::Fingerprint;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedUrl {
     /// The URL as it is requested: absolute, serialised by the WHATWG rules, without fragment.
-    pub url: Box<str>,
+    ///
+    /// Shared by the URL in flight and the one that is kept for the case that it comes back.
+    pub url: Arc<str>,
     /// Its key in URL-seen: the fingerprint of the canonical key form.
     pub key: Fingerprint,
     /// Fingerprint of its origin (`http://host:port`): names its queue and its robots.txt.
@@ -56,7 +59,7 @@ impl QueuedUrl {
         wire::put_varint(out, self.depth.into());
         wire::put_varint(out, self.seed.into());
         wire::put_varint(out, self.via);
-        wire::put_sized(out, self.hops.as_str().as_bytes());
+        wire::put_sized(out, self.hops.as_bytes());
         wire::put_sized(out, self.url.as_bytes());
     }
 
@@ -85,51 +88,96 @@ impl QueuedUrl {
 /// `M` named by a robots.txt as sitemap, or by a sitemap; empty for a seed.
 ///
 /// A path longer than [`Hops::LETTERS_MAX`] keeps its last letters after the number of those left out: `12+LLRL...`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hops(Box<str>);
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct Hops(Letters);
+
+/// Most paths are short, and lie in the URL that has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Letters {
+    Short { len: u8, bytes: [u8; Hops::SHORT_MAX] },
+    Long(Arc<str>),
+}
 
 impl Hops {
     /// Letters that are kept.
     pub const LETTERS_MAX: usize = 40;
+    const SHORT_MAX: usize = 22;
 
     /// A path as it was printed.
     pub fn parse(text: &str) -> Self {
-        Hops(text.into())
+        match u8::try_from(text.len()) {
+            Ok(len) if text.len() <= Hops::SHORT_MAX => {
+                let mut bytes = [0; Hops::SHORT_MAX];
+                bytes[..text.len()].copy_from_slice(text.as_bytes());
+                Hops(Letters::Short { len, bytes })
+            }
+            _ => Hops(Letters::Long(text.into())),
+        }
     }
 
     /// The path with one more letter.
     pub fn then(&self, letter: char) -> Self {
-        let (mut left_out, mut letters) = match self.0.split_once('+') {
+        let (mut left_out, mut letters) = match self.as_str().split_once('+') {
             Some((count, letters)) => (count.parse().unwrap_or(0_u32), letters.to_owned()),
-            None => (0, self.0.to_string()),
+            None => (0, self.as_str().to_owned()),
         };
         letters.push(letter);
         let surplus = letters.len().saturating_sub(Hops::LETTERS_MAX);
         left_out += u32::try_from(letters.drain(..surplus).count()).unwrap_or(u32::MAX);
-        if left_out == 0 { Hops(letters.into()) } else { Hops(format!("{left_out}+{letters}").into()) }
+        if left_out == 0 { Hops::parse(&letters) } else { Hops::parse(&format!("{left_out}+{letters}")) }
     }
 
     /// Redirects since the last hop of another kind.
     pub fn redirects(&self) -> usize {
-        self.0.bytes().rev().take_while(|&letter| letter == b'R').count()
+        self.as_bytes().iter().rev().take_while(|&&letter| letter == b'R').count()
     }
 
     /// How many sitemaps in a row led here, whatever redirects there were between them; the robots.txt that named the
     /// first one counts like a sitemap.
     pub fn sitemaps(&self) -> usize {
-        let end = self.0.bytes().rev().take_while(|letter| matches!(letter, b'M' | b'R'));
-        end.filter(|&letter| letter == b'M').count()
+        let end = self.as_bytes().iter().rev().take_while(|letter| matches!(letter, b'M' | b'R'));
+        end.filter(|&&letter| letter == b'M').count()
     }
 
     /// The path as it is printed.
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Letters::Short { .. } => std::str::from_utf8(self.as_bytes()).expect("they were copied from a text"),
+            Letters::Long(text) => text,
+        }
+    }
+
+    /// The path as the bytes that it is printed in.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Letters::Short { len, bytes } => &bytes[..usize::from(*len)],
+            Letters::Long(text) => text.as_bytes(),
+        }
+    }
+}
+
+impl Default for Hops {
+    fn default() -> Self {
+        Hops::parse("")
+    }
+}
+
+impl From<String> for Hops {
+    fn from(text: String) -> Self {
+        Hops::parse(&text)
+    }
+}
+
+impl From<Hops> for String {
+    fn from(hops: Hops) -> Self {
+        hops.as_str().to_owned()
     }
 }
 
 impl fmt::Display for Hops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 

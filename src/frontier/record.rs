@@ -7,6 +7,7 @@
 //! and it would hold for longer than its time. The first number of a record is the moment from which the host may be
 //! contacted, so that choosing hosts decodes nothing else.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
@@ -53,6 +54,14 @@ impl Standing {
     /// From when on it has something to do: a host that is given up only drops, and that can be done at once.
     pub(super) fn available(&self) -> Time {
         if self.gone.is_some() { Time::ZERO } else { self.due.max(self.backoff_until) }
+    }
+
+    /// Whether it says nothing at `now` that a host that was never met would not be assumed to be.
+    fn is_blank(&self, now: Time) -> bool {
+        self.available() <= now
+            && self.gone.is_none_or(|(until, _)| until <= now)
+            && (self.backoff_level, self.failures, self.robots_level) == (0, 0, 0)
+            && (self.pages, self.bytes) == (0, 0)
     }
 
     /// Takes over what the stores say at `now` of a host that starts.
@@ -113,38 +122,34 @@ impl HostRecord {
 
     /// Reads a record; `None` for what cannot have been written.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader::new(bytes);
-        reader.time()?;
-        let flags = reader.u8()?;
-        let written = reader.time()?;
-        let mut standing = Standing {
-            due: reader.time()?,
-            backoff_set: reader.time()?,
-            backoff_until: reader.time()?,
-            pace: Duration::from_millis(reader.varint()?),
-            backoff_level: reader.u8()?,
-            robots_level: reader.u8()?,
-            failures: reader.small()?,
-            failing_since: reader.time()?,
-            robots_failing_since: reader.time()?,
-            pages: reader.varint()?,
-            bytes: reader.varint()?,
-            gone: None,
+        let read = Encoded::read(bytes)?;
+        let addresses = match read.addresses {
+            Some((list, expires)) => Some((addresses(list)?, expires)),
+            None => None,
         };
-        if flags & 1 != 0 {
-            let until = reader.time()?;
-            let reason = if reader.u8()? == 1 { Reason::PrivateAddress } else { Reason::HostGivenUp };
-            standing.gone = Some((until, reason));
+        let rules = read.rules.map(|(rules, expires)| (rules.into(), expires));
+        Some(HostRecord { written: read.written, standing: read.standing, rules, addresses })
+    }
+
+    /// What is worth keeping at `now` of an encoded record: nothing (`None` inside), or the record without what has
+    /// expired; `None` outside if it cannot be read.
+    pub(super) fn kept(bytes: &[u8], now: Time) -> Option<Option<Cow<'_, [u8]>>> {
+        let read = Encoded::read(bytes)?;
+        let holds = |expires: Option<Time>| expires.is_some_and(|expires| expires > now);
+        let rules = read.rules.map(|(_, expires)| expires);
+        let addresses = read.addresses.map(|(_, expires)| expires);
+        if read.standing.is_blank(now) && !holds(rules) && !holds(addresses) {
+            return Some(None);
         }
-        let rules = match flags & 2 {
-            0 => None,
-            _ => Some((reader.time()?, reader.sized()?)).map(|(expires, bytes)| (bytes.into(), expires)),
-        };
-        let addresses = match flags & 4 {
-            0 => None,
-            _ => Some((reader.time()?, addresses(&mut reader)?)).map(|(expires, list)| (list, expires)),
-        };
-        reader.is_at_end().then_some(HostRecord { written, standing, rules, addresses })
+        if rules.is_some() == holds(rules) && addresses.is_some() == holds(addresses) {
+            return Some(Some(bytes.into()));
+        }
+        let mut kept = HostRecord::decode(bytes)?;
+        kept.rules = kept.rules.filter(|&(_, expires)| expires > now);
+        kept.addresses = kept.addresses.filter(|&(_, expires)| expires > now);
+        let mut trimmed = Vec::new();
+        kept.encode(&mut trimmed);
+        Some(Some(trimmed.into()))
     }
 
     /// From when on the host of an encoded record has something to do; a time that only a set clock can have made
@@ -181,13 +186,57 @@ impl HostRecord {
 
     /// Whether nothing would be lost without the record at `now`.
     pub(super) fn is_blank(&self, now: Time) -> bool {
-        let standing = &self.standing;
-        standing.available() <= now
-            && standing.gone.is_none_or(|(until, _)| until <= now)
-            && (standing.backoff_level, standing.failures, standing.robots_level) == (0, 0, 0)
-            && (standing.pages, standing.bytes) == (0, 0)
+        self.standing.is_blank(now)
             && self.rules.as_ref().is_none_or(|&(_, expires)| expires <= now)
             && self.addresses.as_ref().is_none_or(|&(_, expires)| expires <= now)
+    }
+}
+
+/// A record as it lies in bytes, with nothing copied.
+struct Encoded<'a> {
+    written: Time,
+    standing: Standing,
+    rules: Option<(&'a [u8], Time)>,
+    /// The list is the rest of the bytes.
+    addresses: Option<(&'a [u8], Time)>,
+}
+
+impl<'a> Encoded<'a> {
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        reader.time()?;
+        let flags = reader.u8()?;
+        let written = reader.time()?;
+        let mut standing = Standing {
+            due: reader.time()?,
+            backoff_set: reader.time()?,
+            backoff_until: reader.time()?,
+            pace: Duration::from_millis(reader.varint()?),
+            backoff_level: reader.u8()?,
+            robots_level: reader.u8()?,
+            failures: reader.small()?,
+            failing_since: reader.time()?,
+            robots_failing_since: reader.time()?,
+            pages: reader.varint()?,
+            bytes: reader.varint()?,
+            gone: None,
+        };
+        if flags & 1 != 0 {
+            let until = reader.time()?;
+            let reason = if reader.u8()? == 1 { Reason::PrivateAddress } else { Reason::HostGivenUp };
+            standing.gone = Some((until, reason));
+        }
+        let mut rules = None;
+        if flags & 2 != 0 {
+            let expires = reader.time()?;
+            rules = Some((reader.sized()?, expires));
+        }
+        let mut addresses = None;
+        if flags & 4 != 0 {
+            let expires = reader.time()?;
+            addresses = Some((reader.rest(), expires));
+        }
+        (addresses.is_some() || reader.is_at_end()).then_some(Encoded { written, standing, rules, addresses })
     }
 }
 
@@ -214,7 +263,9 @@ fn put_addresses(out: &mut Vec<u8>, addresses: &[IpAddr]) {
     }
 }
 
-fn addresses(reader: &mut Reader<'_>) -> Option<Vec<IpAddr>> {
+/// Reads a list that goes to the end of `bytes`.
+fn addresses(bytes: &[u8]) -> Option<Vec<IpAddr>> {
+    let mut reader = Reader::new(bytes);
     let count = reader.u8()?;
     let mut addresses = Vec::with_capacity(count.into());
     for _ in 0..count {
@@ -224,7 +275,7 @@ fn addresses(reader: &mut Reader<'_>) -> Option<Vec<IpAddr>> {
             _ => return None,
         });
     }
-    Some(addresses)
+    reader.is_at_end().then_some(addresses)
 }
 
 #[cfg(test)]

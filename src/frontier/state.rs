@@ -232,9 +232,10 @@ fn put_partition(out: &mut Vec<u8>, partition: &Partition) {
 }
 
 pub(super) fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition) -> Option<()> {
+    let urls = reader.varint()?;
+    partition.restore_array(reader.sized()?);
     let recent: &mut Recent = &mut partition.recent;
-    recent.urls = reader.varint()?;
-    partition.array = reader.sized()?.to_vec();
+    recent.urls = urls;
     let filter = reader.sized()?;
     if !filter.is_empty() {
         recent.filter.join(&Filter::from_bytes(filter));

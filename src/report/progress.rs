@@ -18,12 +18,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// What suits standard error, and what `-q` asks for.
-    pub fn auto(quiet: bool) -> Self {
-        Mode::on(&Screen::stderr(), quiet)
-    }
-
-    /// What suits `screen`.
+    /// What suits `screen`, and what `-q` asks for.
     pub fn on(screen: &Screen, quiet: bool) -> Self {
         match (quiet, screen.is_terminal()) {
             (true, _) => Mode::Quiet,

@@ -1,4 +1,5 @@
-//! `logs/skipped.jsonl`: one JSON line for every URL that was not fetched, with the reason and the rule that decided.
+//! `logs/skipped.jsonl`: one JSON line for every URL that was admitted and not asked for, with the reason and, where it
+//! is at hand, the rule that decided. Links that processing leaves out are counted, not listed.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +34,7 @@ impl SkippedLog {
         Ok(SkippedLog { writer: append_lines(disk, &SkippedLog::path(dir))? })
     }
 
-    /// Appends a line: `rule` is what decided, such as `Disallow: /private` or `scope.max_url_length = 2048`.
+    /// Appends a line: `rule` is what decided, such as `Disallow: /private`; empty where that is not known.
     pub fn push(&mut self, url: &str, reason: Reason, rule: &str) -> Result<()> {
         let line = Line { url, reason: reason.to_string(), rule };
         let mut line = json_line(&line).expect("strings always have a JSON form");

@@ -42,7 +42,7 @@ pub fn parse_seeds(bytes: &[u8]) -> (Vec<Seed>, Vec<SeedProblem>) {
         }
         match parse_line(content) {
             Ok((url, fallback)) => seeds.push(Seed { line: index + 1, url, fallback }),
-            Err(why) => problems.push(SeedProblem { line: index + 1, text: escaped(content), why }),
+            Err(why) => problems.push(SeedProblem { line: index + 1, text: shown(content), why }),
         }
     }
     (seeds, problems)
@@ -88,8 +88,9 @@ fn check_host(host_and_port: &str) -> Result<(), String> {
     if is_plain_word { Err(format!("a single word; write `http://{host}/` if it is a host")) } else { Ok(()) }
 }
 
-fn escaped(content: &[u8]) -> String {
-    let text = String::from_utf8_lossy(content);
+/// The start of a line, for a terminal; what may be a name and a password is left out.
+fn shown(content: &[u8]) -> String {
+    let text = without_user_information(String::from_utf8_lossy(content).into_owned());
     let mut shown = String::new();
     for (number, c) in text.chars().enumerate() {
         if number == SHOWN_CHARS {
@@ -102,6 +103,16 @@ fn escaped(content: &[u8]) -> String {
         }
     }
     shown
+}
+
+/// `text` without what stands between a scheme and the last `@` before its path.
+fn without_user_information(text: String) -> String {
+    let Some(start) = text.find("://").map(|at| at + "://".len()) else { return text };
+    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
+    match text[start..end].rfind('@') {
+        Some(at) => format!("{}{}", &text[..start], &text[start + at + 1..]),
+        None => text,
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +182,16 @@ mod tests {
         assert_eq!(problems[0].text, "word\\u{1b}[2J\\u{202e}");
         let (_, problems) = parse_seeds("x".repeat(1_000_000).as_bytes());
         assert!(problems[0].text.len() < 200);
+    }
+
+    #[test]
+    fn a_password_in_a_line_that_is_no_url_is_not_shown() {
+        for line in ["http://user:secret@[/x", "ftp://secret@example.com/", "http://a:secret@b@c d/"] {
+            let (_, problems) = parse_seeds(line.as_bytes());
+            assert!(!problems[0].to_string().contains("secret"), "{}", problems[0]);
+        }
+        let (_, problems) = parse_seeds(b"http://[/@x");
+        assert_eq!(problems[0].text, "http://[/@x");
     }
 
     #[test]

@@ -16,12 +16,13 @@ type Answer = Result<Reply, Failure>;
 struct Told {
     answer: fn(&str, Duration) -> Answer,
     crawl_delay_max: Duration,
+    skip_beyond: bool,
     give_up: Duration,
 }
 
 impl Told {
     fn new(answer: fn(&str, Duration) -> Answer) -> Self {
-        Told { answer, crawl_delay_max: MINUTE * 5, give_up: HOUR * 24 }
+        Told { answer, crawl_delay_max: MINUTE * 5, skip_beyond: false, give_up: HOUR * 24 }
     }
 }
 
@@ -37,6 +38,7 @@ impl Web for Told {
     fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {
         settings.checkpoint_interval = HOUR;
         frontier.politeness.crawl_delay_max = self.crawl_delay_max;
+        frontier.politeness.skip_beyond = self.skip_beyond;
         frontier.give_up = self.give_up;
     }
 }
@@ -72,6 +74,8 @@ struct Crawled {
     requests: Vec<(Duration, String)>,
     dropped: BTreeMap<Reason, u64>,
     statistics: crawler::report::Statistics,
+    crawl_log: String,
+    skipped: String,
 }
 
 impl Crawled {
@@ -106,7 +110,9 @@ fn crawl_with_kills(web: Told, kills: &[usize]) -> Crawled {
             let statistics = run.engine.statistics();
             let short = |(at, url): &(Time, String)| (at.since(START), url.strip_prefix("http://").unwrap().to_owned());
             let requests = requests.iter().map(short).collect();
-            return Crawled { requests, dropped: statistics.dropped.clone(), statistics };
+            let read = |name: &str| std::fs::read_to_string(dir.path().join("logs").join(name)).unwrap();
+            let (crawl_log, skipped) = (read("crawl.log"), read("skipped.jsonl"));
+            return Crawled { requests, dropped: statistics.dropped.clone(), statistics, crawl_log, skipped };
         }
     }
     unreachable!("the last run goes to the end")
@@ -374,6 +380,67 @@ fn r15_a_crawl_delay_is_kept_capped_and_never_makes_faster() {
     for gaps in [gaps!("Crawl-delay: 0.01"), gaps!("Crawl-delay: -7"), gaps!("Crawl-delay: NaN"), gaps!("")] {
         exact(gaps, DELAY);
     }
+}
+
+#[test]
+fn r15_a_host_that_asks_for_more_than_the_cap_is_left_alone_if_so_configured() {
+    let web = Told::new(|url, _| match url {
+        "h0.test/robots.txt" => text(200, "User-agent: *\nCrawl-delay: 20"),
+        "h0.test/" => page(&["/1", "http://h1.test/"]),
+        "h1.test/robots.txt" => text(200, "User-agent: *\nCrawl-delay: 3600\nDisallow: /no"),
+        _ => page(&["/2", "/no"]),
+    });
+    let crawled = crawl(Told { skip_beyond: true, ..web });
+    assert_eq!(crawled.pages(), ["h0.test/", "h0.test/1", "h0.test/2", "h0.test/no"]);
+    assert_eq!(crawled.dropped, BTreeMap::from([(Reason::Robots, 1)]));
+    assert!(crawled.skipped.contains("\"rule\":\"Crawl-delay: 3600\""), "{}", crawled.skipped);
+    let crawled = crawl(web);
+    assert!(crawled.pages().contains(&"h1.test/2"));
+    assert!(crawled.skipped.contains("\"rule\":\"Disallow: /no\""), "{}", crawled.skipped);
+}
+
+#[test]
+fn a_redirect_costs_no_depth_and_its_target_is_asked_of_its_own_robots_txt() {
+    let crawled = crawl(Told::new(|url, _| match url {
+        "h0.test/robots.txt" => status(404),
+        "h1.test/robots.txt" => text(200, RULES),
+        "h0.test/" => page(&["/1", "/2"]),
+        "h0.test/1" => moved("/1/moved"),
+        "h0.test/1/moved" => moved("http://h1.test/yes"),
+        "h0.test/2" => moved("http://h1.test/no"),
+        "h1.test/yes" => page(&["/yes/linked"]),
+        _ => page(&[]),
+    }));
+    let mut pages = crawled.pages();
+    pages.sort_unstable();
+    let expected = ["h0.test/", "h0.test/1", "h0.test/1/moved", "h0.test/2", "h1.test/yes", "h1.test/yes/linked"];
+    assert_eq!(pages, expected);
+    assert_eq!(crawled.statistics.depth_max, 2);
+    assert_eq!(crawled.dropped, BTreeMap::from([(Reason::Robots, 1)]));
+}
+
+#[test]
+fn every_request_for_robots_txt_has_a_line_in_crawl_log() {
+    let crawled = crawl(Told::new(|url, at| match url {
+        "h0.test/robots.txt" => moved("/rules"),
+        "h0.test/rules" => text(200, RULES),
+        "h0.test/" => page(&["http://h1.test/"]),
+        "h1.test/robots.txt" if at < MINUTE => Err(Failure::Timeout),
+        "h1.test/robots.txt" => status(503),
+        _ => page(&[]),
+    }));
+    let columns = |line: &str| line.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let lines: Vec<_> = crawled.crawl_log.lines().map(columns).collect();
+    assert_eq!(lines.len(), crawled.requests.len(), "{}", crawled.crawl_log);
+    let told: Vec<_> = lines.iter().map(|line| (line[1].as_str(), line[3].as_str(), line[4].as_str())).collect();
+    let expected = [
+        ("301", "http://h0.test/robots.txt", "P"),
+        ("200", "http://h0.test/rules", "PR"),
+        ("200", "http://h0.test/", "-"),
+        ("-4", "http://h1.test/robots.txt", "LP"),
+        ("503", "http://h1.test/robots.txt", "LP"),
+    ];
+    assert_eq!(told[..5], expected);
 }
 
 #[test]

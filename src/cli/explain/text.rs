@@ -104,7 +104,8 @@ impl Page<'_> {
             self.row("robots.txt", format!("{word}{why}"));
         }
         if let Some(delay) = robots.crawl_delay_ms {
-            self.row("  Crawl-delay", format!("{} s", Duration::from_millis(delay).as_secs_f64()));
+            let beyond = if robots.crawl_delay_beyond { ", more than politeness.crawl_delay_max" } else { "" };
+            self.row("  Crawl-delay", format!("{} s{beyond}", Duration::from_millis(delay).as_secs_f64()));
         }
         if robots.learnt.is_some() || robots.expires.is_some() {
             self.row("  answer", term(robots.learnt, robots.expires, robots.fresh, now));

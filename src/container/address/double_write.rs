@@ -69,12 +69,11 @@ fn place(images: &[u8], buckets: &DiskFile, overflow: &DiskFile) -> Result<()> {
     buckets.sync()
 }
 
-/// The images of the last write, if they are whole.
+/// The images of the last write, if they are whole. Those of a later version of this program are refused.
 fn read(disk: &Disk, dir: &Path) -> Result<Option<Vec<u8>>> {
     let path = path(dir);
-    if disk.open_if_there(&path)?.is_none() {
-        return Ok(None);
-    }
+    let Some(file) = disk.open_if_there(&path)? else { return Ok(None) };
+    Header::refuse_newer(&file, Kind::DoubleWrite, 1)?;
     let images = disk.read(&path)?;
     let sum_at = HEADER_BYTES as usize;
     let whole = images.len() >= PAGES_AT

@@ -57,8 +57,10 @@ impl AddressFile {
     /// more of key.dat than the checkpoint knows of: such slots are harmless.
     pub fn open_or_create(disk: &Disk, dir: &Path) -> Result<Self> {
         let path = dir.join("address.idx");
-        if disk.open_if_there(&path)?.is_none() {
-            create(disk, dir)?;
+        match disk.open_if_there(&path)? {
+            // before a repair puts an older head over it
+            Some(file) => Header::refuse_newer(&file, Kind::Addresses, VERSION)?,
+            None => create(disk, dir)?,
         }
         double_write::repair(disk, dir)?;
         AddressFile::open_for_writing(disk, dir)

@@ -69,12 +69,12 @@ impl<'a> Report<'a> {
     }
 
     /// `bytes` more have to be gone through.
-    pub(in crate::container) fn expect(&mut self, bytes: u64) {
+    pub fn expect(&mut self, bytes: u64) {
         self.total += bytes;
     }
 
     /// `bytes` more were gone through.
-    pub(in crate::container) fn advance(&mut self, bytes: u64) {
+    pub fn advance(&mut self, bytes: u64) {
         self.done += bytes;
         (self.progress)(self.done, self.total);
     }

@@ -117,6 +117,8 @@ pub struct Robots {
     pub group: Option<String>,
     /// The delay that is asked for.
     pub crawl_delay_ms: Option<u64>,
+    /// Whether that is more than `politeness.crawl_delay_max`.
+    pub crawl_delay_beyond: bool,
     /// Since when it cannot be had.
     #[serde(serialize_with = "moment")]
     pub unreachable_since: Option<Time>,

@@ -49,7 +49,7 @@ pub(super) fn verdict(told: &Explanation, facts: &Facts<'_>) -> String {
 /// The URL ended without a request, and what its host is refused for now, if it still is.
 fn dropped(told: &Explanation, skipped: &Skipped, now: Time) -> String {
     let mut text = format!("was skipped: {}", skipped.reason);
-    if !matches!(skipped.rule.as_str(), "" | "seed") {
+    if !skipped.rule.is_empty() {
         text.push_str(&format!(": {}", skipped.rule));
     }
     if let Some(never) = forbidden(told, now) {

@@ -17,7 +17,7 @@ use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Resul
 use crate::fingerprint::Fingerprint;
 use crate::frontier::wire::{self, Reader};
 
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 const FOOTER_BYTES: u64 = 64;
 const WRITER_BYTES: usize = 256 << 10;
 const DOMAIN_ENTRY: u8 = 0;
@@ -201,6 +201,18 @@ pub(super) struct Directory {
     offset: u64,
 }
 
+impl Directory {
+    /// Where the entry that was read last ends.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Bytes of it, as an entry had them.
+    pub(super) fn bytes(&self, range: std::ops::Range<usize>) -> &[u8] {
+        &self.raw[range]
+    }
+}
+
 /// A base that is open for reading.
 #[derive(Debug)]
 pub(super) struct Base {
@@ -283,6 +295,11 @@ impl Base {
         Ok(Directory { raw, at: 0, offset })
     }
 
+    /// Takes back the room of a block of the directory.
+    pub(super) fn recycle(&mut self, block: Directory) {
+        self.unpacker.recycle(block.raw);
+    }
+
     /// The next entry of a block of the directory.
     pub(super) fn next_entry<'a>(&self, block: &'a mut Directory) -> Result<Option<DirectoryEntry<'a>>> {
         if block.at == block.raw.len() {
@@ -344,6 +361,9 @@ impl Base {
             return Ok(());
         }
         let mut at = spot.offset;
+        if let Some((.., reader)) = self.open.take() {
+            self.unpacker.recycle(reader.into_raw());
+        }
         loop {
             if at >= self.index_at {
                 return Err(self.malformed(at, "more URLs"));
@@ -355,6 +375,7 @@ impl Base {
                 return Ok(());
             }
             at = block.end;
+            self.unpacker.recycle(block.raw);
         }
     }
 }

@@ -3,12 +3,12 @@
 //! ```text
 //! | kind 1 | length 4 | stored length 4 | crc32 4 | zstd |        crc32 of everything but itself
 //! ```
-//! A URL is written as its difference to the one before it in the block; the first stands alone.
+//! A URL is written as its difference to the one before it in the block; the first as that to a blank one.
 
 use super::entry::UrlView;
+use super::front::Front;
 use crate::disk::{DiskFile, Error, Result};
-use crate::fingerprint::Fingerprint;
-use crate::frontier::wire::{self, Reader};
+use crate::frontier::wire::Reader;
 
 /// A block is closed when it has reached so many bytes.
 pub(super) const BLOCK_BYTES: usize = 32 << 10;
@@ -72,14 +72,12 @@ pub(super) struct Block {
     pub end: u64,
 }
 
-/// What the first byte of a URL says: its origin, host and domain follow; it is forced.
-const FLAG_ANOTHER: u8 = 1;
-const FLAG_FORCED: u8 = 2;
-
 /// Reads one block after the other.
 pub(super) struct Unpacker {
     decompressor: zstd::bulk::Decompressor<'static>,
     stored: Vec<u8>,
+    /// Room of blocks that are no longer wanted.
+    spare: Vec<Vec<u8>>,
 }
 
 impl std::fmt::Debug for Unpacker {
@@ -91,7 +89,14 @@ impl std::fmt::Debug for Unpacker {
 impl Unpacker {
     pub(super) fn new() -> Self {
         let decompressor = zstd::bulk::Decompressor::new().expect("there is memory for a decompressor");
-        Unpacker { decompressor, stored: Vec::new() }
+        Unpacker { decompressor, stored: Vec::new(), spare: Vec::new() }
+    }
+
+    /// Takes back the room of a block, for one that is read later.
+    pub(super) fn recycle(&mut self, raw: Vec<u8>) {
+        if raw.capacity() > 0 {
+            self.spare.push(raw);
+        }
     }
 
     /// Reads the block at `offset`, which ends at `limit` at the latest.
@@ -120,7 +125,9 @@ impl Unpacker {
         if found != expected {
             return damaged(format!("block checksum {expected:08x}"), format!("{found:08x}"));
         }
-        let mut raw = Vec::with_capacity(raw_len);
+        let mut raw = self.spare.pop().unwrap_or_default();
+        raw.clear();
+        raw.reserve(raw_len);
         let outcome = self.decompressor.decompress_to_buffer(&stored[BLOCK_HEADER_BYTES..], &mut raw);
         if !matches!(outcome, Ok(len) if len == raw_len) {
             return damaged(format!("{raw_len} bytes of zstd"), format!("{outcome:?}"));
@@ -129,67 +136,24 @@ impl Unpacker {
     }
 }
 
-/// What URLs are written as differences to.
-#[derive(Clone, Debug, Default)]
-struct Previous {
-    origin: Fingerprint,
-    host: Fingerprint,
-    domain: Fingerprint,
-    sequence: u64,
-    via: u64,
-    hops: Vec<u8>,
-    url: Vec<u8>,
-}
-
-/// How many bytes are the same at the start.
-fn shared(a: &[u8], b: &[u8]) -> usize {
-    let (words_a, words_b) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
-    let words = words_a.iter().zip(words_b).take_while(|(x, y)| x == y).count();
-    let start = words * 8;
-    start + a[start..].iter().zip(&b[start..]).take_while(|(x, y)| x == y).count()
-}
-
 /// Collects URLs for a block.
 #[derive(Debug, Default)]
 pub(super) struct UrlWriter {
     pub raw: Vec<u8>,
     pub count: u32,
-    previous: Previous,
+    front: Front,
 }
 
 impl UrlWriter {
     pub(super) fn push(&mut self, url: &UrlView<'_>) {
-        let (previous, out) = (&mut self.previous, &mut self.raw);
-        let another =
-            self.count == 0 || (url.origin, url.host, url.domain) != (previous.origin, previous.host, previous.domain);
-        out.push((u8::from(another) * FLAG_ANOTHER) | (u8::from(url.forced) * FLAG_FORCED));
-        if another {
-            for fingerprint in [url.domain, url.origin, url.host] {
-                wire::put_fingerprint(out, fingerprint);
-            }
-            (previous.origin, previous.host, previous.domain) = (url.origin, url.host, url.domain);
-        }
-        wire::put_fingerprint(out, url.key);
-        wire::put_varint(out, url.rank.into());
-        wire::put_delta(out, previous.sequence, url.sequence);
-        out.extend_from_slice(&[url.priority, url.attempts]);
-        wire::put_varint(out, url.depth.into());
-        wire::put_varint(out, url.seed.into());
-        wire::put_delta(out, previous.via, url.via);
-        for (before, text) in [(&mut previous.hops, url.hops), (&mut previous.url, url.url)] {
-            let same = shared(before, text);
-            wire::put_varint(out, same as u64);
-            wire::put_sized(out, &text[same..]);
-            before.truncate(same);
-            before.extend_from_slice(&text[same..]);
-        }
-        (previous.sequence, previous.via) = (url.sequence, url.via);
+        self.front.put(&mut self.raw, url);
         self.count += 1;
     }
 
     pub(super) fn clear(&mut self) {
-        *self = UrlWriter { raw: std::mem::take(&mut self.raw), ..UrlWriter::default() };
         self.raw.clear();
+        self.count = 0;
+        self.front.clear();
     }
 }
 
@@ -200,25 +164,17 @@ pub(super) struct UrlReader {
     at: usize,
     /// Number of the next URL in the block.
     pub index: u32,
-    previous: Previous,
-    head: Head,
-}
-
-/// The numbers of the URL that was read last.
-#[derive(Clone, Copy, Debug, Default)]
-struct Head {
-    key: Fingerprint,
-    rank: u16,
-    priority: u8,
-    attempts: u8,
-    depth: u16,
-    seed: u32,
-    forced: bool,
+    front: Front,
 }
 
 impl UrlReader {
     pub(super) fn new(raw: Vec<u8>) -> Self {
         UrlReader { raw, ..UrlReader::default() }
+    }
+
+    /// The room that its bytes took.
+    pub(super) fn into_raw(self) -> Vec<u8> {
+        self.raw
     }
 
     pub(super) fn is_at_end(&self) -> bool {
@@ -228,33 +184,7 @@ impl UrlReader {
     /// Goes over the next URL; `None` if it cannot be read.
     pub(super) fn advance(&mut self) -> Option<()> {
         let mut reader = Reader::new(&self.raw[self.at..]);
-        let previous = &mut self.previous;
-        let flags = reader.u8()?;
-        if flags & !(FLAG_ANOTHER | FLAG_FORCED) != 0 {
-            return None;
-        }
-        self.head.forced = flags & FLAG_FORCED != 0;
-        if flags & FLAG_ANOTHER != 0 {
-            previous.domain = reader.fingerprint()?;
-            previous.origin = reader.fingerprint()?;
-            previous.host = reader.fingerprint()?;
-        }
-        self.head.key = reader.fingerprint()?;
-        self.head.rank = reader.small()?;
-        previous.sequence = reader.delta(previous.sequence)?;
-        self.head.priority = reader.u8()?;
-        self.head.attempts = reader.u8()?;
-        self.head.depth = reader.small()?;
-        self.head.seed = reader.small()?;
-        previous.via = reader.delta(previous.via)?;
-        for before in [&mut previous.hops, &mut previous.url] {
-            let same: usize = reader.small()?;
-            if same > before.len() {
-                return None;
-            }
-            before.truncate(same);
-            before.extend_from_slice(reader.sized()?);
-        }
+        self.front.read(&mut reader)?;
         self.at += reader.position();
         self.index += 1;
         Some(())
@@ -262,39 +192,6 @@ impl UrlReader {
 
     /// The URL that was gone over last.
     pub(super) fn url(&self) -> UrlView<'_> {
-        let (head, previous) = (self.head, &self.previous);
-        UrlView {
-            rank: head.rank,
-            sequence: previous.sequence,
-            key: head.key,
-            origin: previous.origin,
-            host: previous.host,
-            domain: previous.domain,
-            priority: head.priority,
-            attempts: head.attempts,
-            depth: head.depth,
-            seed: head.seed,
-            via: previous.via,
-            forced: head.forced,
-            hops: &previous.hops,
-            url: &previous.url,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shared_start_of_two_texts_is_counted_to_the_byte() {
-        let text: Vec<u8> = (0..40).collect();
-        for len in 0..40 {
-            let mut other = text[..len].to_vec();
-            assert_eq!(shared(&text, &other), len);
-            other.push(99);
-            assert_eq!(shared(&text, &other), len);
-            assert_eq!(shared(&other, &text), len);
-        }
+        self.front.get()
     }
 }

@@ -4,14 +4,15 @@
 //! The order is domain, then the domain's own entry, then its origins; of an origin first its records (the last one
 //! counts), then its URLs by rank and sequence.
 
+use super::front::{self, Front};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::host::Item;
 use crate::frontier::wire::{self, Reader};
 use crate::frontier::{Hops, QueuedUrl};
 
-const URL: u8 = 0;
-const RECORD: u8 = 1;
-const DOMAIN: u8 = 2;
+/// The first byte of what is no URL: those begin with their flags, which are less.
+const RECORD: u8 = 128;
+const DOMAIN: u8 = 129;
 
 /// A host within a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +41,7 @@ impl Key {
 }
 
 /// A queued URL as it lies in encoded bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UrlView<'a> {
     pub rank: u16,
     pub sequence: u64,
@@ -59,31 +60,45 @@ pub(super) struct UrlView<'a> {
 }
 
 impl<'a> UrlView<'a> {
-    /// Reads what [`put_url`] wrote after the kind; QueuedUrl::encode has the form of all but rank and sequence.
-    fn read(reader: &mut Reader<'a>) -> Option<Self> {
-        let (rank, sequence) = (reader.small()?, reader.varint()?);
-        let (key, origin) = (reader.fingerprint()?, reader.fingerprint()?);
-        let (host, domain) = (reader.fingerprint()?, reader.fingerprint()?);
-        let (priority, attempts, flags) = (reader.u8()?, reader.u8()?, reader.u8()?);
-        let forced = QueuedUrl::is_forced(flags)?;
-        let (depth, seed, via) = (reader.small()?, reader.small()?, reader.varint()?);
-        let (hops, url) = (reader.sized()?, reader.sized()?);
-        Some(UrlView {
-            rank,
-            sequence,
-            key,
-            origin,
-            host,
-            domain,
-            priority,
-            attempts,
-            depth,
-            seed,
-            via,
-            forced,
-            hops,
-            url,
-        })
+    /// A URL in memory.
+    pub(super) fn of(item: &'a Item) -> Self {
+        let url = &item.url;
+        UrlView {
+            rank: item.rank,
+            sequence: item.sequence,
+            key: url.key,
+            origin: url.origin,
+            host: url.host,
+            domain: url.domain,
+            priority: url.priority,
+            attempts: url.attempts,
+            depth: url.depth,
+            seed: url.seed,
+            via: url.via,
+            forced: url.forced,
+            hops: url.hops.as_bytes(),
+            url: url.url.as_bytes(),
+        }
+    }
+
+    /// All but its texts, which are empty.
+    pub(super) fn without_texts(&self) -> UrlView<'static> {
+        UrlView {
+            rank: self.rank,
+            sequence: self.sequence,
+            key: self.key,
+            origin: self.origin,
+            host: self.host,
+            domain: self.domain,
+            priority: self.priority,
+            attempts: self.attempts,
+            depth: self.depth,
+            seed: self.seed,
+            via: self.via,
+            forced: self.forced,
+            hops: &[],
+            url: &[],
+        }
     }
 
     pub(super) fn order(&self) -> Key {
@@ -132,48 +147,91 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Reads an entry that was cut out by its length.
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
-        let mut reader = Reader::new(bytes);
-        let entry = match reader.u8()? {
-            URL => Entry::Url(UrlView::read(&mut reader)?),
-            RECORD => {
-                let host = HostKey { domain: reader.fingerprint()?, origin: reader.fingerprint()? };
-                Entry::Record { host, sequence: reader.varint()?, record: reader.sized()? }
+    /// Appends the entry to be read alone.
+    pub(super) fn put_alone(&self, out: &mut Vec<u8>) {
+        match self {
+            Entry::Url(url) => front::put_alone(out, url),
+            Entry::Record { host, sequence, record } => {
+                out.push(RECORD);
+                wire::put_fingerprint(out, host.domain);
+                wire::put_fingerprint(out, host.origin);
+                wire::put_varint(out, *sequence);
+                wire::put_sized(out, record);
             }
-            DOMAIN => Entry::Domain { domain: reader.fingerprint()?, pages: reader.varint()? },
-            _ => return None,
+            Entry::Domain { domain, pages } => {
+                out.push(DOMAIN);
+                wire::put_fingerprint(out, *domain);
+                wire::put_varint(out, *pages);
+            }
+        }
+    }
+
+    /// Appends the entry to others; `front` is that of the URLs among them.
+    pub(super) fn put(&self, out: &mut Vec<u8>, front: &mut Front) {
+        match self {
+            Entry::Url(url) => front.put(out, url),
+            Entry::Record { .. } | Entry::Domain { .. } => self.put_alone(out),
+        }
+    }
+
+    /// Reads what [`Entry::put_alone`] wrote.
+    pub(super) fn read_alone(bytes: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        let entry = match bytes.first()? {
+            0..=front::FLAGS => Entry::Url(front::read_alone(&mut reader)?),
+            _ => Entry::read_other(&mut reader)?,
         };
         reader.is_at_end().then_some(entry)
     }
+
+    /// Reads what is no URL.
+    fn read_other(reader: &mut Reader<'a>) -> Option<Self> {
+        match reader.u8()? {
+            RECORD => {
+                let host = HostKey { domain: reader.fingerprint()?, origin: reader.fingerprint()? };
+                Some(Entry::Record { host, sequence: reader.varint()?, record: reader.sized()? })
+            }
+            DOMAIN => Some(Entry::Domain { domain: reader.fingerprint()?, pages: reader.varint()? }),
+            _ => None,
+        }
+    }
 }
 
-/// Appends a URL after its length.
-pub(super) fn put_url(out: &mut Vec<u8>, scratch: &mut Vec<u8>, item: &Item) {
-    scratch.clear();
-    scratch.push(URL);
-    wire::put_varint(scratch, item.rank.into());
-    wire::put_varint(scratch, item.sequence);
-    item.url.encode(scratch);
-    wire::put_sized(out, scratch);
+/// Goes over entries that [`Entry::put`] wrote one after the other. The bytes are the same for all calls.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    front: Front,
+    /// Where the entry that was gone to begins, and the one after it.
+    here: usize,
+    next: usize,
 }
 
-/// Appends the record of a host after its length.
-pub(super) fn put_record(out: &mut Vec<u8>, scratch: &mut Vec<u8>, host: HostKey, sequence: u64, record: &[u8]) {
-    scratch.clear();
-    scratch.push(RECORD);
-    wire::put_fingerprint(scratch, host.domain);
-    wire::put_fingerprint(scratch, host.origin);
-    wire::put_varint(scratch, sequence);
-    wire::put_sized(scratch, record);
-    wire::put_sized(out, scratch);
-}
+impl Entries {
+    /// Goes to the next entry, and says whether there is one; an error is the offset of what cannot be read.
+    pub(super) fn advance(&mut self, bytes: &[u8]) -> Result<bool, u64> {
+        self.here = self.next;
+        let mut reader = Reader::new(&bytes[self.here..]);
+        let read = match bytes.get(self.here) {
+            None => return Ok(false),
+            Some(0..=front::FLAGS) => self.front.read(&mut reader),
+            Some(_) => Entry::read_other(&mut reader).map(drop),
+        };
+        self.next += reader.position();
+        read.map(|()| true).ok_or(self.here as u64)
+    }
 
-/// Appends pages of a domain after their length.
-pub(super) fn put_domain(out: &mut Vec<u8>, scratch: &mut Vec<u8>, domain: Fingerprint, pages: u64) {
-    scratch.clear();
-    scratch.push(DOMAIN);
-    wire::put_fingerprint(scratch, domain);
-    wire::put_varint(scratch, pages);
-    wire::put_sized(out, scratch);
+    /// Where the entry lies that was gone to.
+    pub(super) fn position(&self) -> u64 {
+        self.here as u64
+    }
+
+    /// The entry that was gone to; an error as above.
+    pub(super) fn entry<'a>(&'a self, bytes: &'a [u8]) -> Result<Entry<'a>, u64> {
+        let entry = match bytes.get(self.here) {
+            Some(0..=front::FLAGS) => Some(Entry::Url(self.front.get())),
+            Some(_) => Entry::read_other(&mut Reader::new(&bytes[self.here..])),
+            None => None,
+        };
+        entry.ok_or(self.here as u64)
+    }
 }

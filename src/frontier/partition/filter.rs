@@ -1,16 +1,21 @@
 //! A small Bloom filter of fingerprints: which origins and domains may lie in a tail or a base.
 //!
 //! "No" is certain, "perhaps" may be wrong: the URL then takes the way over the disk, which is never false, only
-//! slower. Fingerprints are mixed already, so their two halves serve as the two hashes.
+//! slower. All bits of a key lie in one line of 64 bytes: a filter is asked for every URL that comes in, and what that
+//! costs are the lines that have to come from memory. Fingerprints are mixed already: two multiplications make the hashes.
 
 use crate::fingerprint::Fingerprint;
 
 const PROBES: usize = 5;
 const BITS_PER_KEY: usize = 10;
+/// Words of a line, and the bits that choose one of its bits.
+const LINE_WORDS: usize = 8;
+const BIT_BITS: usize = 9;
 
 /// A set that may say yes wrongly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::frontier) struct Filter {
+    /// Whole lines.
     words: Vec<u64>,
 }
 
@@ -22,7 +27,7 @@ pub(in crate::frontier) fn domain_key(domain: Fingerprint) -> Fingerprint {
 impl Filter {
     /// An empty filter of about `bytes`.
     pub(in crate::frontier) fn with_bytes(bytes: usize) -> Self {
-        Filter { words: vec![0; bytes.div_ceil(8).max(1)] }
+        Filter { words: vec![0; bytes.div_ceil(8 * LINE_WORDS).max(1) * LINE_WORDS] }
     }
 
     /// An empty filter for `keys`, of at most `bytes_max`.
@@ -31,12 +36,14 @@ impl Filter {
     }
 
     fn probes(&self, key: Fingerprint) -> [(usize, u64); PROBES] {
-        let bits = self.words.len() as u64 * 64;
-        let (first, step) = (key.bits(), key.bits().rotate_left(32) | 1);
+        let lines = (self.words.len() / LINE_WORDS) as u64;
+        let hash = key.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // Another multiplication for the bits, so that keys of a line do not share them.
+        let line = ((u128::from(hash) * u128::from(lines)) >> 64) as usize * LINE_WORDS;
+        let bits = key.bits().wrapping_mul(0xd6e8_feb8_6659_fd93).rotate_left(32);
         std::array::from_fn(|n| {
-            let hash = first.wrapping_add(step.wrapping_mul(n as u64)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let bit = ((u128::from(hash) * u128::from(bits)) >> 64) as u64;
-            ((bit / 64) as usize, 1 << (bit % 64))
+            let bit = (bits >> (n * BIT_BITS)) as usize % (64 * LINE_WORDS);
+            (line + bit / 64, 1 << (bit % 64))
         })
     }
 
@@ -72,7 +79,10 @@ impl Filter {
 
     pub(in crate::frontier) fn from_bytes(bytes: &[u8]) -> Self {
         let word = |chunk: &[u8]| chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        Filter { words: bytes.chunks(8).map(word).collect() }
+        let mut words: Vec<u64> = bytes.chunks(8).map(word).collect();
+        // Anything else was not written by us: it may hold everything.
+        words.resize(words.len().next_multiple_of(LINE_WORDS), u64::MAX);
+        Filter { words }
     }
 }
 

@@ -4,8 +4,8 @@
 //! opened for writing.
 
 use super::base::{Base, DirectoryEntry, Spot};
-use super::entry::{Entry, HostKey};
-use super::tail::{self, Frames};
+use super::entry::{Entries, Entry, HostKey};
+use super::tail::Frames;
 use super::take::{Cursor, domain_pages};
 use super::{FileState, Partition};
 use crate::disk::{Error, Result};
@@ -34,9 +34,10 @@ impl Partition {
         if let Some(state) = base {
             self.look_into_base(state, host, each)?;
         }
+        let mut frame = Vec::new();
         for state in &self.recent.tails {
             let mut frames = Frames::of_tail(&self.disk, &self.path(state.generation, "tail"), state.bytes)?;
-            while let Some((start, frame)) = frames.next()? {
+            while let Some(start) = frames.next(&mut frame)? {
                 entries_of(&frame, host, each).map_err(|at| frames.malformed(start + at))?;
             }
         }
@@ -105,14 +106,14 @@ fn find_with_record(base: &mut Base, wanted: HostKey) -> Result<Option<Found>> {
 
 /// The entries of `host` in a frame; an error is where one cannot be read.
 fn entries_of(frame: &[u8], host: HostKey, each: &mut dyn FnMut(Cold)) -> std::result::Result<(), u64> {
-    for entry in tail::split(frame) {
-        let (key, range) = entry?;
-        if !key.is_of(host) {
+    let mut entries = Entries::default();
+    while entries.advance(frame)? {
+        let entry = entries.entry(frame)?;
+        if !entry.key().is_of(host) {
             continue;
         }
-        let bad = || range.start as u64;
-        match Entry::read(&frame[range.clone()]).ok_or_else(bad)? {
-            Entry::Url(url) => each(Cold::Tail(url.to_item().ok_or_else(bad)?)),
+        match entry {
+            Entry::Url(url) => each(Cold::Tail(url.to_item().ok_or(entries.position())?)),
             Entry::Record { record, .. } => each(Cold::Record(record.into())),
             Entry::Domain { .. } => {}
         }

@@ -6,21 +6,21 @@
 //! checkpoint names is touched: the old files stay until the frontier deletes them.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::base::{Base, BaseWriter, Directory, DirectoryEntry, Spot, Summary};
-use super::entry::{Entry, HostKey, Key};
+use super::entry::{Entries, Entry, HostKey, Key};
 use super::filter::Filter;
+use super::front::Front;
 use super::tail::{self, Frames};
 use super::take::Cursors;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::record::HostRecord;
-use crate::frontier::wire;
 
 /// Bytes of a frame in a file of runs.
 const RUN_FRAME_BYTES: usize = 64 << 10;
@@ -95,12 +95,13 @@ impl Merge {
             sources.push(Source::new(Feed::Base(Box::new(Scan::new(base, self.cursors.clone())))));
         }
         let mut runs = Runs { disk: &self.disk, path: &self.runs, len: 0, chunk: Chunk::default(), made: Vec::new() };
+        let mut frame = Vec::new();
         for (path, len) in &self.tails {
             let mut frames = Frames::of_tail(&self.disk, path, *len)?;
-            while let Some((start, frame)) = frames.next()? {
-                for entry in tail::split(&frame) {
-                    let (key, range) = entry.map_err(|offset| frames.malformed(start + offset))?;
-                    runs.chunk.push(key, &frame[range]);
+            while let Some(start) = frames.next(&mut frame)? {
+                let mut entries = Entries::default();
+                while entries.advance(&frame).map_err(|at| frames.malformed(start + at))? {
+                    runs.chunk.push(&entries.entry(&frame).map_err(|at| frames.malformed(start + at))?);
                 }
                 if runs.chunk.bytes.len() >= self.chunk_bytes {
                     runs.lay_aside()?;
@@ -111,7 +112,7 @@ impl Merge {
         let has_runs = !runs.made.is_empty();
         for &(start, end) in &runs.made {
             let frames = Frames::of_run(&self.disk, &self.runs, start, end)?;
-            sources.push(Source::new(Feed::Run { frames, frame: Vec::new(), ranges: VecDeque::new(), at: 0..0 }));
+            sources.push(Source::new(Feed::Run { frames, frame: Vec::new(), entries: Entries::default() }));
         }
         let Chunk { bytes, order } = runs.chunk;
         sources.push(Source::new(Feed::Memory { bytes, order: order.into_iter(), at: 0..0 }));
@@ -127,10 +128,10 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn push(&mut self, key: Key, entry: &[u8]) {
+    fn push(&mut self, entry: &Entry<'_>) {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(entry);
-        self.order.push((key, start..self.bytes.len()));
+        entry.put_alone(&mut self.bytes);
+        self.order.push((entry.key(), start..self.bytes.len()));
     }
 
     fn sort(&mut self) {
@@ -150,12 +151,14 @@ struct Runs<'a> {
 impl Runs<'_> {
     fn lay_aside(&mut self) -> Result<()> {
         self.chunk.sort();
-        let (mut frame, start) = (Vec::new(), self.len.max(crate::disk::HEADER_BYTES));
+        let (mut frame, mut front) = (Vec::new(), Front::default());
+        let start = self.len.max(crate::disk::HEADER_BYTES);
         for (_, range) in &self.chunk.order {
-            wire::put_sized(&mut frame, &self.chunk.bytes[range.clone()]);
+            entry_in(&self.chunk.bytes[range.clone()])?.put(&mut frame, &mut front);
             if frame.len() >= RUN_FRAME_BYTES {
                 self.len = tail::append(self.disk, self.path, self.len, &frame)?;
                 frame.clear();
+                front.clear();
             }
         }
         self.len = tail::append(self.disk, self.path, self.len, &frame)?;
@@ -174,7 +177,7 @@ struct Source {
 
 enum Feed {
     Base(Box<Scan>),
-    Run { frames: Frames, frame: Vec<u8>, ranges: VecDeque<(Key, Range<usize>)>, at: Range<usize> },
+    Run { frames: Frames, frame: Vec<u8>, entries: Entries },
     Memory { bytes: Vec<u8>, order: std::vec::IntoIter<(Key, Range<usize>)>, at: Range<usize> },
 }
 
@@ -191,19 +194,13 @@ impl Source {
                 *at = range;
                 key
             }),
-            Feed::Run { frames, frame, ranges, at } => {
-                if ranges.is_empty()
-                    && let Some((start, next)) = frames.next()?
-                {
-                    for entry in tail::split(&next) {
-                        ranges.push_back(entry.map_err(|offset| frames.malformed(start + offset))?);
-                    }
-                    *frame = next;
+            Feed::Run { frames, frame, entries } => {
+                let mut some = entries.advance(frame).map_err(|at| frames.malformed(at))?;
+                if !some && let Some(start) = frames.next(frame)? {
+                    *entries = Entries::default();
+                    some = entries.advance(frame).map_err(|at| frames.malformed(start + at))?;
                 }
-                ranges.pop_front().map(|(key, range)| {
-                    *at = range;
-                    key
-                })
+                if some { Some(entries.entry(frame).map_err(|at| frames.malformed(at))?.key()) } else { None }
             }
         };
         self.key = next.unwrap_or_default();
@@ -212,13 +209,17 @@ impl Source {
 
     /// The entry that was gone to last.
     fn entry(&self) -> Result<Entry<'_>> {
-        let bytes = match &self.feed {
-            Feed::Base(scan) => return Ok(scan.entry()),
-            Feed::Memory { bytes, at, .. } => &bytes[at.clone()],
-            Feed::Run { frame, at, .. } => &frame[at.clone()],
-        };
-        Entry::read(bytes).ok_or_else(|| unreadable(Path::new("tail")))
+        match &self.feed {
+            Feed::Base(scan) => Ok(scan.entry()),
+            Feed::Memory { bytes, at, .. } => entry_in(&bytes[at.clone()]),
+            Feed::Run { frames, frame, entries } => entries.entry(frame).map_err(|at| frames.malformed(at)),
+        }
     }
+}
+
+/// An entry that was put into a chunk.
+fn entry_in(bytes: &[u8]) -> Result<Entry<'_>> {
+    Entry::read_alone(bytes).ok_or_else(|| unreadable(Path::new("tail")))
 }
 
 fn unreadable(path: &Path) -> Error {
@@ -240,8 +241,15 @@ struct Scan {
 /// What a scan has come to.
 enum At {
     Url,
-    Record { host: HostKey, record: Box<[u8]> },
-    Domain { domain: Fingerprint, pages: u64 },
+    /// Its bytes lie there in the block of the directory.
+    Record {
+        host: HostKey,
+        record: Range<usize>,
+    },
+    Domain {
+        domain: Fingerprint,
+        pages: u64,
+    },
 }
 
 impl Scan {
@@ -260,6 +268,8 @@ impl Scan {
             match self.base.next_entry(&mut self.block)? {
                 None if self.next == self.base.directory_blocks() => return Ok(false),
                 None => {
+                    let read = std::mem::take(&mut self.block);
+                    self.base.recycle(read);
                     self.block = self.base.directory(self.next)?;
                     self.next += 1;
                 }
@@ -270,8 +280,10 @@ impl Scan {
                 Some(DirectoryEntry::Host { host, urls, start, record }) => {
                     let cursor = self.cursors.of(host, start, urls);
                     self.urls = (cursor.spot, urls.saturating_sub(cursor.taken));
-                    if !record.is_empty() {
-                        self.at = At::Record { host, record: record.into() };
+                    let len = record.len();
+                    if len > 0 {
+                        let end = self.block.position();
+                        self.at = At::Record { host, record: end - len..end };
                         return Ok(true);
                     }
                 }
@@ -282,7 +294,9 @@ impl Scan {
     fn entry(&self) -> Entry<'_> {
         match &self.at {
             At::Url => Entry::Url(self.base.url()),
-            At::Record { host, record } => Entry::Record { host: *host, sequence: 0, record },
+            At::Record { host, record } => {
+                Entry::Record { host: *host, sequence: 0, record: self.block.bytes(record.clone()) }
+            }
             At::Domain { domain, pages } => Entry::Domain { domain: *domain, pages: *pages },
         }
     }
@@ -294,6 +308,8 @@ struct Output<'a> {
     writer: BaseWriter,
     domain: Option<(Fingerprint, u64)>,
     group: Option<Group>,
+    /// Of the group, if it has one.
+    record: Vec<u8>,
     active: Vec<(Fingerprint, u64)>,
     entries: u64,
 }
@@ -303,13 +319,13 @@ struct Group {
     host: HostKey,
     start: Spot,
     urls: u64,
-    record: Option<Box<[u8]>>,
+    has_record: bool,
 }
 
 impl<'a> Output<'a> {
     fn new(merge: &'a Merge) -> Result<Self> {
         let writer = BaseWriter::create(&merge.disk, &merge.target)?;
-        Ok(Output { merge, writer, domain: None, group: None, active: Vec::new(), entries: 0 })
+        Ok(Output { merge, writer, domain: None, group: None, record: Vec::new(), active: Vec::new(), entries: 0 })
     }
 
     fn push(&mut self, entry: Entry<'_>) -> Result<()> {
@@ -324,7 +340,11 @@ impl<'a> Output<'a> {
                     }
                 }
             }
-            Entry::Record { host, record, .. } => self.group(host)?.record = Some(record.into()),
+            Entry::Record { host, record, .. } => {
+                self.group(host)?.has_record = true;
+                self.record.clear();
+                self.record.extend_from_slice(record);
+            }
             Entry::Url(url) => {
                 let host = HostKey { domain: url.domain, origin: url.origin };
                 self.group(host)?.urls += 1;
@@ -341,7 +361,7 @@ impl<'a> Output<'a> {
             self.close_domain()?;
         }
         let start = self.writer.spot();
-        Ok(self.group.get_or_insert(Group { host, start, urls: 0, record: None }))
+        Ok(self.group.get_or_insert(Group { host, start, urls: 0, has_record: false }))
     }
 
     fn close_domain(&mut self) -> Result<()> {
@@ -353,13 +373,14 @@ impl<'a> Output<'a> {
     }
 
     fn close_group(&mut self) -> Result<()> {
-        let Some(Group { host, start, urls, record }) = self.group.take() else { return Ok(()) };
+        let Some(Group { host, start, urls, has_record }) = self.group.take() else { return Ok(()) };
         if urls > 0 && self.merge.active.binary_search(&host.origin).is_ok() {
             self.active.push((host.origin, urls));
         }
-        let record = match record {
-            Some(record) => trim(&record, self.merge.now).ok_or_else(|| unreadable(&self.merge.target))?,
-            None => None,
+        let record = if has_record {
+            HostRecord::kept(&self.record, self.merge.now).ok_or_else(|| unreadable(&self.merge.target))?
+        } else {
+            None
         };
         if urls > 0 || record.is_some() {
             self.entries += 1;
@@ -380,17 +401,4 @@ impl<'a> Output<'a> {
         }
         Ok(MergeDone { generation, summary: Some(summary), filter, active: self.active })
     }
-}
-
-/// What is worth keeping of a record: `None` inside if nothing, outside if it cannot be read.
-fn trim(record: &[u8], now: Time) -> Option<Option<Box<[u8]>>> {
-    let mut kept = HostRecord::decode(record)?;
-    if kept.is_blank(now) {
-        return Some(None);
-    }
-    kept.rules = kept.rules.filter(|&(_, expires)| expires > now);
-    kept.addresses = kept.addresses.filter(|&(_, expires)| expires > now);
-    let mut bytes = Vec::new();
-    kept.encode(&mut bytes);
-    Some(Some(bytes.into()))
 }

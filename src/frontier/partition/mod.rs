@@ -7,17 +7,19 @@
 //! Guarantees: a URL that was pushed is in exactly one of array, tail and unconsumed base until it is taken; a host's
 //! URLs leave by rank and sequence as far as they were merged together; no file that a checkpoint may name is changed
 //! before its noted length, or deleted. Cost: a URL is written once to a tail and, as tails grow with their base,
-//! a handful of times to a base; in memory lie the array, filters, cursors of begun hosts, fingerprints of spent
+//! two to four times to a base; in memory lie the array, filters, cursors of begun hosts, fingerprints of spent
 //! ones, and newer records of hosts that can still be taken.
 
 mod base;
 mod block;
 mod entry;
 mod filter;
+mod front;
 mod look;
 mod merge;
 mod tail;
 mod take;
+pub(super) mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,6 +33,9 @@ pub(super) use filter::{Filter, domain_key};
 pub(super) use look::Cold;
 pub(super) use merge::{Merge, MergeDone};
 pub(super) use take::{Cursor, Cursors, Refill, Take, TakeDone, Taken};
+
+use entry::{Entry, UrlView};
+use front::Front;
 
 use super::host::Item;
 use super::record::HostRecord;
@@ -140,7 +145,8 @@ pub(super) struct Partition {
     filter_bytes: usize,
     /// Entries that are not in a file yet; they belong to `recent`.
     pub array: Vec<u8>,
-    scratch: Vec<u8>,
+    /// Of the URLs in the array.
+    front: Front,
     pub recent: Recent,
     /// What a merge that is under way works on.
     pub frozen: Recent,
@@ -193,7 +199,7 @@ impl Partition {
             array_bytes,
             filter_bytes,
             array: Vec::new(),
-            scratch: Vec::new(),
+            front: Front::default(),
             recent: Recent::new(filter_bytes),
             frozen: Recent::default(),
             base: None,
@@ -219,7 +225,7 @@ impl Partition {
 
     /// Takes in a URL.
     pub(super) fn push_url(&mut self, item: &Item, files: &mut Files) -> Result<()> {
-        entry::put_url(&mut self.array, &mut self.scratch, item);
+        Entry::Url(UrlView::of(item)).put(&mut self.array, &mut self.front);
         self.recent.urls += 1;
         self.recent.filter.insert(item.url.origin);
         self.flush_if_full(files)
@@ -227,7 +233,7 @@ impl Partition {
 
     /// Takes in the record of a host that leaves the active side.
     pub(super) fn push_record(&mut self, host: HostKey, sequence: u64, record: &[u8], files: &mut Files) -> Result<()> {
-        entry::put_record(&mut self.array, &mut self.scratch, host, sequence, record);
+        Entry::Record { host, sequence, record }.put_alone(&mut self.array);
         self.recent.filter.insert(host.origin);
         self.note_record(host.origin, record);
         self.flush_if_full(files)
@@ -243,10 +249,16 @@ impl Partition {
 
     /// Takes in pages that were fetched of a domain.
     pub(super) fn push_domain(&mut self, domain: Fingerprint, pages: u64, files: &mut Files) -> Result<()> {
-        entry::put_domain(&mut self.array, &mut self.scratch, domain, pages);
+        Entry::Domain { domain, pages }.put_alone(&mut self.array);
         self.recent.filter.insert(domain_key(domain));
         *self.recent.domains.entry(domain).or_default() += pages;
         self.flush_if_full(files)
+    }
+
+    /// Takes back what was in the array at a cut.
+    pub(super) fn restore_array(&mut self, entries: &[u8]) {
+        self.array = entries.to_vec();
+        self.front = Front::anew();
     }
 
     fn flush_if_full(&mut self, files: &mut Files) -> Result<()> {
@@ -268,13 +280,15 @@ impl Partition {
         self.recent.tails[last].bytes = tail::append(&self.disk, &path, tail.bytes, &self.array)?;
         files.unsynced.insert(path);
         self.array.clear();
+        self.front.clear();
         self.array.shrink_to(self.array_bytes);
         Ok(())
     }
 
     /// Whether `key` (an origin, or the key of a domain) may lie here.
     pub(super) fn may_hold(&self, key: Fingerprint) -> bool {
-        self.recent.filter.may_hold(key) || self.frozen.filter.may_hold(key) || self.base_filter.may_hold(key)
+        // Most of what is here is in the base.
+        self.base_filter.may_hold(key) || self.recent.filter.may_hold(key) || self.frozen.filter.may_hold(key)
     }
 
     /// URLs in array and tails.

@@ -1,18 +1,16 @@
 //! The tail of a partition: an append-only file of what came in, in frames.
 //!
 //! ```text
-//! | header 16 | frame | frame | ...        frame = | length 4 | crc32 4 | entries, each after its length |
+//! | header 16 | frame | frame | ...        frame = | length 4 | crc32 4 | entries |
 //! ```
 //! A frame is one array that was full, written by one call. Which part of the file counts is known by its length in
 //! the checkpoint; what lies behind is cut off at the next start. The runs that a merge sorts aside have the same form.
 
 use std::path::Path;
 
-use super::entry::{Entry, Key};
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
-use crate::frontier::wire::Reader;
 
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const FRAME_HEADER_BYTES: usize = 8;
 
 /// Writes `entries` as a frame at `len` of the file at `path` (0: the file is made) and says its new length.
@@ -73,8 +71,8 @@ impl Frames {
         Ok(Frames { file: disk.open(path, Mode::Read)?, position: start, end })
     }
 
-    /// The entries of the next frame, and where in the file they start.
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Vec<u8>)>> {
+    /// Reads the entries of the next frame, and says where in the file they start.
+    pub(super) fn next(&mut self, entries: &mut Vec<u8>) -> Result<Option<u64>> {
         if self.position >= self.end {
             return Ok(None);
         }
@@ -93,35 +91,19 @@ impl Frames {
                 found,
             ));
         }
-        let mut entries = vec![0; size as usize];
-        self.file.read_exact_at(&mut entries, start)?;
-        let found = checksum(size, &entries);
+        entries.resize(size as usize, 0);
+        self.file.read_exact_at(entries, start)?;
+        let found = checksum(size, entries);
         if found != expected {
             let (expected, found) = (format!("frame checksum {expected:08x}"), format!("{found:08x}"));
             return Err(Error::damaged(self.file.path(), self.position, expected, found));
         }
         self.position = start + u64::from(size);
-        Ok(Some((start, entries)))
+        Ok(Some(start))
     }
 
     /// What to say of an entry at `offset` that cannot be read although its checksum holds.
     pub(super) fn malformed(&self, offset: u64) -> Error {
         Error::damaged(self.file.path(), offset, "an entry of a partition", "other bytes")
     }
-}
-
-/// Cuts a frame into its entries: key and range of each; an error is the offset of what cannot be read.
-pub(super) fn split(frame: &[u8]) -> impl Iterator<Item = std::result::Result<(Key, std::ops::Range<usize>), u64>> {
-    let mut reader = Reader::new(frame);
-    let mut failed = false;
-    std::iter::from_fn(move || {
-        if failed || reader.is_at_end() {
-            return None;
-        }
-        let at = reader.position() as u64;
-        let found = reader.sized().and_then(|bytes| Some((Entry::read(bytes)?.key(), bytes.len())));
-        let end = reader.position();
-        failed = found.is_none();
-        Some(found.map(|(key, len)| (key, end - len..end)).ok_or(at))
-    })
 }

@@ -210,6 +210,7 @@ impl Take {
                     return Ok(());
                 }
             }
+            base.recycle(block);
         }
         Ok(())
     }

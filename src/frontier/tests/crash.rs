@@ -126,8 +126,8 @@ fn with_files() -> (Crawl, Saved) {
     (0..300).for_each(|n| crawl.push(url(n % 9, n, 1)));
     crawl.dispatch();
     crawl.work();
-    (300..400).for_each(|n| crawl.push(url(n % 9, n, 1)));
-    let saved = cut(&mut crawl, 400);
+    (300..1_000).for_each(|n| crawl.push(url(n % 9, n, 1)));
+    let saved = cut(&mut crawl, 1_000);
     crawl.frontier.committed().unwrap();
     (crawl, saved)
 }

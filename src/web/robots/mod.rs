@@ -69,13 +69,6 @@ impl RobotsRules {
         RobotsRules::default()
     }
 
-    /// Nothing is allowed but `/robots.txt`: the file cannot be read.
-    pub fn disallow_all() -> Self {
-        let mut rules = RobotsRules::default();
-        rules.push(b"/", false);
-        rules
-    }
-
     fn push(&mut self, pattern: &[u8], is_allow: bool) {
         // files are cut long before; what could not be addressed is left out
         if let Ok(end) = u32::try_from(self.patterns.len() + pattern.len()) {

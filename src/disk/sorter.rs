@@ -12,10 +12,10 @@ use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use crate::disk::{Error, Result};
+use super::{Error, Result};
 
 /// The least that a sorter works with.
-pub(super) const MEMORY_MIN: usize = 1 << 20;
+pub(crate) const MEMORY_MIN: usize = 1 << 20;
 /// The least buffer of a run that is merged.
 const BUFFER_MIN: usize = 4 << 10;
 /// A line's place in the arena.
@@ -23,7 +23,7 @@ const PLACE_BYTES: usize = size_of::<(u32, u32)>();
 const LENGTH_BYTES: usize = 4;
 
 /// Takes lines.
-pub(super) struct Sorter {
+pub(crate) struct Sorter {
     memory: usize,
     arena: Vec<u8>,
     /// Offset and length of each line in the arena.
@@ -39,13 +39,13 @@ struct Spill {
 
 impl Sorter {
     /// A sorter that keeps about `memory` bytes of lines.
-    pub(super) fn new(memory: usize) -> Self {
+    pub(crate) fn new(memory: usize) -> Self {
         let memory = memory.clamp(MEMORY_MIN, u32::MAX as usize / 2);
         Sorter { memory, arena: Vec::new(), lines: Vec::new(), spill: None }
     }
 
     /// Takes a line.
-    pub(super) fn push(&mut self, line: &[u8]) -> Result<()> {
+    pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
         let used = self.arena.len() + self.lines.len() * PLACE_BYTES;
         if used + line.len() + PLACE_BYTES > self.memory && !self.lines.is_empty() {
             self.spill()?;
@@ -58,7 +58,7 @@ impl Sorter {
     }
 
     /// All lines, in order.
-    pub(super) fn finish(mut self) -> Result<Sorted> {
+    pub(crate) fn finish(mut self) -> Result<Sorted> {
         if self.spill.is_some() && !self.lines.is_empty() {
             self.spill()?;
         }
@@ -144,7 +144,7 @@ impl Spill {
 }
 
 /// Lines in order.
-pub(super) enum Sorted {
+pub(crate) enum Sorted {
     /// All fitted into memory.
     Memory { arena: Vec<u8>, lines: Vec<(u32, u32)>, next: usize },
     /// From the temporary file.
@@ -153,7 +153,7 @@ pub(super) enum Sorted {
 
 impl Sorted {
     /// The next line.
-    pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
         match self {
             Sorted::Memory { arena, lines, next } => {
                 let line = lines.get(*next).map(|&place| at(arena, place));
@@ -166,7 +166,7 @@ impl Sorted {
 }
 
 /// A merge of runs.
-pub(super) struct Merge {
+pub(crate) struct Merge {
     file: File,
     runs: Vec<Run>,
     /// The next line of every run that has one.

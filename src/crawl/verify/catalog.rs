@@ -1,0 +1,122 @@
+//! The catalog of a crawl directory for whoever verifies: a copy of it, for opening sled writes.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use crate::catalog::SledCatalog;
+use crate::clock::{Clock, SystemClock};
+use crate::container::{Report, Standing};
+use crate::disk::{Disk, Error, Result};
+use crate::engine::checkpoint::{self, Checkpoint};
+use crate::engine::{Identity, SeedTable};
+
+/// What the catalog says.
+#[derive(Default)]
+pub(super) struct Known {
+    pub identity: Option<Identity>,
+    pub checkpoint: Option<Checkpoint>,
+    pub seeds: SeedTable,
+}
+
+impl Known {
+    pub(super) fn standing(&self) -> Standing {
+        let noted = self.checkpoint.as_ref().map(|checkpoint| checkpoint.container.clone());
+        Standing::Stopped { noted, clean: self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.clean) }
+    }
+}
+
+/// Reads all of it.
+pub(super) fn known(catalog: &SledCatalog, dir: &Path) -> Result<Known> {
+    let read = || {
+        let (identity, checkpoint) = (Identity::load(catalog, dir)?, checkpoint::load(catalog, dir)?);
+        Ok(Known { identity, checkpoint, seeds: SeedTable::load(catalog, dir)? })
+    };
+    guarded(&dir.join("catalog"), read)
+}
+
+/// sled panics on some kinds of damage.
+fn guarded<T>(path: &Path, act: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(act))
+        .unwrap_or_else(|_| Err(Error::damaged(path, 0, "a readable catalog", "what sled panics on")))
+}
+
+/// The identity by its plain copy. That it is not there or damaged is told.
+pub(super) fn read_copy(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<Option<Identity>> {
+    match Identity::read_copy(disk, dir) {
+        Ok(identity) => Ok(Some(identity)),
+        Err(error) if error.is_not_found() || matches!(error, Error::Damaged { .. }) => {
+            report.damage(&dir.join("identity.json"), 0, format!("{error}; the next start writes it again"));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The catalog's word counts; a copy that says otherwise misleads readers.
+pub(super) fn same_identity(
+    dir: &Path,
+    of_catalog: Option<Identity>,
+    copy: Option<Identity>,
+    report: &mut Report<'_>,
+) -> Option<Identity> {
+    match (&of_catalog, &copy) {
+        (None, Some(_)) => report.damage(&dir.join("catalog"), 0, "no identity is in it"),
+        (Some(identity), Some(copy)) if identity != copy => {
+            report.damage(
+                &dir.join("identity.json"),
+                0,
+                "not the identity in the catalog; the next start writes it again",
+            );
+        }
+        _ => {}
+    }
+    of_catalog.or(copy)
+}
+
+/// Opens the catalog at `path`, which must be there.
+pub(super) fn open(path: &Path) -> Result<SledCatalog> {
+    if let Err(error) = fs::metadata(path) {
+        return Err(Error::io("open", path, error));
+    }
+    guarded(path, || SledCatalog::open(path))
+}
+
+/// A directory that is removed with what it holds.
+pub(super) struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Opens a copy of the catalog in `dir`, which lasts as long as the guard.
+pub(super) fn open_copy(dir: &Path) -> Result<(Temporary, SledCatalog)> {
+    let name = format!("crawler-verify-{}-{}", std::process::id(), SystemClock::new().now().ms());
+    let temporary = Temporary(std::env::temp_dir().join(name));
+    let create = |e| Error::io("create directory", &temporary.0, e);
+    fs::DirBuilder::new().mode(0o700).create(&temporary.0).map_err(create)?;
+    copy_directory(&dir.join("catalog"), &temporary.0.join("catalog"))?;
+    let catalog = open(&temporary.0.join("catalog"))?;
+    Ok((temporary, catalog))
+}
+
+fn copy_directory(from: &Path, to: &Path) -> Result<()> {
+    let fault = |action, path: &Path| {
+        let path = path.to_owned();
+        move |e| Error::io(action, &path, e)
+    };
+    fs::create_dir(to).map_err(fault("create directory", to))?;
+    for entry in fs::read_dir(from).map_err(fault("list", from))? {
+        let entry = entry.map_err(fault("list", from))?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type().map_err(fault("read", &source))?.is_dir() {
+            copy_directory(&source, &target)?;
+        } else {
+            fs::copy(&source, &target).map_err(fault("copy", &source))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! The small files beside the stores: plain copies of what the catalog has, rests, logs.
+//!
+//! A plain copy that is wrong misleads readers and nobody else: it is told, and made again. One that is older than the
+//! last checkpoint, or not there yet, was left so by a kill, and the next checkpoint or start replaces it.
+
+use std::path::Path;
+
+use super::catalog::Known;
+use crate::container::Report;
+use crate::crawl::options;
+use crate::disk::{Disk, Error, Mode, Result};
+use crate::engine::checkpoint::{self, Checkpoint, checkpoint_path};
+use crate::engine::rests;
+use crate::engine::{SeedCopy, seeds_copy_path};
+
+use crate::report::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapshot, State, StoreBytes, StoreLayers};
+
+const ANEW: &str = "crawler verify --rebuild makes it again";
+/// What belongs into a crawl directory.
+const PARTS: [&str; 13] = [
+    "LOCK",
+    "catalog",
+    "url-seen",
+    "robots",
+    "dns",
+    "frontier",
+    "pages",
+    "logs",
+    "reports",
+    "identity.json",
+    "status.json",
+    "config.json",
+    "seeds.jsonl",
+];
+
+/// Where a crawl lies.
+pub(super) struct Place<'a> {
+    pub disk: &'a Disk,
+    pub dir: &'a Path,
+}
+
+/// Tells of a fault of a file.
+pub(super) fn tell(report: &mut Report<'_>, fault: Error) {
+    match fault {
+        Error::Damaged { path, offset, expected, found } => {
+            report.damage(&path, offset, format!("expected {expected}, found {found}"));
+        }
+        Error::Io { path, .. } => report.damage(&path, 0, "missing; the last checkpoint names it"),
+        Error::Newer { ref path, .. } | Error::InUse { ref path, .. } => report.damage(path, 0, fault.to_string()),
+    }
+}
+
+/// Checks them all against the catalog.
+pub(super) fn check(
+    place: &Place<'_>,
+    known: &Known,
+    report: &mut Report<'_>,
+    notice: &mut dyn FnMut(String),
+) -> Result<()> {
+    let clean = known.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.clean);
+    check_status(place, known.checkpoint.as_ref(), report)?;
+    check_config(place, report)?;
+    check_seeds(place, known, clean, report)?;
+    check_rests(place, known.checkpoint.as_ref(), report)?;
+    check_logs(place, notice)?;
+    check_names(place, known.checkpoint.as_ref(), report)
+}
+
+/// Whether the figures are those of the last checkpoint.
+fn check_status(place: &Place<'_>, checkpoint: Option<&Checkpoint>, report: &mut Report<'_>) -> Result<()> {
+    let path = place.dir.join(SNAPSHOT_FILE);
+    let snapshot = match Snapshot::read(place.disk, place.dir) {
+        Ok(snapshot) => snapshot,
+        Err(Error::Damaged { offset, found, .. }) => {
+            report.damage(&path, offset, format!("not the figures of a checkpoint ({found}); {ANEW}"));
+            return Ok(());
+        }
+        Err(error @ Error::Newer { .. }) => {
+            tell(report, error);
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    match (snapshot, checkpoint) {
+        (None, Some(checkpoint)) if checkpoint.number > 1 || checkpoint.clean => {
+            report.damage(&path, 0, format!("missing; {ANEW}"));
+        }
+        (None, Some(_)) => report.unfinished(&path, 0, "missing; the next checkpoint writes it"),
+        (Some(found), Some(of)) if found.updated < of.time => {
+            report.unfinished(&path, 0, "of an earlier checkpoint; the next one replaces it");
+        }
+        (Some(found), Some(of)) if found.updated > of.time || found.statistics != of.statistics => {
+            report.damage(&path, 0, format!("other figures than those of the last checkpoint; {ANEW}"));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whether the settings can be read.
+fn check_config(place: &Place<'_>, report: &mut Report<'_>) -> Result<()> {
+    let path = place.dir.join(options::COPY_FILE);
+    if place.disk.open_if_there(&path)?.is_none() {
+        report.unfinished(&path, 0, "missing; the next start writes it");
+    } else if options::read_copy(place.disk, place.dir)?.is_none() {
+        report.damage(&path, 0, "not the settings of a crawl; the next start writes it, --rebuild removes this one");
+    }
+    Ok(())
+}
+
+/// Whether the copy of the seeds has those of the catalog under their numbers. It is written before a checkpoint has new
+/// ones, so after a kill it may have more.
+fn check_seeds(place: &Place<'_>, known: &Known, clean: bool, report: &mut Report<'_>) -> Result<()> {
+    let path = seeds_copy_path(place.dir);
+    let seeds = known.seeds.all();
+    let (mut next, mut wrong) = (0_usize, None);
+    let there = SeedCopy::for_each(place.disk, place.dir, |number, copy| {
+        let expected = seeds.get(number as usize);
+        let fits = match expected {
+            Some(seed) => number as usize == next && (&seed.url, &seed.fallback) == (&copy.url, &copy.fallback),
+            None => !clean,
+        };
+        if !fits && wrong.is_none() {
+            wrong = Some(number);
+        }
+        next = number as usize + 1;
+    })?;
+    if !there {
+        match seeds.is_empty() {
+            true => {}
+            false => report.damage(&path, 0, format!("missing; {ANEW}")),
+        }
+    } else if let Some(number) = wrong {
+        report.damage(&path, 0, format!("line {} is not seed {number} of the catalog; {ANEW}", number + 1));
+    } else if next < seeds.len() {
+        report.damage(&path, 0, format!("{next} seeds; the catalog has {}; {ANEW}", seeds.len()));
+    }
+    Ok(())
+}
+
+/// Whether the rests since the last checkpoint can be read.
+fn check_rests(place: &Place<'_>, checkpoint: Option<&Checkpoint>, report: &mut Report<'_>) -> Result<()> {
+    let number = checkpoint.map_or(0, |checkpoint| checkpoint.number);
+    let mut older = Vec::new();
+    for (of, path) in rests::files(place.disk, place.dir)? {
+        if of < number {
+            older.push((path, true));
+            continue;
+        }
+        report.summary.files += 1;
+        match rests::check(place.disk, &path) {
+            Ok(None) => {}
+            Ok(Some((whole, true))) => report.unfinished(&path, whole, "unfinished: a rest that was being written"),
+            Ok(Some((whole, false))) => report.damage(
+                &path,
+                whole,
+                "no whole record: long rests of hosts from here on are forgotten; nothing makes them again",
+            ),
+            Err(error) if crate::drum::verify::is_fault(&error) => tell(report, error),
+            Err(error) => return Err(error),
+        }
+    }
+    super::stores::left_over(report, place.dir, older);
+    Ok(())
+}
+
+/// Whether the logs are there. Nothing depends on them.
+fn check_logs(place: &Place<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
+    for path in [CrawlLog::path(place.dir), SkippedLog::path(place.dir)] {
+        let read = place.disk.open(&path, Mode::Read).and_then(|file| file.read_at(&mut [0; 1], 0));
+        match read {
+            Ok(_) => {}
+            Err(error) if error.is_not_found() => {
+                notice(format!(
+                    "{}: there is no such log; what it told is gone, and nothing depends on it",
+                    path.display()
+                ));
+            }
+            Err(error) => notice(format!("{error}; nothing depends on it")),
+        }
+    }
+    Ok(())
+}
+
+/// What lies in the directory and belongs to nothing.
+fn check_names(place: &Place<'_>, checkpoint: Option<&Checkpoint>, report: &mut Report<'_>) -> Result<()> {
+    let named = checkpoint.map(|checkpoint| checkpoint_path(place.dir, checkpoint.number));
+    let names = place.disk.list(place.dir)?.into_iter();
+    let unknown = names.filter(|name| !PARTS.contains(&name.as_str()) && !name.starts_with("rests.g"));
+    let unknown = unknown.map(|name| {
+        let ours = checkpoint::number_of(&name).is_some();
+        (place.dir.join(name), ours)
+    });
+    let unknown = unknown.filter(|(path, _)| Some(path) != named.as_ref()).collect();
+    super::stores::left_over(report, place.dir, unknown);
+    Ok(())
+}
+
+/// Makes the plain copies again that are not as the catalog says. Figures of the moment that no checkpoint keeps are 0.
+pub(super) fn renew(disk: &Disk, dir: &Path, known: &Known, created: crate::clock::Time) -> Result<()> {
+    known.seeds.renew_copy(disk, dir)?;
+    if options::read_copy(disk, dir)?.is_none() {
+        disk.remove(&dir.join(options::COPY_FILE))?;
+    }
+    let Some(checkpoint) = &known.checkpoint else { return Ok(()) };
+    let sound = Snapshot::read(disk, dir).ok().flatten();
+    if sound.is_some_and(|found| found.updated == checkpoint.time && found.statistics == checkpoint.statistics) {
+        return Ok(());
+    }
+    let state = match checkpoint.finish.filter(|_| checkpoint.clean) {
+        None => State::Running,
+        Some(Finish::Complete) => State::Finished,
+        Some(_) => State::Stopped,
+    };
+    let stores = StoreBytes {
+        url_seen: checkpoint.seen.bytes(),
+        robots: checkpoint.robots.bytes(),
+        dns: checkpoint.dns.bytes(),
+        pages: checkpoint.container.total_bytes,
+        index: checkpoint.container.key_bytes,
+        ..StoreBytes::default()
+    };
+    let gauges = Gauges { keys_seen: checkpoint.seen.keys(), url_seen_bytes: stores.url_seen, ..Gauges::default() };
+    let snapshot = Snapshot {
+        version: Snapshot::VERSION,
+        state,
+        finish: checkpoint.finish,
+        started: created,
+        updated: checkpoint.time,
+        statistics: checkpoint.statistics.clone(),
+        gauges,
+        stores,
+        layers: StoreLayers::default(),
+    };
+    snapshot.write(disk, dir)
+}

@@ -1,0 +1,164 @@
+//! Verifying a crawl directory, and making again what can be made again: what is read, from where, under which lock.
+//!
+//! A verification writes nothing to the directory, not even through the catalog's own recovery: a copy of the catalog
+//! is opened, in the system's directory for temporary files. Beside a running crawl the catalog is not read at all: the
+//! plain copies and the newest checkpoint file say the same, as of a moment. A rebuild holds the directory's lock.
+//!
+//! | part | read by |
+//! |---|---|
+//! | the archive and its index | [`container::verify`] |
+//! | plain copies, logs, rests, the checkpoint's file | `copies` |
+//! | stores, queue, and what they say of each other and of the archive | `stores` |
+
+mod agreement;
+mod catalog;
+mod copies;
+mod renew;
+mod stores;
+
+use std::path::Path;
+
+use crate::container::{self, Report, Standing};
+use crate::disk::{DirectoryLock, Disk, Result};
+use crate::drum;
+use crate::engine::checkpoint::{self, Sections, checkpoint_path};
+use crate::engine::{Identity, SeedCopy};
+use catalog::Known;
+pub use renew::rebuild;
+use stores::{Cut, Harm, Stores};
+
+/// Verifies the crawl in `dir`. `notice` hears what cannot be checked, and why.
+pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
+    let disk = Disk::real();
+    let running = DirectoryLock::is_held(dir);
+    let copy = catalog::read_copy(&disk, dir, report)?;
+    let (standing, identity, known) = if running {
+        notice(
+            "a crawl runs: its catalog is locked, so lengths and counts of its last checkpoint are not compared with \
+             the archive, and what it writes beyond that checkpoint is not judged"
+                .to_owned(),
+        );
+        (Standing::Running, copy, None)
+    } else {
+        let opened = catalog::open_copy(dir);
+        match opened.and_then(|(guard, catalog)| Ok((catalog::known(&catalog, dir)?, drop(catalog), drop(guard)).0)) {
+            Ok(mut known) => {
+                let of_catalog = known.identity.take();
+                let identity = catalog::same_identity(dir, of_catalog, copy, report);
+                (known.standing(), identity, Some(known))
+            }
+            Err(error) => {
+                report.damage(&dir.join("catalog"), 0, error.to_string());
+                notice(
+                    "without the catalog the crawl cannot go on, and lengths and counts of the last checkpoint are \
+                     not compared with the archive"
+                        .to_owned(),
+                );
+                (Standing::Unknown, copy, None)
+            }
+        }
+    };
+    let maker = identity.as_ref().map(Identity::key_maker);
+    if maker.is_none() {
+        notice("without the identity of the crawl, fingerprints are not compared".to_owned());
+    }
+    container::verify(&disk, &dir.join("pages"), &standing, maker.as_ref(), report)?;
+    let place = copies::Place { disk: &disk, dir };
+    let cut = match &known {
+        Some(known) => {
+            copies::check(&place, known, report, notice)?;
+            cut_of(&disk, dir, known, report, notice)?
+        }
+        None => newest(&disk, dir, report)?,
+    };
+    if let Some(cut) = cut {
+        let mut stores = Stores::new(&disk, dir, cut, report);
+        stores.running = running;
+        stores.maker = maker.as_ref();
+        stores.seeds = match &known {
+            Some(known) => Some(known.seeds.all().len() as u64),
+            None => seeds_in_copy(&disk, dir)?,
+        };
+        stores.run()?;
+        let harm = stores.harm;
+        tell_cure(&harm, notice);
+    } else if !running && known.as_ref().is_some_and(|known| known.checkpoint.is_none()) {
+        nothing_named(&disk, dir, report)?;
+    }
+    if !running && DirectoryLock::is_held(dir) {
+        notice("a crawl was started meanwhile: what it writes may be among the findings; verify again".to_owned());
+    }
+    Ok(())
+}
+
+/// The last checkpoint by the catalog, with its file.
+fn cut_of(
+    disk: &Disk,
+    dir: &Path,
+    known: &Known,
+    report: &mut Report<'_>,
+    notice: &mut dyn FnMut(String),
+) -> Result<Option<Cut>> {
+    let Some(in_catalog) = &known.checkpoint else { return Ok(None) };
+    let path = checkpoint_path(dir, in_catalog.number);
+    let (sections, in_file) = match Sections::read_with_record(disk, dir, in_catalog.number) {
+        Ok(read) => read,
+        Err(error) if drum::verify::is_fault(&error) => {
+            copies::tell(report, error);
+            notice(
+                "without the file of the last checkpoint the crawl cannot go on: what was in memory, among it queued \
+                 URLs, is nowhere else, and is not made again; the stores are not verified"
+                    .to_owned(),
+            );
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    report.summary.files += 1;
+    match in_file {
+        Ok(in_file) if !checkpoint::is_same(&in_file, in_catalog) => {
+            report.damage(&path, 0, "its record of the checkpoint is not the one in the catalog");
+        }
+        Ok(_) => {}
+        Err(error) => copies::tell(report, error),
+    }
+    let checkpoint = in_catalog.clone();
+    Ok(Some(Cut { checkpoint, sections, path }))
+}
+
+/// The last checkpoint by the files.
+fn newest(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<Option<Cut>> {
+    match checkpoint::newest(disk, dir) {
+        Ok(found) => Ok(found.map(|found| Cut::new(dir, found))),
+        Err(error) if drum::verify::is_fault(&error) => {
+            copies::tell(report, error);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// How many seeds the plain copy has; `None` where there is none.
+fn seeds_in_copy(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
+    let mut count = 0;
+    let there = SeedCopy::for_each(disk, dir, |number, _| count = u64::from(number) + 1)?;
+    Ok(there.then_some(count))
+}
+
+/// Before the first checkpoint every file of the stores will be removed.
+fn nothing_named(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
+    for name in ["url-seen", "robots", "dns"] {
+        let dir = dir.join(name);
+        stores::left_over(report, &dir, drum::verify::unknown(disk, &dir, |_| false)?);
+    }
+    let dir = dir.join("frontier");
+    stores::left_over(report, &dir, crate::frontier::verify::unknown(disk, &dir, |_| false)?);
+    Ok(())
+}
+
+/// Says what can be done about the stores, and what cannot be known again.
+fn tell_cure(harm: &Harm, notice: &mut dyn FnMut(String)) {
+    for what in renew::cure(harm) {
+        notice(what);
+    }
+}

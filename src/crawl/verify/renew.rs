@@ -1,0 +1,273 @@
+//! Making again what a crawl directory says twice: the index of the archive, URL-seen, the plain copies; and emptying
+//! what is asked for again anyway, robots rules and addresses.
+//!
+//! The new files of the stores lie beside the old ones, under generations of their own. When they are durable, a new
+//! checkpoint that names them is written: its file, then the record in the catalog, in one batch. That is the moment at
+//! which they count. A kill before it leaves the old checkpoint with the old files; the new ones are then unnamed. Only
+//! the index is renamed over the old one: from then on until the batch is durable the mark of
+//! [`container::rebuild`] keeps every crawl out, and whoever rebuilds again begins anew.
+//!
+//! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was queued
+//! in a damaged file is nowhere else.
+
+use std::fs;
+use std::path::Path;
+
+use super::agreement::Line;
+use super::catalog::{self, Known};
+use super::copies;
+use super::stores::{Cut, Harm, Store, Stores};
+use crate::catalog::SledCatalog;
+use crate::container::{self, ContainerState, Rebuilt, Report, STAGED};
+use crate::disk::sorter::{Sorted, Sorter};
+use crate::disk::{DirectoryLock, Disk, Error, Result};
+use crate::drum::verify::{Check, Operation};
+use crate::drum::{DrumState, Renewal, Renewed, Value};
+use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
+use crate::engine::rests;
+use crate::engine::values::{Addresses, Robots};
+use crate::frontier::QueuedUrl;
+use crate::web::url::KeyMaker;
+
+/// Memory in which the keys of a bucket are sorted.
+const SORT_MEMORY: usize = 32 << 20;
+
+/// What `--rebuild` does about `harm`, and what nobody can do.
+pub(super) fn cure(harm: &Harm) -> Vec<String> {
+    let mut said = Vec::new();
+    if harm.frontier {
+        said.push(
+            "the queue is damaged: its URLs are nowhere else, and --rebuild does not make it again; the crawl cannot go \
+             on"
+            .to_owned(),
+        );
+    }
+    if harm.lost {
+        said.push(
+            "URLs on their way to the queue are lost with a damaged file; --rebuild makes URL-seen anew from the archive \
+             and the queue, so that they are taken in when a page names them again; URLs that were dropped or failed \
+             before may be met once more"
+                .to_owned(),
+        );
+    } else if !harm.seen.is_empty() {
+        said.push(
+            "--rebuild makes the damaged part of URL-seen again from the archive and the queue; keys of URLs that were \
+             dropped or failed are in no other place, so these may be met once more"
+                .to_owned(),
+        );
+    }
+    for (harmed, what) in [(&harm.robots, "rules of robots.txt"), (&harm.dns, "addresses")] {
+        if !harmed.is_empty() {
+            said.push(format!("--rebuild empties the damaged part of the store of {what}: they are asked for again"));
+        }
+    }
+    said
+}
+
+/// Makes again what can be made again of the crawl in `dir`; returns the number of key records. Damage that stays goes to
+/// `report`, what it means to `notice`.
+pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<u64> {
+    let disk = Disk::real();
+    let _lock = DirectoryLock::acquire(dir)?;
+    let copy = catalog::read_copy(&disk, dir, &mut Report::new(&mut |_| {}, &mut |_, _| {}))?;
+    let opened = catalog::open(&dir.join("catalog"))
+        .and_then(|catalog| catalog::known(&catalog, dir).map(|known| (catalog, known)));
+    let (catalog, mut known) = match opened {
+        Ok((catalog, known)) => (Some(catalog), known),
+        Err(error) => {
+            report.damage(&dir.join("catalog"), 0, error.to_string());
+            notice("without the catalog the index is made again for reading; the crawl cannot go on".to_owned());
+            (None, Known::default())
+        }
+    };
+    let Some(identity) = known.identity.take().or(copy) else {
+        let path = dir.join("identity.json");
+        return Err(Error::damaged(&path, 0, "the identity of the crawl, here or in the catalog", "none"));
+    };
+    let maker = identity.key_maker();
+    let noted = known.checkpoint.as_ref().map(|checkpoint| checkpoint.container.clone());
+    let pages = dir.join("pages");
+    disk.create_dir_all(&pages)?;
+    let rebuilt = container::rebuild(&disk, &pages, noted.as_ref(), &maker, report)?;
+    tell_moved(noted.as_ref(), &rebuilt, notice);
+    let records = rebuilt.records;
+    if let Some(catalog) = &catalog {
+        renew_checkpoint((&disk, dir), catalog, &mut known, &rebuilt, &maker, report, notice)?;
+    }
+    rebuilt.finish()?;
+    identity.write_copy(&disk, dir)?;
+    if catalog.is_some() {
+        copies::renew(&disk, dir, &known, identity.created)?;
+    }
+    // it is empty; where it is not, the next rebuild empties it
+    let _ = fs::remove_dir(pages.join(STAGED));
+    Ok(records)
+}
+
+fn tell_moved(noted: Option<&ContainerState>, rebuilt: &Rebuilt, notice: &mut dyn FnMut(String)) {
+    if noted.map(|noted| noted.key_bytes) != rebuilt.noted.as_ref().map(|noted| noted.key_bytes) {
+        notice(
+            "key.dat has another length now than the last checkpoint noted: for URLs that are queued, the page that \
+             named them (via) may be wrong"
+                .to_owned(),
+        );
+    }
+}
+
+/// Writes the checkpoint that names the index and the stores as they are now.
+fn renew_checkpoint(
+    (disk, dir): (&Disk, &Path),
+    catalog: &SledCatalog,
+    known: &mut Known,
+    rebuilt: &Rebuilt,
+    maker: &KeyMaker,
+    report: &mut Report<'_>,
+    notice: &mut dyn FnMut(String),
+) -> Result<()> {
+    let (Some(checkpoint), Some(noted)) = (&known.checkpoint, &rebuilt.noted) else { return Ok(()) };
+    let number = checkpoint.number;
+    let sections = match Sections::read(disk, dir, number) {
+        Ok(sections) => sections,
+        Err(error) if crate::drum::verify::is_fault(&error) => {
+            copies::tell(report, error);
+            notice(
+                "without the file of the last checkpoint the crawl cannot go on: the index is made again for reading"
+                    .to_owned(),
+            );
+            return checkpoint::renew_container(catalog, checkpoint.clone(), noted.clone());
+        }
+        Err(error) => return Err(error),
+    };
+    let mut next = Checkpoint { container: noted.clone(), ..checkpoint.clone() };
+    let cut = Cut { checkpoint: next.clone(), sections, path: checkpoint_path(dir, number) };
+    let (mut mute, mut still) = (|_: &container::Finding| {}, |_, _| {});
+    let mut unheard = Report::new(&mut mute, &mut still);
+    let mut stores = Stores::new(disk, dir, cut, &mut unheard);
+    stores.maker = Some(maker);
+    stores.seeds = Some(known.seeds.all().len() as u64);
+    stores.run()?;
+    let mut harm = std::mem::take(&mut stores.harm);
+    if harm.frontier {
+        report.damage(&dir.join("frontier"), 0, "the queue is damaged, and is not made again; verify names the files");
+    }
+    cure(&harm).into_iter().for_each(&mut *notice);
+    if harm.lost {
+        harm.seen = (0..next.seen.buckets()).collect();
+    }
+    let wanted = match harm.seen.is_empty() {
+        true => Sorter::new(0),
+        false => {
+            stores.everything = true;
+            stores.gather()?;
+            stores.take_wanted()
+        }
+    };
+    let cut = stores.cut.clone();
+    drop(stores);
+    let mut sections = Sections { replayed: cut.sections.replayed.clone(), ..Sections::default() };
+    sections.frontier.clone_from(&cut.sections.frontier);
+    sections.patterns.clone_from(&cut.sections.patterns);
+    let renewing = Renewing { disk, dir, cut: &cut, harm: &harm };
+    (next.seen, sections.seen) = renewing.seen(wanted.finish()?)?;
+    (next.robots, sections.robots) = renewing.emptied::<Robots>(Store::Robots)?;
+    (next.dns, sections.dns) = renewing.emptied::<Addresses>(Store::Dns)?;
+    // pages whose records are lost do not count
+    next.statistics.pages_stored = next.statistics.pages_stored.min(noted.pages);
+    next.number = number + 1;
+    rests::carry_over(disk, dir, number, next.number)?;
+    checkpoint::renew(disk, dir, catalog, &next, &sections)?;
+    tidy(disk, dir, number, &next, &sections)?;
+    known.checkpoint = Some(next);
+    Ok(())
+}
+
+/// Removes what only the checkpoint before named. Whoever opens the crawl would do it as well.
+fn tidy(disk: &Disk, dir: &Path, number: u64, next: &Checkpoint, sections: &Sections) -> Result<()> {
+    disk.remove(&checkpoint_path(dir, number))?;
+    for (of, path) in rests::files(disk, dir)? {
+        if of != next.number {
+            disk.remove(&path)?;
+        }
+    }
+    let path = checkpoint_path(dir, next.number);
+    let states = [(&next.seen, &sections.seen), (&next.robots, &sections.robots), (&next.dns, &sections.dns)];
+    for (store, (state, ram)) in [Store::Seen, Store::Robots, Store::Dns].into_iter().zip(states) {
+        let dir = dir.join(store.name());
+        for (path, ours) in Check::new(disk, &dir, (state, ram), &path)?.unknown()? {
+            if ours {
+                disk.remove(&path)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Stores that are written anew, as far as they are harmed.
+struct Renewing<'a> {
+    disk: &'a Disk,
+    dir: &'a Path,
+    cut: &'a Cut,
+    harm: &'a Harm,
+}
+
+impl Renewing<'_> {
+    /// URL-seen, from what is `wanted` in it, from what waits, and from what can be read of the old files, unless URLs
+    /// are lost that it would keep away.
+    fn seen(&self, mut wanted: Sorted) -> Result<(DrumState, Vec<u8>)> {
+        let dir = self.dir.join(Store::Seen.name());
+        let check = Check::new(self.disk, &dir, Store::Seen.of(self.cut), &self.cut.path)?;
+        let mut renewal = Renewal::<(), QueuedUrl>::begin(&check)?;
+        let mut head = wanted.next()?.map(Line::from_bytes);
+        for bucket in 0..check.buckets() {
+            let harmed = self.harm.seen.contains(&bucket);
+            let mut keys = Sorter::new(SORT_MEMORY);
+            while let Some(line) = head.filter(|line| check.bucket_of(line.key) == bucket) {
+                if harmed {
+                    keys.push(&line.key.to_be_bytes())?;
+                }
+                head = wanted.next()?.map(Line::from_bytes);
+            }
+            if !harmed {
+                continue;
+            }
+            if !self.harm.lost {
+                let mut unheard = Vec::new();
+                check.repository::<()>(bucket, &mut |key| keys.push(&key.to_be_bytes()), &mut unheard)?;
+                let mut each = |operation: Operation<QueuedUrl>| match operation.waiting {
+                    None if operation.stores => keys.push(&operation.key.to_be_bytes()),
+                    _ => Ok(()),
+                };
+                check.operations::<(), QueuedUrl>(bucket, &mut each, &mut unheard)?;
+            }
+            let mut keys = keys.finish()?;
+            renewal.bucket(bucket, &mut |renewed| {
+                while let Some(key) = keys.next()? {
+                    renewed.store(u64::from_be_bytes(std::array::from_fn(|n| key[n])))?;
+                }
+                keep_waiting::<()>(&check, bucket, renewed)
+            })?;
+        }
+        renewal.finish()
+    }
+
+    /// A store whose harmed buckets hold nothing but the URLs that wait there.
+    fn emptied<V: Value>(&self, store: Store) -> Result<(DrumState, Vec<u8>)> {
+        let dir = self.dir.join(store.name());
+        let check = Check::new(self.disk, &dir, store.of(self.cut), &self.cut.path)?;
+        let harmed = if store == Store::Robots { &self.harm.robots } else { &self.harm.dns };
+        let mut renewal = Renewal::<V, QueuedUrl>::begin(&check)?;
+        for &bucket in harmed {
+            renewal.bucket(bucket, &mut |renewed| keep_waiting::<V>(&check, bucket, renewed))?;
+        }
+        renewal.finish()
+    }
+}
+
+/// Puts the URLs that wait in `bucket`, as far as they can be read, into the renewed one.
+fn keep_waiting<V: Value>(check: &Check<'_>, bucket: usize, renewed: &mut dyn Renewed<QueuedUrl>) -> Result<()> {
+    let mut each = |operation: Operation<QueuedUrl>| match operation.waiting {
+        Some(url) => renewed.wait(operation.key, &url),
+        None => Ok(()),
+    };
+    check.operations::<V, QueuedUrl>(bucket, &mut each, &mut Vec::new())
+}

@@ -1,0 +1,538 @@
+//! Every file of the stores and the queue that the last checkpoint names, and whether they agree.
+//!
+//! ```text
+//! robots, DNS ─► URLs that wait ─┐                       ┌─► key of every one in URL-seen?
+//! partitions  ─► queued URLs ────┼─► sorted by key ──────┤   bucket by bucket, both in order
+//! key.dat     ─► archived pages ─┘   sorted by via ──────┴─► a key record at every one?
+//! ```
+//! Sorting takes a bounded share of memory and one temporary file beside the crawl, so all of them are asked about.
+//!
+//! Beside a running crawl a newer checkpoint may replace files that are still to be read. Then the newest one is read and
+//! the bucket or partition begun again. That is sound, because keys only come to URL-seen and to key.dat: what an older
+//! checkpoint has queued or archived, a newer one has seen. So URL-seen is read after what has to be in it.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::agreement::{Join, Line};
+use crate::container::Report;
+use crate::container::keys::KeyFile;
+use crate::disk::sorter::Sorter;
+use crate::disk::{Disk, Error, Result};
+use crate::drum::verify::{Check, Operation, is_fault};
+use crate::drum::{DrumState, Value};
+use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
+use crate::engine::values::{Addresses, Robots, decode_rules};
+use crate::frontier::QueuedUrl;
+use crate::frontier::verify::Check as FrontierCheck;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// Memory of each of the sorters.
+const SORT_MEMORY: usize = 32 << 20;
+/// Findings of one kind that are told one by one.
+const TOLD_MAX: u64 = 20;
+
+/// What was found, as far as a rebuild has to know it.
+#[derive(Debug, Default)]
+pub(super) struct Harm {
+    /// Buckets that have to be written anew.
+    pub seen: BTreeSet<usize>,
+    pub robots: BTreeSet<usize>,
+    pub dns: BTreeSet<usize>,
+    /// Whether URLs on their way are lost with them.
+    pub lost: bool,
+    /// Whether the queue is damaged.
+    pub frontier: bool,
+}
+
+/// A checkpoint with what was in memory.
+#[derive(Debug)]
+pub(super) struct Cut {
+    pub checkpoint: Checkpoint,
+    pub sections: Sections,
+    pub path: PathBuf,
+}
+
+impl Cut {
+    pub(super) fn new(dir: &Path, (checkpoint, sections): (Checkpoint, Sections)) -> Self {
+        let path = checkpoint_path(dir, checkpoint.number);
+        Cut { checkpoint, sections, path }
+    }
+}
+
+/// The three stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Store {
+    Seen,
+    Robots,
+    Dns,
+}
+
+impl Store {
+    /// Its directory.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Store::Seen => "url-seen",
+            Store::Robots => "robots",
+            Store::Dns => "dns",
+        }
+    }
+
+    /// Its state and its arrays.
+    pub(super) fn of(self, cut: &Cut) -> (&DrumState, &[u8]) {
+        let (checkpoint, sections) = (&cut.checkpoint, &cut.sections);
+        match self {
+            Store::Seen => (&checkpoint.seen, &sections.seen),
+            Store::Robots => (&checkpoint.robots, &sections.robots),
+            Store::Dns => (&checkpoint.dns, &sections.dns),
+        }
+    }
+}
+
+/// Goes through the stores of a crawl.
+pub(super) struct Stores<'a, 'r> {
+    pub disk: &'a Disk,
+    pub dir: &'a Path,
+    /// Whether a newer checkpoint may come.
+    pub running: bool,
+    pub cut: Rc<Cut>,
+    /// Makes the fingerprints of the crawl; without it they are not compared.
+    pub maker: Option<&'a KeyMaker>,
+    /// How many seeds there are, where that is known.
+    pub seeds: Option<u64>,
+    pub report: &'a mut Report<'r>,
+    pub harm: Harm,
+    /// Whether URLs that were taken from the queue are asked about, too.
+    pub everything: bool,
+    wanted: Sorter,
+    vias: Sorter,
+    /// Files that lines refer to.
+    sources: Vec<PathBuf>,
+    replayed: HashSet<u64>,
+    told: BTreeMap<&'static str, (u64, PathBuf)>,
+}
+
+impl<'a, 'r> Stores<'a, 'r> {
+    pub(super) fn new(disk: &'a Disk, dir: &'a Path, cut: Cut, report: &'a mut Report<'r>) -> Self {
+        let replayed = cut.sections.replayed.iter().map(|(key, _)| key.bits()).collect();
+        Stores {
+            disk,
+            dir,
+            running: false,
+            cut: Rc::new(cut),
+            maker: None,
+            seeds: None,
+            report,
+            harm: Harm::default(),
+            everything: false,
+            wanted: Sorter::new(SORT_MEMORY),
+            vias: Sorter::new(SORT_MEMORY),
+            sources: Vec::new(),
+            replayed,
+            told: BTreeMap::new(),
+        }
+    }
+
+    /// Goes through all of them.
+    pub(super) fn run(&mut self) -> Result<()> {
+        let keys_are_sound = self.gather()?;
+        self.seen()?;
+        if keys_are_sound {
+            self.check_vias()?;
+        }
+        self.tell_rest();
+        Ok(())
+    }
+
+    /// Goes through all but URL-seen, and notes what has to be in it. Says whether key.dat could be read to its end.
+    pub(super) fn gather(&mut self) -> Result<bool> {
+        self.store::<Robots>(Store::Robots)?;
+        self.store::<Addresses>(Store::Dns)?;
+        self.frontier()?;
+        self.pages()
+    }
+
+    /// What has to be in URL-seen, by key.
+    pub(super) fn take_wanted(&mut self) -> Sorter {
+        std::mem::replace(&mut self.wanted, Sorter::new(0))
+    }
+
+    /// Whether one of `faults` may be due to a newer checkpoint, which is the one to go on with then.
+    fn is_superseded(&mut self, faults: &[Error]) -> Result<bool> {
+        if !self.running || !faults.iter().any(Error::is_not_found) {
+            return Ok(false);
+        }
+        let Some(newest) = checkpoint::newest(self.disk, self.dir)? else { return Ok(false) };
+        let is_newer = newest.0.number != self.cut.checkpoint.number;
+        if is_newer {
+            self.cut = Rc::new(Cut::new(self.dir, newest));
+            self.replayed.extend(self.cut.sections.replayed.iter().map(|(key, _)| key.bits()));
+        }
+        Ok(is_newer)
+    }
+
+    /// Goes through the robots or the DNS store.
+    fn store<V: Value>(&mut self, store: Store) -> Result<()> {
+        let (disk, dir) = (self.disk, self.dir.join(store.name()));
+        let mut bucket = 0;
+        'cuts: loop {
+            let cut = self.cut.clone();
+            let Some(check) = self.open(disk, &dir, store, &cut, bucket == 0)? else { return Ok(()) };
+            while bucket < check.buckets() {
+                let mut faults = Vec::new();
+                let mut each = |operation: Operation<QueuedUrl>| match operation.waiting {
+                    Some(url) => self.queued(&url, false, &dir, 0),
+                    None => Ok(()),
+                };
+                check.operations::<V, QueuedUrl>(bucket, &mut each, &mut faults)?;
+                let lost = !faults.is_empty();
+                check.repository::<V>(bucket, &mut |_| Ok(()), &mut faults)?;
+                if self.is_superseded(&faults)? {
+                    continue 'cuts;
+                }
+                self.harm.lost |= lost;
+                if !faults.is_empty() {
+                    let harmed = if store == Store::Robots { &mut self.harm.robots } else { &mut self.harm.dns };
+                    harmed.insert(bucket);
+                }
+                faults.into_iter().for_each(|fault| self.tell(fault));
+                self.report.advance(check.bytes(bucket));
+                bucket += 1;
+            }
+            return self.tidy_drum(&check);
+        }
+    }
+
+    /// The store as `cut` knows it; `None` where that is no store. `first` says that it is counted.
+    fn open<'c>(
+        &mut self,
+        disk: &Disk,
+        dir: &'c Path,
+        store: Store,
+        cut: &'c Cut,
+        first: bool,
+    ) -> Result<Option<Check<'c>>> {
+        let mut check = match Check::new(disk, dir, store.of(cut), &cut.path) {
+            Ok(check) => check,
+            Err(error) if is_fault(&error) => {
+                self.tell(error);
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        if first {
+            let bytes = (0..check.buckets()).map(|bucket| check.bytes(bucket)).sum();
+            self.report.expect(bytes);
+            self.report.summary.bytes += bytes;
+            self.report.summary.files += check.files();
+            if let Some(fault) = check.unreadable() {
+                self.harm.lost = true;
+                self.tell(fault);
+            }
+        }
+        Ok(Some(check))
+    }
+
+    /// Goes through the queue.
+    fn frontier(&mut self) -> Result<()> {
+        let (disk, dir) = (self.disk, self.dir.join("frontier"));
+        let mut partition = 0;
+        'cuts: loop {
+            let cut = self.cut.clone();
+            let queue = (&cut.checkpoint.frontier, cut.sections.frontier.as_slice());
+            let opened = FrontierCheck::new(disk, &dir, queue, &cut.path, decode_rules, cut.checkpoint.time);
+            let check = match opened {
+                Ok(check) => check,
+                Err(error) if is_fault(&error) => {
+                    self.harm.frontier = true;
+                    self.tell(error);
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
+            if partition == 0 {
+                let bytes = (0..check.partitions()).map(|partition| check.bytes(partition)).sum();
+                self.report.expect(bytes);
+                self.report.summary.bytes += bytes;
+                self.report.summary.files += check.named().len() as u64;
+                check.memory(&mut |url, taken, path, at| self.queued(url, taken, path, at))?;
+            }
+            while partition < check.partitions() {
+                let mut faults = Vec::new();
+                let mut each = |url: &QueuedUrl, taken, path: &Path, at| self.queued(url, taken, path, at);
+                check.partition(partition, &mut each, &mut faults)?;
+                if self.is_superseded(&faults)? {
+                    continue 'cuts;
+                }
+                self.harm.frontier |= !faults.is_empty();
+                faults.into_iter().for_each(|fault| self.tell(fault));
+                self.report.advance(check.bytes(partition));
+                partition += 1;
+            }
+            if !self.running {
+                self.grown(check.grown()?);
+                self.unknown(&dir, check.unknown()?);
+            }
+            return Ok(());
+        }
+    }
+
+    /// Notes a queued URL that lies at `at` of `path`.
+    fn queued(&mut self, url: &QueuedUrl, taken: bool, path: &Path, at: u64) -> Result<()> {
+        if taken && !self.everything {
+            return Ok(());
+        }
+        let source = self.source(path);
+        self.wanted.push(&Line::queued(url.key.bits(), source, at).to_bytes())?;
+        if !taken { self.waits(url, source, at) } else { Ok(()) }
+    }
+
+    /// Compares what a queued URL says of itself, and notes the page that named it.
+    fn waits(&mut self, url: &QueuedUrl, source: u32, at: u64) -> Result<()> {
+        if let Some(maker) = self.maker {
+            let keys = CanonicalUrl::parse(&url.url).ok().map(|canonical| maker.keys(&canonical));
+            let fits = keys.is_some_and(|keys| {
+                (keys.key, keys.origin, keys.host, keys.domain) == (url.key, url.origin, url.host, url.domain)
+            });
+            if !fits {
+                let what = format!("a queued URL with fingerprints of another: {}", url.url);
+                self.some("URLs with fingerprints of others", source, at, what);
+            }
+        }
+        if self.seeds.is_some_and(|seeds| u64::from(url.seed) >= seeds) {
+            let what = format!("a queued URL of seed {}, which does not exist: {}", url.seed, url.url);
+            self.some("URLs of seeds that do not exist", source, at, what);
+        }
+        match url.via.checked_sub(1) {
+            Some(via) => self.vias.push(&Line::queued(via, source, at).to_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// The number of a file in lines.
+    fn source(&mut self, path: &Path) -> u32 {
+        let same = |known: &PathBuf| known.as_os_str() == path.as_os_str();
+        if !self.sources.last().is_some_and(same) {
+            self.sources.push(path.to_owned());
+        }
+        (self.sources.len() - 1) as u32
+    }
+
+    /// Notes the pages that the checkpoint knows, and counts them. Says whether key.dat could be read.
+    fn pages(&mut self) -> Result<bool> {
+        let Some(keys) = self.keys()? else { return Ok(false) };
+        let cut = self.cut.clone();
+        let mut pages = 0_u64;
+        for record in keys.scan_to(0, cut.checkpoint.container.key_bytes) {
+            let record = match record {
+                Ok(record) => record,
+                // told by the verification of the archive
+                Err(error) if is_fault(&error) => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            if !record.robots {
+                pages += 1;
+                self.wanted.push(&Line::page(record.key.bits(), record.offset).to_bytes())?;
+            }
+        }
+        let stored = cut.checkpoint.statistics.pages_stored;
+        if pages < stored {
+            let what = format!("{pages} pages; the statistics of the last checkpoint count {stored}");
+            self.report.damage(&self.key_path(), 0, what);
+        }
+        Ok(true)
+    }
+
+    fn key_path(&self) -> PathBuf {
+        self.dir.join("pages").join("key.dat")
+    }
+
+    fn keys(&self) -> Result<Option<KeyFile>> {
+        match KeyFile::open_for_reading(self.disk, &self.dir.join("pages")) {
+            Ok(keys) => Ok(Some(keys)),
+            Err(error) if is_fault(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Goes through URL-seen, and asks it about everything that was noted.
+    fn seen(&mut self) -> Result<()> {
+        let (disk, dir) = (self.disk, self.dir.join(Store::Seen.name()));
+        let mut join = Join::new(self.take_wanted().finish()?)?;
+        let mut bucket = 0;
+        'cuts: loop {
+            let cut = self.cut.clone();
+            let Some(check) = self.open(disk, &dir, Store::Seen, &cut, bucket == 0)? else { return Ok(()) };
+            while bucket < check.buckets() {
+                let mut faults = Vec::new();
+                let mut pending = Sorter::new(SORT_MEMORY);
+                let source = self.source(&dir);
+                let mut each = |operation: Operation<QueuedUrl>| {
+                    if operation.stores {
+                        pending.push(&operation.key.to_be_bytes())?;
+                    }
+                    operation.waiting.map_or(Ok(()), |url| self.waits(&url, source, 0))
+                };
+                check.operations::<(), QueuedUrl>(bucket, &mut each, &mut faults)?;
+                if self.is_superseded(&faults)? {
+                    continue 'cuts;
+                }
+                let lost = !faults.is_empty();
+                let mut missing = Vec::new();
+                join.begin(pending.finish()?)?;
+                let replayed = &self.replayed;
+                let mut absent = |line: Line| {
+                    if !lost && !replayed.contains(&line.key) {
+                        missing.push(line);
+                    }
+                };
+                check.repository::<()>(bucket, &mut |key| join.meet(key, &mut absent), &mut faults)?;
+                if self.is_superseded(&faults)? {
+                    continue 'cuts;
+                }
+                let sound = faults.is_empty();
+                join.end(&mut |line| {
+                    let ours = check.bucket_of(line.key) == bucket;
+                    if ours && sound && !self.replayed.contains(&line.key) {
+                        missing.push(line);
+                    }
+                    ours
+                })?;
+                self.harm.lost |= lost;
+                if !sound || !missing.is_empty() {
+                    self.harm.seen.insert(bucket);
+                }
+                faults.into_iter().for_each(|fault| self.tell(fault));
+                missing.into_iter().try_for_each(|line| self.missing(line))?;
+                self.report.advance(check.bytes(bucket));
+                bucket += 1;
+            }
+            return self.tidy_drum(&check);
+        }
+    }
+
+    /// Tells of something that URL-seen does not know.
+    fn missing(&mut self, line: Line) -> Result<()> {
+        let Line { source, at, .. } = line;
+        let kind = "keys that URL-seen does not have";
+        match source {
+            Some(source) => {
+                let what = format!("a queued URL that URL-seen does not know, key {:016x}", line.key);
+                self.some(kind, source, at, what);
+            }
+            None => {
+                let url = match self.keys()? {
+                    Some(keys) => keys.read_if_whole(at)?.map(|record| record.url).unwrap_or_default(),
+                    None => String::new(),
+                };
+                let source = self.source(&self.key_path());
+                self.some(kind, source, at, format!("a page whose URL URL-seen does not know: {url}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a key record wherever a queued URL says that its page has one.
+    fn check_vias(&mut self) -> Result<()> {
+        let mut vias = Join::new(std::mem::replace(&mut self.vias, Sorter::new(0)).finish()?)?;
+        let Some(keys) = self.keys()? else { return Ok(()) };
+        vias.begin(Sorter::new(0).finish()?)?;
+        let mut wrong = Vec::new();
+        let key_bytes = self.cut.checkpoint.container.key_bytes;
+        let mut note = |line: Line| {
+            if (wrong.len() as u64) <= TOLD_MAX {
+                wrong.push(line);
+            }
+        };
+        for record in keys.scan_to(0, key_bytes) {
+            match record {
+                Ok(record) => vias.meet(record.offset, &mut note)?,
+                Err(error) if is_fault(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        vias.end(&mut |line| {
+            note(line);
+            true
+        })?;
+        for line in wrong {
+            let what =
+                format!("a queued URL says that its page has a key record at byte {}, where none begins", line.key);
+            self.some("URLs whose page has no key record", line.source.unwrap_or_default(), line.at, what);
+        }
+        Ok(())
+    }
+
+    /// Tells of a fault of a file.
+    fn tell(&mut self, fault: Error) {
+        match fault {
+            Error::Damaged { path, offset, expected, found } => {
+                self.report.damage(&path, offset, format!("expected {expected}, found {found}"));
+            }
+            Error::Io { path, .. } => self.report.damage(&path, 0, "missing; the last checkpoint names it"),
+            Error::Newer { ref path, .. } | Error::InUse { ref path, .. } => {
+                self.report.damage(path, 0, fault.to_string());
+            }
+        }
+    }
+
+    /// Tells of something of which there may be many.
+    fn some(&mut self, kind: &'static str, source: u32, at: u64, what: String) {
+        let path = self.sources.get(source as usize).cloned().unwrap_or_default();
+        let (count, _) = self.told.entry(kind).or_insert_with(|| (0, path.clone()));
+        *count += 1;
+        if *count <= TOLD_MAX {
+            self.report.damage(&path, at, what);
+        }
+    }
+
+    fn tell_rest(&mut self) {
+        for (kind, (count, path)) in std::mem::take(&mut self.told) {
+            if let Some(more) = count.checked_sub(TOLD_MAX).filter(|&more| more > 0) {
+                self.report.damage(&path, 0, format!("{more} more {kind}"));
+            }
+        }
+    }
+
+    fn tidy_drum(&mut self, check: &Check<'_>) -> Result<()> {
+        if self.running {
+            return Ok(());
+        }
+        self.grown(check.grown()?);
+        let unknown = check.unknown()?;
+        if let Some(dir) = unknown.first().and_then(|(path, _)| path.parent()).map(Path::to_owned) {
+            self.unknown(&dir, unknown);
+        }
+        Ok(())
+    }
+
+    fn grown(&mut self, files: Vec<(PathBuf, u64)>) {
+        for (path, bytes) in files {
+            let what = format!("unfinished: what lies behind the last checkpoint ({bytes} bytes) will be cut");
+            self.report.unfinished(&path, bytes, what);
+        }
+    }
+
+    fn unknown(&mut self, dir: &Path, files: Vec<(PathBuf, bool)>) {
+        left_over(self.report, dir, files);
+    }
+}
+
+/// Tells of files in `dir` that no checkpoint names, those of the crawl's own names together.
+pub(super) fn left_over(report: &mut Report<'_>, dir: &Path, files: Vec<(PathBuf, bool)>) {
+    let (ours, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|(_, ours)| *ours);
+    if let Some((first, _)) = ours.first() {
+        let name = first.file_name().unwrap_or_default().to_string_lossy();
+        let what = match ours.len() {
+            1 => format!("left over: no checkpoint names {name}; the next start removes it"),
+            count => {
+                format!("left over: no checkpoint names {name} and {} more; the next start removes them", count - 1)
+            }
+        };
+        report.unfinished(dir, 0, what);
+    }
+    for (path, _) in others {
+        report.unfinished(&path, 0, "left over: no file of a crawl; it is left alone");
+    }
+}

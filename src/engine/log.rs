@@ -1,0 +1,151 @@
+//! What the two logs say: a line of crawl.log for every attempt, one of skipped.jsonl for every URL that was admitted and
+//! ends without a request, with the rule that decided as far as it is at hand.
+
+use super::Engine;
+use super::job::{FetchFailed, Processed, Target};
+use super::values::RobotsAnswer;
+use crate::container::Stored;
+use crate::disk::Result;
+use crate::frontier::{Hops, QueuedUrl};
+use crate::outcome::{Failure, Reason, failure_of_answer};
+use crate::report::LogLine;
+use crate::web::pattern::pattern;
+use crate::web::robots::RobotsRules;
+
+/// Bytes of a pattern of robots.txt that a line shows: it can be as long as the file.
+const PATTERN_SHOWN: usize = 200;
+
+impl Engine {
+    /// An answer came, to a request for a page or for robots.txt.
+    pub(super) fn log_answer(&mut self, processed: &Processed, stored: &Stored) -> Result<()> {
+        let (job, response) = (&processed.job, &processed.response);
+        let (hops, seed) = history(&job.target);
+        let notes = annotations(processed, stored);
+        self.crawl_log.push(&LogLine {
+            time: response.started + response.duration,
+            status: i32::from(response.status),
+            bytes: Some(processed.records.payload_bytes),
+            url: job.url.as_str(),
+            hops: hops.as_str(),
+            via: job.via.as_deref().unwrap_or_default(),
+            mime: &processed.mime,
+            worker: 0,
+            fetched: Some((response.started, response.duration)),
+            sha1: Some(processed.records.payload_sha1),
+            seed: self.seeds.get(seed).map_or("", |seed| &seed.url),
+            annotations: &notes.iter().map(String::as_str).collect::<Vec<_>>(),
+        })
+    }
+
+    /// None came; `status` is that of the line.
+    pub(super) fn log_failure(&mut self, failed: &FetchFailed, status: i32) -> Result<()> {
+        let job = &failed.job;
+        let (hops, seed) = history(&job.target);
+        let why = failed.failure.to_string();
+        let notes: Vec<&str> = is_forced(&job.target).then_some("forced").into_iter().chain([why.as_str()]).collect();
+        self.crawl_log.push(&LogLine {
+            time: failed.started + failed.duration,
+            status,
+            url: job.url.as_str(),
+            hops: hops.as_str(),
+            via: job.via.as_deref().unwrap_or_default(),
+            fetched: Some((failed.started, failed.duration)),
+            seed: self.seeds.get(seed).map_or("", |seed| &seed.url),
+            annotations: &notes,
+            ..LogLine::default()
+        })
+    }
+
+    /// A lookup that brought no address has a line of its own: no URL of its host may ever get one with a reason.
+    pub(super) fn log_unresolved(&mut self, name: &str, failure: Failure) -> Result<()> {
+        self.crawl_log.push(&LogLine {
+            time: self.way.arrival().now,
+            status: failure.code(),
+            url: &format!("dns:{name}"),
+            annotations: &[&failure.to_string()],
+            ..LogLine::default()
+        })
+    }
+
+    /// A URL ends without a request.
+    pub(super) fn log_skipped(&mut self, url: &QueuedUrl, reason: Reason) -> Result<()> {
+        let rule = match reason {
+            Reason::Pattern => pattern(&url.url).unwrap_or_default(),
+            Reason::Robots => self.robots_rule(url),
+            Reason::Scope | Reason::TooLong | Reason::Trap | Reason::Redirects | Reason::Depth => {
+                let target = Engine::queued_url(&url.url);
+                let judgement = self.scope.explain(&target, url.depth, url.hops.redirects());
+                if judgement.verdict == Err(reason) { judgement.rule.to_string() } else { String::new() }
+            }
+            Reason::Budget | Reason::PrivateAddress | Reason::HostGivenUp => String::new(),
+        };
+        self.skipped_log.push(&url.url, reason, &rule)
+    }
+
+    /// What in robots.txt forbids `url`, as far as memory has the rules.
+    fn robots_rule(&mut self, url: &QueuedUrl) -> String {
+        let Some(robots) = self.way.next.store.peek(url.origin) else { return String::new() };
+        let arrival = self.way.arrival();
+        let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(arrival.now) else { return String::new() };
+        match (rules.deciding(&url.url), rules.crawl_delay()) {
+            (Some((pattern, false)), _) => {
+                let cut = &pattern[..pattern.len().min(PATTERN_SHOWN)];
+                let rest = if cut.len() < pattern.len() { "..." } else { "" };
+                format!("Disallow: {}{rest}", String::from_utf8_lossy(cut))
+            }
+            (_, Some(delay)) if arrival.frontier.politeness().skips(Some(delay)) => {
+                format!("Crawl-delay: {}", delay.as_secs_f64())
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// The operator hears of a robots.txt that asks for more than is kept to.
+    pub(super) fn tell_crawl_delay(&mut self, origin: &str, rules: &RobotsRules) {
+        let politeness = self.way.arrival().frontier.politeness();
+        let asked = rules.crawl_delay();
+        if let Some(delay) = asked.filter(|_| politeness.is_beyond(asked)) {
+            let (delay, cap) = (delay.as_secs_f64(), politeness.crawl_delay_max.as_secs_f64());
+            let what = if politeness.skips(asked) { "nothing is fetched of it" } else { "that counts" };
+            tracing::info!("{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what}");
+        }
+    }
+}
+
+/// How what is asked for was found, and the seed it descends from.
+fn history(target: &Target) -> (&Hops, u32) {
+    match target {
+        Target::Page { url, .. } => (&url.hops, url.seed),
+        Target::Robots { asker, .. } => (&asker.hops, asker.seed),
+    }
+}
+
+fn is_forced(target: &Target) -> bool {
+    matches!(target, Target::Page { url, .. } if url.forced)
+}
+
+/// What crawl.log says beside the columns: that it was seen before, which try it was, what cut the body short, whether the
+/// archive had it already.
+fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
+    let (target, response) = (&processed.job.target, &processed.response);
+    let mut notes = Vec::new();
+    if is_forced(target) {
+        notes.push("forced".to_owned());
+    }
+    if let Target::Page { url, .. } = target
+        && url.attempts > 0
+    {
+        notes.push(format!("{}t", url.attempts + 1));
+    }
+    if let Some(truncated) = response.truncated {
+        notes.push(format!("{}Trunc", truncated.as_str()));
+    }
+    if stored.saved.is_some() {
+        notes.push("revisit".to_owned());
+    }
+    if stored.not_modified {
+        notes.push("notModified".to_owned());
+    }
+    notes.extend(failure_of_answer(response.status, stored.not_modified).map(|failure| failure.to_string()));
+    notes
+}
