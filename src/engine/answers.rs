@@ -423,10 +423,11 @@ impl Engine {
 }
 
 /// The rules that follow from an answer to a request for robots.txt (RFC 9309, section 2.3.1): 2xx brings them, 4xx
-/// means that there are none. `None` where nothing follows: 5xx, and 429, which speaks of load; and redirects.
+/// means that there are none. `None` where nothing follows: 5xx, and 429, which speaks of load; redirects; and a file that
+/// broke off, of which nobody knows what it would have forbidden.
 pub(super) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<RobotsRules> {
     match status {
-        200..300 => Some(found.unwrap_or_else(RobotsRules::allow_all)),
+        200..300 => found,
         429 => None,
         400..500 => Some(RobotsRules::allow_all()),
         _ => None,

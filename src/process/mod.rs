@@ -111,7 +111,10 @@ impl Processor {
             Purpose::Page { depth, hops } if response.status == 200 => {
                 self.find_links(url, (depth, hops), response, scope, &mut findings);
             }
-            Purpose::Robots { origin, depth } if (200..300).contains(&response.status) => {
+            // one that broke off says nothing: it is asked for again
+            Purpose::Robots { origin, depth }
+                if (200..300).contains(&response.status) && !response.is_interrupted() =>
+            {
                 let mut rules = self.rules(response);
                 let sitemaps = rules.take_sitemaps();
                 self.name_sitemaps(url, (origin, depth), &sitemaps, scope, &mut findings);
@@ -183,7 +186,13 @@ impl Processor {
     fn rules(&self, response: &Response) -> RobotsRules {
         let decoded =
             coding::decode(response.header("content-encoding"), &response.body, self.options.robots_bytes_max);
-        RobotsRules::parse(&self.options.agent_token, &decoded.bytes)
+        let mut lines = &*decoded.bytes;
+        if !decoded.complete || response.truncated.is_some() {
+            // the start of a line may forbid, or permit, more than the line does
+            let end = lines.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0);
+            lines = &lines[..end];
+        }
+        RobotsRules::parse(&self.options.agent_token, lines)
     }
 
     fn records(&mut self, job: &FetchJob, response: &Response, canonical: Option<&str>) -> Records {
