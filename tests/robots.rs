@@ -190,6 +190,11 @@ fn r8_a_redirect_to_a_private_address_is_not_connected_and_no_leave_to_crawl() {
 fn r9_a_robots_txt_that_does_not_come_lets_no_page_be_fetched() {
     let stalls = Server::start(|path| if path == "/robots.txt" { None } else { page(&[]) });
     let breaks = Server::start(|path| if path == "/robots.txt" { Some(b"HTTP/1.1 200".to_vec()) } else { page(&[]) });
+    // what came would permit everything
+    let half = Server::start(|path| match path {
+        "/robots.txt" => Some(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *\nDisallow:".to_vec()),
+        _ => page(&[]),
+    });
     let plain = Server::start(|_| page(&[]));
     let overloaded = Server::start(|path| match path {
         "/robots.txt" => answer("429 Too Many Requests", "", b"User-agent: *\nAllow: /\n"),
@@ -200,6 +205,7 @@ fn r9_a_robots_txt_that_does_not_come_lets_no_page_be_fetched() {
     for (scheme, port) in [
         ("http", stalls.port),
         ("http", breaks.port),
+        ("http", half.port),
         // nothing there speaks TLS
         ("https", plain.port),
         ("http", overloaded.port),
@@ -208,7 +214,7 @@ fn r9_a_robots_txt_that_does_not_come_lets_no_page_be_fetched() {
         let output = crawl(&format!("{scheme}://127.0.0.1:{port}/"), "127.0.0.0/8", extra);
         assert_eq!(output.status.code(), Some(5), "{scheme} {port}: {}", said(&output));
     }
-    for server in [&stalls, &breaks, &plain, &overloaded] {
+    for server in [&stalls, &breaks, &half, &plain, &overloaded] {
         assert!(server.asked().iter().all(|path| path == "/robots.txt"), "{:?}", server.asked());
     }
 }
