@@ -326,7 +326,7 @@ impl Frontier {
         self.count_at_address(index);
     }
 
-    /// Back-offs of more than half a minute that were set since this was asked last: to be made durable before the
+    /// Back-offs of more than a second that were set since this was asked last: to be made durable before the
     /// next checkpoint, and told to the next process by [`Frontier::hold`].
     pub fn take_long_backoffs(&mut self) -> Vec<(Fingerprint, Time)> {
         std::mem::take(&mut self.long_backoffs).into_iter().collect()
