@@ -21,8 +21,12 @@ impl FileCatalog {
     pub(super) fn open(disk: Disk, path: PathBuf) -> Result<Self> {
         let entries = match disk.open_if_there(&path)? {
             None => BTreeMap::new(),
-            Some(_) => postcard::from_bytes(&disk.read(&path)?)
-                .map_err(|e| Error::damaged(&path, 0, "a catalog", e.to_string()))?,
+            Some(file) => {
+                file.sync()?;
+                disk.sync_dir(path.parent().expect("the file lies in a directory"))?;
+                postcard::from_bytes(&disk.read(&path)?)
+                    .map_err(|e| Error::damaged(&path, 0, "a catalog", e.to_string()))?
+            }
         };
         Ok(FileCatalog { disk, path, entries: Mutex::new(entries) })
     }
