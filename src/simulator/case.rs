@@ -90,10 +90,18 @@ impl Case {
             connections_per_host: *pick(rng, &[1, 1, 2]),
             ..Politeness::default()
         };
+        let trouble = *pick(rng, &[0.0, 0.02, 0.1]);
+        let mut web = web(rng);
+        if trouble > 0.0 {
+            // who is in trouble again and again, with long rests in between, must not pass for dead
+            web.dead_share = 0.0;
+            frontier.politeness.dead_after = u32::MAX;
+            frontier.give_up = Duration::from_secs(30 * 24 * 3_600);
+        }
         Case {
             seed,
-            web: web(rng),
-            trouble: *pick(rng, &[0.0, 0.02, 0.1]),
+            web,
+            trouble,
             lives,
             settings: settings(rng),
             drum: DrumOptions {

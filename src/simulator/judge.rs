@@ -74,7 +74,7 @@ pub(super) fn is_final(status: u16, truncated: bool) -> bool {
 pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {
     polite(machine)?;
     obeys(machine)?;
-    archive(machine)?;
+    archive(machine, statistics)?;
     outcomes(machine, statistics)?;
     sound(machine)
 }
@@ -89,7 +89,7 @@ fn obeys(machine: &Machine) -> Result<(), Violation> {
 }
 
 /// The newest version of each URL is what the web has.
-fn archive(machine: &Machine) -> Result<(), Violation> {
+fn archive(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {
     let unreadable = |error: crate::disk::Error| Violation::new(Clause::Sound, error.to_string());
     let reader = Reader::open(machine.disk(), &pages_dir()).map_err(unreadable)?;
     let mut found = BTreeMap::new();
@@ -103,7 +103,8 @@ fn archive(machine: &Machine) -> Result<(), Violation> {
     let expected = &network.web().expected().pages;
     for (url, page) in expected {
         let Some(record) = found.remove(url) else {
-            return Err(Violation::new(Clause::NothingMissing, format!("{url} is not in the archive")));
+            let what = format!("{url} is not in the archive; dropped: {:?}", statistics.dropped);
+            return Err(Violation::new(Clause::NothingMissing, what));
         };
         if (record.status, record.payload_sha1) != (page.status, page.body_sha1) {
             let what = format!("{url} is in the archive as {} with another body than {}", record.status, page.status);
@@ -187,7 +188,7 @@ fn host_polite(case: &Case, ends: &[Ended], before: &[&Request], request: &Reque
     // with several connections the delay counts from start to start
     let from = if politeness.connections_per_host == 1 { last.end } else { last.start };
     let gap = request.start.saturating_sub(from);
-    if gap < millis(politeness.delay_min) {
+    if gap < millis(politeness.delay_min) && !clock_says_over(last, request, ends) {
         return impolite(format!("{} came {gap} ms after {}, at {} ms", request.url, last.url, request.start));
     }
     for other in before.iter().filter(|other| !other.rest.is_zero() && other.end <= request.start) {
@@ -202,12 +203,17 @@ fn host_polite(case: &Case, ends: &[Ended], before: &[&Request], request: &Reque
     Ok(())
 }
 
+/// Whether the clock was set forward between the two: who starts again has only the clock to tell how long it was away.
+fn clock_says_over(before: &Request, request: &Request, ends: &[Ended]) -> bool {
+    let between = |end: &&Ended| (before.end..request.start.saturating_add(1)).contains(&end.at);
+    ends.iter().filter(between).any(|end| end.clock_set_forward)
+}
+
 /// Whether a rest may be forgotten: it began right before a death, or the clock says that it is over.
 fn may_be_forgotten(rest: &Request, request: &Request, ends: &[Ended]) -> bool {
     /// From the answer to the moment at which its rest is on the disk for certain.
     const WRITTEN: Duration = Duration::from_secs(4);
-    let between = |end: &&Ended| (rest.end..request.start.saturating_add(1)).contains(&end.at);
-    if ends.iter().filter(between).any(|end| end.clock_set_forward) {
+    if clock_says_over(rest, request, ends) {
         return true;
     }
     let dies = |end: &&Ended| !end.clean && (rest.end..request.start.saturating_add(1)).contains(&end.at);
