@@ -94,7 +94,7 @@ impl Case {
         let mut web = web(rng);
         if trouble > 0.0 {
             // who is in trouble again and again, with long rests in between, must not pass for dead
-            web.dead_share = 0.0;
+            (web.dead_share, web.robots_broken_share) = (0.0, 0.0);
             frontier.politeness.dead_after = u32::MAX;
             frontier.give_up = Duration::from_secs(30 * 24 * 3_600);
         }
