@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::simulator::{self, Broken, Held};
+use crate::simulator::{self, Broken, Held, Mistake};
 
 /// A line of progress comes this often.
 const TELL: Duration = Duration::from_secs(10);
@@ -19,8 +19,9 @@ pub(super) fn cases(text: &str) -> Result<Range<u64>, String> {
     if range.is_empty() { Err(problem()) } else { Ok(range) }
 }
 
-/// Runs the cases of `seeds`; an error tells of the first one that broke the contract, with what led to it.
-pub(super) fn run(seeds: Range<u64>) -> anyhow::Result<()> {
+/// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the contract,
+/// with what led to it.
+pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>) -> anyhow::Result<()> {
     let started = Instant::now();
     let next = AtomicU64::new(seeds.start);
     let stop = AtomicBool::new(false);
@@ -37,7 +38,7 @@ pub(super) fn run(seeds: Range<u64>) -> anyhow::Result<()> {
                         if !seeds.contains(&seed) {
                             return;
                         }
-                        let result = simulator::run(seed);
+                        let result = simulator::run(seed, mistake);
                         let mut sums = sums.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                         match result {
                             Ok(held) => {

@@ -347,6 +347,11 @@ impl Frontier {
         self.active.len()
     }
 
+    /// Bytes of memory that they and their URLs take.
+    pub fn active_bytes(&self) -> usize {
+        self.active.bytes
+    }
+
     /// Whether nothing is queued, in flight, or in a job.
     pub fn is_idle(&self) -> bool {
         self.queued() == 0 && self.active.in_flight == 0 && self.jobs_out == 0

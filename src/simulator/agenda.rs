@@ -5,13 +5,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::mistake::Mistake;
 use super::network::{Network, Outcome};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::disk::Result;
+use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, ResolveJob, RestSync, StoreMerge};
 use crate::frontier::PartitionJob;
@@ -36,12 +39,20 @@ pub(super) struct Agenda {
     network: Rc<RefCell<Network>>,
     /// True time at the start of the process, and the crawler's time then.
     begin: (u64, Time),
+    disk: SimulatedDisk,
+    mistake: Option<Mistake>,
 }
 
 impl Agenda {
-    pub(super) fn new(clock: Arc<ManualClock>, network: Rc<RefCell<Network>>, true_begin: u64, seed: u64) -> Self {
-        let begin = (true_begin, clock.now());
-        Agenda { work: BTreeMap::new(), made: 0, rng: fastrand::Rng::with_seed(seed), clock, network, begin }
+    pub(super) fn new(
+        clock: Arc<ManualClock>,
+        network: Rc<RefCell<Network>>,
+        (disk, mistake): (SimulatedDisk, Option<Mistake>),
+        true_begin: u64,
+        seed: u64,
+    ) -> Self {
+        let (begin, rng) = ((true_begin, clock.now()), fastrand::Rng::with_seed(seed));
+        Agenda { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, mistake }
     }
 
     /// True time now.
@@ -59,16 +70,34 @@ impl Agenda {
     pub(super) fn take(&mut self, now: Time, processor: &mut Processor) -> Result<Option<Event>> {
         let Some(entry) = self.work.first_entry().filter(|entry| entry.key().0 <= now) else { return Ok(None) };
         Ok(Some(match entry.remove() {
-            Work::Answer(fetched) => Event::Page(Box::new(processor.process(*fetched))),
+            Work::Answer(fetched) => {
+                let mut page = Box::new(processor.process(*fetched));
+                if let Some(mistake) = self.mistake {
+                    mistake.on_page(&mut page, &mut self.rng);
+                }
+                Event::Page(page)
+            }
             Work::Event(event) => *event,
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
-            Work::Checkpoint(job) => Event::Checkpointed(job.run()?),
+            Work::Checkpoint(job) => self.checkpoint(*job)?,
+            Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::RestsSynced,
             Work::Rests(job) => {
                 job.run()?;
                 Event::RestsSynced
             }
         }))
+    }
+
+    fn checkpoint(&self, job: CheckpointJob) -> Result<Event> {
+        if let Some(mistake) = self.mistake {
+            mistake.before_checkpoint(&self.disk, Path::new(super::machine::DIR))?;
+        }
+        let done = job.run();
+        if let Some(mistake) = self.mistake {
+            mistake.after_checkpoint(&self.disk);
+        }
+        Ok(Event::Checkpointed(done?))
     }
 
     fn put(&mut self, after: Duration, work: Work) {
@@ -90,7 +119,8 @@ impl Agenda {
                 Work::Event(Box::new(Event::Failed(Box::new(failed))))
             }
         };
-        self.put(duration, work);
+        let hurries = self.mistake.is_some_and(|mistake| mistake.hurries(&mut self.rng));
+        self.put(if hurries { duration / 4 } else { duration }, work);
     }
 
     fn resolve(&mut self, job: ResolveJob) {

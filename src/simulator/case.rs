@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::mistake::Mistake;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -63,13 +64,15 @@ pub(super) struct Case {
     pub frontier: FrontierOptions,
     pub container: ContainerOptions,
     pub partitions: usize,
+    /// What the crawler does wrong, deliberately.
+    pub mistake: Option<Mistake>,
     /// Checkpoints are also asked for, every so many events.
     pub checkpoint_every: Option<u64>,
 }
 
 impl Case {
     /// The case of `seed`.
-    pub(super) fn draw(seed: u64) -> Self {
+    pub(super) fn draw(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let rng = &mut rng;
         let lives = (0..[0, 1, 1, 2, 3, 5, 8][rng.usize(0..7)]).map(|_| life(rng)).collect();
@@ -102,6 +105,7 @@ impl Case {
             seed,
             web,
             trouble,
+            mistake,
             lives,
             settings: settings(rng),
             drum: DrumOptions {

@@ -8,7 +8,7 @@ use super::case::Case;
 use super::machine::{Machine, pages_dir};
 use super::network::{Request, millis};
 use crate::container::{Reader, Report, Standing, verify};
-use crate::report::Statistics;
+use crate::report::{Gauges, Statistics};
 
 /// The clauses. docs/ARCHITECTURE.md has the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,8 @@ pub enum Clause {
     Sound,
     /// What robots.txt forbids is never asked for, nor what nobody links.
     Obeys,
+    /// Requests in flight, active hosts and their memory stay within what the settings allow.
+    Bounded,
     /// The crawl ends.
     Ends,
 }
@@ -68,6 +70,24 @@ pub(super) struct Ended {
 /// Whether an answer ends its URL: not one that is asked for again.
 pub(super) fn is_final(status: u16, truncated: bool) -> bool {
     !truncated && !matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
+}
+
+/// Judges what a crawl holds in memory at this moment.
+pub(super) fn bounded(case: &Case, gauges: &Gauges) -> Result<(), Violation> {
+    // one take may bring so many URLs of up to 2 KiB beyond the limit at which no more are begun
+    const TAKE: u64 = 512 << 10;
+    let memory = case.frontier.memory as u64 + TAKE;
+    // hosts that come back from a job are let in although others have taken their places meanwhile
+    let hosts = case.frontier.active_hosts as u64 + 64;
+    let bounds = [
+        ("requests in flight", gauges.in_flight, case.settings.workers as u64),
+        ("active hosts", gauges.hosts_active, hosts),
+        ("bytes of active hosts", gauges.hosts_active_bytes, memory),
+    ];
+    match bounds.into_iter().find(|(_, found, bound)| found > bound) {
+        Some((what, found, bound)) => Err(Violation::new(Clause::Bounded, format!("{found} {what}, not {bound}"))),
+        None => Ok(()),
+    }
 }
 
 /// Judges a crawl that is complete.

@@ -26,7 +26,9 @@ use crate::web::address::AddressGuard;
 use crate::web::scope::{ScopeMode, ScopeOptions};
 use crate::web::url::CanonicalUrl;
 
-const DIR: &str = "/crawl";
+pub(super) const DIR: &str = "/crawl";
+/// Its memory is looked at after so many events.
+const LOOK_EVERY: u64 = 8;
 /// Steps of one process: no crawl of this size takes as many.
 const STEPS_MAX: u64 = 2_000_000;
 
@@ -182,6 +184,9 @@ impl Machine {
             self.true_now = process.agenda.borrow().true_now();
             self.clock_now = process.clock.now();
             process.watch(&self.network.borrow())?;
+            if events % LOOK_EVERY == 0 {
+                judge::bounded(&self.case, &process.engine.gauges())?;
+            }
             match stepped {
                 Ok(None) => {}
                 Ok(Some(finish)) => return Ok(Ran::Finished(finish)),
@@ -241,6 +246,7 @@ impl Machine {
         let agenda = Agenda::new(
             clock.clone(),
             self.network.clone(),
+            (self.simulated.clone(), self.case.mistake),
             self.true_now,
             self.case.seed ^ u64::from(self.boot) << 32,
         );

@@ -14,6 +14,7 @@ mod case;
 mod catalog;
 mod judge;
 mod machine;
+mod mistake;
 mod network;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use case::Case;
 pub use judge::{Clause, Violation};
 use machine::Machine;
+pub use mistake::Mistake;
 
 /// What a case that held came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,9 +60,9 @@ pub struct Broken {
     pub trace: Vec<String>,
 }
 
-/// Runs the case of `seed`.
-pub fn run(seed: u64) -> Result<Held, Box<Broken>> {
-    let case = Case::draw(seed);
+/// Runs the case of `seed`, by a crawler that makes `mistake`.
+pub fn run(seed: u64, mistake: Option<Mistake>) -> Result<Held, Box<Broken>> {
+    let case = Case::draw(seed, mistake);
     let lives: Vec<String> = case.lives.iter().map(|life| format!("{life:?}")).collect();
     let broken = |violation, trace: Vec<String>| {
         Box::new(Broken { seed, violation, trace: lives.iter().cloned().chain(trace).collect() })

@@ -65,6 +65,7 @@ struct State {
     faults: BTreeMap<u64, Fault>,
     is_full: bool,
     is_stopped: bool,
+    is_lying: bool,
     free_bytes: u64,
     trace: VecDeque<String>,
 }
@@ -88,6 +89,7 @@ impl SimulatedDisk {
             faults: BTreeMap::new(),
             is_full: false,
             is_stopped: false,
+            is_lying: false,
             free_bytes: 1 << 40,
             trace: VecDeque::new(),
         })))
@@ -131,6 +133,11 @@ impl SimulatedDisk {
     /// Somebody deletes other files: there is room again.
     pub fn make_room(&self) {
         self.state().is_full = false;
+    }
+
+    /// From now on syncs report that they are done, and do nothing; or no longer.
+    pub fn lie_about_syncs(&self, lie: bool) {
+        self.state().is_lying = lie;
     }
 
     /// What the disk says is free.
@@ -290,7 +297,9 @@ impl Backend for SimulatedDisk {
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let mut state = self.state();
         let go = state.change(false, format_args!("sync directory {}", dir.display()))?;
-        state.names.sync(dir);
+        if !state.is_lying {
+            state.names.sync(dir);
+        }
         go.end()
     }
 
@@ -354,7 +363,9 @@ impl RawFile for Open {
         let mut state = self.state()?;
         match state.change(false, format_args!("sync {}", self.path.display())) {
             Ok(go) => {
-                self.content().sync();
+                if !state.is_lying {
+                    self.content().sync();
+                }
                 go.end()
             }
             Err(error) => {
