@@ -34,6 +34,7 @@
 //! | [`process`] | threads that find links and build records |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
 //! | [`report`] | display, logs, closing statistics |
+//! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
 //! | [`crawl`] | the wiring: start, signals, stop |
 //! | [`cli`] | the command line |
 //!
@@ -55,5 +56,6 @@ pub mod frontier;
 pub mod outcome;
 pub mod process;
 pub mod report;
+pub mod simulator;
 pub mod simweb;
 pub mod web;

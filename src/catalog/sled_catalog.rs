@@ -57,7 +57,7 @@ impl SledCatalog {
                 opened => break opened.map_err(|e| fault("open", path, e))?,
             }
         };
-        // the files of a new catalog, and their names
+        // the files of a new catalog and their names, and what a process wrote that was killed before it could sync
         for name in [path.join(SETTINGS), path.join(LOG), path.to_owned(), path.join("..")] {
             sync(&name)?;
         }

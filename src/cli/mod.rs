@@ -10,6 +10,7 @@ mod exit;
 mod explain;
 mod export;
 mod extract;
+mod faults;
 mod get;
 mod list;
 mod parts;

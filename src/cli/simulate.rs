@@ -113,6 +113,15 @@ pub struct SimulateArgs {
     /// End after so many seconds instead of with Ctrl-C.
     #[arg(long = "for", value_name = "SECONDS")]
     pub seconds: Option<u64>,
+    /// Instead: crawl small webs in virtual time, on a disk and a network that fail, and check the crash contract.
+    #[arg(long)]
+    pub faults: bool,
+    /// Seeds of those crawls, the last one excluded.
+    #[arg(long, value_name = "A..B", default_value = "0..1000", value_parser = super::faults::cases, requires = "faults")]
+    pub cases: std::ops::Range<u64>,
+    /// Let the simulated crawler make a mistake, to see it found.
+    #[arg(long, value_name = "MISTAKE", requires = "faults")]
+    pub mistake: Option<crate::simulator::Mistake>,
 }
 
 impl SimulateArgs {
@@ -191,6 +200,9 @@ impl SimulateArgs {
 
 /// Runs `crawler simulate` to its end.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
+    if args.faults {
+        return super::faults::run(args.cases.clone(), args.mistake);
+    }
     let web = SimWeb::start(args.options()).context("cannot start the synthetic web")?;
     fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
     write_start(&web, &args.config(&web), &args.out)?;

@@ -14,6 +14,7 @@ mod error;
 mod header;
 mod lock;
 mod real;
+pub mod simulated;
 pub(crate) mod sorter;
 mod writer;
 

@@ -41,6 +41,7 @@ impl Engine {
             hosts_ready: frontier.ready_hosts(now) as u64,
             hosts_waiting: frontier.waiting_hosts(now) as u64,
             hosts_active: frontier.active_hosts() as u64,
+            hosts_active_bytes: frontier.active_bytes() as u64,
             in_flight,
             keys_pending: pending,
             keys_seen: seen_keys,

@@ -179,6 +179,9 @@ pub fn files(disk: &Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
 /// of a write that was cut short.
 pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
     let (rests, bytes) = read(disk, path)?;
+    if bytes >= HEADER_BYTES && Header::check(&disk.open(path, Mode::Read)?, Kind::Rests, VERSION).is_err() {
+        return Ok(Some((0, true)));
+    }
     let whole = (HEADER_BYTES + (rests.len() * RECORD_BYTES) as u64).min(bytes);
     if whole == bytes {
         return Ok(None);
@@ -209,7 +212,8 @@ fn read(disk: &Disk, path: &Path) -> Result<(Vec<(Fingerprint, Time)>, u64)> {
     if bytes.len() < HEADER_BYTES as usize || bytes.iter().all(|&byte| byte == 0) {
         return Ok((rests, length));
     }
-    Header::check(&disk.open(path, Mode::Read)?, Kind::Rests, VERSION)?;
+    // a header that a power cut has garbled says nothing against records with a right checksum
+    Header::refuse_newer(&disk.open(path, Mode::Read)?, Kind::Rests, VERSION)?;
     let (records, _) = bytes[HEADER_BYTES as usize..].as_chunks::<RECORD_BYTES>();
     for record in records {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|n| record[at + n]));
@@ -276,6 +280,22 @@ mod tests {
         garbled[16 + RECORD_BYTES + 3] ^= 1;
         std::fs::write(&path, &garbled).unwrap();
         assert_eq!(RestLog::open(disk, dir.path(), 0, NOW).unwrap().1, [rest(1, 5_000)]);
+    }
+
+    #[test]
+    fn a_garbled_header_hides_no_whole_record_and_a_later_version_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (disk, path) = (Disk::real(), dir.path().join("rests.g000003"));
+        let mut bytes = header();
+        put(&mut bytes, Fingerprint::from_bits(7), Time::from_ms(90_000));
+        bytes[..HEADER_BYTES as usize].fill(0);
+        disk.replace(&path, &bytes).unwrap();
+        assert_eq!(read(&disk, &path).unwrap().0, [rest(7, 90_000)]);
+        assert_eq!(check(&disk, &path).unwrap(), Some((0, true)));
+        let later = Header { kind: Kind::Rests, version: VERSION + 1 }.to_bytes();
+        bytes[..HEADER_BYTES as usize].copy_from_slice(&later);
+        disk.replace(&path, &bytes).unwrap();
+        assert!(matches!(RestLog::open(disk, dir.path(), 3, NOW), Err(crate::disk::Error::Newer { .. })));
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Frontier;
+use super::QueuedUrl;
 use super::host::{Item, Pending, Place};
 use super::politeness::Trouble;
 use super::record::ADDRESSES_KEPT;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
-use super::{QueuedUrl, active};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
@@ -17,6 +17,8 @@ use crate::outcome::{Reason, Verdict};
 
 /// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
 const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
+/// A rest that is longer is told to whoever keeps it over a restart.
+const LOGGED_AFTER: Duration = Duration::from_secs(1);
 /// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
 const HOLDS_MIN: Duration = Duration::from_secs(1);
 /// A host at a crowded address comes back after so long at the latest.
@@ -258,7 +260,7 @@ impl Frontier {
     fn hold_back(&mut self, index: u32, until: Time, now: Time) {
         let host = self.active.host_mut(index);
         host.standing.backoff_until = host.standing.backoff_until.max(until);
-        if until > now + active::PARK_AFTER {
+        if until > now + LOGGED_AFTER {
             self.long_backoffs.insert(host.origin, until);
         }
     }
@@ -324,7 +326,7 @@ impl Frontier {
         self.count_at_address(index);
     }
 
-    /// Back-offs of more than half a minute that were set since this was asked last: to be made durable before the
+    /// Back-offs of more than a second that were set since this was asked last: to be made durable before the
     /// next checkpoint, and told to the next process by [`Frontier::hold`].
     pub fn take_long_backoffs(&mut self) -> Vec<(Fingerprint, Time)> {
         std::mem::take(&mut self.long_backoffs).into_iter().collect()

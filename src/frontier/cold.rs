@@ -77,8 +77,9 @@ impl Frontier {
         self.set_busy(index, false, now);
         let host = self.active.remove(index);
         let number = self.partition_of(host.domain);
-        let partition = &mut self.partitions[number];
         let record = host.record(now);
+        self.leaves_resting(host.origin, record.standing.due.max(record.standing.backoff_until), now);
+        let partition = &mut self.partitions[number];
         let key = HostKey { domain: host.domain, origin: host.origin };
         partition.active.remove(&key.origin);
         partition.wanted.remove(&key);

@@ -1,8 +1,9 @@
 //! Errands: requests that are made to an origin for the sake of another one. The robots.txt of a host may be a redirect
 //! to another host, which is asked then, although none of its URLs has come up.
 //!
-//! That host and its address have their delays and their limit of connections for such a request as for any other. An
-//! origin that is not active is known here by its errands alone: what the cold side knows of it is not asked.
+//! That host and its address have their delays and their limit of connections for such a request as for any other. Of an
+//! origin that is not active, errands and rests are remembered here, for the cold side is not asked: a host that leaves
+//! while it rests leaves its due time behind, as long as there are fewer than [`RESTING_MAX`] of them.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,8 +15,10 @@ use crate::fingerprint::Fingerprint;
 
 /// An errand waits for requests under way by asking again after so long.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
-/// Origins whose errands are over are looked through when there are more than this.
-const SWEEP_AT: usize = 256;
+/// Origins whose errands are over are looked through when there are so many more than after the last time.
+const SWEEP_AFTER: usize = 256;
+/// Resting hosts that are remembered when they leave: 3 MiB at most.
+const RESTING_MAX: usize = 1 << 16;
 
 /// What is known of an origin by errands.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +44,7 @@ impl Frontier {
         let errand = self.errands.get(&origin).copied();
         let mut due = errand.map_or(Time::ZERO, |errand| errand.due);
         due = due.max(self.unclean_floor(Duration::ZERO, None));
+        due = due.max(self.holds.get(&origin).copied().unwrap_or_default());
         if let Some(index) = there {
             let host = self.active.host(index);
             let connections = self.options.politeness.connections_per_host.max(1);
@@ -78,11 +82,26 @@ impl Frontier {
         }
         let delay = self.rest_after_errand(there, now).max(self.options.politeness.delay_after(duration));
         self.errands.insert(origin, Errand { due: now + delay, under_way: false });
-        if self.errands.len() > SWEEP_AT {
-            self.errands.retain(|_, errand| errand.under_way || errand.due > now);
-        }
+        self.sweep_errands(now);
         if let Some(index) = there {
             self.settle(index, now);
+        }
+    }
+
+    /// A host that must not be contacted before `due` leaves the active side.
+    pub(super) fn leaves_resting(&mut self, origin: Fingerprint, due: Time, now: Time) {
+        if due <= now || self.errands.len() >= RESTING_MAX {
+            return;
+        }
+        let errand = self.errands.entry(origin).or_insert(Errand { due, under_way: false });
+        errand.due = errand.due.max(due);
+        self.sweep_errands(now);
+    }
+
+    fn sweep_errands(&mut self, now: Time) {
+        if self.errands.len() > 2 * self.errands_swept + SWEEP_AFTER {
+            self.errands.retain(|_, errand| errand.under_way || errand.due > now);
+            self.errands_swept = self.errands.len();
         }
     }
 

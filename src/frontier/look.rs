@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::host::{Host, Item};
 use super::partition::{Cold, HostKey, Partition};
 use super::record::HostRecord;
-use super::state::{FrontierState, read_host, read_partition};
+use super::state::{FrontierState, SavedHost, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;
 use super::{QueuedUrl, Rules};
@@ -136,7 +136,7 @@ struct Memory {
     partition: Partition,
     /// Total of the domain, while it has active hosts.
     domain: Option<u64>,
-    host: Option<(Host, Vec<Item>)>,
+    host: Option<SavedHost>,
     held_until: Option<Time>,
 }
 
@@ -170,12 +170,12 @@ fn read_memory(
     }
     for _ in 0..reader.varint()? {
         let host = read_host(reader, then, rules)?;
-        if host.0.origin == wanted.origin {
+        if host.host.origin == wanted.origin {
             memory.host = Some(host);
         }
     }
     for _ in 0..reader.varint()? {
-        let (origin, until) = (reader.fingerprint()?, reader.time()?);
+        let (origin, until, _) = (reader.fingerprint()?, reader.time()?, reader.u8()?);
         if origin == wanted.origin {
             memory.held_until = Some(until);
         }
@@ -195,7 +195,7 @@ impl Memory {
         let base = state.partitions[partition_of(wanted.domain, state.partitions.len())].base;
         let mut found: Option<(Item, QueuePlace)> = None;
         let (mut urls, mut record) = (0, None);
-        for item in self.host.iter().flat_map(|(_, items)| items) {
+        for item in self.host.iter().flat_map(|saved| &saved.items) {
             urls += 1;
             if item.url.key == wanted.key {
                 let place = if item.rank == 0 { QueuePlace::Head } else { QueuePlace::Buffer };
@@ -228,7 +228,7 @@ impl Memory {
         };
         let cold = record.as_deref().and_then(HostRecord::decode);
         let host = match self.host {
-            Some((host, _)) => Some(HostLook::of(&host, then)),
+            Some(saved) => Some(HostLook::of(&saved.host, then)),
             None => cold.map(|record| {
                 let mut host = Host::new(wanted.origin, wanted.domain, "".into());
                 let written = record.written;
@@ -243,7 +243,7 @@ impl Memory {
     fn before(&self, base: Option<super::FileState>, host: HostKey, item: &Item) -> Result<u64> {
         let mut before = 0;
         let mut count = |other: &Item| before += u64::from(other.order() < item.order());
-        self.host.iter().flat_map(|(_, items)| items).for_each(&mut count);
+        self.host.iter().flat_map(|saved| &saved.items).for_each(&mut count);
         self.partition.for_each_of(base, host, &mut |cold| match cold {
             Cold::Record(_) => {}
             Cold::Base(other) | Cold::Tail(other) => count(&other),

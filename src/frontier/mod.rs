@@ -81,6 +81,8 @@ pub struct Frontier {
     addresses: Addresses,
     /// Origins that are, or were just now, asked for the sake of others.
     errands: BTreeMap<Fingerprint, Errand>,
+    /// How many of them were left when they were looked through last.
+    errands_swept: usize,
     domains: Domains,
     partitions: Vec<Partition>,
     files: Files,
@@ -133,6 +135,7 @@ impl Frontier {
             active: Active::default(),
             schedule: Schedule::default(),
             errands: BTreeMap::new(),
+            errands_swept: 0,
             domains: Domains::default(),
             partitions: Vec::new(),
             files: Files::default(),
@@ -342,6 +345,11 @@ impl Frontier {
     /// Hosts in memory.
     pub fn active_hosts(&self) -> usize {
         self.active.len()
+    }
+
+    /// Bytes of memory that they and their URLs take.
+    pub fn active_bytes(&self) -> usize {
+        self.active.bytes
     }
 
     /// Whether nothing is queued, in flight, or in a job.

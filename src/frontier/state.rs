@@ -5,9 +5,10 @@
 //! with the URLs that are in flight (they are first of their host again). A take or merge that is under way is as if
 //! it had not begun: what it reads stays until the next cut holds. docs/FORMATS.md draws the section.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -105,15 +106,21 @@ impl Frontier {
         wire::put_varint(out, self.active.len() as u64);
         for index in self.active.indices() {
             let host = self.active.host(index);
-            // a request that is under way ends with this process at the earliest, and then the host rests
-            let due = if host.is_at_rest() { Time::ZERO } else { self.now + self.delay_of(index) };
-            put_host(out, host, due, self.now);
+            put_host(out, host, self.now);
         }
-        let holds = self.holds.iter().filter(|&(_, &until)| until > self.now);
-        wire::put_varint(out, holds.clone().count() as u64);
-        for (&origin, &until) in holds {
+        // what is remembered of origins for errands holds them too, whoever makes the next request
+        let mut holds: BTreeMap<_, _> = self.holds.iter().map(|(&origin, &until)| (origin, (until, false))).collect();
+        for (&origin, errand) in &self.errands {
+            let (until, under_way) = holds.entry(origin).or_default();
+            *until = (*until).max(errand.due);
+            *under_way = errand.under_way;
+        }
+        holds.retain(|_, (until, under_way)| *under_way || *until > self.now);
+        wire::put_varint(out, holds.len() as u64);
+        for (origin, (until, under_way)) in holds {
             wire::put_fingerprint(out, origin);
             wire::put_time(out, until);
+            out.push(u8::from(under_way));
         }
     }
 
@@ -137,7 +144,12 @@ impl Frontier {
             partition.wake = Some(now);
             self.cold_urls += partition.tail_urls() + partition.base_left();
         }
-        for (host, items) in hosts {
+        for SavedHost { mut host, items, under_way } in hosts {
+            if under_way {
+                // its requests ended with the process that saved it, at the latest: nobody knows when
+                let delay = self.options.politeness.delay(host.standing.pace, host.crawl_delay());
+                host.standing.due = host.standing.due.max(now + delay);
+            }
             let index = self.activate(host, 0);
             items.into_iter().for_each(|item| self.buffer(index, item));
             self.settle(index, now);
@@ -146,12 +158,7 @@ impl Frontier {
         Ok(())
     }
 
-    fn read_ram(
-        &mut self,
-        state: &FrontierState,
-        reader: &mut Reader<'_>,
-        now: Time,
-    ) -> Option<Vec<(Host, Vec<Item>)>> {
+    fn read_ram(&mut self, state: &FrontierState, reader: &mut Reader<'_>, now: Time) -> Option<Vec<SavedHost>> {
         self.sequence = reader.varint()?;
         for (partition, saved) in self.partitions.iter_mut().zip(&state.partitions) {
             read_partition(reader, partition)?;
@@ -166,8 +173,9 @@ impl Frontier {
             hosts.push(read_host(reader, now, self.decode_rules)?);
         }
         for _ in 0..reader.varint()? {
-            let (origin, until) = (reader.fingerprint()?, reader.time()?);
-            self.hold(origin, until, now);
+            let (origin, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
+            let rest = if under_way { self.options.politeness.delay_after(Duration::ZERO) } else { Duration::ZERO };
+            self.hold(origin, until.max(now + rest), now);
         }
         reader.is_at_end().then_some(hosts)
     }
@@ -255,17 +263,30 @@ pub(super) fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition)
     Some(())
 }
 
-fn put_host(out: &mut Vec<u8>, host: &Host, due: Time, now: Time) {
+/// A host of the active side, as a cut has it.
+pub(super) struct SavedHost {
+    pub host: Host,
+    /// What was in flight and in its buffer.
+    pub items: Vec<Item>,
+    /// Requests to it were under way.
+    pub under_way: bool,
+}
+
+/// Of [`SavedHost`]: its tail may hold more of its URLs.
+const MAY_TAIL: u8 = 1;
+/// Of [`SavedHost`]: requests were under way.
+const UNDER_WAY: u8 = 2;
+
+fn put_host(out: &mut Vec<u8>, host: &Host, now: Time) {
     wire::put_fingerprint(out, host.origin);
     wire::put_fingerprint(out, host.domain);
     wire::put_sized(out, host.origin_text.as_bytes());
     let mut record = Vec::new();
-    let mut known = host.record(now);
-    known.standing.due = known.standing.due.max(due);
-    known.encode(&mut record);
+    host.record(now).encode(&mut record);
     wire::put_sized(out, &record);
     wire::put_varint(out, host.base_left);
-    out.push(u8::from(host.may_tail || host.may_frozen));
+    let flag = |flag, set| if set { flag } else { 0 };
+    out.push(flag(MAY_TAIL, host.may_tail || host.may_frozen) | flag(UNDER_WAY, !host.is_at_rest()));
     wire::put_varint(out, (host.flights.len() + host.buffer.len()) as u64);
     for (_, item) in &host.flights {
         put_item(out, 0, item);
@@ -281,14 +302,15 @@ fn put_item(out: &mut Vec<u8>, rank: u16, item: &Item) {
     item.url.encode(out);
 }
 
-pub(super) fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::RulesDecoder) -> Option<(Host, Vec<Item>)> {
+pub(super) fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::RulesDecoder) -> Option<SavedHost> {
     let (origin, domain) = (reader.fingerprint()?, reader.fingerprint()?);
     let mut host = Host::new(origin, domain, reader.text()?.into());
     let mut record = HostRecord::decode(reader.sized()?)?;
     record.clamp(now);
     host.adopt(record, decode);
     host.base_left = reader.varint()?;
-    host.may_tail = reader.u8()? != 0;
+    let flags = reader.u8()?;
+    host.may_tail = flags & MAY_TAIL != 0;
     let mut items = Vec::new();
     for _ in 0..reader.varint()? {
         let (rank, sequence) = (reader.small()?, reader.varint()?);
@@ -296,5 +318,5 @@ pub(super) fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::Rules
         reader.take(len)?;
         items.push(Item { rank, sequence, url });
     }
-    Some((host, items))
+    Some(SavedHost { host, items, under_way: flags & UNDER_WAY != 0 })
 }

@@ -68,12 +68,13 @@ impl<'a> Check<'a> {
             reader.varint()?;
         }
         for _ in 0..reader.varint()? {
-            let (_, items) = read_host(reader, then, rules)?;
-            self.urls.extend(items.into_iter().map(|item| item.url));
+            let saved = read_host(reader, then, rules)?;
+            self.urls.extend(saved.items.into_iter().map(|item| item.url));
         }
         for _ in 0..reader.varint()? {
             reader.fingerprint()?;
             reader.time()?;
+            reader.u8()?;
         }
         reader.is_at_end().then_some(())
     }

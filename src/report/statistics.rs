@@ -120,6 +120,8 @@ pub struct Gauges {
     pub hosts_waiting: u64,
     /// Hosts held in memory.
     pub hosts_active: u64,
+    /// Bytes of memory that active hosts and their URLs take.
+    pub hosts_active_bytes: u64,
     /// Requests in flight.
     pub in_flight: u64,
     /// Keys that wait for a merge.

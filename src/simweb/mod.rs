@@ -23,6 +23,7 @@ mod log;
 mod names;
 mod options;
 mod page;
+mod paper;
 mod plan;
 mod robots;
 mod sitemaps;
@@ -45,6 +46,7 @@ pub use expected::{Expected, ExpectedPage};
 pub use judge::{Limits, Violation, judge, largest_concurrency};
 pub use log::Request;
 pub use options::SimOptions;
+pub use paper::{PaperAnswer, PaperWeb};
 pub use timeline::Timeline;
 pub use trouble::Plea;
 

@@ -1,0 +1,120 @@
+//! Names of files: those that are there, those that a power cut leaves for certain, and what has changed since.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::content::{Content, Mood};
+
+type File = Arc<Mutex<Content>>;
+
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    now: BTreeMap<PathBuf, File>,
+    durable: BTreeMap<PathBuf, File>,
+    /// Since the last sync of their directories, in order.
+    changes: Vec<Change>,
+    dirs: BTreeSet<PathBuf>,
+}
+
+#[derive(Debug)]
+enum Change {
+    Create(PathBuf, File),
+    Remove(PathBuf),
+    Rename(PathBuf, PathBuf, File),
+}
+
+impl Names {
+    pub(super) fn get(&self, path: &Path) -> Option<File> {
+        self.now.get(path).cloned()
+    }
+
+    pub(super) fn create(&mut self, path: &Path) -> io::Result<File> {
+        if !self.dirs.contains(parent(path)) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let file = File::default();
+        self.change(Change::Create(path.to_owned(), file.clone()));
+        Ok(file)
+    }
+
+    pub(super) fn rename(&mut self, from: &Path, to: &Path) -> Option<()> {
+        let file = self.get(from)?;
+        self.change(Change::Rename(from.to_owned(), to.to_owned(), file));
+        Some(())
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) {
+        self.change(Change::Remove(path.to_owned()));
+    }
+
+    fn change(&mut self, change: Change) {
+        change.apply(&mut self.now);
+        self.changes.push(change);
+    }
+
+    pub(super) fn create_dir(&mut self, dir: &Path) {
+        self.dirs.extend(dir.ancestors().map(Path::to_owned));
+    }
+
+    /// The names in `dir`, if there is such a directory.
+    pub(super) fn list(&self, dir: &Path) -> Option<Vec<String>> {
+        self.dirs.contains(dir).then(|| {
+            let inside = self.now.keys().filter(|path| parent(path) == dir);
+            inside.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
+        })
+    }
+
+    pub(super) fn sync(&mut self, dir: &Path) {
+        let (synced, rest) = std::mem::take(&mut self.changes).into_iter().partition(|change| change.dir() == dir);
+        self.changes = rest;
+        let synced: Vec<Change> = synced;
+        synced.iter().for_each(|change| change.apply(&mut self.durable));
+    }
+
+    /// What a death of the process leaves.
+    pub(super) fn settle(&mut self, rng: &mut fastrand::Rng) {
+        for file in self.now.values() {
+            file.lock().unwrap_or_else(PoisonError::into_inner).settle(rng);
+        }
+    }
+
+    /// What a power cut leaves, of names and of contents.
+    pub(super) fn cut(&mut self, rng: &mut fastrand::Rng) {
+        let mood = Mood::draw(rng);
+        for change in std::mem::take(&mut self.changes) {
+            if mood == Mood::Keep || (mood == Mood::Mix && rng.bool()) {
+                change.apply(&mut self.durable);
+            }
+        }
+        self.now.clone_from(&self.durable);
+        let mood = Mood::draw(rng);
+        for file in self.now.values() {
+            file.lock().unwrap_or_else(PoisonError::into_inner).cut(mood, rng);
+        }
+    }
+}
+
+impl Change {
+    fn dir(&self) -> &Path {
+        match self {
+            Change::Create(path, _) | Change::Remove(path) | Change::Rename(_, path, _) => parent(path),
+        }
+    }
+
+    fn apply(&self, names: &mut BTreeMap<PathBuf, File>) {
+        match self {
+            Change::Create(path, file) => drop(names.insert(path.clone(), file.clone())),
+            Change::Remove(path) => drop(names.remove(path)),
+            Change::Rename(from, to, file) => {
+                names.remove(from);
+                names.insert(to.clone(), file.clone());
+            }
+        }
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}

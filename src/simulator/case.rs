@@ -1,0 +1,202 @@
+//! A case: everything about one simulated crawl, drawn from its seed.
+
+use std::time::Duration;
+
+use super::mistake::Mistake;
+use crate::container::ContainerOptions;
+use crate::disk::simulated::{Fault, Restart};
+use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
+use crate::engine::Settings;
+use crate::frontier::{Budget, FrontierOptions, Politeness};
+use crate::simweb::SimOptions;
+use crate::web::warc::Compression;
+
+/// Attempts after the first: more than flaky URLs and the network's troubles use up together.
+const RETRIES: u8 = 6;
+
+/// How one process of the crawl ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// After so many changes of the disk something happens to it.
+    Disk {
+        /// Changes from the start of the process on.
+        after: u64,
+        /// What happens.
+        fault: Fault,
+        /// How the machine comes up again.
+        restart: Restart,
+    },
+    /// Between two events, after so many of them, the process or the machine is gone.
+    Between {
+        /// Events from the start of the process on.
+        after: u64,
+        /// How the machine comes up again.
+        restart: Restart,
+    },
+    /// After so many events it is asked to stop.
+    Stop {
+        /// Events from the start of the process on.
+        after: u64,
+    },
+}
+
+/// A process of the crawl that does not live to the crawl's end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Life {
+    /// How it ends.
+    pub end: End,
+    /// How long the crawl then lies still.
+    pub pause: Duration,
+    /// By how much the clock is set while it does: forwards, or (true) backwards.
+    pub clock_set: Option<(Duration, bool)>,
+}
+
+/// One simulated crawl.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub seed: u64,
+    pub web: SimOptions,
+    pub trouble: f64,
+    pub lives: Vec<Life>,
+    pub settings: Settings,
+    pub drum: DrumOptions,
+    pub front: FrontOptions,
+    pub frontier: FrontierOptions,
+    pub container: ContainerOptions,
+    pub partitions: usize,
+    /// What the crawler does wrong, deliberately.
+    pub mistake: Option<Mistake>,
+    /// Checkpoints are also asked for, every so many events.
+    pub checkpoint_every: Option<u64>,
+}
+
+impl Case {
+    /// The case of `seed`.
+    pub(super) fn draw(seed: u64, mistake: Option<Mistake>) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let rng = &mut rng;
+        let lives = (0..[0, 1, 1, 2, 3, 5, 8][rng.usize(0..7)]).map(|_| life(rng)).collect();
+        let delay_min = Duration::from_millis(*pick(rng, &[50, 200, 1_000]));
+        let mut frontier = FrontierOptions {
+            partitions: *pick(rng, &[1, 4, 16]),
+            memory: *pick(rng, &[256 << 10, 1 << 20, 8 << 20]),
+            active_hosts: *pick(rng, &[2, 5, 64]),
+            buffer_urls: *pick(rng, &[1, 4, 16]),
+            budget: Budget::default(),
+            give_up: Duration::from_secs(7_200),
+            ..FrontierOptions::default()
+        };
+        frontier.politeness = Politeness {
+            delay_min,
+            delay_factor: *pick(rng, &[0.0, 2.0]),
+            delay_per_ip: Duration::from_millis(*pick(rng, &[0, 30])),
+            connections_per_host: *pick(rng, &[1, 1, 2]),
+            ..Politeness::default()
+        };
+        let trouble = *pick(rng, &[0.0, 0.02, 0.1]);
+        let mut web = web(rng);
+        if trouble > 0.0 {
+            // who is in trouble again and again, with long rests in between, must not pass for dead
+            (web.dead_share, web.robots_broken_share) = (0.0, 0.0);
+            frontier.politeness.dead_after = u32::MAX;
+            frontier.give_up = Duration::from_secs(30 * 24 * 3_600);
+        }
+        Case {
+            seed,
+            web,
+            trouble,
+            mistake,
+            lives,
+            settings: settings(rng),
+            drum: DrumOptions {
+                buckets: *pick(rng, &[1, 4]),
+                ram_per_bucket: *pick(rng, &[1 << 10, 8 << 10]),
+                merge_threshold: *pick(rng, &[2 << 10, 16 << 10]),
+                ..DrumOptions::default()
+            },
+            front: FrontOptions {
+                lru_entries: *pick(rng, &[8, 256]),
+                bloom_memory: 64 << 10,
+                bloom_fpr: *pick(rng, &[0.01, 0.4]),
+            },
+            partitions: frontier.partitions,
+            frontier,
+            container: ContainerOptions {
+                segment_bytes: *pick(rng, &[16 << 10, 256 << 10]),
+                compression: *pick(rng, &[Compression::Gzip, Compression::None]),
+                digest_memory: *pick(rng, &[0, 64 << 10]),
+                crawl_id: 0,
+            },
+            checkpoint_every: rng.bool().then(|| rng.u64(5..200)),
+        }
+    }
+}
+
+fn pick<'a, T>(rng: &mut fastrand::Rng, choices: &'a [T]) -> &'a T {
+    &choices[rng.usize(0..choices.len())]
+}
+
+fn life(rng: &mut fastrand::Rng) -> Life {
+    let restart = if rng.bool() { Restart::PowerCut } else { Restart::Killed };
+    // early ends meet openings and recoveries, late ones merges and rotations
+    let after = match rng.u8(0..3) {
+        0 => rng.u64(1..60),
+        1 => rng.u64(1..600),
+        _ => rng.u64(1..4_000),
+    };
+    let end = match rng.u8(0..10) {
+        0..5 => End::Disk { after, fault: Fault::Stop, restart },
+        5 => End::Disk { after, fault: Fault::Error, restart },
+        6 => End::Disk { after, fault: Fault::Full, restart: Restart::Killed },
+        7 => End::Stop { after },
+        _ => End::Between { after, restart },
+    };
+    let clock_set = (rng.u8(0..8) == 0).then(|| (Duration::from_secs(rng.u64(1..20_000)), rng.bool()));
+    Life { end, pause: Duration::from_millis(*pick(rng, &[0, 1, 5_000, 3_600_000])), clock_set }
+}
+
+fn web(rng: &mut fastrand::Rng) -> SimOptions {
+    let hosts = rng.usize(2..20);
+    SimOptions {
+        seed: rng.u64(..),
+        hosts,
+        pages: rng.usize(hosts..hosts * 12),
+        addresses: rng.usize(1..5),
+        latency: Duration::from_millis(*pick(rng, &[0, 20, 300])),
+        page_bytes: rng.usize(200..1_500),
+        links: rng.usize(2..14),
+        robots_5xx_share: 0.0,
+        retry_after_s: *pick(rng, &[1, 40, 3_600]),
+        flaky_share: *pick(rng, &[0.0, 0.05]),
+        overload_share: *pick(rng, &[0.0, 0.3]),
+        overload_s: *pick(rng, &[1, 40, 3_600]),
+        sitemap_share: *pick(rng, &[0.0, 0.5]),
+        robots_moved_share: *pick(rng, &[0.0, 0.2]),
+        robots_broken_share: *pick(rng, &[0.0, 0.1]),
+        dead_share: *pick(rng, &[0.0, 0.1]),
+        robots_crawl_delay_share: *pick(rng, &[0.0, 0.2]),
+        robots_crawl_delay: Duration::from_secs(3),
+        ..SimOptions::default()
+    }
+}
+
+fn settings(rng: &mut fastrand::Rng) -> Settings {
+    Settings {
+        workers: *pick(rng, &[2, 8, 32]),
+        retries: RETRIES,
+        pages_max: None,
+        bytes_max: None,
+        time_max: None,
+        checkpoint_interval: Duration::from_secs(*pick(rng, &[5, 30, 600])),
+        disk_floor: 0,
+        urls_per_pattern: None,
+        follow_seed_redirects: true,
+        obey_robots: true,
+        robots_cache: Duration::from_secs(24 * 3_600),
+        negative_ttl: Duration::from_secs(600),
+        merge_pace: PaceOptions::default(),
+        stop_grace: Duration::from_secs(10),
+        requests_per_second: None,
+        bytes_per_second: None,
+    }
+}

@@ -1,0 +1,405 @@
+//! The machine that runs a case: processes of the crawler one after the other, on one disk and one network.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::agenda::{Agenda, Hands};
+use super::case::{Case, End};
+use super::catalog::FileCatalog;
+use super::judge::{self, Clause, Violation};
+use super::network::{Network, millis};
+use crate::catalog::Catalog;
+use crate::clock::{Clock, ManualClock, Time};
+use crate::container::Reader;
+use crate::container::WarcInfo;
+use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
+use crate::disk::{self, Disk};
+use crate::engine::{Engine, Event, Identity, Opening, Past, Phase, Purpose};
+use crate::process::{ProcessOptions, Processor};
+use crate::report::{CrawlLog, Finish, SkippedLog, Statistics};
+use crate::simweb::PaperWeb;
+use crate::web::address::AddressGuard;
+use crate::web::scope::{ScopeMode, ScopeOptions};
+use crate::web::url::CanonicalUrl;
+
+pub(super) const DIR: &str = "/crawl";
+/// Its memory is looked at after so many events.
+const LOOK_EVERY: u64 = 8;
+/// Steps of one process: no crawl of this size takes as many.
+const STEPS_MAX: u64 = 2_000_000;
+
+/// The machine.
+pub(super) struct Machine {
+    case: Case,
+    simulated: SimulatedDisk,
+    network: Rc<RefCell<Network>>,
+    seeds: Vec<CanonicalUrl>,
+    /// Milliseconds since the beginning, by no clock of the crawler.
+    true_now: u64,
+    /// The crawler's clock.
+    clock_now: Time,
+    boot: u32,
+    /// When and how processes ended, in true time.
+    pub ends: Vec<judge::Ended>,
+}
+
+/// One process of the crawler.
+struct Process {
+    engine: Engine,
+    agenda: Rc<RefCell<Agenda>>,
+    clock: Arc<ManualClock>,
+    processor: Processor,
+    past: Past,
+    /// URLs whose final answer is in the archive.
+    done: HashSet<String>,
+    /// The one of the last step.
+    stored: Option<String>,
+    /// Requests of the log that were judged.
+    seen: usize,
+}
+
+/// How a process came to its end.
+enum Ran {
+    Finished(Finish),
+    Gone,
+    Failed(disk::Error),
+}
+
+impl Machine {
+    pub(super) fn new(case: Case) -> std::io::Result<Self> {
+        let web = PaperWeb::new(case.web.clone())?;
+        let seeds = web.seeds().iter().filter_map(|seed| CanonicalUrl::parse(seed).ok()).collect();
+        let simulated = SimulatedDisk::new(case.seed ^ 0x5d15);
+        let network = Network::new(web, case.trouble, case.seed ^ 0x9e7);
+        Ok(Machine {
+            simulated,
+            network: Rc::new(RefCell::new(network)),
+            seeds,
+            true_now: 0,
+            clock_now: Time::from_ms(1_700_000_000_000),
+            boot: 0,
+            ends: Vec::new(),
+            case,
+        })
+    }
+
+    /// Requests to the hosts that `text` names, the last ones, and when processes ended.
+    pub(super) fn requests_of(&self, text: &str) -> Vec<String> {
+        const SHOWN: usize = 40;
+        let network = self.network.borrow();
+        let named = network.log.iter().filter(|request| text.contains(&request.host));
+        let lines: Vec<String> = named
+            .map(|request| format!("{}-{} ms {} {:?}", request.start, request.end, request.url, request.status))
+            .collect();
+        let ends = self.ends.iter().map(|end| format!("process ended at {} ms", end.at));
+        lines[lines.len().saturating_sub(SHOWN)..].iter().cloned().chain(ends).collect()
+    }
+
+    /// What the disk did last.
+    pub(super) fn trace(&self) -> Vec<String> {
+        self.simulated.trace()
+    }
+
+    /// Changes of the disk so far.
+    pub(super) fn changes(&self) -> u64 {
+        self.simulated.changes()
+    }
+
+    pub(super) fn network(&self) -> std::cell::Ref<'_, Network> {
+        self.network.borrow()
+    }
+
+    pub(super) fn case(&self) -> &Case {
+        &self.case
+    }
+
+    pub(super) fn disk(&self) -> Disk {
+        self.simulated.disk()
+    }
+
+    /// Runs the case to the end of its crawl.
+    pub(super) fn run(&mut self) -> Result<Statistics, Violation> {
+        for life in self.case.lives.clone() {
+            if let End::Disk { after, fault, .. } = life.end {
+                self.simulated.fail_at(self.simulated.changes() + after, fault);
+            }
+            let ran = self.live(Some(life.end))?;
+            self.end(life.end, &ran)?;
+            self.rest(life.pause, life.clock_set);
+            if let (Some(ended), Some((_, false))) = (self.ends.last_mut(), life.clock_set) {
+                ended.clock_set_forward = true;
+            }
+        }
+        for _ in 0..2 {
+            match self.live(None)? {
+                Ran::Finished(Finish::Complete) => {
+                    let finished = self.finished()?;
+                    return Ok(finished);
+                }
+                // a stop that was asked for before the last life began to count
+                Ran::Finished(_) => {}
+                Ran::Failed(error) => return Err(Violation::new(Clause::Reopens, error.to_string())),
+                Ran::Gone => return Err(Violation::new(Clause::Reopens, "gone without a cause")),
+            }
+        }
+        Err(Violation::new(Clause::Ends, "the crawl stops again and again"))
+    }
+
+    /// After the crawl is complete, one more process finds it so, and asks for nothing.
+    fn finished(&mut self) -> Result<Statistics, Violation> {
+        self.rest(Duration::from_secs(1), None);
+        let before = self.network.borrow().log.len();
+        let mut process = self.open().map_err(|error| Violation::new(Clause::Reopens, error.to_string()))?;
+        let statistics = process.engine.statistics();
+        if process.past != Past::Stopped(Finish::Complete) {
+            return Err(Violation::new(Clause::Reopens, format!("a complete crawl is {:?}", process.past)));
+        }
+        drop(process);
+        match self.live(None)? {
+            Ran::Finished(Finish::Complete) if self.network.borrow().log.len() == before => Ok(statistics),
+            _ => Err(Violation::new(Clause::NothingTwice, "a complete crawl asks for more")),
+        }
+    }
+
+    /// One process from its start to its end.
+    fn live(&mut self, end: Option<End>) -> Result<Ran, Violation> {
+        let opened = self.open();
+        let mut process = match opened {
+            Ok(process) => process,
+            Err(error) => return self.failed(end, error),
+        };
+        let mut events = 0;
+        for _ in 0..STEPS_MAX {
+            if let Some(End::Between { after, .. }) = end
+                && events >= after
+            {
+                return Ok(Ran::Gone);
+            }
+            let stop = matches!(end, Some(End::Stop { after }) if events == after);
+            let stepped = process.step(&self.case, stop, &mut events);
+            self.true_now = process.agenda.borrow().true_now();
+            self.clock_now = process.clock.now();
+            process.watch(&self.network.borrow())?;
+            if events % LOOK_EVERY == 0 {
+                judge::bounded(&self.case, &process.engine.gauges())?;
+            }
+            match stepped {
+                Ok(None) => {}
+                Ok(Some(finish)) => return Ok(Ran::Finished(finish)),
+                Err(error) => {
+                    drop(process);
+                    return self.failed(end, error);
+                }
+            }
+        }
+        Err(Violation::new(Clause::Ends, format!("no end after {STEPS_MAX} steps")))
+    }
+
+    /// A process met an error: that is right if the disk had one for it.
+    fn failed(&self, end: Option<End>, error: disk::Error) -> Result<Ran, Violation> {
+        let struck = matches!(end, Some(End::Disk { .. })) && !self.simulated.has_faults();
+        if struck { Ok(Ran::Failed(error)) } else { Err(Violation::new(Clause::Reopens, error.to_string())) }
+    }
+
+    /// What the end of a process leaves.
+    fn end(&mut self, end: End, ran: &Ran) -> Result<(), Violation> {
+        let restart = match (end, ran) {
+            (_, Ran::Finished(_)) => Restart::Killed,
+            (End::Disk { restart, .. } | End::Between { restart, .. }, _) => restart,
+            (End::Stop { .. }, _) => Restart::Killed,
+        };
+        let clean = matches!(ran, Ran::Finished(_));
+        if let (End::Disk { fault: Fault::Full | Fault::Error, .. }, Ran::Gone) = (end, ran) {
+            return Err(Violation::new(Clause::Reopens, "a fault of the disk ended the process in silence"));
+        }
+        self.network.borrow_mut().hang_up(self.true_now);
+        self.ends.push(judge::Ended {
+            at: self.true_now,
+            clean,
+            power_cut: restart == Restart::PowerCut,
+            clock_set_forward: false,
+        });
+        self.simulated.clear_faults();
+        self.simulated.make_room();
+        self.simulated.restart(restart);
+        Ok(())
+    }
+
+    fn rest(&mut self, pause: Duration, clock_set: Option<(Duration, bool)>) {
+        self.true_now += millis(pause);
+        self.clock_now = self.clock_now + pause;
+        match clock_set {
+            Some((by, true)) => self.clock_now = self.clock_now - by,
+            Some((by, false)) => self.clock_now = self.clock_now + by,
+            None => {}
+        }
+    }
+
+    /// Opens the crawl as a new process does.
+    fn open(&mut self) -> disk::Result<Process> {
+        self.boot += 1;
+        let clock = Arc::new(ManualClock::new(self.clock_now));
+        let agenda = Agenda::new(
+            clock.clone(),
+            self.network.clone(),
+            (self.simulated.clone(), self.case.mistake),
+            self.true_now,
+            self.case.seed ^ u64::from(self.boot) << 32,
+        );
+        let agenda = Rc::new(RefCell::new(agenda));
+        let (opening, process) = self.opening(clock.clone(), Box::new(Hands(agenda.clone())))?;
+        let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).map_err(|error| match error {
+            crate::engine::OpenError::Disk(error) => error,
+            crate::engine::OpenError::Scope(error) => {
+                disk::Error::damaged(Path::new(DIR), 0, "a scope", error.to_string())
+            }
+        })?;
+        let mut processor = Processor::new(process);
+        let mut find =
+            |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
+        engine.replay(recovery, &mut find, &mut |_, _| {})?;
+        for seed in &self.seeds {
+            engine.admit_seed(seed, None)?;
+        }
+        engine.seeds_admitted()?;
+        let done = self.archived()?;
+        let seen = self.network.borrow().log.len();
+        Ok(Process { engine, agenda, clock, processor, past, done, stored: None, seen })
+    }
+
+    fn opening(
+        &self,
+        clock: Arc<ManualClock>,
+        executors: Box<dyn crate::engine::Executors>,
+    ) -> disk::Result<(Opening, ProcessOptions)> {
+        let disk = self.simulated.disk();
+        let dir = PathBuf::from(DIR);
+        for part in ["catalog", "url-seen", "robots", "dns", "frontier", "pages", "logs"] {
+            disk.create_dir_all(&dir.join(part))?;
+        }
+        let catalog: Arc<dyn Catalog> = Arc::new(FileCatalog::open(disk.clone(), dir.join("catalog").join("entries"))?);
+        let shape = (self.case.drum.buckets, self.case.partitions, &[][..]);
+        let random = u128::from(self.case.seed) << 64 | 0xc4a5;
+        let (identity, is_new) = Identity::load_or_create(&*catalog, &dir, clock.now(), random, shape)?;
+        let keys = Arc::new(identity.key_maker());
+        let loopback = "127.0.0.0/8".parse().expect("loopback is a network");
+        let process = ProcessOptions {
+            keys: keys.clone(),
+            agent_token: "crawler".to_owned(),
+            links_max: 10_000,
+            url_bytes_max: 2_048,
+            decoded_max: 1 << 20,
+            robots_bytes_max: 500 << 10,
+            sitemaps_max: 1_000,
+            respect_nofollow: true,
+            request_records: true,
+            compression: self.case.container.compression,
+            guard: AddressGuard::new(&[loopback]),
+        };
+        let opening = Opening {
+            crawl_log: CrawlLog::open(&disk, &dir)?,
+            skipped_log: SkippedLog::open(&disk, &dir)?,
+            disk,
+            dir,
+            catalog,
+            clock,
+            executors,
+            container: crate::container::ContainerOptions { crawl_id: identity.id, ..self.case.container.clone() },
+            identity,
+            is_new,
+            keys,
+            settings: self.case.settings.clone(),
+            scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
+            seeds: self.seeds.clone(),
+            drum: self.case.drum,
+            seen_front: self.case.front,
+            host_front: self.case.front,
+            frontier: self.case.frontier.clone(),
+            warcinfo: WarcInfo::default(),
+        };
+        Ok((opening, process))
+    }
+
+    /// URLs whose newest answer in the archive is final.
+    fn archived(&self) -> disk::Result<HashSet<String>> {
+        let reader = Reader::open(self.simulated.disk(), &Path::new(DIR).join("pages"))?;
+        let mut newest = HashMap::new();
+        for record in reader.records() {
+            let record = record?;
+            if !record.robots {
+                newest.insert(record.url, judge::is_final(record.status, record.truncated));
+            }
+        }
+        Ok(newest.into_iter().filter_map(|(url, is_final)| is_final.then_some(url)).collect())
+    }
+}
+
+impl Process {
+    /// Lets the engine do what it can, then the next thing happen.
+    fn step(&mut self, case: &Case, stop: bool, events: &mut u64) -> disk::Result<Option<Finish>> {
+        self.engine.pump()?;
+        if let Phase::Done { finish } = self.engine.phase() {
+            return Ok(Some(finish));
+        }
+        if stop {
+            *events += 1;
+            self.engine.handle(Event::Stop)?;
+            return Ok(None);
+        }
+        if case.checkpoint_every.is_some_and(|every| (*events + 1).is_multiple_of(every)) {
+            self.engine.handle(Event::Checkpoint)?;
+            self.engine.pump()?;
+        }
+        let now = self.clock.now();
+        let next = self.agenda.borrow().next_due();
+        let due = if self.engine.is_busy() { Some(now) } else { self.engine.next_due() };
+        let to = next.into_iter().chain(due).min().unwrap_or(now);
+        if next.is_none_or(|next| next > now) {
+            // what is due and cannot be done yet needs time to pass
+            let least = Duration::from_millis(u64::from(!self.engine.is_busy()));
+            self.clock.advance(to.since(now).max(least));
+        }
+        let now = self.clock.now();
+        let event = self.agenda.borrow_mut().take(now, &mut self.processor)?;
+        if let Some(event) = event {
+            *events += 1;
+            let answered = match &event {
+                Event::Page(page) => {
+                    Some((page.job.url.as_str().to_owned(), page.response.status, page.response.truncated))
+                }
+                _ => None,
+            };
+            self.engine.handle(event)?;
+            if let Some((url, status, truncated)) = answered
+                && judge::is_final(status, truncated.is_some())
+            {
+                self.stored = Some(url);
+            }
+        }
+        Ok(None)
+    }
+
+    /// No URL whose final answer is in the archive is asked for.
+    fn watch(&mut self, network: &Network) -> Result<(), Violation> {
+        for request in &network.log[self.seen.min(network.log.len())..] {
+            // what robots.txt leads to is asked again when its rules have expired
+            let page = network.web().expected().pages.contains_key(&request.url);
+            if page && self.done.contains(&request.url) {
+                let what = format!("{} is in the archive and was asked for again at {} ms", request.url, request.start);
+                return Err(Violation::new(Clause::NothingTwice, what));
+            }
+        }
+        self.seen = network.log.len();
+        self.done.extend(self.stored.take());
+        Ok(())
+    }
+}
+
+/// Where the archive of a machine lies.
+pub(super) fn pages_dir() -> PathBuf {
+    Path::new(DIR).join("pages")
+}

@@ -1,0 +1,64 @@
+//! Deliberate mistakes, which show that the judges are awake: with each of them, some case breaks the contract.
+//!
+//! They are made where the engine has its hands, or by the disk, so that the code that is tried stays as it is.
+
+use std::path::Path;
+
+use crate::disk::simulated::SimulatedDisk;
+use crate::disk::{Disk, Result};
+use crate::engine::{Processed, checkpoint};
+
+/// A mistake that a crawler could make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mistake {
+    /// The file of the checkpoint before is deleted before the new checkpoint is durable.
+    DeletesEarly,
+    /// Checkpoints sync nothing.
+    SyncsNothing,
+    /// Rests of hosts are not written down before the next checkpoint.
+    ForgetsRests,
+    /// The links of every eighth page are lost.
+    LosesLinks,
+    /// Every eighth request is taken for done before it is.
+    Hurries,
+}
+
+impl Mistake {
+    /// Before a checkpoint is made durable.
+    pub(super) fn before_checkpoint(self, disk: &SimulatedDisk, dir: &Path) -> Result<()> {
+        match self {
+            Mistake::DeletesEarly => delete_checkpoints(&disk.disk(), dir),
+            Mistake::SyncsNothing => {
+                disk.lie_about_syncs(true);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// When a checkpoint was made durable, or was not.
+    pub(super) fn after_checkpoint(self, disk: &SimulatedDisk) {
+        disk.lie_about_syncs(false);
+    }
+
+    /// When a page was processed.
+    pub(super) fn on_page(self, page: &mut Processed, rng: &mut fastrand::Rng) {
+        if self == Mistake::LosesLinks && rng.u8(0..8) == 0 {
+            page.findings.links.clear();
+        }
+    }
+
+    /// Whether a request is taken for done too early.
+    pub(super) fn hurries(self, rng: &mut fastrand::Rng) -> bool {
+        self == Mistake::Hurries && rng.u8(0..8) == 0
+    }
+}
+
+fn delete_checkpoints(disk: &Disk, dir: &Path) -> Result<()> {
+    for name in disk.list(dir)? {
+        if checkpoint::number_of(&name).is_some() {
+            disk.remove(&dir.join(name))?;
+        }
+    }
+    Ok(())
+}

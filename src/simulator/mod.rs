@@ -1,0 +1,95 @@
+//! Whole crawls in virtual time, on a disk that forgets and a network that fails: the crash contract, tried.
+//!
+//! A case is a function of its seed: a small synthetic web, the crawl's settings, what happens to the network, and how
+//! each process of the crawl ends: stopped, killed between two events or at any change of the disk, with the power cut,
+//! with an error of the disk or with a full one; perhaps with its clock set before the next one starts. The engine, its
+//! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]), the catalog's file and
+//! the network are simulated. After the last process has come to the end of the crawl, [`Clause`] by clause is judged.
+//!
+//! What it cannot show: threads (work on the disk is done at one moment between two events, though it can be cut short
+//! there by a death), sled (its own tests have it), and what a real kernel does.
+
+mod agenda;
+mod case;
+mod catalog;
+mod judge;
+mod machine;
+mod mistake;
+mod network;
+#[cfg(test)]
+mod tests;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use case::Case;
+pub use judge::{Clause, Violation};
+use machine::Machine;
+pub use mistake::Mistake;
+
+/// What a case that held came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    /// Requests.
+    pub requests: u64,
+    /// Processes that died before the crawl was complete.
+    pub deaths: u64,
+    /// Changes of the disk.
+    pub changes: u64,
+    /// Hosts that were asked.
+    pub hosts: u64,
+}
+
+impl Held {
+    /// Takes another case's sums in.
+    pub fn add(&mut self, other: Held) {
+        self.requests += other.requests;
+        self.deaths += other.deaths;
+        self.changes += other.changes;
+        self.hosts += other.hosts;
+    }
+}
+
+/// A case that broke the contract.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// Its seed.
+    pub seed: u64,
+    /// What broke.
+    pub violation: Violation,
+    /// How its processes ended, and what the disk did last.
+    pub trace: Vec<String>,
+}
+
+/// Runs the case of `seed`, by a crawler that makes `mistake`.
+pub fn run(seed: u64, mistake: Option<Mistake>) -> Result<Held, Box<Broken>> {
+    let case = Case::draw(seed, mistake);
+    let lives: Vec<String> = case.lives.iter().map(|life| format!("{life:?}")).collect();
+    let broken = |violation, trace: Vec<String>| {
+        Box::new(Broken { seed, violation, trace: lives.iter().cloned().chain(trace).collect() })
+    };
+    let mut machine = match Machine::new(case) {
+        Ok(machine) => machine,
+        Err(error) => return Err(broken(Violation::new(Clause::Ends, error.to_string()), Vec::new())),
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let statistics = machine.run()?;
+        judge::judge(&machine, &statistics)
+    }));
+    let result = result.unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().cloned();
+        let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(Violation::new(Clause::Reopens, format!("panicked: {}", message.unwrap_or_default())))
+    });
+    match result {
+        Ok(()) => Ok(Held {
+            requests: machine.network().log.len() as u64,
+            deaths: machine.ends.len() as u64,
+            changes: machine.changes(),
+            hosts: judge::hosts(&machine) as u64,
+        }),
+        Err(violation) => {
+            let trace = machine.requests_of(&violation.what).into_iter().chain(machine.trace()).collect();
+            Err(broken(violation, trace))
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The simulated network: the synthetic web behind latency, lost and broken connections, slow bodies and name servers
+//! that fail; and the log of what was asked for, by a time that no clock of the crawler can set.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::engine::Response;
+use crate::outcome::Failure;
+use crate::simweb::PaperWeb;
+use crate::web::url::CanonicalUrl;
+use crate::web::warc::{HttpVersion, Truncation};
+
+/// Troubles that one URL or name meets at most: fewer than a crawl has attempts.
+const TROUBLES_MAX: u8 = 2;
+const ADDRESS_TTL: Duration = Duration::from_secs(300);
+
+/// A request as the server saw it.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    /// Host name.
+    pub host: String,
+    /// The whole URL.
+    pub url: String,
+    /// When it came, in true milliseconds.
+    pub start: u64,
+    /// When its answer was complete, or its connection ended.
+    pub end: u64,
+    /// What was answered, if anything was.
+    pub status: Option<u16>,
+    /// For how long the host asks to be left alone.
+    pub rest: Duration,
+}
+
+/// What came of a request.
+pub(super) enum Outcome {
+    /// An answer.
+    Answered(Box<Response>),
+    /// None.
+    Failed(Failure),
+}
+
+/// What the name servers say, and until when it holds.
+pub(super) type Answer = Result<(Arc<[IpAddr]>, Time), Failure>;
+
+/// The network, which outlives the crawlers.
+#[derive(Debug)]
+pub(super) struct Network {
+    web: PaperWeb,
+    rng: fastrand::Rng,
+    /// Share of requests and questions that meet trouble.
+    trouble: f64,
+    troubles: HashMap<String, u8>,
+    /// Every request so far.
+    pub log: Vec<Request>,
+}
+
+impl Network {
+    pub(super) fn new(web: PaperWeb, trouble: f64, seed: u64) -> Self {
+        Network { web, rng: fastrand::Rng::with_seed(seed), trouble, troubles: HashMap::new(), log: Vec::new() }
+    }
+
+    pub(super) fn web(&self) -> &PaperWeb {
+        &self.web
+    }
+
+    /// Asks for `url` at true time `now`; says how long it takes and what comes of it. `started` is the time by the
+    /// crawler's clock.
+    pub(super) fn ask(&mut self, url: &CanonicalUrl, now: u64, started: Time) -> (Duration, Outcome) {
+        // what fails anyway uses up its attempts, and ends with an answer only if one comes
+        let fails = self.web.expected().pages.get(url.as_str()).is_some_and(|page| page.status >= 500);
+        let trouble = (!fails && self.meets_trouble(url.as_str())).then(|| self.rng.u8(0..5));
+        let refused = match trouble {
+            Some(0) => Some((Duration::from_secs(30), Failure::Timeout)),
+            Some(1) => Some((Duration::from_millis(20), Failure::Connect)),
+            Some(2) => Some((Duration::from_millis(50), Failure::Disconnected)),
+            _ => None,
+        };
+        let host = url.host().to_owned();
+        let mut request =
+            Request { host, url: url.as_str().to_owned(), start: now, end: now, status: None, rest: Duration::ZERO };
+        if let Some((duration, failure)) = refused {
+            request.end += millis(duration);
+            self.log.push(request);
+            return (duration, Outcome::Failed(failure));
+        }
+        let Some(answer) = self.web.answer(url.host(), url.path_and_query(), started) else {
+            request.end += 50;
+            self.log.push(request);
+            return (Duration::from_millis(50), Outcome::Failed(Failure::Disconnected));
+        };
+        let mut duration = answer.latency + Duration::from_millis(self.rng.u64(1..20));
+        let mut body = answer.body;
+        let mut truncated = None;
+        if trouble.is_some() && !body.is_empty() {
+            body.truncate(self.rng.usize(0..body.len()));
+            truncated = Some(if self.rng.bool() { Truncation::Time } else { Truncation::Disconnect });
+            duration += Duration::from_secs(self.rng.u64(0..60));
+        }
+        request.end += millis(duration);
+        request.status = Some(answer.status);
+        if answer.status == 429 || answer.status >= 500 {
+            // a date in it counts from when the answer was made
+            request.rest = answer.rest.saturating_sub(duration - answer.latency);
+        }
+        self.log.push(request);
+        let header = |(name, value): &(&str, String)| (name.as_bytes().into(), value.as_bytes().into());
+        let response = Response {
+            status: answer.status,
+            reason: String::new(),
+            version: HttpVersion::Http11,
+            headers: answer.headers.iter().map(header).collect(),
+            body,
+            truncated,
+            address: self.web.resolve(url.host()).map(IpAddr::V4),
+            request: format!("GET {} HTTP/1.1\r\n\r\n", url.path_and_query()).into_bytes(),
+            started,
+            duration,
+        };
+        (duration, Outcome::Answered(Box::new(response)))
+    }
+
+    /// The addresses of `name` at `now` by the crawler's clock.
+    pub(super) fn resolve(&mut self, name: &str, now: Time) -> (Duration, Answer) {
+        let duration = Duration::from_millis(self.rng.u64(1..30));
+        if self.meets_trouble(name) {
+            return (Duration::from_secs(6), Err(Failure::Dns));
+        }
+        let found = self.web.resolve(name).map(|ip: Ipv4Addr| {
+            let list: Arc<[IpAddr]> = [IpAddr::V4(ip)].into();
+            (list, now + ADDRESS_TTL)
+        });
+        (duration, found.ok_or(Failure::NoSuchHost))
+    }
+
+    /// The process that asked is gone at true time `now`: so are its connections.
+    pub(super) fn hang_up(&mut self, now: u64) {
+        for request in self.log.iter_mut().filter(|request| request.end > now) {
+            (request.end, request.status, request.rest) = (now, None, Duration::ZERO);
+        }
+    }
+
+    fn meets_trouble(&mut self, whom: &str) -> bool {
+        if self.rng.f64() >= self.trouble {
+            return false;
+        }
+        let troubles = self.troubles.entry(whom.to_owned()).or_default();
+        *troubles += 1;
+        *troubles <= TROUBLES_MAX
+    }
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,48 @@
+use super::*;
+
+#[test]
+fn c2_the_contract_holds_in_a_hundred_crawls() {
+    let mut all = Held::default();
+    for seed in 0..100 {
+        match run(seed, None) {
+            Ok(held) => all.add(held),
+            Err(broken) => panic!("seed {seed}: {}\n{}", broken.violation, broken.trace.join("\n")),
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 100 && all.requests > 2_000, "{all:?}");
+}
+
+/// The clause that breaks in the first case of `seeds` that shows the mistake.
+fn found(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {
+    let broken = seeds.clone().find_map(|seed| run(seed, Some(mistake)).err());
+    let broken = broken.unwrap_or_else(|| panic!("{mistake:?} is not found in {seeds:?}"));
+    println!("{mistake:?}: seed {}: {}", broken.seed, broken.violation);
+    broken.violation.clause
+}
+
+#[test]
+fn a_generation_that_is_deleted_before_the_batch_is_durable_is_found() {
+    assert_eq!(found(Mistake::DeletesEarly, 0..100), Clause::Reopens);
+}
+
+#[test]
+fn a_checkpoint_that_syncs_nothing_is_found() {
+    assert_eq!(found(Mistake::SyncsNothing, 0..100), Clause::Reopens);
+}
+
+/// It takes a power cut soon after an answer that asks for a long rest: else the answer itself is in the archive.
+#[test]
+fn a_rest_that_is_not_written_down_is_found() {
+    assert_eq!(found(Mistake::ForgetsRests, 500..600), Clause::Polite);
+}
+
+#[test]
+fn links_that_are_lost_are_found() {
+    assert_eq!(found(Mistake::LosesLinks, 0..20), Clause::NothingMissing);
+}
+
+#[test]
+fn a_request_that_is_taken_for_done_too_early_is_found() {
+    assert_eq!(found(Mistake::Hurries, 0..20), Clause::Polite);
+}
