@@ -83,8 +83,8 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Writes the sections and the encoded `record` to the checkpoint file `number` and makes it durable.
-    fn write(&self, disk: &Disk, dir: &Path, number: u64, record: &[u8]) -> Result<()> {
+    /// Writes the sections and the encoded `record` to the checkpoint file `number` and makes it durable; its length.
+    fn write(&self, disk: &Disk, dir: &Path, number: u64, record: &[u8]) -> Result<u64> {
         let replayed = self.replayed.iter();
         let replayed: Vec<u8> = replayed
             .flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)]))
@@ -100,7 +100,8 @@ impl Sections {
         file.set_len(0)?;
         file.write_all_at(&bytes, 0)?;
         file.sync()?;
-        disk.sync_dir(dir)
+        disk.sync_dir(dir)?;
+        Ok(bytes.len() as u64)
     }
 
     /// Reads the checkpoint file `number`.
@@ -218,6 +219,8 @@ impl std::fmt::Debug for CheckpointJob {
 pub struct CheckpointDone {
     /// Its number.
     pub number: u64,
+    /// Bytes that were written only for it.
+    pub bytes: u64,
     /// For the container.
     pub container: SyncDone,
 }
@@ -227,7 +230,7 @@ impl CheckpointJob {
     pub fn run(mut self) -> Result<CheckpointDone> {
         let number = self.checkpoint.number;
         let record = postcard::to_stdvec(&self.checkpoint).expect("a checkpoint consists of plain data");
-        self.sections.write(&self.disk, &self.dir, number, &record)?;
+        let file_bytes = self.sections.write(&self.disk, &self.dir, number, &record)?;
         for path in &self.sync {
             // a file that a merge has replaced since the cut is not named by it
             if let Some(file) = self.disk.open_if_there(path)? {
@@ -238,10 +241,11 @@ impl CheckpointJob {
             self.disk.sync_dir(dir)?;
         }
         let container = self.container.run()?;
+        let bytes = file_bytes + container.address_bytes() + record.len() as u64;
         self.batch.put(CHECKPOINT_KEY, record);
         self.catalog.commit(&self.batch)?;
         self.snapshot.write(&self.disk, &self.dir)?;
-        Ok(CheckpointDone { number, container })
+        Ok(CheckpointDone { number, bytes, container })
     }
 }
 

@@ -101,6 +101,7 @@ impl Engine {
 
     /// Makes a consistent cut and sends it out to be made durable. With `finish`, it is the last one.
     pub(super) fn cut(&mut self, now: Time, finish: Option<Finish>) -> Result<()> {
+        let begun = self.clock.elapsed();
         self.checkpoint_number += 1;
         self.checkpoint_due = now + self.settings.checkpoint_interval;
         self.checkpoint_wanted = false;
@@ -154,11 +155,15 @@ impl Engine {
             batch,
             snapshot,
         });
+        self.cut_at = self.clock.elapsed();
+        self.statistics.checkpoints.count_pause(self.cut_at - begun);
         Ok(())
     }
 
     /// A checkpoint is durable: what only its forerunners named is deleted.
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
+        let begun = self.clock.elapsed();
+        self.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
         self.under_way.checkpoint = false;
         self.held = false;
         self.container.synced(done.container);
@@ -169,9 +174,14 @@ impl Engine {
         self.rests.committed()?;
         let previous = done.number - 1;
         self.disk.remove(&checkpoint_path(&self.dir, previous))?;
+        self.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
         if let Phase::Closing { finish } = self.phase
             && self.last_cut
         {
+            // no merge comes any more that would do it
+            self.way.store.remove_superseded()?;
+            self.way.next.store.remove_superseded()?;
+            self.way.next.next.store.remove_superseded()?;
             self.phase = Phase::Done { finish };
         }
         Ok(())
