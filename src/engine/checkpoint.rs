@@ -199,6 +199,8 @@ pub struct CheckpointJob {
     pub(super) disk: Disk,
     pub(super) dir: PathBuf,
     pub(super) catalog: Arc<dyn Catalog>,
+    /// Files that only checkpoints before the last durable one name. Hundreds of names may take seconds to remove.
+    pub(super) superseded: Vec<PathBuf>,
     pub(super) checkpoint: Checkpoint,
     pub(super) sections: Sections,
     pub(super) sync: Vec<PathBuf>,
@@ -229,6 +231,7 @@ impl CheckpointJob {
     /// Makes the cut durable. After an error the stores must not be used any more: reopening is the cure.
     pub fn run(mut self) -> Result<CheckpointDone> {
         let number = self.checkpoint.number;
+        self.superseded.iter().try_for_each(|path| self.disk.remove(path))?;
         let record = postcard::to_stdvec(&self.checkpoint).expect("a checkpoint consists of plain data");
         let file_bytes = self.sections.write(&self.disk, &self.dir, number, &record)?;
         for path in &self.sync {

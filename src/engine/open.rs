@@ -241,6 +241,7 @@ impl Engine {
             checkpoint_number: number,
             checkpoint_due: now + settings.checkpoint_interval,
             checkpoint_wanted: false,
+            superseded: Vec::new(),
             cut_at: Duration::ZERO,
             last_cut: false,
             merge_pace: Pace::new(settings.merge_pace),

@@ -147,6 +147,7 @@ impl Engine {
             disk: self.disk.clone(),
             dir: self.dir.clone(),
             catalog: self.catalog.clone(),
+            superseded: std::mem::take(&mut self.superseded),
             checkpoint,
             sections,
             sync,
@@ -170,7 +171,7 @@ impl Engine {
         self.way.store.committed();
         self.way.next.store.committed();
         self.way.next.next.store.committed();
-        self.way.arrival().frontier.committed()?;
+        self.superseded = self.way.arrival().frontier.release();
         self.rests.committed()?;
         let previous = done.number - 1;
         self.disk.remove(&checkpoint_path(&self.dir, previous))?;
@@ -178,7 +179,8 @@ impl Engine {
         if let Phase::Closing { finish } = self.phase
             && self.last_cut
         {
-            // no merge comes any more that would do it
+            // no merge and no checkpoint comes any more that would do it
+            self.superseded.drain(..).try_for_each(|path| self.disk.remove(&path))?;
             self.way.store.remove_superseded()?;
             self.way.next.store.remove_superseded()?;
             self.way.next.next.store.remove_superseded()?;
