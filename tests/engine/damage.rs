@@ -350,6 +350,27 @@ fn c6_a_state_file_that_is_cut_at_any_byte_or_has_any_byte_flipped_is_named_or_m
 }
 
 #[test]
+fn c9_the_same_checkpoint_restored_twice_gives_the_same_requests_and_the_same_directory_byte_for_byte() {
+    for state in [State::after(30), State::with_file(false, "rests.g")] {
+        let restored = || {
+            let (disk, catalog) = (MemoryDisk::of(&state.files), state.catalog());
+            let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), state.now).unwrap();
+            run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+            assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+            let requests = run.requests();
+            (requests, State::of(&disk, &*catalog, run.clock.now()))
+        };
+        let (first, second) = (restored(), restored());
+        assert_eq!(first.0, second.0);
+        assert_eq!(first.1.catalog, second.1.catalog);
+        for (path, content) in &first.1.files {
+            assert!(second.1.files.get(path) == Some(content), "{} differs", path.display());
+        }
+        assert_eq!(first.1.files.len(), second.1.files.len());
+    }
+}
+
+#[test]
 fn c6_a_catalog_that_is_cut_or_flipped_is_damage_or_an_older_state_that_ends_right() {
     let seed = seed();
     println!("DAMAGE_SEED={seed}");
