@@ -75,6 +75,12 @@ impl Sub<Duration> for Time {
 pub trait Clock: Send + Sync {
     /// The present moment; never earlier than an answer given before.
     fn now(&self) -> Time;
+
+    /// Time on a stopwatch that began to run at some moment: finer than [`Clock::now`] where the clock can tell, and good
+    /// for differences only. What the crawl does never depends on it.
+    fn elapsed(&self) -> Duration {
+        self.now().since(Time::ZERO)
+    }
 }
 
 /// The machine's clock.
@@ -105,6 +111,10 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     fn now(&self) -> Time {
         self.started_at + self.started.elapsed()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
     }
 }
 

@@ -61,7 +61,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let logs = (CrawlLog::open(&disk, &request.dir)?, SkippedLog::open(&disk, &request.dir)?);
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
-    let finish = drive(&request, opening, &seeds, Processor::new(process), &events, &*clock);
+    let finish = drive(&request, opening, &seeds, Processor::new(process), (&threads, &events), &*clock);
     threads.stop();
     finish
 }
@@ -88,7 +88,7 @@ fn drive(
     opening: Opening,
     seeds: &[Seed],
     mut processor: Processor,
-    events: &Receiver<Event>,
+    (threads, events): (&Threads, &Receiver<Event>),
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
     let mut display = request.progress();
@@ -96,6 +96,7 @@ fn drive(
     let mut find =
         |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
     let replayed = engine.replay(recovery, &mut find, &mut tell_replay())?;
+    threads.engine_is_up();
     tell_past(past, replayed, request);
     if request.force {
         tell_round(&engine.refetch(seeds)?, seeds.len());

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "engine/damage.rs"]
+mod damage;
 #[path = "engine/expiry.rs"]
 mod expiry;
 #[path = "engine/refetch.rs"]
@@ -28,12 +30,12 @@ use std::time::Duration;
 use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::{ContainerOptions, WarcInfo};
-use crawler::disk::Disk;
+use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, Identity, Opening, Past, Phase, Purpose, ResolveJob,
-    Response, RestSync, Settings, StoreMerge,
+    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, Identity, OpenError, Opening, Past, Phase, Purpose,
+    ResolveJob, Response, RestSync, Settings, StoreMerge,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -74,6 +76,11 @@ trait Web {
 
     /// What this web wants otherwise.
     fn tune(&self, _: &mut Settings, _: &mut FrontierOptions) {}
+
+    /// The shape of the stores.
+    fn drum(&self) -> DrumOptions {
+        DrumOptions { buckets: 4, ..DrumOptions::default() }
+    }
 }
 
 /// An answer.
@@ -127,6 +134,11 @@ impl Inline {
         let at = self.clock.now() + after;
         self.record.borrow_mut().events.push_back((at, event));
     }
+
+    /// What came of a job on the disk.
+    fn tell_done(&self, done: disk::Result<Event>) {
+        self.tell(Duration::ZERO, done.unwrap_or_else(Event::Fault));
+    }
 }
 
 impl Executors for Inline {
@@ -170,20 +182,19 @@ impl Executors for Inline {
     }
 
     fn merge(&mut self, job: StoreMerge) {
-        self.tell(Duration::ZERO, Event::Merged(job.run().unwrap()));
+        self.tell_done(job.run().map(Event::Merged));
     }
 
     fn partition(&mut self, job: PartitionJob) {
-        self.tell(Duration::ZERO, Event::Partition(job.run().unwrap()));
+        self.tell_done(job.run().map(Event::Partition));
     }
 
     fn checkpoint(&mut self, job: CheckpointJob) {
-        self.tell(Duration::ZERO, Event::Checkpointed(job.run().unwrap()));
+        self.tell_done(job.run().map(Event::Checkpointed));
     }
 
     fn sync_rests(&mut self, job: RestSync) {
-        job.run().unwrap();
-        self.tell(Duration::ZERO, Event::RestsSynced);
+        self.tell_done(job.run().map(|()| Event::RestsSynced));
     }
 }
 
@@ -226,12 +237,22 @@ fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Ti
 }
 
 fn open_without_seeds(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
-    let disk = Disk::real();
+    try_open(web, Disk::real(), dir, catalog.clone(), start).unwrap()
+}
+
+/// Opens the crawl in `dir` of `disk`, and replays.
+fn try_open(
+    web: Rc<dyn Web>,
+    disk: Disk,
+    dir: &Path,
+    catalog: Arc<dyn Catalog>,
+    start: Time,
+) -> Result<Run, OpenError> {
     for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs"] {
-        disk.create_dir_all(&dir.join(part)).unwrap();
+        disk.create_dir_all(&dir.join(part))?;
     }
     let clock = Arc::new(ManualClock::new(start));
-    let (identity, is_new) = Identity::load_or_create(&**catalog, dir, start, 77, (4, 16, &[])).unwrap();
+    let (identity, is_new) = Identity::load_or_create(&*catalog, dir, start, 77, (4, 16, &[]))?;
     let keys: Arc<KeyMaker> = Arc::new(identity.key_maker());
     let process = ProcessOptions {
         keys: keys.clone(),
@@ -252,15 +273,15 @@ fn open_without_seeds(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>
     frontier.politeness.delay_factor = 0.0;
     let mut settings = settings();
     web.tune(&mut settings, &mut frontier);
-    let scope = web.scope();
+    let (scope, drum) = (web.scope(), web.drum());
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
-        crawl_log: CrawlLog::open(&disk, dir).unwrap(),
-        skipped_log: SkippedLog::open(&disk, dir).unwrap(),
+        crawl_log: CrawlLog::open(&disk, dir)?,
+        skipped_log: SkippedLog::open(&disk, dir)?,
         disk,
         dir: dir.to_owned(),
-        catalog: catalog.clone() as Arc<dyn Catalog>,
+        catalog,
         clock: clock.clone(),
         executors: Box::new(executors),
         identity,
@@ -269,19 +290,19 @@ fn open_without_seeds(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>
         settings,
         scope,
         seeds: vec![CanonicalUrl::parse(SEED).unwrap()],
-        drum: DrumOptions { buckets: 4, ..DrumOptions::default() },
+        drum,
         seen_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         host_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         frontier,
         container: ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() },
         warcinfo: WarcInfo::default(),
     };
-    let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).unwrap();
+    let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {})?;
     let mut processor = Processor::new(process);
     let mut find =
         |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
-    engine.replay(recovery, &mut find, &mut |_, _| {}).unwrap();
-    Run { engine, record, clock, past }
+    engine.replay(recovery, &mut find, &mut |_, _| {})?;
+    Ok(Run { engine, record, clock, past })
 }
 
 impl Run {
@@ -292,13 +313,17 @@ impl Run {
 
     /// Runs until the crawl is done, or `stop` says so.
     fn go_until(&mut self, stop: impl Fn(&Run) -> bool) -> Option<Finish> {
+        self.try_go_until(stop).unwrap()
+    }
+
+    fn try_go_until(&mut self, stop: impl Fn(&Run) -> bool) -> disk::Result<Option<Finish>> {
         for _ in 0..1_000_000 {
-            self.engine.pump().unwrap();
+            self.engine.pump()?;
             if let Phase::Done { finish } = self.engine.phase() {
-                return Some(finish);
+                return Ok(Some(finish));
             }
             if stop(self) {
-                return None;
+                return Ok(None);
             }
             let next = self.record.borrow().events.iter().map(|(at, _)| *at).min();
             let due = self.engine.next_due();
@@ -312,7 +337,7 @@ impl Run {
             let ripe = self.record.borrow().events.iter().position(|(at, _)| *at <= now);
             if let Some(place) = ripe {
                 let (_, event) = self.record.borrow_mut().events.remove(place).unwrap();
-                self.engine.handle(event).unwrap();
+                self.engine.handle(event)?;
             }
         }
         panic!("the crawl does not end");

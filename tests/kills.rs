@@ -6,12 +6,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "kills/checkpoint.rs"]
+mod checkpoint;
 #[path = "kills/damage.rs"]
 mod damage;
 #[path = "kills/disk.rs"]
 mod disk;
 #[path = "kills/moments.rs"]
 mod moments;
+#[path = "kills/recovery.rs"]
+mod recovery;
 mod site;
 
 use std::collections::HashMap;
@@ -39,6 +43,10 @@ fn wrapped(site: &Site, wrapper: &[&str]) -> Child {
     command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"]);
     command.current_dir(site.crawl.dir.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
 }
 
 /// Whether `strace` may trace here; says so where not.

@@ -100,6 +100,16 @@ fn of_every_kind(files: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 #[test]
+fn a_crawl_that_ended_in_good_order_leaves_no_file_behind_that_no_checkpoint_names() {
+    let site = stopped(20);
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!((code, told.contains("unfinished")), (Some(0), false), "stopped: {told}{said}");
+    site.crawl.run(&[]).expect(0, &[]);
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!((code, told.contains("unfinished")), (Some(0), false), "complete: {told}{said}");
+}
+
+#[test]
 fn a_file_of_any_kind_that_is_flipped_cut_or_gone_is_found_and_named() {
     let site = stopped(21);
     assert_sound(&site);

@@ -359,7 +359,7 @@ impl KeyFile {
 
     /// The records from `offset` on that begin before `end`, in order.
     pub fn scan_to(&self, offset: u64, end: u64) -> Scan<'_> {
-        Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, end, done: false }
+        Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, end, whole_to: 0, done: false }
     }
 }
 
@@ -379,10 +379,17 @@ pub struct Scan<'a> {
     at: usize,
     /// No record that begins here or later is given.
     end: u64,
+    /// What begins before was whole once: that it is not is damage.
+    whole_to: u64,
     done: bool,
 }
 
 impl Scan<'_> {
+    /// Takes it for damage, and not for the end, where a record that begins before `offset` is not whole.
+    pub(super) fn whole_to(self, offset: u64) -> Self {
+        Scan { whole_to: offset, ..self }
+    }
+
     /// Behind the last record that was given: where the next one begins.
     pub fn reached(&self) -> u64 {
         self.start + self.at as u64
@@ -402,29 +409,36 @@ impl Scan<'_> {
     }
 
     fn step(&mut self) -> Result<Option<KeyRecord>> {
-        if self.reached() >= self.end || !self.fill(FIXED_BYTES)? {
+        let offset = self.reached();
+        if offset >= self.end {
             return Ok(None);
+        }
+        if !self.fill(FIXED_BYTES)? {
+            return if self.buffer.len() == self.at { Ok(None) } else { self.half_written(offset) };
         }
         let length = usize::from(u16::from_le_bytes([self.buffer[self.at + 4], self.buffer[self.at + 5]]));
-        let offset = self.start + self.at as u64;
-        let damaged = || Error::damaged(self.keys.file.path(), offset, "a whole key record", "other bytes");
         if length < FIXED_BYTES {
-            return Err(damaged());
+            return Err(self.keys.damaged(offset, "a whole key record", "other bytes".to_owned()));
         }
         if !self.fill(length)? {
-            return Ok(None);
+            return self.half_written(offset);
         }
-        let record = whole(&self.buffer[self.at..self.at + length], offset);
-        let behind = self.start + (self.at + length) as u64;
-        match record {
+        match whole(&self.buffer[self.at..self.at + length], offset) {
             Some(record) => {
                 self.at += length;
                 Ok(Some(record))
             }
-            // the last record may be half written
-            None if behind >= self.keys.file.len()? => Ok(None),
-            None => Err(Error::damaged(self.keys.file.path(), offset, "a whole key record", "a wrong checksum")),
+            None if offset + length as u64 >= self.keys.file.len()? => self.half_written(offset),
+            None => Err(self.keys.damaged(offset, "a whole key record", "a wrong checksum".to_owned())),
         }
+    }
+
+    /// The last record may be half written, unless it was known as whole.
+    fn half_written(&self, offset: u64) -> Result<Option<KeyRecord>> {
+        if offset >= self.whole_to {
+            return Ok(None);
+        }
+        Err(self.keys.damaged(offset, "a whole key record", "other bytes, or the end of the file".to_owned()))
     }
 }
 

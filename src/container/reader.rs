@@ -91,7 +91,7 @@ impl Reader {
     /// All records in the order in which the pages were stored, up to the last one that was whole when the reader was
     /// opened: every pass sees the same ones, however far a crawl goes on meanwhile.
     pub fn records(&self) -> impl Iterator<Item = Result<KeyRecord>> + '_ {
-        self.keys.scan_to(0, self.end)
+        self.keys.scan_to(0, self.end).whole_to(self.addresses.covered())
     }
 
     /// The record at `offset` of key.dat.

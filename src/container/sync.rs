@@ -24,7 +24,14 @@ pub struct SyncJob {
 
 /// A cut is durable.
 #[derive(Debug)]
-pub struct SyncDone(());
+pub struct SyncDone(u64);
+
+impl SyncDone {
+    /// Bytes written to the address pages, through the double-write file.
+    pub fn address_bytes(&self) -> u64 {
+        self.0
+    }
+}
 
 impl SyncJob {
     /// Does the work.
@@ -40,7 +47,7 @@ impl SyncJob {
         }
         self.disk.open(self.dir.join("key.dat"), Mode::Read)?.sync()?;
         self.disk.sync_dir(&self.dir)?;
-        AddressFile::open_for_writing(&self.disk, &self.dir)?.apply(&self.slots, self.key_bytes)?;
-        Ok(SyncDone(()))
+        let written = AddressFile::open_for_writing(&self.disk, &self.dir)?.apply(&self.slots, self.key_bytes)?;
+        Ok(SyncDone(written))
     }
 }

@@ -6,6 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -28,6 +29,7 @@ const OTHER_EVENTS: usize = 64;
 pub(super) struct Threads {
     fetcher: Arc<Fetcher>,
     pool: ProcessPool,
+    is_up: Arc<AtomicBool>,
 }
 
 /// The engine's way to them.
@@ -70,8 +72,14 @@ impl Threads {
             rests: Worker::start("rests", 1, &events_in, |job: RestSync| job.run().map(|()| Event::RestsSynced))
                 .map_err(no_thread)?,
         };
-        signals::listen(events_in).map_err(no_thread)?;
-        Ok((Threads { fetcher, pool }, executors, events))
+        let is_up = Arc::new(AtomicBool::new(false));
+        signals::listen(events_in, is_up.clone()).map_err(no_thread)?;
+        Ok((Threads { fetcher, pool, is_up }, executors, events))
+    }
+
+    /// The engine takes events in from now on: a signal is one of them.
+    pub(super) fn engine_is_up(&self) {
+        self.is_up.store(true, Ordering::Release);
     }
 
     /// Ends the network threads and the process threads. The engine, and with it the executors, is gone by now.

@@ -46,6 +46,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn c6_whatever_a_lock_file_holds_it_is_taken_and_says_who_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        for content in [&b""[..], b"12", b"12345\n12345\n", &[0xff, 0x1b, 0], &[b'9'; 5_000]] {
+            std::fs::write(dir.path().join("LOCK"), content).unwrap();
+            let lock = DirectoryLock::acquire(dir.path()).unwrap();
+            let written = std::fs::read_to_string(dir.path().join("LOCK")).unwrap();
+            assert_eq!(written, format!("{}\n", std::process::id()));
+            drop(lock);
+        }
+    }
+
+    #[test]
     fn a_second_lock_on_a_directory_is_refused_until_the_first_is_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let first = DirectoryLock::acquire(dir.path()).unwrap();

@@ -360,9 +360,14 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     }
 
     /// The last cut is durable: what only earlier ones named may go. The next merge removes it, or
-    /// [`Drum::synchronize`], or [`Drum::open`].
+    /// [`Drum::remove_superseded`], or [`Drum::open`].
     pub fn committed(&mut self) {
         self.ledger.removable.append(&mut self.superseded_by_cut);
+    }
+
+    /// Removes, here and now, what nothing names any more: for an owner that asks for no further merge.
+    pub fn remove_superseded(&mut self) -> Result<()> {
+        self.ledger.removable.drain(..).try_for_each(|path| self.disk.remove(&path))
     }
 
     /// Merges and dispatches everything, here and now.
@@ -378,7 +383,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             self.failed |= done.is_err();
             self.finish_merge(done?);
         }
-        self.ledger.removable.drain(..).try_for_each(|path| self.disk.remove(&path))
+        self.remove_superseded()
     }
 
     /// Merges and dispatches everything, makes it durable and gives the state to open it with again. The RAM section

@@ -189,6 +189,11 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.committed();
     }
 
+    /// [`Drum::remove_superseded`].
+    pub fn remove_superseded(&mut self) -> Result<()> {
+        self.drum.remove_superseded()
+    }
+
     /// How often each layer answered.
     pub fn counters(&self) -> FrontCounters {
         self.front.counters()

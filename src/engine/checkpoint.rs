@@ -83,8 +83,8 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Writes the sections and the encoded `record` to the checkpoint file `number` and makes it durable.
-    fn write(&self, disk: &Disk, dir: &Path, number: u64, record: &[u8]) -> Result<()> {
+    /// Writes the sections and the encoded `record` to the checkpoint file `number` and makes it durable; its length.
+    fn write(&self, disk: &Disk, dir: &Path, number: u64, record: &[u8]) -> Result<u64> {
         let replayed = self.replayed.iter();
         let replayed: Vec<u8> = replayed
             .flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)]))
@@ -100,7 +100,8 @@ impl Sections {
         file.set_len(0)?;
         file.write_all_at(&bytes, 0)?;
         file.sync()?;
-        disk.sync_dir(dir)
+        disk.sync_dir(dir)?;
+        Ok(bytes.len() as u64)
     }
 
     /// Reads the checkpoint file `number`.
@@ -198,6 +199,8 @@ pub struct CheckpointJob {
     pub(super) disk: Disk,
     pub(super) dir: PathBuf,
     pub(super) catalog: Arc<dyn Catalog>,
+    /// Files that only checkpoints before the last durable one name. Hundreds of names may take seconds to remove.
+    pub(super) superseded: Vec<PathBuf>,
     pub(super) checkpoint: Checkpoint,
     pub(super) sections: Sections,
     pub(super) sync: Vec<PathBuf>,
@@ -218,6 +221,8 @@ impl std::fmt::Debug for CheckpointJob {
 pub struct CheckpointDone {
     /// Its number.
     pub number: u64,
+    /// Bytes that were written only for it.
+    pub bytes: u64,
     /// For the container.
     pub container: SyncDone,
 }
@@ -226,8 +231,9 @@ impl CheckpointJob {
     /// Makes the cut durable. After an error the stores must not be used any more: reopening is the cure.
     pub fn run(mut self) -> Result<CheckpointDone> {
         let number = self.checkpoint.number;
+        self.superseded.iter().try_for_each(|path| self.disk.remove(path))?;
         let record = postcard::to_stdvec(&self.checkpoint).expect("a checkpoint consists of plain data");
-        self.sections.write(&self.disk, &self.dir, number, &record)?;
+        let file_bytes = self.sections.write(&self.disk, &self.dir, number, &record)?;
         for path in &self.sync {
             // a file that a merge has replaced since the cut is not named by it
             if let Some(file) = self.disk.open_if_there(path)? {
@@ -238,10 +244,11 @@ impl CheckpointJob {
             self.disk.sync_dir(dir)?;
         }
         let container = self.container.run()?;
+        let bytes = file_bytes + container.address_bytes() + record.len() as u64;
         self.batch.put(CHECKPOINT_KEY, record);
         self.catalog.commit(&self.batch)?;
         self.snapshot.write(&self.disk, &self.dir)?;
-        Ok(CheckpointDone { number, container })
+        Ok(CheckpointDone { number, bytes, container })
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a crawl ends: by itself, by a limit, by a signal.
 
-use super::Engine;
+use super::{Engine, UnderWay};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::report::Finish;
@@ -88,7 +88,8 @@ impl Engine {
         let nothing_left = self.phase == Phase::Crawling && self.nothing_left();
         match self.phase {
             Phase::Crawling if nothing_left => self.phase = Phase::Closing { finish: Finish::Complete },
-            Phase::Stopping { finish, deadline } if self.under_way.requests == 0 || now >= deadline => {
+            // merges too: a bucket or partition that is half way leaves a file behind that no checkpoint names
+            Phase::Stopping { finish, deadline } if self.is_at_rest() || now >= deadline => {
                 self.phase = Phase::Closing { finish };
             }
             Phase::Closing { finish } if !self.under_way.checkpoint => {
@@ -97,6 +98,12 @@ impl Engine {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Nothing but a checkpoint is under way.
+    fn is_at_rest(&self) -> bool {
+        let UnderWay { requests, merges, partitions, .. } = self.under_way;
+        requests + merges + partitions == 0 && !self.dispatching
     }
 
     /// No job, pending key, undispatched result, active or cold URL is left.

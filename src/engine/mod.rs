@@ -152,6 +152,10 @@ pub struct Engine {
     checkpoint_number: u64,
     checkpoint_due: Time,
     checkpoint_wanted: bool,
+    /// Files of the frontier that no durable checkpoint names: the next checkpoint removes them.
+    superseded: Vec<PathBuf>,
+    /// When the checkpoint that is under way was cut, by [`Clock::elapsed`].
+    cut_at: Duration,
     last_cut: bool,
     merge_pace: Pace,
     disk_check_due: Time,

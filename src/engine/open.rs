@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -240,6 +241,8 @@ impl Engine {
             checkpoint_number: number,
             checkpoint_due: now + settings.checkpoint_interval,
             checkpoint_wanted: false,
+            superseded: Vec::new(),
+            cut_at: Duration::ZERO,
             last_cut: false,
             merge_pace: Pace::new(settings.merge_pace),
             disk_check_due: now,

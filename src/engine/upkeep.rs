@@ -101,6 +101,7 @@ impl Engine {
 
     /// Makes a consistent cut and sends it out to be made durable. With `finish`, it is the last one.
     pub(super) fn cut(&mut self, now: Time, finish: Option<Finish>) -> Result<()> {
+        let begun = self.clock.elapsed();
         self.checkpoint_number += 1;
         self.checkpoint_due = now + self.settings.checkpoint_interval;
         self.checkpoint_wanted = false;
@@ -146,6 +147,7 @@ impl Engine {
             disk: self.disk.clone(),
             dir: self.dir.clone(),
             catalog: self.catalog.clone(),
+            superseded: std::mem::take(&mut self.superseded),
             checkpoint,
             sections,
             sync,
@@ -154,24 +156,34 @@ impl Engine {
             batch,
             snapshot,
         });
+        self.cut_at = self.clock.elapsed();
+        self.statistics.checkpoints.count_pause(self.cut_at - begun);
         Ok(())
     }
 
     /// A checkpoint is durable: what only its forerunners named is deleted.
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
+        let begun = self.clock.elapsed();
+        self.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
         self.under_way.checkpoint = false;
         self.held = false;
         self.container.synced(done.container);
         self.way.store.committed();
         self.way.next.store.committed();
         self.way.next.next.store.committed();
-        self.way.arrival().frontier.committed()?;
+        self.superseded = self.way.arrival().frontier.release();
         self.rests.committed()?;
         let previous = done.number - 1;
         self.disk.remove(&checkpoint_path(&self.dir, previous))?;
+        self.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
         if let Phase::Closing { finish } = self.phase
             && self.last_cut
         {
+            // no merge and no checkpoint comes any more that would do it
+            self.superseded.drain(..).try_for_each(|path| self.disk.remove(&path))?;
+            self.way.store.remove_superseded()?;
+            self.way.next.store.remove_superseded()?;
+            self.way.next.next.store.remove_superseded()?;
             self.phase = Phase::Done { finish };
         }
         Ok(())

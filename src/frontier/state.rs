@@ -85,10 +85,12 @@ impl Frontier {
 
     /// The last cut is durable: deletes the generations that only earlier ones name.
     pub fn committed(&mut self) -> Result<()> {
-        for path in std::mem::take(&mut self.files.deletable) {
-            self.disk.remove(&path)?;
-        }
-        Ok(())
+        self.release().iter().try_for_each(|path| self.disk.remove(path))
+    }
+
+    /// The same for an owner that has them deleted elsewhere, for they may be hundreds: says which they are.
+    pub fn release(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.files.deletable)
     }
 
     fn put_ram(&self, out: &mut Vec<u8>) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::figures::{count, rate, size, span};
+use super::figures::{brief, count, rate, size, span};
 use super::{Finish, Gauges, Statistics};
 
 /// What the closing statistics say beside the figures.
@@ -85,6 +85,19 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
     table.row("DNS", format!("{} resolved, {} failed", count(statistics.dns_resolved), count(statistics.dns_failed)));
     table.row("hosts", count(statistics.hosts));
     table.row("depth reached", statistics.depth_max);
+    let costs = &statistics.checkpoints;
+    if costs.count > 0 {
+        table.row(
+            "checkpoints",
+            format!(
+                "{} of {} on average; longest pause {}, longest time until durable {}",
+                count(costs.count),
+                size(costs.bytes / costs.count),
+                brief(costs.pause_max),
+                brief(costs.beside_max),
+            ),
+        );
+    }
     table.row("still queued", count(gauges.queued));
 }
 
@@ -155,6 +168,10 @@ mod tests {
         statistics.statuses.insert(404, 345);
         statistics.failures.insert(Failure::Timeout, 6);
         statistics.dropped.insert(Reason::Trap, 7);
+        [1, 4, 2].into_iter().for_each(|ms| statistics.checkpoints.count_pause(Duration::from_millis(ms)));
+        [300, 1_500, 800]
+            .into_iter()
+            .for_each(|ms| statistics.checkpoints.count_durable(Duration::from_millis(ms), 2_048));
         let closing =
             Closing { dir: Path::new("./crawl"), seeds: Path::new(seeds), config, memory_bytes: Some(100 << 20) };
         text(&statistics, &Gauges { queued: 9, ..Default::default() }, &finish, &closing)
@@ -181,6 +198,8 @@ mod tests {
         assert_eq!(row(&text, "sitemaps"), "1 read, 50,000 URLs in them, 12 left out");
         assert_eq!(row(&text, "fetched again"), "1,000 pages, 800 not modified");
         assert_eq!(row(&text, "depth reached"), "4");
+        let checkpoints = "3 of 2.0 KiB on average; longest pause 4.0 ms, longest time until durable 1.5 s";
+        assert_eq!(row(&text, "checkpoints"), checkpoints);
         assert_eq!(row(&text, "still queued"), "9");
         assert_eq!(row(&text, "peak memory"), "100 MiB");
         assert_eq!(row(&text, "archive"), "./crawl/pages");

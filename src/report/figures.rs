@@ -29,6 +29,12 @@ pub fn span(duration: Duration) -> String {
     }
 }
 
+/// A short time in milliseconds, a longer one in seconds: `0.84 ms`, `12 ms`, `1.7 s`.
+pub fn brief(duration: Duration) -> String {
+    let ms = duration.as_secs_f64() * 1e3;
+    if ms < 999.5 { format!("{} ms", rate(ms)) } else { format!("{} s", rate(ms / 1e3)) }
+}
+
 /// A count in groups of three digits: `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -110,6 +116,10 @@ mod tests {
         assert_eq!(span(Duration::from_secs(185)), "3m 05s");
         assert_eq!(span(Duration::from_secs(7_800)), "2h 10m");
         assert_eq!(span(Duration::from_secs(5 * 86_400 + 7 * 3_600)), "5d 07h");
+        assert_eq!(brief(Duration::from_micros(840)), "0.84 ms");
+        assert_eq!(brief(Duration::from_micros(12_345)), "12.3 ms");
+        assert_eq!(brief(Duration::from_millis(480)), "480 ms");
+        assert_eq!(brief(Duration::from_millis(61_700)), "61.7 s");
     }
 
     #[test]

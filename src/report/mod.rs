@@ -20,4 +20,4 @@ pub use progress::{Mode, Progress};
 pub use screen::Screen;
 pub use skipped::SkippedLog;
 pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};
-pub use statistics::{Gauges, Statistics};
+pub use statistics::{CheckpointCosts, Gauges, Statistics};

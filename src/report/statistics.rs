@@ -62,6 +62,42 @@ pub struct Statistics {
     pub depth_max: u16,
     /// Time of all sessions together.
     pub elapsed: Duration,
+    /// What checkpoints cost.
+    #[serde(default)]
+    pub checkpoints: CheckpointCosts,
+}
+
+/// What checkpoints cost. A checkpoint has the costs of those before it: its own are known when it is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointCosts {
+    /// Checkpoints that became durable.
+    pub count: u64,
+    /// Time that the crawl stood still for their cuts, and afterwards for the removal of what they supersede.
+    pub pause: Duration,
+    /// The longest pause among those.
+    pub pause_max: Duration,
+    /// Time from the cuts to the moments at which they were durable, beside the crawl.
+    pub beside: Duration,
+    /// The longest among those.
+    pub beside_max: Duration,
+    /// Bytes written only for them: checkpoint files, address pages, records of the catalog.
+    pub bytes: u64,
+}
+
+impl CheckpointCosts {
+    /// Counts a time for which the crawl stood still.
+    pub fn count_pause(&mut self, pause: Duration) {
+        self.pause += pause;
+        self.pause_max = self.pause_max.max(pause);
+    }
+
+    /// Counts a checkpoint that is durable, so long after its cut, for so many bytes.
+    pub fn count_durable(&mut self, after: Duration, bytes: u64) {
+        self.count += 1;
+        self.beside += after;
+        self.beside_max = self.beside_max.max(after);
+        self.bytes += bytes;
+    }
 }
 
 impl Statistics {

@@ -54,7 +54,7 @@ fn one_of_each(site: &Site) -> Vec<(String, PathBuf)> {
 }
 
 #[test]
-fn a_newer_format_of_any_file_is_refused_and_nothing_is_changed() {
+fn c10_a_newer_format_of_any_file_is_refused_and_nothing_is_changed() {
     // small arrays and few places for hosts, so that all kinds of files come to be
     let shape = "[drum]\nbuckets = 2\nram_per_bucket = \"4KiB\"\nmerge_threshold = \"4KiB\"\n\
                  [frontier]\nactive_hosts = 4\nmemory = \"8MiB\"\n";
@@ -90,7 +90,7 @@ fn a_newer_format_of_any_file_is_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_newer_format_of_the_directory_is_refused_and_a_catalog_without_identity_is_damage() {
+fn c10_a_newer_format_of_the_directory_is_refused_and_a_catalog_without_identity_is_damage() {
     let site = stopped(small(43), 60);
     let path = site.crawl.path("crawl/catalog");
     let set = |value: Option<Vec<u8>>| {
@@ -115,7 +115,7 @@ fn a_newer_format_of_the_directory_is_refused_and_a_catalog_without_identity_is_
 }
 
 #[test]
-fn an_empty_or_lost_catalog_is_damage_and_no_empty_crawl() {
+fn c6_an_empty_or_lost_catalog_is_damage_and_no_empty_crawl() {
     let site = stopped(small(44), 60);
     copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
     for file in ["db", ""] {
@@ -133,7 +133,7 @@ fn an_empty_or_lost_catalog_is_damage_and_no_empty_crawl() {
 }
 
 #[test]
-fn a_file_that_is_cut_or_flipped_is_named_or_made_again_and_never_misleads() {
+fn c6_a_file_that_is_cut_or_flipped_is_named_or_made_again_and_never_misleads() {
     let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(42) }, 40);
     fs::rename(site.crawl.path("crawl"), site.crawl.path("sound")).unwrap();
     copy(&site.crawl.path("sound"), &site.crawl.path("crawl"));

@@ -6,10 +6,10 @@ use std::process::Command;
 use crawler::simweb::SimOptions;
 
 use super::site::{RUSH, Site};
-use super::{assert_goes_on, can_trace, site, small, traced, wrapped};
+use super::{assert_goes_on, can_trace, site, small, stored_twice, traced, wrapped};
 
 #[test]
-fn a_sync_that_fails_stops_the_crawl_without_another_try_and_the_next_run_goes_on() {
+fn c4_a_sync_that_fails_stops_the_crawl_without_another_try_and_the_next_run_goes_on() {
     if !can_trace() {
         return;
     }
@@ -27,7 +27,7 @@ fn a_sync_that_fails_stops_the_crawl_without_another_try_and_the_next_run_goes_o
 }
 
 #[test]
-fn writes_without_space_stop_the_crawl_and_with_room_again_nothing_is_lost() {
+fn c5_writes_without_space_stop_the_crawl_and_with_room_again_nothing_is_lost() {
     if !can_trace() {
         return;
     }
@@ -41,23 +41,30 @@ fn writes_without_space_stop_the_crawl_and_with_room_again_nothing_is_lost() {
     assert_goes_on(&site);
 }
 
-#[test]
-fn a_full_disk_stops_the_crawl_and_with_room_again_nothing_is_lost() {
+/// Runs the crawler with its directory on a disk of its own of so many KiB. What lies on it is copied out of the name space
+/// at its end. `None`, and a word of that, where name spaces are not permitted.
+fn run_on_small_disk(site: &Site, kib: u32) -> Option<super::site::Ended> {
     let permitted = Command::new("unshare").args(["-Urm", "true"]).output();
     if !permitted.is_ok_and(|output| output.status.success()) {
         println!("skipped: name spaces are not permitted");
-        return;
+        return None;
     }
-    let site = Site::new(SimOptions { pages: 900, ..small(33) }, &format!("{RUSH}\n[crawl]\ndisk_floor = \"0B\"\n"));
     fs::create_dir(site.crawl.path("crawl")).unwrap();
-    // what lies on the small disk is copied out of the name space at its end
-    let script = "mount -t tmpfs -o size=1536k none crawl && { \"$@\"; code=$?; cp -a crawl/. out/; exit $code; }";
     fs::create_dir(site.crawl.path("out")).unwrap();
-    let ended = super::site::wait(wrapped(&site, &["unshare", "-Urm", "sh", "-c", script, "sh"]));
-    ended.expect(4, &["free some space"]);
-    assert!(!ended.said.contains("panicked"), "{}", ended.said);
+    let script =
+        format!("mount -t tmpfs -o size={kib}k none crawl && {{ \"$@\"; code=$?; cp -a crawl/. out/; exit $code; }}");
+    let ended = super::site::wait(wrapped(site, &["unshare", "-Urm", "sh", "-c", &script, "sh"]));
     fs::remove_dir(site.crawl.path("crawl")).unwrap();
     fs::rename(site.crawl.path("out"), site.crawl.path("crawl")).unwrap();
+    Some(ended)
+}
+
+#[test]
+fn c5_a_full_disk_stops_the_crawl_and_with_room_again_nothing_is_lost() {
+    let site = Site::new(SimOptions { pages: 900, ..small(33) }, &format!("{RUSH}\n[crawl]\ndisk_floor = \"0B\"\n"));
+    let Some(ended) = run_on_small_disk(&site, 1_536) else { return };
+    ended.expect(4, &["free some space"]);
+    assert!(!ended.said.contains("panicked"), "{}", ended.said);
     assert_goes_on(&site);
 }
 
@@ -68,4 +75,21 @@ fn a_disk_below_its_floor_stops_the_crawl_and_says_so() {
     site.crawl.run(&[]).expect(4, &["disk"]);
     fs::write(site.crawl.path("crawler.toml"), site.web.config_with(&floor("1MiB"))).unwrap();
     assert_goes_on(&site);
+}
+
+#[test]
+fn a_disk_that_falls_below_its_floor_while_the_crawl_runs_stops_it_in_good_order() {
+    let floor = |bytes: &str| format!("{RUSH}\n[crawl]\ndisk_floor = \"{bytes}\"\n");
+    let latency = std::time::Duration::from_millis(40);
+    let site = Site::new(SimOptions { pages: 4_000, latency, ..small(35) }, &floor("30MiB"));
+    let Some(ended) = run_on_small_disk(&site, 32 << 10) else { return };
+    ended.expect(4, &["disk"]);
+    let requests = site.log().len();
+    assert!(requests > 100, "it stopped at its start: {}", ended.said);
+    fs::write(site.crawl.path("crawler.toml"), site.web.config_with(&floor("0B"))).unwrap();
+    let resumed = site.crawl.run(&[]);
+    resumed.expect(0, &["resuming the crawl", "disk"]);
+    assert!(!resumed.said.contains("unclean"), "{}", resumed.said);
+    site.assert_whole();
+    assert_eq!(stored_twice(&site), Vec::<String>::new());
 }

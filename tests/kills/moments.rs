@@ -1,18 +1,14 @@
-//! Kills: at random moments, at a checkpoint, while recovering, at the Nth call that writes, syncs or renames.
+//! Kills: at random moments, at the Nth call that writes, syncs or renames; two processes, and two copies of one state.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crawler::simweb::SimOptions;
 
-use super::site::{PATIENCE, kill, wait};
-use super::{assert_goes_on, can_trace, copy, fetched_twice, site, small, stopped, traced};
-
-fn signal(child: &std::process::Child, signal: rustix::process::Signal) {
-    rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
-}
+use super::site::{kill, wait};
+use super::{assert_goes_on, can_trace, copy, fetched_twice, signal, site, small, stopped, traced};
 
 #[test]
-fn kills_at_random_moments_also_at_checkpoints_and_while_recovering_lose_nothing_and_store_nothing_twice() {
+fn c1_kills_at_random_moments_also_at_checkpoints_and_while_recovering_lose_nothing_and_store_nothing_twice() {
     let options = SimOptions { hosts: 40, pages: 900, latency: Duration::from_millis(4), ..small(21) };
     let seed = u64::from(std::process::id());
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -36,7 +32,7 @@ fn kills_at_random_moments_also_at_checkpoints_and_while_recovering_lose_nothing
 }
 
 #[test]
-fn a_kill_at_any_write_sync_rename_or_removal_loses_nothing() {
+fn c1_a_kill_at_any_write_sync_rename_or_removal_loses_nothing() {
     if !can_trace() {
         return;
     }
@@ -60,28 +56,7 @@ fn a_kill_at_any_write_sync_rename_or_removal_loses_nothing() {
 }
 
 #[test]
-fn a_signal_during_recovery_stops_in_good_order() {
-    let site = site(SimOptions { hosts: 40, pages: 900, latency: Duration::from_millis(2), ..small(23) });
-    let child = site.crawl.start(&[]);
-    site.wait_for_requests(300);
-    kill(child);
-    let child = site.crawl.start(&[]);
-    let start = Instant::now();
-    // the lock is written by the process that listens from about then on
-    let lock = site.crawl.path("crawl/LOCK");
-    while std::fs::read_to_string(&lock).unwrap().trim() != child.id().to_string() {
-        assert!(start.elapsed() < PATIENCE, "the lock was not taken");
-        std::thread::yield_now();
-    }
-    signal(&child, rustix::process::Signal::TERM);
-    let ended = wait(child);
-    // before the listener is there, the system ends the process by the signal
-    assert!(ended.code.is_none() || ended.code == Some(11), "{ended:?}");
-    assert_goes_on(&site);
-}
-
-#[test]
-fn one_directory_copied_and_resumed_twice_gives_the_same_pages() {
+fn c9_one_directory_copied_and_resumed_twice_gives_the_same_pages() {
     let site = stopped(SimOptions { hosts: 30, pages: 500, ..small(24) }, 150);
     copy(&site.crawl.path("crawl"), &site.crawl.path("second"));
     assert_goes_on(&site);
@@ -94,7 +69,7 @@ fn one_directory_copied_and_resumed_twice_gives_the_same_pages() {
 }
 
 #[test]
-fn a_second_process_is_refused_and_changes_nothing() {
+fn c8_a_second_process_is_refused_and_changes_nothing() {
     let site = site(SimOptions { latency: Duration::from_millis(20), ..small(25) });
     let child = site.crawl.start(&[]);
     site.wait_for_requests(5);

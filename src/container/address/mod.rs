@@ -50,6 +50,8 @@ pub struct AddressFile {
     head: Head,
     /// Pages that were changed and not written yet.
     changed: HashMap<PageId, Page>,
+    /// Bytes written.
+    written: u64,
 }
 
 impl AddressFile {
@@ -81,7 +83,15 @@ impl AddressFile {
         let overflow = disk.open(dir.join("address.ovf"), mode)?;
         Header::check(&buckets, Kind::Addresses, VERSION)?;
         let head = read_head(&buckets)?;
-        Ok(AddressFile { disk: disk.clone(), dir: dir.to_owned(), buckets, overflow, head, changed: HashMap::new() })
+        Ok(AddressFile {
+            disk: disk.clone(),
+            dir: dir.to_owned(),
+            buckets,
+            overflow,
+            head,
+            changed: HashMap::new(),
+            written: 0,
+        })
     }
 
     /// Length of key.dat that the file covers.
@@ -151,8 +161,9 @@ impl AddressFile {
         Ok(newest)
     }
 
-    /// Takes `slots` in and makes them durable; from then on the file covers `key_bytes` of key.dat.
-    pub fn apply(mut self, slots: &HashMap<Fingerprint, u64>, key_bytes: u64) -> Result<()> {
+    /// Takes `slots` in and makes them durable; from then on the file covers `key_bytes` of key.dat. Says how many bytes
+    /// were written for that.
+    pub fn apply(mut self, slots: &HashMap<Fingerprint, u64>, key_bytes: u64) -> Result<u64> {
         // the file grows first: slots that came before the splits of their buckets would pile up in overflow pages
         let wanted = self.head.slots + slots.len() as u64;
         while wanted as f64 > LOAD * (self.head.buckets() * SLOTS_PER_PAGE as u64) as f64 {
@@ -167,7 +178,8 @@ impl AddressFile {
             self.write_full_chunk()?;
         }
         self.head.covered = key_bytes;
-        self.write_changes()
+        self.write_changes()?;
+        Ok(self.written)
     }
 
     fn insert(&mut self, key: Fingerprint, offset: u64) -> Result<()> {
@@ -288,6 +300,8 @@ impl AddressFile {
     fn write_changes(&mut self) -> Result<()> {
         let mut pages: Vec<Page> = self.changed.drain().map(|(_, page)| page).collect();
         pages.sort_unstable_by_key(Page::id);
+        // the head too, and each of them twice
+        self.written += 2 * (pages.len() as u64 + 1) * PAGE_BYTES as u64;
         double_write::write(&self.disk, &self.dir, (&self.buckets, &self.overflow), &self.head, &mut pages)
     }
 }

@@ -1,0 +1,493 @@
+//! Every small file of the state, cut at any byte and with any byte flipped: the engine says which file is damaged and
+//! where, or what is damaged is derived and is made again, and the crawl ends with the right pages.
+//!
+//! The state lies on a disk in memory, so a case takes some milliseconds: open, replay, crawl to the end, read everything.
+//!
+//! ```text
+//! cargo test --test engine c6_                                            some places of each file, by a seed that is printed
+//! DAMAGE_PLACES=200 DAMAGE_SEED=5 cargo test --test engine c6_ -- --nocapture   more, and others
+//! DAMAGE_PLACES=all cargo test --release --test engine c6_ -- --nocapture       every byte of every file, both ways
+//! ```
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use super::*;
+use crawler::catalog::{Batch, SledCatalog};
+use crawler::container::Reader;
+use crawler::disk::{Backend, Error, Mode, RawFile};
+use crawler::engine::seeds_copy_path;
+use crawler::engine::{SeedCopy, checkpoint};
+use crawler::report::Snapshot;
+
+const START: Time = Time::from_ms(1_000_000_000_000);
+/// Where the crawl lies on the disk in memory.
+const DIR: &str = "/crawl";
+
+type Content = Arc<Mutex<Vec<u8>>>;
+
+/// A disk in memory.
+#[derive(Clone, Debug, Default)]
+struct MemoryDisk(Arc<Mutex<BTreeMap<PathBuf, Content>>>);
+
+impl MemoryDisk {
+    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let files = self.0.lock().unwrap();
+        files.iter().map(|(path, content)| (path.clone(), content.lock().unwrap().clone())).collect()
+    }
+
+    fn of(files: &BTreeMap<PathBuf, Vec<u8>>) -> Self {
+        let files = files.iter().map(|(path, content)| (path.clone(), Content::new(Mutex::new(content.clone()))));
+        MemoryDisk(Arc::new(Mutex::new(files.collect())))
+    }
+
+    fn disk(&self) -> Disk {
+        Disk::new(Arc::new(self.clone()))
+    }
+}
+
+impl Backend for MemoryDisk {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>> {
+        let mut files = self.0.lock().unwrap();
+        let content = match (files.get(path), mode) {
+            (Some(_), Mode::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
+            (Some(content), _) => content.clone(),
+            (None, Mode::Read | Mode::Write) => return Err(io::ErrorKind::NotFound.into()),
+            (None, Mode::Create | Mode::CreateNew) => files.entry(path.to_owned()).or_default().clone(),
+        };
+        Ok(Box::new(MemoryFile(content)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut files = self.0.lock().unwrap();
+        let content = files.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        files.insert(to.to_owned(), content);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.lock().unwrap().remove(path).map(|_| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn create_dir_all(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let files = self.0.lock().unwrap();
+        let in_dir = files.keys().filter(|path| path.parent() == Some(dir));
+        Ok(in_dir.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect())
+    }
+
+    fn sync_dir(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn free_bytes(&self, _: &Path) -> io::Result<u64> {
+        Ok(u64::MAX)
+    }
+}
+
+#[derive(Debug)]
+struct MemoryFile(Content);
+
+impl RawFile for MemoryFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let content = self.0.lock().unwrap();
+        let there = content.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
+        let count = there.len().min(buf.len());
+        buf[..count].copy_from_slice(&there[..count]);
+        Ok(count)
+    }
+
+    fn write_all_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let mut content = self.0.lock().unwrap();
+        let start = usize::try_from(offset).unwrap();
+        let length = content.len().max(start + buf.len());
+        content.resize(length, 0);
+        content[start..start + buf.len()].copy_from_slice(buf);
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.lock().unwrap().len() as u64)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.lock().unwrap().resize(usize::try_from(len).unwrap(), 0);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The small sites; one host asks for a long rest once, so that there is a log of rests, and arrays and memory are so
+/// small that every kind of file comes to be.
+struct Resting;
+
+impl Web for Resting {
+    fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String) {
+        SmallSites.answer(url, now)
+    }
+
+    fn respond(&self, job: &FetchJob, now: Time) -> Result<Reply, Failure> {
+        let (status, body) = self.answer(&job.url, now);
+        let headers = vec![("content-type", "text/html".to_owned())];
+        if job.url.as_str() == "http://h2.test/3" && now < START + Duration::from_secs(60) {
+            let headers = vec![("retry-after", "120".to_owned())];
+            return Ok(Reply { status: 503, headers, body: Vec::new() });
+        }
+        Ok(Reply { status, headers, body: body.into_bytes() })
+    }
+
+    fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {
+        // so merges are not begun for want of work
+        settings.workers = 1;
+        frontier.active_hosts = 2;
+    }
+
+    fn drum(&self) -> DrumOptions {
+        DrumOptions { buckets: 2, ram_per_bucket: 100, merge_threshold: 2_000, ..DrumOptions::default() }
+    }
+}
+
+/// What a process left.
+#[derive(Clone)]
+struct State {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    catalog: BTreeMap<String, Vec<u8>>,
+    now: Time,
+}
+
+impl State {
+    /// After so many requests, stopped in good order.
+    fn after(requests: usize) -> State {
+        State::when(true, |_, made| made >= requests)
+    }
+
+    /// As soon as there is a file of that kind; stopped in good order, or as it was at that moment.
+    fn with_file(clean: bool, part: &'static str) -> State {
+        State::when(clean, |disk, _| disk.0.lock().unwrap().keys().any(|path| path.to_str().unwrap().contains(part)))
+    }
+
+    fn when(clean: bool, reached: impl Fn(&MemoryDisk, usize) -> bool) -> State {
+        let (disk, catalog) = (MemoryDisk::default(), Arc::new(MemoryCatalog::default()));
+        let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), START).unwrap();
+        run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+        assert_eq!(run.go_until(|run| reached(&disk, run.record.borrow().requests.len())), None);
+        if clean {
+            run.engine.handle(Event::Stop).unwrap();
+            assert_eq!(run.go(usize::MAX), Some(Finish::StoppedBySignal));
+        }
+        State::of(&disk, &*catalog, run.clock.now())
+    }
+
+    fn of(disk: &MemoryDisk, catalog: &dyn Catalog, now: Time) -> State {
+        State { files: disk.files(), catalog: catalog.scan("").unwrap().into_iter().collect(), now }
+    }
+
+    fn catalog(&self) -> Arc<MemoryCatalog> {
+        let mut batch = Batch::new();
+        self.catalog.iter().for_each(|(key, value)| batch.put(key.clone(), value.clone()));
+        let catalog = MemoryCatalog::default();
+        catalog.commit(&batch).unwrap();
+        Arc::new(catalog)
+    }
+}
+
+/// What came of a state that was harmed.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    /// The damage was told, with file and offset.
+    Told,
+    /// The crawl ended with the right pages.
+    Right,
+    /// Anything else.
+    Wrong(String),
+}
+
+/// Takes the crawl up from `state`, in which `harmed` was harmed, and goes to its end.
+fn outcome(state: &State, harmed: &Path) -> Outcome {
+    match catch_unwind(AssertUnwindSafe(|| go_on(state))) {
+        Ok(Ok(())) => Outcome::Right,
+        Ok(Err(Fault::Disk(Error::Damaged { path, .. } | Error::Newer { path, .. }))) if is_of(&path, harmed) => {
+            Outcome::Told
+        }
+        Ok(Err(Fault::Disk(error))) => Outcome::Wrong(error.to_string()),
+        Ok(Err(Fault::Other(what))) => Outcome::Wrong(what),
+        Err(panic) => {
+            let word = panic.downcast_ref::<String>().cloned();
+            let word = word.or_else(|| panic.downcast_ref::<&str>().map(|word| (*word).to_owned()));
+            Outcome::Wrong(format!("it panics: {}", word.unwrap_or_default()))
+        }
+    }
+}
+
+/// Whether the damage in the file at `told` is that of `harmed`: a value file has another name when it is full.
+fn is_of(told: &Path, harmed: &Path) -> bool {
+    told == harmed || harmed.to_str().unwrap().strip_suffix(".open") == told.to_str()
+}
+
+enum Fault {
+    Disk(Error),
+    Other(String),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::Disk(error)
+    }
+}
+
+fn go_on(state: &State) -> Result<(), Fault> {
+    let (disk, dir) = (MemoryDisk::of(&state.files), Path::new(DIR));
+    let run = try_open(Rc::new(Resting), disk.disk(), dir, state.catalog(), state.now);
+    let mut run = run.map_err(|error| match error {
+        OpenError::Disk(error) => Fault::Disk(error),
+        OpenError::Scope(error) => Fault::Other(error.to_string()),
+    })?;
+    run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None)?;
+    if run.try_go_until(|_| false)? != Some(Finish::Complete) {
+        return Err(Fault::Other("it ended otherwise".to_owned()));
+    }
+    // readers see what the crawl need not look at
+    let reader = Reader::open(disk.disk(), &dir.join("pages"))?;
+    let mut pages = Vec::new();
+    for record in reader.records() {
+        let record = record?;
+        if record.robots || record.status == 503 {
+            continue;
+        }
+        let url = CanonicalUrl::parse(&record.url).map_err(|error| Fault::Other(error.to_string()))?;
+        let body = reader.response(&record)?.body;
+        if body != SmallSites.answer(&url, START).1.into_bytes() {
+            return Err(Fault::Other(format!("another content of {}", record.url)));
+        }
+        let found = reader.newest(record.key, &record.url)?.map(|found| found.offset);
+        if found != Some(record.offset) {
+            return Err(Fault::Other(format!("{} is found at {found:?}, not at {}", record.url, record.offset)));
+        }
+        pages.push(record.url);
+    }
+    pages.sort();
+    if pages != every_page() {
+        return Err(Fault::Other(format!("{} pages in the archive, {} expected", pages.len(), every_page().len())));
+    }
+    Ok(())
+}
+
+/// The places of a file that are tried: all, or some by chance, always with the first and the last.
+fn places(length: usize, rng: &mut fastrand::Rng) -> Vec<usize> {
+    let wanted = std::env::var("DAMAGE_PLACES").unwrap_or_default();
+    let wanted = if wanted == "all" { length } else { wanted.parse().unwrap_or(4) };
+    if wanted >= length {
+        return (0..length).collect();
+    }
+    [0, length - 1].into_iter().chain((2..wanted).map(|_| rng.usize(..length))).collect()
+}
+
+fn seed() -> u64 {
+    std::env::var("DAMAGE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| fastrand::u64(..))
+}
+
+/// `bytes` cut at a place, and with a bit flipped there.
+fn harmed_at(bytes: &[u8], at: usize, rng: &mut fastrand::Rng) -> [(&'static str, Vec<u8>); 2] {
+    let mut flipped = bytes.to_vec();
+    flipped[at] ^= 1 << rng.u8(..8);
+    [("cut", bytes[..at].to_vec()), ("flipped", flipped)]
+}
+
+/// The kind of a file: its name without numbers.
+fn kind(path: &Path) -> String {
+    path.strip_prefix(DIR).unwrap().to_str().unwrap().chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+#[test]
+fn c6_a_state_file_that_is_cut_at_any_byte_or_has_any_byte_flipped_is_named_or_made_again_and_never_misleads() {
+    let seed = seed();
+    println!("DAMAGE_SEED={seed}");
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let (mut cases, mut told, mut kinds, mut wrong) = (0, 0, BTreeMap::new(), Vec::new());
+    let states = [
+        State::after(40),
+        State::with_file(false, "rests.g"),
+        State::with_file(true, ".aux"),
+        State::with_file(true, ".kv"),
+        State::with_file(true, ".repo"),
+    ];
+    for state in states {
+        assert!(go_on(&state).is_ok(), "the state is sound");
+        let logs = Path::new(DIR).join("logs");
+        for (path, whole) in state.files.iter().filter(|(path, whole)| !path.starts_with(&logs) && !whole.is_empty()) {
+            *kinds.entry(kind(path)).or_insert(0) += 1;
+            for at in places(whole.len(), &mut rng) {
+                for (how, bytes) in harmed_at(whole, at, &mut rng) {
+                    let mut state = state.clone();
+                    state.files.insert(path.clone(), bytes);
+                    cases += 1;
+                    match outcome(&state, path) {
+                        Outcome::Told => told += 1,
+                        Outcome::Right => {}
+                        Outcome::Wrong(what) => wrong.push(format!("{} {how} at {at}: {what}", path.display())),
+                    }
+                }
+            }
+        }
+    }
+    println!("{cases} cases, {told} told, {} ended with the right pages; files: {kinds:?}", cases - told - wrong.len());
+    let shown = wrong.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
+    assert!(wrong.is_empty(), "DAMAGE_SEED={seed}: {} wrong:\n{shown}", wrong.len());
+    for expected in ["checkpoint.g", "rests.g", "pages/key.dat", "pages/address.idx", "pages/address.dw"] {
+        assert!(kinds.contains_key(expected), "no {expected} among {kinds:?}");
+    }
+    for end in [".repo", ".kv", ".aux", ".tail", ".base", ".open"] {
+        assert!(kinds.keys().any(|kind| kind.ends_with(end)), "no {end} among {kinds:?}");
+    }
+}
+
+#[test]
+fn c9_the_same_checkpoint_restored_twice_gives_the_same_requests_and_the_same_directory_byte_for_byte() {
+    for state in [State::after(30), State::with_file(false, "rests.g")] {
+        let restored = || {
+            let (disk, catalog) = (MemoryDisk::of(&state.files), state.catalog());
+            let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), state.now).unwrap();
+            run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+            assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+            let requests = run.requests();
+            (requests, State::of(&disk, &*catalog, run.clock.now()))
+        };
+        let (first, second) = (restored(), restored());
+        assert_eq!(first.0, second.0);
+        assert_eq!(first.1.catalog, second.1.catalog);
+        for (path, content) in &first.1.files {
+            assert!(second.1.files.get(path) == Some(content), "{} differs", path.display());
+        }
+        assert_eq!(first.1.files.len(), second.1.files.len());
+    }
+}
+
+#[test]
+fn c6_a_catalog_that_is_cut_or_flipped_is_damage_or_an_older_state_that_ends_right() {
+    let seed = seed();
+    println!("DAMAGE_SEED={seed}");
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let state = State::after(40);
+    // the real catalog with a past: what it held before, batch by batch
+    let dir = tempfile::tempdir().unwrap();
+    let sound = dir.path().join("sound");
+    let catalog = SledCatalog::open(&sound).unwrap();
+    for requests in [8, 20, 40] {
+        let mut batch = Batch::new();
+        State::after(requests).catalog.into_iter().for_each(|(key, value)| batch.put(key, value));
+        catalog.commit(&batch).unwrap();
+    }
+    drop(catalog);
+    let (mut cases, mut told, mut wrong) = (0, 0, Vec::new());
+    for name in std::fs::read_dir(&sound).unwrap().map(|entry| entry.unwrap().file_name()) {
+        let Ok(whole) = std::fs::read(sound.join(&name)) else { continue };
+        if whole.is_empty() {
+            continue;
+        }
+        // the file is made long ahead: what is written of it is what counts
+        let written = whole.iter().rposition(|&byte| byte != 0).map_or(1, |last| last + 1);
+        for at in places(written, &mut rng) {
+            for (how, bytes) in harmed_at(&whole, at, &mut rng) {
+                cases += 1;
+                let copy = dir.path().join("copy");
+                let _ = std::fs::remove_dir_all(&copy);
+                std::fs::create_dir(&copy).unwrap();
+                for path in std::fs::read_dir(&sound).unwrap().map(|entry| entry.unwrap().path()) {
+                    if path.is_file() {
+                        std::fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
+                    }
+                }
+                std::fs::write(copy.join(&name), bytes).unwrap();
+                let what = format!("{} {how} at {at}", name.display());
+                match catch_unwind(|| SledCatalog::open(&copy).and_then(|catalog| catalog.scan(""))) {
+                    Ok(Ok(entries)) => {
+                        let state = State { catalog: entries.into_iter().collect(), ..state.clone() };
+                        // a crawl that has a copy of its identity refuses a catalog without one
+                        let named = checkpoint_of(&state);
+                        match named.map(|path| outcome(&state, &path)) {
+                            None | Some(Outcome::Told) => told += 1,
+                            Some(Outcome::Right) => {}
+                            Some(Outcome::Wrong(problem)) => wrong.push(format!("{what}: {problem}")),
+                        }
+                    }
+                    Ok(Err(Error::Damaged { .. } | Error::Io { .. })) => told += 1,
+                    Ok(Err(error)) => wrong.push(format!("{what}: {error}")),
+                    Err(_) => wrong.push(format!("{what}: it panics")),
+                }
+            }
+        }
+    }
+    println!("{cases} cases, {told} told, {} ended with the right pages", cases - told - wrong.len());
+    let shown = wrong.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
+    assert!(wrong.is_empty(), "DAMAGE_SEED={seed}: {} wrong:\n{shown}", wrong.len());
+}
+
+/// The checkpoint file that the catalog names; `None` where it has lost the identity.
+fn checkpoint_of(state: &State) -> Option<PathBuf> {
+    state.catalog.get("identity")?;
+    let last = checkpoint::load(&*state.catalog(), Path::new(DIR)).ok().flatten();
+    Some(checkpoint::checkpoint_path(Path::new(DIR), last.map_or(0, |last| last.number)))
+}
+
+#[test]
+fn c6_a_plain_copy_that_is_cut_or_flipped_is_an_error_or_read_as_other_words_and_never_a_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut run, disk) = (open(dir.path(), &Arc::default(), START), Disk::real());
+    assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+    let identity = Identity::load_or_create(&MemoryCatalog::default(), dir.path(), START, 77, (4, 16, &[])).unwrap().0;
+    identity.write_copy(&disk, dir.path()).unwrap();
+    run.engine.seeds().write_copy(&disk, dir.path()).unwrap();
+    let status = dir.path().join("status.json");
+    for path in [status.clone(), dir.path().join("identity.json"), seeds_copy_path(dir.path())] {
+        let whole = std::fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            for (how, bytes) in harmed_at(&whole, at, &mut fastrand::Rng::with_seed(at as u64)) {
+                std::fs::write(&path, bytes).unwrap();
+                let sound = match path.extension().unwrap().to_str().unwrap() {
+                    "jsonl" => SeedCopy::for_each(&disk, dir.path(), |_, _| {}).map(|_| false),
+                    _ if path == status => Snapshot::read(&disk, dir.path()).map(|_| how == "cut"),
+                    _ => Identity::read_copy(&disk, dir.path()).map(|_| how == "cut"),
+                };
+                // a file of JSON ends with a brace and a line's end: without that end it is whole all the same
+                let cut_is_told = !matches!(sound, Ok(true)) || at + 1 == whole.len();
+                assert!(cut_is_told, "{} {how} at {at} is read as if it were whole", path.display());
+                if let Err(error) = sound {
+                    assert!(error.to_string().contains(path.file_name().unwrap().to_str().unwrap()), "{error}");
+                }
+            }
+        }
+        std::fs::write(&path, whole).unwrap();
+    }
+}
+
+#[test]
+fn c6_key_records_that_are_cut_or_flipped_are_never_read_as_others() {
+    let state = State::after(40);
+    let path = Path::new(DIR).join("pages/key.dat");
+    let whole = &state.files[&path];
+    let records = |files: &BTreeMap<PathBuf, Vec<u8>>| {
+        let reader = Reader::open(MemoryDisk::of(files).disk(), &Path::new(DIR).join("pages"))?;
+        reader.records().collect::<disk::Result<Vec<_>>>()
+    };
+    let sound = records(&state.files).unwrap();
+    assert!(sound.len() > 20);
+    for at in 0..whole.len() {
+        for (how, bytes) in harmed_at(whole, at, &mut fastrand::Rng::with_seed(at as u64)) {
+            let mut files = state.files.clone();
+            files.insert(path.clone(), bytes);
+            match records(&files) {
+                Ok(found) => assert!(sound.starts_with(&found), "{how} at {at}: other records"),
+                Err(Error::Damaged { path: named, .. } | Error::Newer { path: named, .. }) => assert_eq!(named, path),
+                Err(error) => panic!("{how} at {at}: {error}"),
+            }
+        }
+    }
+}
