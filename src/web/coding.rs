@@ -17,6 +17,17 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 const BROTLI_BUFFER_BYTES: usize = 4096;
 
+/// Decoded bytes for each byte of a body beyond which nothing is decoded: pages rarely reach a tenth of it.
+pub const RATIO_MAX: usize = 250;
+/// As many decoded bytes are had whatever the ratio.
+const ANY_RATIO_BYTES: usize = 1 << 20;
+
+/// How much of a body of `body_bytes` is decoded where `decoded_max` is the most at all: no more than [`RATIO_MAX`] times
+/// as much as came.
+pub fn within_ratio(body_bytes: usize, decoded_max: usize) -> usize {
+    decoded_max.min(body_bytes.saturating_mul(RATIO_MAX).max(ANY_RATIO_BYTES))
+}
+
 /// A body with its content codings undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded<'a> {
