@@ -8,6 +8,7 @@
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
 
 pub mod explain;
+pub mod memory;
 mod options;
 mod request;
 mod signals;

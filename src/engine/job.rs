@@ -214,7 +214,7 @@ pub struct LimitsMet {
     pub decoded: bool,
     /// Links beyond the limits of their number, length or memory.
     pub links: u64,
-    /// It redirects to what is no http or https URL, or to one longer than any.
+    /// It redirects to what is no http or https URL, to one longer than any, or to a forbidden address.
     pub redirect: bool,
 }
 

@@ -112,6 +112,7 @@ impl Processor {
             });
         }
         match purpose {
+            Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
             Purpose::Page { depth, hops } if response.status == 200 => {
                 self.find_links(url, (depth, hops), response, scope, &mut findings);
                 let beyond = u32::try_from(findings.limits.links).unwrap_or(u32::MAX);
@@ -132,6 +133,16 @@ impl Processor {
             Purpose::Page { .. } | Purpose::Robots { .. } => {}
         }
         findings
+    }
+
+    /// Nothing is asked of a forbidden address that stands in the redirect itself, not even for its robots.txt.
+    fn refuse_private_redirect(&self, findings: &mut Findings) {
+        let Some(Err(reason)) = findings.redirect.as_ref().map(|(target, _)| self.judge_address(target)) else {
+            return;
+        };
+        findings.redirect = None;
+        findings.limits.redirect = true;
+        count(&mut findings.dropped, reason);
     }
 
     fn find_links(

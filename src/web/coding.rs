@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_cut_at_the_decoded_bytes() {
+    fn s7_a_bomb_is_cut_at_the_decoded_bytes() {
         let zeros = vec![0; 8 << 20];
         for (name, body) in
             [("gzip", gzip(&zeros)), ("deflate", zlib(&zeros)), ("deflate", deflate(&zeros)), ("zstd", zstd(&zeros))]
@@ -210,6 +210,14 @@ mod tests {
         assert_eq!((&*decoded.bytes, decoded.complete), (&b"hel"[..], false));
         let decoded = decode(None, TEXT, 3);
         assert_eq!((&*decoded.bytes, decoded.complete), (&TEXT[..3], false));
+    }
+
+    #[test]
+    fn s7_no_more_is_decoded_than_a_multiple_of_what_came() {
+        assert_eq!(within_ratio(100, 64 << 20), 1 << 20, "a small page may be very repetitive");
+        assert_eq!(within_ratio(100_000, 64 << 20), 25_000_000);
+        assert_eq!(within_ratio(100_000, 1_000), 1_000);
+        assert_eq!(within_ratio(usize::MAX, usize::MAX), usize::MAX);
     }
 
     #[test]
