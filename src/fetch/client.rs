@@ -13,8 +13,6 @@ use super::{FetchOptions, StartError};
 
 /// What a server may send over a connection of HTTP/2 before it is read: memory of each worker.
 const HTTP2_WINDOW_BYTES: u32 = 512 << 10;
-/// Names and values of an answer's head over HTTP/2.
-const HTTP2_HEADERS_BYTES: u32 = 64 << 10;
 
 /// Clients that follow no redirect, decode nothing, repeat nothing, keep no cookies, ask only the guarded resolver for
 /// addresses and verify certificates.
@@ -74,7 +72,6 @@ fn client(
         builder
             .http2_initial_stream_window_size(HTTP2_WINDOW_BYTES)
             .http2_initial_connection_window_size(HTTP2_WINDOW_BYTES)
-            .http2_max_header_list_size(HTTP2_HEADERS_BYTES)
     } else {
         builder.http1_only()
     };
