@@ -8,6 +8,7 @@
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
 
 pub mod explain;
+pub mod memory;
 mod options;
 mod request;
 mod signals;
@@ -62,6 +63,8 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
     let finish = drive(&request, opening, &seeds, Processor::new(process), (&threads, &events), &*clock);
+    // answers that wait there hold places in memory that the threads may wait for
+    drop(events);
     threads.stop();
     finish
 }

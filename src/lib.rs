@@ -39,7 +39,8 @@
 //! | [`cli`] | the command line |
 //!
 //! Imports go upwards in this table only. docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the
-//! crash contract; docs/FORMATS.md the bytes on disk.
+//! crash contract; docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and
+//! what bounds it.
 
 pub mod catalog;
 pub mod cli;

@@ -31,11 +31,13 @@ pub enum Reason {
     PrivateAddress,
     /// Its host is dead or its robots.txt stays unreachable.
     HostGivenUp,
+    /// A link beyond the limits of its page: of number, length, or memory.
+    PageLimit,
 }
 
 impl Reason {
     /// All reasons, in the order of the closing report.
-    pub const ALL: [Reason; 10] = [
+    pub const ALL: [Reason; 11] = [
         Reason::Scope,
         Reason::Depth,
         Reason::Robots,
@@ -46,6 +48,7 @@ impl Reason {
         Reason::Budget,
         Reason::PrivateAddress,
         Reason::HostGivenUp,
+        Reason::PageLimit,
     ];
 
     /// The code of crawl.log, as Heritrix numbers them.
@@ -54,7 +57,7 @@ impl Reason {
             Reason::Scope | Reason::TooLong => -5000,
             Reason::Depth => -5001,
             Reason::Redirects => -5002,
-            Reason::Budget => -5003,
+            Reason::Budget | Reason::PageLimit => -5003,
             Reason::PrivateAddress => -5004,
             Reason::Trap | Reason::Pattern => -5005,
             Reason::HostGivenUp => -8,
@@ -76,6 +79,7 @@ impl fmt::Display for Reason {
             Reason::Budget => "budget",
             Reason::PrivateAddress => "private address",
             Reason::HostGivenUp => "host given up",
+            Reason::PageLimit => "beyond a limit of its page",
         })
     }
 }

@@ -169,7 +169,7 @@ fn r8_rules_behind_a_redirect_to_another_origin_hold_for_the_first_one() {
 }
 
 #[test]
-fn r8_a_redirect_to_a_private_address_is_not_connected_and_no_leave_to_crawl() {
+fn s5_r8_a_redirect_to_a_private_address_is_not_connected_and_no_leave_to_crawl() {
     let private = Server::start_at(Ipv4Addr::new(127, 0, 0, 2), |_| answer("200 OK", "", b""));
     for host in ["127.0.0.2", "2130706434", "0x7f.0.0.2", "[::ffff:127.0.0.2]"] {
         let target = format!("http://{host}:{}/robots.txt", private.port);

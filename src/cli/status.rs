@@ -1,13 +1,16 @@
 //! `crawler status`: how a crawl stands, from the plain copy of its last checkpoint.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
+use serde::Serialize;
 
 use super::exit::Exit;
 use super::{DirArg, run};
 use crate::clock::{Clock, SystemClock, Time};
+use crate::crawl::memory::Ceiling;
 use crate::disk::{DirectoryLock, Disk};
 use crate::report::closing::{Table, figures, shell_word};
 use crate::report::escape::json_line;
@@ -21,13 +24,25 @@ crawl is not disturbed.
 
 Examples:
   crawler status
-  crawler status --dir news --json")]
+  crawler status --dir news --json
+  crawler status --memory")]
 pub(super) struct StatusArgs {
     #[command(flatten)]
     dir: DirArg,
     /// One JSON object with all figures
     #[arg(long)]
     json: bool,
+    /// Show what the memory ceiling consists of, too
+    #[arg(long)]
+    memory: bool,
+}
+
+/// The figures of the last checkpoint, and what follows from the configuration.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    snapshot: &'a Snapshot,
+    memory_ceiling: Option<&'a Ceiling>,
 }
 
 impl StatusArgs {
@@ -42,18 +57,34 @@ impl StatusArgs {
             writeln!(out, "{}: no checkpoint yet: {state}", dir.display())?;
             return Ok(Exit::Done);
         };
+        let ceiling = Ceiling::of_crawl(&Disk::real(), dir)?;
         if self.json {
-            writeln!(out, "{}", json_line(&snapshot)?)?;
+            let told = Told { snapshot: &snapshot, memory_ceiling: ceiling.as_ref() };
+            writeln!(out, "{}", json_line(&told)?)?;
         } else {
-            out.write_all(text(&snapshot, dir, DirectoryLock::is_held(dir), SystemClock::new().now()).as_bytes())?;
+            let held = DirectoryLock::is_held(dir);
+            out.write_all(text(&snapshot, ceiling.as_ref(), dir, held, SystemClock::new().now()).as_bytes())?;
+            if let Some(ceiling) = ceiling.filter(|_| self.memory) {
+                out.write_all(parts(&ceiling).as_bytes())?;
+            }
         }
         out.flush()?;
         Ok(Exit::Done)
     }
 }
 
+/// The parts of the ceiling for people.
+fn parts(ceiling: &Ceiling) -> String {
+    let mut lines = String::from("\nmemory at most:\n");
+    for part in &ceiling.parts {
+        let keys = if part.keys.is_empty() { String::new() } else { format!("  ({})", part.keys) };
+        let _ = writeln!(lines, "  {:>10}  {}{keys}", size(part.bytes), part.name);
+    }
+    lines
+}
+
 /// The figures for people.
-fn text(snapshot: &Snapshot, dir: &Path, held: bool, now: Time) -> String {
+fn text(snapshot: &Snapshot, ceiling: Option<&Ceiling>, dir: &Path, held: bool, now: Time) -> String {
     let mut table = Table::default();
     let state = match (snapshot.state, held) {
         (_, true) => "running",
@@ -93,6 +124,9 @@ fn text(snapshot: &Snapshot, dir: &Path, held: bool, now: Time) -> String {
         let (disk, wrong) = (count(layers.bloom_positives), count(layers.bloom_false_positives));
         table.row(name, format!("{recent} by the LRU, {new} new by the Bloom filter, {disk} on disk ({wrong} new)"));
     }
+    if let Some(ceiling) = ceiling {
+        table.row("memory ceiling", format!("{} by the configuration (--memory has its parts)", size(ceiling.bytes)));
+    }
     table.row("disk free", size(gauges.disk_free_bytes));
     table.row("inspect with", format!("crawler list --dir {}", shell_word(dir)));
     table.0
@@ -125,8 +159,8 @@ mod tests {
         drop(lock);
         assert!(!DirectoryLock::is_held(dir.path()));
         let now = Time::from_ms(1_114_651_005_000);
-        assert!(text(&snapshot(), dir.path(), true, now).contains(" running\n"));
-        let killed = text(&snapshot(), dir.path(), false, now);
+        assert!(text(&snapshot(), None, dir.path(), true, now).contains(" running\n"));
+        let killed = text(&snapshot(), None, dir.path(), false, now);
         assert!(killed.contains("not running: it was killed"), "{killed}");
         assert!(killed.contains("2005-04-28 01:16:40 UTC (5s ago)"), "{killed}");
     }
@@ -134,7 +168,7 @@ mod tests {
     #[test]
     fn a_finished_crawl_says_why_it_ended() {
         let finished = Snapshot { state: State::Finished, finish: Some(Finish::Complete), ..snapshot() };
-        let text = text(&finished, Path::new("crawl"), false, Time::MAX);
+        let text = text(&finished, None, Path::new("crawl"), false, Time::MAX);
         assert!(text.contains("no URL is left"), "{text}");
     }
 

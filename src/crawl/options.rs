@@ -31,14 +31,14 @@ use crate::web::warc::Compression;
 /// Partitions of a new crawl's frontier.
 const PARTITIONS: usize = 256;
 /// Keys whose values the fronts of the robots and DNS stores keep in memory.
-const HOST_LRU_ENTRIES: usize = 16_384;
+pub(super) const HOST_LRU_ENTRIES: usize = 16_384;
 /// Memory of their Bloom filters: at 1 % false positives it holds 7 M hosts.
-const HOST_BLOOM_BYTES: usize = 8 << 20;
+pub(super) const HOST_BLOOM_BYTES: usize = 8 << 20;
 /// A graceful stop waits this long for requests under way.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 const NAME_SERVER_PORT: u16 = 53;
 /// Connections without a request that are kept; fewer where the system allows fewer open files.
-const IDLE_CONNECTIONS_MAX: usize = 8_192;
+pub(super) const IDLE_CONNECTIONS_MAX: usize = 8_192;
 /// Certificates in `fetch.ca_file`; a store of the whole web's has some 150.
 const CA_CERTIFICATES_MAX: usize = 4_096;
 

@@ -54,8 +54,7 @@ impl Threads {
         let fetch = FetchOptions { idle_max: fetch.idle_max.min(raise_file_limit() / 2), ..fetch };
         let (answers_in, answers) = bounded(workers + 1);
         let (events_in, events) = bounded(workers + OTHER_EVENTS);
-        let cores = thread::available_parallelism().map_or(2, usize::from);
-        let pool = ProcessPool::start(cores, &process, &answers, &events_in).map_err(no_thread)?;
+        let pool = ProcessPool::start(cores(), &process, &answers, &events_in).map_err(no_thread)?;
         let fetcher = Arc::new(Fetcher::start(fetch, guard, clock, answers_in, events_in.clone())?);
         let executors = ThreadExecutors {
             fetcher: fetcher.clone(),
@@ -89,6 +88,11 @@ impl Threads {
         }
         self.pool.join();
     }
+}
+
+/// Process threads: one a core.
+pub(super) fn cores() -> usize {
+    thread::available_parallelism().map_or(2, usize::from)
 }
 
 impl Executors for ThreadExecutors {

@@ -45,6 +45,10 @@ pub trait Value: Clone + Send + 'static {
     fn append(&mut self, newer: Self) {
         *self = newer;
     }
+    /// Bytes that it holds beside its own size: what an LRU keeps of it is bounded by their sum.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
 }
 
 impl Value for () {

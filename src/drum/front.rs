@@ -3,7 +3,12 @@
 use crate::fingerprint::Fingerprint;
 
 use super::bloom::Bloom;
+use super::contract::Value;
+use super::lines::WORDS;
 use super::lru::Lru;
+
+/// Memory for what the values of the LRU hold beside their own size, for each entry.
+pub const VALUE_BYTES_PER_ENTRY: usize = 4 << 10;
 
 /// The shape of a front.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +63,7 @@ pub struct Front<V> {
     pub(super) counted: FrontCounters,
 }
 
-impl<V: Clone> Front<V> {
+impl<V: Value> Front<V> {
     /// A front that knows of no key yet, its Bloom filter with room for `keys`.
     pub fn new(options: FrontOptions, keys: u64) -> Self {
         Front {
@@ -88,7 +93,7 @@ impl<V: Clone> Front<V> {
             self.counted.lru_hits += 1;
             return Known::Recent(());
         }
-        self.lru.insert(key, value.clone());
+        self.keep(key, value.clone());
         let maybe = self.bloom.insert(key);
         self.count(maybe)
     }
@@ -105,8 +110,17 @@ impl<V: Clone> Front<V> {
 
     /// `key` is stored with `value` from now on.
     pub(super) fn put(&mut self, key: Fingerprint, value: V) {
-        self.lru.insert(key, value);
+        self.keep(key, value);
         self.bloom.insert(key);
+    }
+
+    /// The LRU has `value` from now on, if there is memory for it.
+    pub(super) fn keep(&mut self, key: Fingerprint, value: V) {
+        let bytes = value.heap_bytes();
+        self.lru.insert(key, value);
+        if bytes > 0 {
+            self.lru.trim(key, VALUE_BYTES_PER_ENTRY * WORDS, V::heap_bytes);
+        }
     }
 
     /// Figures for reports.

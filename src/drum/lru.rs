@@ -50,6 +50,24 @@ impl<V> Lru<V> {
         self.values_mut(set, key, at)[0] = Some(value);
     }
 
+    /// Forgets values of the set of `key`, the least recently used first, until those that stay hold `bytes_max` bytes at
+    /// most by `bytes_of`; one that holds more by itself does not stay.
+    pub fn trim(&mut self, key: Fingerprint, bytes_max: usize, bytes_of: impl Fn(&V) -> usize) {
+        let Some(set) = self.set(key).filter(|_| size_of::<V>() > 0) else { return };
+        let mut keys = self.keys.get(set);
+        let values = &mut self.values[set * WORDS..(set + 1) * WORDS];
+        let mut kept = 0;
+        for (key, place) in keys.iter_mut().zip(values) {
+            let bytes = place.as_ref().map_or(0, &bytes_of);
+            if bytes > bytes_max - kept {
+                (*key, *place) = (0, None);
+            } else {
+                kept += bytes;
+            }
+        }
+        self.keys.set(set, &keys);
+    }
+
     /// Looks at a word of each set that asking for `keys` will look at.
     #[inline]
     pub(super) fn touch(&self, keys: impl Iterator<Item = Fingerprint>) -> u64 {
@@ -111,6 +129,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_values_of_a_set_hold_no_more_than_their_share_of_memory() {
+        // one set
+        let mut lru: Lru<Vec<u8>> = Lru::new(8);
+        let key = Fingerprint::from_bits;
+        for number in 1..=8 {
+            lru.insert(key(number), vec![0; 100]);
+            lru.trim(key(number), 350, Vec::len);
+        }
+        let kept: Vec<u64> = (1..=8).filter(|&number| lru.get(key(number)).is_some()).collect();
+        assert_eq!(kept, [6, 7, 8], "the ones that were used last");
+        lru.insert(key(9), vec![0; 351]);
+        lru.trim(key(9), 350, Vec::len);
+        assert!(lru.get(key(9)).is_none(), "it is too large by itself");
+        assert!((6..=8).all(|number| lru.get(key(number)).is_some()), "and takes nobody's place");
+        lru.insert(key(7), vec![0; 400]);
+        lru.trim(key(7), 350, Vec::len);
+        assert!(lru.get(key(7)).is_none(), "an older value is not told for it");
     }
 
     /// Share of hits of an LRU kept as one list.

@@ -76,7 +76,7 @@ use crate::disk::{Disk, Error, Result};
 pub use bloom::Bloom;
 use bucket::{Bucket, Ledger, Limits};
 pub use contract::{Aux, Dispatcher, Key, Value};
-pub use front::{Front, FrontCounters, FrontOptions};
+pub use front::{Front, FrontCounters, FrontOptions, VALUE_BYTES_PER_ENTRY};
 pub use lookup::{Found, look_up};
 pub use lru::Lru;
 pub use merge::{MergeDone, MergeJob};

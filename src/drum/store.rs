@@ -237,7 +237,7 @@ impl<V: Value, A: Aux, D: Dispatcher<Fingerprint, V, A>> Dispatcher<Fingerprint,
 
     fn duplicate_key_check(&mut self, key: Fingerprint, value: V, aux: Option<A>) -> Result<()> {
         if !self.unmerged.contains_key(&key) {
-            self.front.lru.insert(key, value.clone());
+            self.front.keep(key, value.clone());
         }
         self.dispatcher.duplicate_key_check(key, value, aux)
     }

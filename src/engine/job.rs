@@ -8,6 +8,8 @@
 //! A job carries everything that it needs, so that an executor holds no crawl state, and it comes back whole with its
 //! answer, so that the engine keeps no table of what is under way.
 
+use std::any::Any;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -205,6 +207,17 @@ pub struct FoundLink {
     pub kind: LinkKind,
 }
 
+/// What of an answer was not looked at, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitsMet {
+    /// The body was decoded in part only: it becomes larger than its limit, is damaged, or is of an unknown coding.
+    pub decoded: bool,
+    /// Links beyond the limits of their number, length or memory.
+    pub links: u64,
+    /// It redirects to what is no http or https URL, to one longer than any, or to a forbidden address.
+    pub redirect: bool,
+}
+
 /// What processing found in an answer.
 #[derive(Debug)]
 pub struct Findings {
@@ -218,6 +231,8 @@ pub struct Findings {
     pub rules: Option<RobotsRules>,
     /// What was in the page if it is a sitemap.
     pub sitemap: Option<Summary>,
+    /// Which limits the answer met, for crawl.log.
+    pub limits: LimitsMet,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
     pub canonical: Option<String>,
 }
@@ -225,7 +240,33 @@ pub struct Findings {
 impl Findings {
     /// Nothing was found.
     pub fn none() -> Self {
-        Findings { links: Vec::new(), dropped: Vec::new(), redirect: None, rules: None, sitemap: None, canonical: None }
+        Findings {
+            links: Vec::new(),
+            dropped: Vec::new(),
+            redirect: None,
+            rules: None,
+            sitemap: None,
+            limits: LimitsMet::default(),
+            canonical: None,
+        }
+    }
+}
+
+/// Places in bounded memory that an answer holds on its way, free again when this is dropped: when the engine is done with
+/// the answer.
+#[derive(Default)]
+pub struct Room(Vec<Box<dyn Any + Send>>);
+
+impl Room {
+    /// Holds `place` too.
+    pub fn hold(&mut self, place: impl Any + Send) {
+        self.0.push(Box::new(place));
+    }
+}
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} places", self.0.len())
     }
 }
 
@@ -246,6 +287,8 @@ pub struct Processed {
     pub findings: Findings,
     /// The records for the archive.
     pub records: Records,
+    /// The memory that it has a part of.
+    pub room: Room,
 }
 
 /// A finished merge of one of the three stores.

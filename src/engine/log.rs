@@ -77,7 +77,7 @@ impl Engine {
                 let judgement = self.scope.explain(&target, url.depth, url.hops.redirects());
                 if judgement.verdict == Err(reason) { judgement.rule.to_string() } else { String::new() }
             }
-            Reason::Budget | Reason::PrivateAddress | Reason::HostGivenUp => String::new(),
+            Reason::Budget | Reason::PrivateAddress | Reason::HostGivenUp | Reason::PageLimit => String::new(),
         };
         self.skipped_log.push(&url.url, reason, &rule)
     }
@@ -139,6 +139,16 @@ fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     }
     if let Some(truncated) = response.truncated {
         notes.push(format!("{}Trunc", truncated.as_str()));
+    }
+    let limits = processed.findings.limits;
+    if limits.decoded {
+        notes.push("decodedTrunc".to_owned());
+    }
+    if limits.links > 0 {
+        notes.push(format!("linksDropped:{}", limits.links));
+    }
+    if limits.redirect {
+        notes.push("redirectRefused".to_owned());
     }
     if stored.saved.is_some() {
         notes.push("revisit".to_owned());

@@ -37,8 +37,8 @@ pub use checkpoint::Checkpoint;
 pub use executors::{Executors, StoreMerge};
 pub use finish::Phase;
 pub use job::{
-    Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, ResolveJob, Response, StoreMerged,
-    Target, Unresolved,
+    Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response,
+    Room, StoreMerged, Target, Unresolved,
 };
 pub use open::{Identity, OpenError, Opening, Past};
 pub use refetch::{Refetch, Round};

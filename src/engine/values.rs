@@ -135,6 +135,13 @@ impl Value for Robots {
         };
         Some(Robots { answer, term })
     }
+
+    fn heap_bytes(&self) -> usize {
+        match &self.answer {
+            RobotsAnswer::Rules(rules) => rules.heap_bytes(),
+            RobotsAnswer::Unreachable { .. } => 0,
+        }
+    }
 }
 
 /// An answer about a host name.

@@ -11,6 +11,9 @@ use super::idle::IDLE;
 use super::resolver::GuardedResolver;
 use super::{FetchOptions, StartError};
 
+/// What a server may send over a connection of HTTP/2 before it is read: memory of each worker.
+const HTTP2_WINDOW_BYTES: u32 = 512 << 10;
+
 /// Clients that follow no redirect, decode nothing, repeat nothing, keep no cookies, ask only the guarded resolver for
 /// addresses and verify certificates.
 pub(super) struct Clients {
@@ -65,9 +68,13 @@ fn client(
         .pool_idle_timeout(IDLE)
         .tcp_nodelay(true)
         .dns_resolver(Arc::new(resolver.clone()));
-    if !http2 {
-        builder = builder.http1_only();
-    }
+    builder = if http2 {
+        builder
+            .http2_initial_stream_window_size(HTTP2_WINDOW_BYTES)
+            .http2_initial_connection_window_size(HTTP2_WINDOW_BYTES)
+    } else {
+        builder.http1_only()
+    };
     if let Some(proxy) = &options.proxy {
         builder = builder.proxy(reqwest::Proxy::all(proxy)?);
     }

@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::clock::Clock;
 use crate::engine::{Event, FetchJob, Fetched, ResolveJob};
@@ -30,9 +30,14 @@ use resolver::GuardedResolver;
 use rustls::pki_types::CertificateDer;
 
 /// Bodies up to this size count on the worker's own share of memory; longer ones wait for a place.
-const SMALL_BODY_BYTES: usize = 256 << 10;
+pub const SMALL_BODY_BYTES: usize = 256 << 10;
 /// Memory for all bodies that are longer.
 const LARGE_BODIES_BYTES: usize = 48 << 20;
+
+/// How many bodies of more than [`SMALL_BODY_BYTES`] and up to `body_max` may be in memory at once.
+pub fn large_bodies(body_max: usize) -> usize {
+    (LARGE_BODIES_BYTES / body_max.max(1)).max(1)
+}
 
 /// How requests are made.
 #[derive(Clone, Debug)]
@@ -89,6 +94,15 @@ pub enum StartError {
     Runtime(#[from] std::io::Error),
 }
 
+/// An answer with the place that its body has in the memory for large ones.
+#[derive(Debug)]
+pub struct Arrived {
+    /// The answer.
+    pub fetched: Fetched,
+    /// Its place, to be kept as long as the body or the records that are made of it are in memory.
+    pub place: Option<OwnedSemaphorePermit>,
+}
+
 /// The running executor.
 #[derive(Debug)]
 pub struct Fetcher {
@@ -105,8 +119,8 @@ struct Shared {
     guard: AddressGuard,
     options: FetchOptions,
     clock: Arc<dyn Clock>,
-    large_bodies: Semaphore,
-    answers: crossbeam_channel::Sender<Fetched>,
+    large_bodies: Arc<Semaphore>,
+    answers: crossbeam_channel::Sender<Arrived>,
     events: crossbeam_channel::Sender<Event>,
 }
 
@@ -123,7 +137,7 @@ impl Fetcher {
         options: FetchOptions,
         guard: AddressGuard,
         clock: Arc<dyn Clock>,
-        answers: crossbeam_channel::Sender<Fetched>,
+        answers: crossbeam_channel::Sender<Arrived>,
         events: crossbeam_channel::Sender<Event>,
     ) -> Result<Self, StartError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -138,8 +152,7 @@ impl Fetcher {
         };
         let clients = Clients::build(&options, &resolver)?;
         let idle = IdlePlaces::new((options.idle_max / options.connections_per_host.max(1)).max(1));
-        let places = (LARGE_BODIES_BYTES / options.body_max.max(1)).max(1);
-        let large_bodies = Semaphore::new(places);
+        let large_bodies = Arc::new(Semaphore::new(large_bodies(options.body_max)));
         let protocols = ProtocolMemory::default();
         let shared =
             Shared { clients, protocols, idle, resolver, guard, options, clock, large_bodies, answers, events };

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::{classify, describe, http2_fault};
 use super::protocols::Http2Fault;
-use super::{FetchOptions, SMALL_BODY_BYTES, Shared};
+use super::{Arrived, FetchOptions, SMALL_BODY_BYTES, Shared};
 use crate::clock::Time;
 use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Failure;
@@ -28,7 +29,7 @@ pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
     let result = exchange(&shared, &job, started, clock).await;
     // a receiver that is gone means that the crawl is over
     match result {
-        Ok(response) => drop(shared.answers.send(Fetched { job, response })),
+        Ok((response, place)) => drop(shared.answers.send(Arrived { fetched: Fetched { job, response }, place })),
         Err((failure, detail)) => {
             let duration = clock.elapsed();
             let failed = FetchFailed { job, failure, detail, started, duration };
@@ -37,17 +38,15 @@ pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
     }
 }
 
-async fn exchange(
-    shared: &Shared,
-    job: &FetchJob,
-    started: Time,
-    clock: Instant,
-) -> Result<Response, (Failure, String)> {
+async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant) -> Result<Placed, (Failure, String)> {
     // the client asks its resolver for names only: a literal is checked here
     if let Some(literal) = job.url.literal_address()
         && !shared.guard.permits(literal)
     {
         return Err((Failure::PrivateAddress, format!("{literal} is not in the public internet")));
+    }
+    if shared.options.proxy.is_some() {
+        behind_proxy(shared, job).await?;
     }
     let _pinned = (!job.addresses.is_empty()).then(|| shared.resolver.pin(job.url.host(), &job.addresses));
     let origin = job.url.origin();
@@ -60,6 +59,16 @@ async fn exchange(
     result
 }
 
+/// A proxy resolves the name itself, and no address of it is ever connected to from here. So the name is resolved here
+/// too, and has to mean an address that may be connected to; that the proxy finds the same one nobody can promise.
+async fn behind_proxy(shared: &Shared, job: &FetchJob) -> Result<(), (Failure, String)> {
+    if job.url.literal_address().is_some() {
+        return Ok(());
+    }
+    let permitted = shared.resolver.permitted(job.url.host(), &job.addresses).await;
+    permitted.map_err(|failure| (failure, format!("{} before the proxy is asked: {failure}", job.url.host())))
+}
+
 /// A request for a URL whose address may be connected to.
 struct Exchange<'a> {
     shared: &'a Shared,
@@ -70,6 +79,9 @@ struct Exchange<'a> {
     deadline: Instant,
 }
 
+/// An answer, and the place of its body if it is a large one.
+type Placed = (Response, Option<OwnedSemaphorePermit>);
+
 /// Why no head came.
 struct Failed {
     failure: Failure,
@@ -79,9 +91,10 @@ struct Failed {
 
 impl Exchange<'_> {
     /// The answer, head and body.
-    async fn make(&self, started: Time, clock: Instant) -> Result<Response, (Failure, String)> {
+    async fn make(&self, started: Time, clock: Instant) -> Result<Placed, (Failure, String)> {
         let mut answer = self.head().await.map_err(|failed| (failed.failure, failed.detail))?;
-        let (body, end) = read_body(self.shared, &mut answer, self.deadline).await;
+        let mut place = None;
+        let (body, end) = read_body(self.shared, &mut answer, self.deadline, &mut place).await;
         match end {
             End::Broken(Some(fault)) if answer.version() == reqwest::Version::HTTP_2 => {
                 self.shared.protocols.failed(self.origin, fault);
@@ -96,18 +109,21 @@ impl Exchange<'_> {
         };
         let headers =
             answer.headers().iter().map(|(name, value)| (name.as_str().as_bytes().into(), value.as_bytes().into()));
-        Ok(Response {
+        // that of a proxy says nothing of the server
+        let address = answer.remote_addr().filter(|_| self.shared.options.proxy.is_none());
+        let response = Response {
             status: status.as_u16(),
             reason,
             version: version(answer.version()),
             headers: headers.collect(),
             truncated: end.truncation(),
-            address: answer.remote_addr().map(|socket| socket.ip()),
+            address: address.map(|socket| socket.ip()),
             request: request_head(self.job, &self.shared.options),
             started,
             duration: clock.elapsed(),
             body,
-        })
+        };
+        Ok((response, place))
     }
 
     /// The answer's head. A server whose HTTP/2 turns out to be useless is asked once more, and from then on, over
@@ -171,12 +187,16 @@ impl End {
 }
 
 /// Reads the body to its end or to a limit, and says which limit.
-async fn read_body(shared: &Shared, answer: &mut reqwest::Response, deadline: Instant) -> (Vec<u8>, End) {
+async fn read_body(
+    shared: &Shared,
+    answer: &mut reqwest::Response,
+    deadline: Instant,
+    place: &mut Option<OwnedSemaphorePermit>,
+) -> (Vec<u8>, End) {
     let options = &shared.options;
     let mut began = Instant::now();
     let expected = usize::try_from(answer.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
     let mut body = Vec::with_capacity(expected.min(SMALL_BODY_BYTES).min(options.body_max));
-    let mut place = None;
     loop {
         let slow_at = began + patience(body.len(), options.rate_min);
         let chunk = match timeout_at(slow_at.min(deadline), answer.chunk()).await {
@@ -192,8 +212,8 @@ async fn read_body(shared: &Shared, answer: &mut reqwest::Response, deadline: In
         }
         if body.len() + chunk.len() > SMALL_BODY_BYTES && place.is_none() {
             let asked = Instant::now();
-            match timeout_at(deadline, shared.large_bodies.acquire()).await {
-                Ok(permit) => place = permit.ok(),
+            match timeout_at(deadline, shared.large_bodies.clone().acquire_owned()).await {
+                Ok(permit) => *place = permit.ok(),
                 Err(_) => return (body, End::Cut(Truncation::Time)),
             }
             // that was not the server's time

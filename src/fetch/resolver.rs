@@ -61,6 +61,15 @@ impl GuardedResolver {
         Ok((addresses.into(), clock.now() + valid_for))
     }
 
+    /// Whether the host `name` may be asked by somebody else, a proxy: one of `known`, or of the addresses that the name
+    /// servers tell where none is known, passes the guard.
+    pub(super) async fn permitted(&self, name: &str, known: &[IpAddr]) -> Result<(), Failure> {
+        if known.is_empty() {
+            return self.inner.lookup(name).await.map(drop).map_err(|no| no.failure);
+        }
+        self.inner.permitted(known).map(drop)
+    }
+
     /// Answers the client's questions for `host` with `addresses` until the return value is dropped.
     pub(super) fn pin(&self, host: &str, addresses: &Arc<[IpAddr]>) -> Pinned {
         let mut under_way = self.inner.under_way.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::QueuedUrl;
-use super::host::{Item, Pending, Place};
+use super::host::{Item, Pending, Place, RULES_IN_MEMORY};
 use super::politeness::Trouble;
 use super::record::ADDRESSES_KEPT;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
@@ -21,6 +21,8 @@ const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
 const LOGGED_AFTER: Duration = Duration::from_secs(1);
 /// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
 const HOLDS_MIN: Duration = Duration::from_secs(1);
+/// Memory of rules that a host gets whatever there is left; most are far smaller.
+const USUAL_RULES_BYTES: usize = 8 << 10;
 /// A host at a crowded address comes back after so long at the latest.
 const CROWDED_MAX: Duration = Duration::from_secs(60);
 
@@ -90,6 +92,13 @@ impl Frontier {
             Pending::Resolve => false,
         };
         let Some(index) = self.answered(host, now, is_robots) else { return Ok(()) };
+        let answer = match answer {
+            // there is no memory for them: their host waits like one whose rules cannot be had
+            RobotsAnswer::Rules { rules, duration, .. } if !self.has_memory_for(&*rules) => {
+                RobotsAnswer::Unreachable { duration, retry_after: None }
+            }
+            answer => answer,
+        };
         match answer {
             RobotsAnswer::Rules { rules, expires, duration, bytes } => {
                 self.set_rules(index, rules, expires.max(now + HOLDS_MIN));
@@ -307,6 +316,14 @@ impl Frontier {
         }
         host.addresses = Some((addresses, expires));
         self.evict(index, now)
+    }
+
+    /// Whether a host may get `rules`. Those of usual size always fit in; many hosts with rules of half a megabyte do not.
+    fn has_memory_for(&self, rules: &dyn Rules) -> bool {
+        let mut encoded = Vec::new();
+        rules.encode(&mut encoded);
+        let bytes = encoded.len().saturating_mul(RULES_IN_MEMORY);
+        bytes <= USUAL_RULES_BYTES || self.active.bytes.saturating_add(bytes) <= self.options.memory / 4 * 3
     }
 
     pub(super) fn set_rules(&mut self, index: u32, rules: Arc<dyn Rules>, expires: Time) {

@@ -70,6 +70,9 @@ pub(super) enum Place {
     Idle,
 }
 
+/// Bytes of memory for each byte of encoded rules: short patterns have more of a table than of text.
+pub(super) const RULES_IN_MEMORY: usize = 4;
+
 /// A host in memory.
 #[derive(Debug)]
 pub(super) struct Host {
@@ -203,7 +206,7 @@ impl Host {
     /// Bytes of memory of the host without its URLs.
     pub(super) fn memory(&self) -> usize {
         const TABLES: usize = 160;
-        size_of::<Host>() + TABLES + self.origin_text.len() + 2 * self.rules_bytes
+        size_of::<Host>() + TABLES + self.origin_text.len() + RULES_IN_MEMORY * self.rules_bytes
     }
 }
 

@@ -5,16 +5,23 @@
 //! after one step. A page at such an end that is no sitemap is a page like any other.
 
 use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 
 use super::{Processor, count};
 use crate::engine::{Findings, FoundLink, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::Hops;
 use crate::outcome::Reason;
-use crate::web::html::LinkKind;
+use crate::web::html::{BYTES_PER_LINK, LinkKind};
 use crate::web::scope::Scope;
 use crate::web::sitemap::{self, Body, Entry};
 use crate::web::url::CanonicalUrl;
+
+/// Memory for the URLs of a sitemap.
+pub const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LINK;
+
+/// Held while a sitemap is read, by the one thread of the process that does.
+static SITEMAP: Mutex<()> = Mutex::new(());
 
 /// Files on the way from robots.txt to a page: an index, and a sitemap that it names.
 const FILES_MAX: usize = 2;
@@ -58,9 +65,15 @@ impl Processor {
             bytes: &response.body,
         };
         let mut seen = HashSet::new();
-        let mut too_far = 0;
+        let (mut too_far, mut room) = (0, SITEMAP_LINK_BYTES);
+        // a sitemap takes far more memory than a page: one at a time
+        let reading = SITEMAP.lock().unwrap_or_else(PoisonError::into_inner);
         let summary = sitemap::read(body, &mut |entry, text| {
             let Ok(target) = url.join(text) else { return };
+            match room.checked_sub(target.as_str().len()) {
+                Some(left) => room = left,
+                None => return too_far += 1,
+            }
             let (kind, verdict) = match entry {
                 Entry::Page => (LinkKind::Listed, self.judge(scope, &target, depth)),
                 Entry::Sitemap if files == FILES_MAX => return too_far += 1,
@@ -68,7 +81,10 @@ impl Processor {
             };
             self.add_listed(&target, kind, verdict, &mut seen, findings);
         });
+        drop(reading);
         let Some(mut summary) = summary else { return false };
+        findings.limits.decoded = summary.cut;
+        findings.limits.links += summary.dropped + too_far;
         summary.urls -= too_far;
         summary.dropped += too_far;
         findings.sitemap = Some(summary);

@@ -5,13 +5,15 @@
 //! compresses the records. The same work on a stored answer, for the replay after a crash, is [`Processor::findings`].
 
 mod listed;
+mod places;
 mod pool;
 
-pub use pool::ProcessPool;
+pub use listed::SITEMAP_LINK_BYTES;
+pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
 
 use std::sync::Arc;
 
-use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, Response, Target};
+use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, Response, Room, Target};
 use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
@@ -88,7 +90,7 @@ impl Processor {
             response.header("retry-after").and_then(|value| retry_after(value, response.started + response.duration));
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        Processed { job, keys, response, mime, retry_after, findings, records }
+        Processed { job, keys, response, mime, retry_after, findings, records, room: Room::default() }
     }
 
     /// What an answer says about other URLs.
@@ -101,21 +103,29 @@ impl Processor {
     ) -> Findings {
         let mut findings = Findings::none();
         if (300..400).contains(&response.status) && response.status != 304 {
-            let target = response.header("location").and_then(|location| url.join(location).ok());
+            let location = response.header("location");
+            let target = location.and_then(|location| url.join(location).ok());
+            findings.limits.redirect = location.is_some() && target.is_none();
             findings.redirect = target.map(|target| {
                 let keys = self.options.keys.keys(&target);
                 (target, keys)
             });
         }
         match purpose {
+            Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
             Purpose::Page { depth, hops } if response.status == 200 => {
                 self.find_links(url, (depth, hops), response, scope, &mut findings);
+                let beyond = u32::try_from(findings.limits.links).unwrap_or(u32::MAX);
+                if beyond > 0 {
+                    findings.dropped.push((Reason::PageLimit, beyond));
+                }
             }
             // one that broke off says nothing: it is asked for again
             Purpose::Robots { origin, depth }
                 if (200..300).contains(&response.status) && !response.is_interrupted() =>
             {
-                let mut rules = self.rules(response);
+                let (mut rules, is_whole) = self.rules(response);
+                findings.limits.decoded = !is_whole;
                 let sitemaps = rules.take_sitemaps();
                 self.name_sitemaps(url, (origin, depth), &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
@@ -123,6 +133,16 @@ impl Processor {
             Purpose::Page { .. } | Purpose::Robots { .. } => {}
         }
         findings
+    }
+
+    /// Nothing is asked of a forbidden address that stands in the redirect itself, not even for its robots.txt.
+    fn refuse_private_redirect(&self, findings: &mut Findings) {
+        let Some(Err(reason)) = findings.redirect.as_ref().map(|(target, _)| self.judge_address(target)) else {
+            return;
+        };
+        findings.redirect = None;
+        findings.limits.redirect = true;
+        count(&mut findings.dropped, reason);
     }
 
     fn find_links(
@@ -142,14 +162,22 @@ impl Processor {
             Ok(()) => found(),
             Err(reason) => count(&mut findings.dropped, reason),
         };
+        let mut beyond = 0;
+        let mut room = self.options.links_max;
         for value in response.headers_named("link").filter(|_| follows) {
             for target in link_header(value).iter().filter_map(|reference| url.join(reference).ok()) {
+                if room == 0 {
+                    beyond += 1;
+                    continue;
+                }
+                room -= 1;
                 judge(&target, &mut || {
                     let keys = self.options.keys.keys(&target);
                     findings.links.push(FoundLink { url: target.as_str().into(), keys, kind: LinkKind::Other });
                 });
             }
         }
+        findings.limits.links = beyond;
         if follows && self.list_entries(url, (depth, hops), response, scope, findings) {
             return;
         }
@@ -157,8 +185,11 @@ impl Processor {
         if !is_html(content_type, &response.body) {
             return;
         }
-        let decoded = coding::decode(response.header("content-encoding"), &response.body, self.options.decoded_max);
+        let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
+        let decoded = coding::decode(response.header("content-encoding"), &response.body, decoded_max);
+        findings.limits.decoded = !decoded.complete;
         let mut links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
+        findings.limits.links += u64::from(links.dropped);
         if findings.canonical.is_none() {
             findings.canonical = links.canonical.take();
         }
@@ -183,7 +214,8 @@ impl Processor {
         if is_private { Err(Reason::PrivateAddress) } else { Ok(()) }
     }
 
-    fn rules(&self, response: &Response) -> RobotsRules {
+    /// The rules of a robots.txt, and whether its coding was undone to the end.
+    fn rules(&self, response: &Response) -> (RobotsRules, bool) {
         let decoded =
             coding::decode(response.header("content-encoding"), &response.body, self.options.robots_bytes_max);
         let mut lines = &*decoded.bytes;
@@ -192,7 +224,7 @@ impl Processor {
             let end = lines.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0);
             lines = &lines[..end];
         }
-        RobotsRules::parse(&self.options.agent_token, lines)
+        (RobotsRules::parse(&self.options.agent_token, lines), decoded.complete)
     }
 
     fn records(&mut self, job: &FetchJob, response: &Response, canonical: Option<&str>) -> Records {

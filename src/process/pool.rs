@@ -5,8 +5,15 @@ use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender};
 
+use super::places::Places;
 use super::{ProcessOptions, Processor};
-use crate::engine::{Event, Fetched};
+use crate::engine::{Event, Findings};
+use crate::fetch::Arrived;
+
+/// Findings that wait for the engine may be so large without a place.
+pub const SMALL_FINDINGS_BYTES: usize = 256 << 10;
+/// Larger ones that wait for it at once.
+pub const LARGE_FINDINGS: usize = 2;
 
 /// Threads that take answers from one queue and hand what they found to the engine.
 #[derive(Debug)]
@@ -19,13 +26,17 @@ impl ProcessPool {
     pub fn start(
         threads: usize,
         options: &ProcessOptions,
-        answers: &Receiver<Fetched>,
+        answers: &Receiver<Arrived>,
         events: &Sender<Event>,
     ) -> std::io::Result<Self> {
+        let places = Places::new(LARGE_FINDINGS);
         let start = |number| {
+            let places = places.clone();
             let processor = Processor::new(options.clone());
             let (answers, events) = (answers.clone(), events.clone());
-            thread::Builder::new().name(format!("process-{number}")).spawn(move || work(processor, &answers, &events))
+            thread::Builder::new()
+                .name(format!("process-{number}"))
+                .spawn(move || work(processor, &places, &answers, &events))
         };
         Ok(ProcessPool { threads: (0..threads.max(1)).map(start).collect::<Result<_, _>>()? })
     }
@@ -40,15 +51,26 @@ impl ProcessPool {
 }
 
 /// A panic is a fault of this program: the engine hears of the URL that caused it and stops the crawl.
-fn work(mut processor: Processor, answers: &Receiver<Fetched>, events: &Sender<Event>) {
-    for fetched in answers {
+fn work(mut processor: Processor, places: &Places, answers: &Receiver<Arrived>, events: &Sender<Event>) {
+    for Arrived { fetched, place } in answers {
         let url = fetched.job.url.as_str().to_owned();
         let event = match catch_unwind(AssertUnwindSafe(|| processor.process(fetched))) {
-            Ok(processed) => Event::Page(Box::new(processed)),
+            Ok(mut processed) => {
+                processed.room.hold(place);
+                if bytes_of(&processed.findings) > SMALL_FINDINGS_BYTES {
+                    processed.room.hold(places.take());
+                }
+                Event::Page(Box::new(processed))
+            }
             Err(_) => Event::Panic(format!("processing {url} panicked")),
         };
         if events.send(event).is_err() {
             return;
         }
     }
+}
+
+/// Memory of findings.
+fn bytes_of(findings: &Findings) -> usize {
+    findings.links.iter().map(|link| size_of_val(link) + link.url.len()).sum()
 }

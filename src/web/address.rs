@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn private_loopback_link_local_and_reserved_addresses_are_refused() {
+    fn s1_private_loopback_link_local_and_reserved_addresses_are_refused() {
         for address in [
             "0.0.0.0",
             "0.1.2.3",
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_public_internet_is_permitted_up_to_the_edges_of_the_ranges() {
+    fn s1_the_public_internet_is_permitted_up_to_the_edges_of_the_ranges() {
         for address in [
             "1.1.1.1",
             "9.255.255.255",
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_wrapped_in_other_addresses_are_unwrapped() {
+    fn s1_addresses_wrapped_in_other_addresses_are_unwrapped() {
         for address in
             ["::ffff:169.254.169.254", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2002:c0a8:101::1"]
         {

@@ -17,6 +17,17 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 const BROTLI_BUFFER_BYTES: usize = 4096;
 
+/// Decoded bytes for each byte of a body beyond which nothing is decoded: pages rarely reach a tenth of it.
+pub const RATIO_MAX: usize = 250;
+/// As many decoded bytes are had whatever the ratio.
+const ANY_RATIO_BYTES: usize = 1 << 20;
+
+/// How much of a body of `body_bytes` is decoded where `decoded_max` is the most at all: no more than [`RATIO_MAX`] times
+/// as much as came.
+pub fn within_ratio(body_bytes: usize, decoded_max: usize) -> usize {
+    decoded_max.min(body_bytes.saturating_mul(RATIO_MAX).max(ANY_RATIO_BYTES))
+}
+
 /// A body with its content codings undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded<'a> {
@@ -185,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_cut_at_the_decoded_bytes() {
+    fn s7_a_bomb_is_cut_at_the_decoded_bytes() {
         let zeros = vec![0; 8 << 20];
         for (name, body) in
             [("gzip", gzip(&zeros)), ("deflate", zlib(&zeros)), ("deflate", deflate(&zeros)), ("zstd", zstd(&zeros))]
@@ -199,6 +210,14 @@ mod tests {
         assert_eq!((&*decoded.bytes, decoded.complete), (&b"hel"[..], false));
         let decoded = decode(None, TEXT, 3);
         assert_eq!((&*decoded.bytes, decoded.complete), (&TEXT[..3], false));
+    }
+
+    #[test]
+    fn s7_no_more_is_decoded_than_a_multiple_of_what_came() {
+        assert_eq!(within_ratio(100, 64 << 20), 1 << 20, "a small page may be very repetitive");
+        assert_eq!(within_ratio(100_000, 64 << 20), 25_000_000);
+        assert_eq!(within_ratio(100_000, 1_000), 1_000);
+        assert_eq!(within_ratio(usize::MAX, usize::MAX), usize::MAX);
     }
 
     #[test]

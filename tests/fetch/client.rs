@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::clock::{Clock, SystemClock};
-use crawler::engine::{Event, FetchFailed, FetchJob, Fetched, ResolveJob, Response, Target, Unresolved};
-use crawler::fetch::{FetchOptions, Fetcher};
+use crawler::engine::{Event, FetchFailed, FetchJob, ResolveJob, Response, Target, Unresolved};
+use crawler::fetch::{Arrived, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Asker, Hops, HostId};
 use crawler::web::address::AddressGuard;
@@ -26,7 +26,7 @@ pub type Outcome = Result<Response, Box<FetchFailed>>;
 pub struct Client {
     fetcher: Fetcher,
     clock: Arc<dyn Clock>,
-    answers: Receiver<Fetched>,
+    answers: Receiver<Arrived>,
     events: Receiver<Event>,
 }
 
@@ -92,7 +92,7 @@ impl Client {
     /// What came of a request that was begun.
     pub fn end(&self) -> Outcome {
         crossbeam_channel::select! {
-            recv(self.answers) -> answer => Ok(answer.unwrap().response),
+            recv(self.answers) -> answer => Ok(answer.unwrap().fetched.response),
             recv(self.events) -> event => match event.unwrap() {
                 Event::Failed(failed) => Err(failed),
                 other => panic!("{other:?}"),

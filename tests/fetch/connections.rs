@@ -43,7 +43,7 @@ fn beyond_the_places_for_idle_connections_they_are_closed_behind_the_answer() {
 }
 
 #[test]
-fn no_cookie_and_no_other_trace_of_an_answer_is_sent_back() {
+fn s21_no_cookie_and_no_other_trace_of_an_answer_is_sent_back() {
     let server = HttpServer::answering(page(
         "set-cookie: id=1; path=/\r\nset-cookie: wide=2; domain=test\r\nwww-authenticate: Basic realm=\"x\"\r\netag: \"7\"\r\n",
         "one",
@@ -115,7 +115,7 @@ fn a_host_that_has_only_an_ipv6_address_is_resolved_and_fetched() {
 }
 
 #[test]
-fn the_address_that_was_checked_is_connected_to_whatever_the_name_means_later() {
+fn s3_the_address_that_was_checked_is_connected_to_whatever_the_name_means_later() {
     let server = HttpServer::start("127.0.0.2", |connection| {
         while connection.request().is_some() && connection.send(page("connection: close\r\n", "public")) {}
     });

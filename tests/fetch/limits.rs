@@ -49,12 +49,12 @@ fn drip(connection: &mut Connection, piece: &[u8]) {
 }
 
 #[test]
-fn a_server_that_accepts_and_says_nothing_is_too_slow() {
+fn s8_a_server_that_accepts_and_says_nothing_is_too_slow() {
     assert_eq!(failure(Connection::wait_for_end), Failure::TooSlow);
 }
 
 #[test]
-fn a_head_that_drips_is_too_slow() {
+fn s8_a_head_that_drips_is_too_slow() {
     let dripping = |connection: &mut Connection| {
         connection.send("HTTP/1.1 200 OK\r\nx-slow: ");
         drip(connection, b"a");
@@ -63,13 +63,13 @@ fn a_head_that_drips_is_too_slow() {
 }
 
 #[test]
-fn interim_answers_without_end_are_too_slow() {
+fn s9_interim_answers_without_end_are_too_slow() {
     let interim = |connection: &mut Connection| drip(connection, b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
     assert_eq!(failure(interim), Failure::TooSlow);
 }
 
 #[test]
-fn the_total_time_ends_what_the_other_limits_let_pass() {
+fn s8_the_total_time_ends_what_the_other_limits_let_pass() {
     let options = FetchOptions { timeout_total: Duration::from_secs(1), ..options() };
     assert_eq!(fetch(options.clone(), Connection::wait_for_end).unwrap_err().failure, Failure::Timeout);
     let response = response(options, |connection| {
@@ -81,7 +81,7 @@ fn the_total_time_ends_what_the_other_limits_let_pass() {
 }
 
 #[test]
-fn a_hundred_and_one_headers_break_a_limit() {
+fn s9_a_hundred_and_one_headers_break_a_limit() {
     let headers = |connection: &mut Connection| {
         let lines: String = (0..101).map(|number| format!("x-{number}: a\r\n")).collect();
         connection.send(page(&lines, "one"));
@@ -90,7 +90,7 @@ fn a_hundred_and_one_headers_break_a_limit() {
 }
 
 #[test]
-fn a_header_of_a_megabyte_breaks_a_limit() {
+fn s9_a_header_of_a_megabyte_breaks_a_limit() {
     let header = |connection: &mut Connection| {
         connection.send(page(&format!("x: {}\r\n", "a".repeat(1 << 20)), "one"));
         connection.wait_for_end();
@@ -99,7 +99,7 @@ fn a_header_of_a_megabyte_breaks_a_limit() {
 }
 
 #[test]
-fn a_header_without_end_breaks_a_limit() {
+fn s9_a_header_without_end_breaks_a_limit() {
     let endless = |connection: &mut Connection| {
         connection.send("HTTP/1.1 200 OK\r\nx: ");
         while connection.send([b'a'; 4_096]) {}
@@ -126,7 +126,7 @@ fn what_is_no_http_is_told_from_a_connection_that_broke() {
 }
 
 #[test]
-fn a_body_that_stops_or_drips_is_cut_by_its_rate_though_no_byte_comes() {
+fn s8_a_body_that_stops_or_drips_is_cut_by_its_rate_though_no_byte_comes() {
     let slow = FetchOptions { rate_min: 100_000, timeout_total: Duration::from_secs(600), ..options() };
     std::thread::scope(|threads| {
         for piece in [None, Some(b"a")] {

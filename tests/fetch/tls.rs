@@ -16,7 +16,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::client::{Client, options};
+use super::crawl::Plan;
 use super::http::page;
+use super::nameserver::{NameServer, found};
 
 /// An authority that signs for the tests.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -150,7 +152,7 @@ async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2) {
 }
 
 #[test]
-fn certificates_that_do_not_hold_are_refused() {
+fn s20_certificates_that_do_not_hold_are_refused() {
     let (authority, stranger) = (Authority::new(), Authority::new());
     let client = Client::start(authority.trusted());
     let expired = {
@@ -181,6 +183,36 @@ fn certificates_that_do_not_hold_are_refused() {
     // without the additional root the same certificate is a stranger's
     let failed = Client::start(options()).get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
     assert_eq!(failed.failure, Failure::Tls);
+}
+
+#[test]
+fn s20_a_crawl_stores_nothing_of_servers_whose_certificates_do_not_hold_and_tells_why() {
+    let authority = Authority::new();
+    let server = TlsServer::start(authority.sign(&params("b.test")), Http2::Works);
+    let names = NameServer::start(|question| found(question, 300, &["127.0.0.1"]));
+    let seed = server.url("a.test");
+    let plan = Plan { names: names.address.to_string(), extra: "[fetch]\nretries = 0\n", ..Plan::of(&[]) };
+    let crawled = Plan { seeds: std::slice::from_ref(&seed), ..plan }.run();
+    assert_eq!(crawled.code, Some(5), "{}", crawled.crawl_log);
+    let robots = format!("{seed}robots.txt");
+    assert!(crawled.lines(&robots).iter().all(|line| line.contains(" -2 ")), "{}", crawled.crawl_log);
+    crawled.expect(&robots, "TLS%20failed");
+    crawled.expect_skipped(&seed, "host given up");
+}
+
+#[test]
+fn s8_a_handshake_that_drips_ends_with_the_time_for_connecting() {
+    let server = super::http::HttpServer::start("127.0.0.1", |connection| {
+        // a record of 16 KiB is announced
+        connection.send(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc");
+        while connection.send(b"\x00") {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    });
+    let times = FetchOptions { timeout_connect: std::time::Duration::from_secs(1), ..options() };
+    let url = server.url("a.test").replace("http:", "https:");
+    let failed = Client::start(times).get(&url, &["127.0.0.1"]).unwrap_err();
+    assert_eq!(failed.failure, Failure::Connect, "{}", failed.detail);
 }
 
 #[test]
@@ -221,17 +253,32 @@ fn a_server_without_http2_is_asked_over_http1() {
 #[test]
 fn a_server_that_refuses_http2_or_breaks_it_is_asked_over_http1_at_once_and_from_then_on() {
     let authority = Authority::new();
-    let unusable = [Http2::ResetsStreams(Reason::HTTP_1_1_REQUIRED), Http2::SpeaksHttp1];
-    for http2 in unusable {
-        let server = TlsServer::start(authority.sign(&params("a.test")), http2);
-        let client = Client::start(authority.trusted());
-        for _ in 0..3 {
-            let response = client.get(&server.url("a.test"), &["127.0.0.1"]);
-            let response = response.unwrap_or_else(|failed| panic!("{http2:?}: {}", failed.detail));
-            assert_eq!((response.version, &*response.body), (HttpVersion::Http11, &b"one"[..]), "{http2:?}");
-        }
-        assert_eq!(server.protocols(), ["h2", "http/1.1"], "{http2:?}");
+    let unusable = Http2::ResetsStreams(Reason::HTTP_1_1_REQUIRED);
+    let server = TlsServer::start(authority.sign(&params("a.test")), unusable);
+    let client = Client::start(authority.trusted());
+    for _ in 0..3 {
+        let response = client.get(&server.url("a.test"), &["127.0.0.1"]);
+        let response = response.unwrap_or_else(|failed| panic!("{}", failed.detail));
+        assert_eq!((response.version, &*response.body), (HttpVersion::Http11, &b"one"[..]));
     }
+    assert_eq!(server.protocols(), ["h2", "http/1.1"]);
+}
+
+#[test]
+fn a_server_that_chooses_http2_and_speaks_http1_is_asked_over_http1_after_two_at_most() {
+    let authority = Authority::new();
+    let server = TlsServer::start(authority.sign(&params("a.test")), Http2::SpeaksHttp1);
+    let client = Client::start(authority.trusted());
+    // the end of the connection may overtake its reason
+    if let Err(failed) = client.get(&server.url("a.test"), &["127.0.0.1"]) {
+        assert_eq!(failed.failure, Failure::Disconnected, "{}", failed.detail);
+    }
+    for _ in 0..3 {
+        let response = client.get(&server.url("a.test"), &["127.0.0.1"]);
+        let response = response.unwrap_or_else(|failed| panic!("{}", failed.detail));
+        assert_eq!((response.version, &*response.body), (HttpVersion::Http11, &b"one"[..]));
+    }
+    assert_eq!(server.protocols().last(), Some(&"http/1.1"));
 }
 
 #[test]

@@ -26,6 +26,10 @@ pub use sniff::is_html;
 
 use super::url::Keys;
 
+/// Memory for the URLs of a page's links: so many bytes for each link that it may have. Where a long base makes long URLs
+/// of short links, those beyond are dropped.
+pub const BYTES_PER_LINK: usize = 256;
+
 /// How a page names a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {

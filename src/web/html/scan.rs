@@ -16,7 +16,7 @@ use super::references::push_value;
 use super::sniff::is_xhtml;
 use super::tags::Tags;
 use super::values::{refresh_url, srcset_urls};
-use super::{Link, LinkKind, Links};
+use super::{BYTES_PER_LINK, Link, LinkKind, Links};
 use crate::fingerprint::Fingerprint;
 use crate::web::charset;
 use crate::web::keys::{KeyMaker, Keys, LastOrigin};
@@ -137,7 +137,9 @@ impl LinkScan {
             if !self.keys_seen.insert(url_keys.key) {
                 continue;
             }
-            let has_room = links.entries.len() < self.links_max && url.as_str().len() <= self.url_length_max;
+            let length = url.as_str().len();
+            let has_memory = links.text.len() + length <= self.links_max.saturating_mul(BYTES_PER_LINK);
+            let has_room = links.entries.len() < self.links_max && length <= self.url_length_max && has_memory;
             links.add(&url, kind, url_keys, has_room);
         }
         links

@@ -59,6 +59,7 @@ impl RobotsRules {
             let text = std::str::from_utf8(input.take(length)?).ok()?;
             rules.sitemaps.push(text.to_owned());
         }
+        rules.shrink();
         input.0.is_empty().then_some(rules)
     }
 }

@@ -61,7 +61,20 @@ impl RobotsRules {
         for (pattern, is_allow) in patterns {
             rules.push(&pattern, is_allow);
         }
+        rules.shrink();
         rules
+    }
+
+    /// Bytes of memory that it holds beside its own size.
+    pub fn heap_bytes(&self) -> usize {
+        let sitemaps: usize = self.sitemaps.iter().map(|url| size_of::<String>() + url.capacity()).sum();
+        self.patterns.capacity() + self.rules.capacity() * size_of::<Rule>() + sitemaps
+    }
+
+    /// It stays in memory as long as its host is asked: room that was made for more is given back.
+    fn shrink(&mut self) {
+        self.patterns.shrink_to_fit();
+        self.rules.shrink_to_fit();
     }
 
     /// Everything is allowed: no file, or one that says nothing to us.

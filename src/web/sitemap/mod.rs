@@ -21,7 +21,7 @@ mod xml;
 use std::borrow::Cow;
 
 use super::charset;
-use super::coding;
+use super::coding::{self, Decoded};
 
 /// URLs that are taken from one file.
 pub const URLS_MAX: u64 = 50_000;
@@ -58,6 +58,8 @@ pub struct Summary {
     pub urls: u64,
     /// Those beyond [`URLS_MAX`], longer than any URL, or with entities that nobody knows.
     pub dropped: u64,
+    /// The file was read in part only: it is longer than [`BYTES_MAX`], or its coding is damaged or a bomb.
+    pub cut: bool,
 }
 
 /// A body as it came.
@@ -75,9 +77,9 @@ pub struct Body<'a> {
 /// no URLs at all. `None`, and nothing is handed out, where the body is no sitemap.
 pub fn read(body: Body<'_>, found: &mut dyn FnMut(Entry, &str)) -> Option<Summary> {
     let format = format(body)?;
-    let bytes = plain(body, BYTES_MAX);
+    let Decoded { bytes, complete } = plain(body, coding::within_ratio(body.bytes.len(), BYTES_MAX));
     let text = text(body, &bytes);
-    let mut sink = Sink { found, summary: Summary::default() };
+    let mut sink = Sink { found, summary: Summary { cut: !complete, ..Summary::default() } };
     match format {
         Format::Text => lines(&text).for_each(|line| sink.take(Entry::Page, line)),
         format => xml::read(format, &text, &mut sink),
@@ -87,7 +89,7 @@ pub fn read(body: Body<'_>, found: &mut dyn FnMut(Entry, &str)) -> Option<Summar
 
 /// What the start of a body shows it to be.
 fn format(body: Body<'_>) -> Option<Format> {
-    let bytes = plain(body, START_BYTES);
+    let bytes = plain(body, START_BYTES).bytes;
     let text = text(body, &bytes);
     let start = text.trim_start();
     if start.starts_with('<') {
@@ -114,12 +116,13 @@ fn is_gzip(body: Body<'_>) -> bool {
 }
 
 /// The first `bytes_max` bytes without codings, and without the gzip of the file itself.
-fn plain(body: Body<'_>, bytes_max: usize) -> Cow<'_, [u8]> {
-    let decoded = coding::decode(body.content_encoding, body.bytes, bytes_max).bytes;
-    if !decoded.starts_with(GZIP_MAGIC) {
+fn plain(body: Body<'_>, bytes_max: usize) -> Decoded<'_> {
+    let decoded = coding::decode(body.content_encoding, body.bytes, bytes_max);
+    if !decoded.bytes.starts_with(GZIP_MAGIC) {
         return decoded;
     }
-    Cow::Owned(coding::decode(Some("gzip"), &decoded, bytes_max).bytes.into_owned())
+    let file = coding::decode(Some("gzip"), &decoded.bytes, bytes_max);
+    Decoded { bytes: Cow::Owned(file.bytes.into_owned()), complete: decoded.complete && file.complete }
 }
 
 fn text<'a>(body: Body<'_>, bytes: &'a [u8]) -> Cow<'a, str> {

@@ -1,0 +1,165 @@
+//! How much memory a crawl takes at most: the sum of its bounded parts, computed from the configuration.
+//!
+//! Every part that can grow with what servers send has a bound in its own module; here they are added up, so that
+//! `crawler status` can say before the machine does. It is a ceiling, not an estimate: what a usual crawl takes is a small
+//! part of it, since nothing fills all parts at once.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::options::{HOST_BLOOM_BYTES, HOST_LRU_ENTRIES, IDLE_CONNECTIONS_MAX};
+use crate::config::Config;
+use crate::disk::{self, Disk};
+use crate::drum::VALUE_BYTES_PER_ENTRY;
+use crate::fetch::{SMALL_BODY_BYTES, large_bodies};
+use crate::process::{LARGE_FINDINGS, SITEMAP_LINK_BYTES, SMALL_FINDINGS_BYTES};
+use crate::web::html::BYTES_PER_LINK;
+use crate::web::sitemap;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+/// The program, its stacks, root certificates, logs, counters.
+const PROGRAM: u64 = 48 * MIB;
+/// The cache of the catalog with all that stands around it.
+const CATALOG: u64 = 32 * MIB;
+/// New slots of the archive's index between two checkpoints: 24 bytes each, of a million pages.
+const NEW_SLOTS: u64 = 24 * MIB;
+/// The sketch of patterns, and its copy for a checkpoint.
+const PATTERNS: u64 = 4 * MIB;
+/// Of a connection in use: the head or what an HTTP/2 server sends ahead, and TLS.
+const CONNECTION: u64 = 640 * KIB;
+/// Of one that is kept without a request.
+const IDLE_CONNECTION: u64 = 32 * KIB;
+/// A key and a value of a front, without what the value holds.
+const FRONT_ENTRY: u64 = 72;
+/// Of a link beside its text.
+const LINK: u64 = 64;
+/// Decoded text as it was, in UTF-8 (three bytes for one at worst), and what was taken out of it.
+const COPIES_OF_TEXT: u64 = 6;
+/// A body beside its record, and the record compressed, in buffers that stay.
+const COPIES_OF_BODY: u64 = 3;
+
+/// A part of the ceiling.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// What it is for.
+    pub name: &'static str,
+    /// The keys of the configuration that decide about it.
+    pub keys: &'static str,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// The most memory that a crawl takes, part by part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ceiling {
+    /// All parts together.
+    pub bytes: u64,
+    /// The parts, which say what may be configured.
+    pub parts: Vec<Part>,
+}
+
+impl Ceiling {
+    /// The ceiling of the crawl in `dir` on this machine, by the settings of its last run; nothing where they cannot be read.
+    pub fn of_crawl(disk: &Disk, dir: &Path) -> disk::Result<Option<Ceiling>> {
+        let config = super::options::read_copy(disk, dir)?;
+        Ok(config.map(|config| Ceiling::of(&config, super::threads::cores())))
+    }
+
+    /// The ceiling of a crawl by `config` with `cores` process threads.
+    pub fn of(config: &Config, cores: usize) -> Ceiling {
+        let mut parts = stores(config);
+        parts.extend(network(config));
+        parts.extend(processing(config, cores as u64));
+        parts.push(part("program and catalog", "", PROGRAM + CATALOG));
+        let sum: u64 = parts.iter().map(|part| part.bytes).sum();
+        parts.push(part("what the allocator keeps, a quarter", "", sum / 4));
+        Ceiling { bytes: sum + sum / 4, parts }
+    }
+}
+
+fn part(name: &'static str, keys: &'static str, bytes: u64) -> Part {
+    Part { name, keys, bytes }
+}
+
+fn stores(config: &Config) -> Vec<Part> {
+    let (drum, seen) = (&config.drum, &config.seen);
+    let buckets = drum.buckets as u64;
+    let (urls, hosts) = (seen.lru_entries as u64, HOST_LRU_ENTRIES as u64);
+    // an array may exceed its share by one entry, and is copied for a checkpoint
+    let arrays = 3 * buckets * (drum.ram_per_bucket.get() + config.scope.max_url_length as u64);
+    let rules = buckets * config.robots.max_bytes.get();
+    let held_by_values = hosts * VALUE_BYTES_PER_ENTRY as u64;
+    vec![
+        part("URL-seen: LRU and Bloom filter", "seen.lru_entries, seen.bloom_memory", {
+            urls * 8 + seen.bloom_memory.get()
+        }),
+        part("robots.txt and DNS: LRU and Bloom filter", "", {
+            2 * (hosts * FRONT_ENTRY + HOST_BLOOM_BYTES as u64) + held_by_values
+        }),
+        part("stores: arrays, and their copy for a checkpoint", "drum.buckets, drum.ram_per_bucket", {
+            2 * (arrays + rules)
+        }),
+        // while one bucket is merged, the answers of the one before are handed out
+        part("stores: a merge, and the answers of the last one", "drum.merge_memory", 2 * drum.merge_memory.get()),
+        // half of it is copied for a checkpoint
+        part("queue, and its copy for a checkpoint", "frontier.memory", config.frontier.memory.get() / 2 * 3),
+        part("archive: index of payloads, new slots", "container.digest_memory", {
+            config.container.digest_memory.get() + NEW_SLOTS
+        }),
+        part("patterns of URLs", "", PATTERNS),
+    ]
+}
+
+fn network(config: &Config) -> Vec<Part> {
+    let fetch = &config.fetch;
+    let (workers, body) = (fetch.workers as u64, fetch.max_body.get());
+    // a place lasts until the records that were made of the body are in the archive
+    let large = large_bodies(fetch.max_body.as_usize()) as u64 * 2 * body;
+    vec![
+        part("requests in flight: connection, head, small body", "fetch.workers", {
+            workers * (CONNECTION + 2 * SMALL_BODY_BYTES as u64)
+        }),
+        part("large bodies, until they are in the archive", "fetch.max_body", large),
+        part("idle connections", "", IDLE_CONNECTIONS_MAX as u64 * IDLE_CONNECTION),
+    ]
+}
+
+fn processing(config: &Config, cores: u64) -> Vec<Part> {
+    let body = config.fetch.max_body.get();
+    let links = config.scope.max_links_per_page as u64 * (BYTES_PER_LINK as u64 + LINK);
+    let listed = SITEMAP_LINK_BYTES as u64 + sitemap::URLS_MAX * LINK;
+    let waiting = if config.robots.sitemaps { links.max(listed) } else { links };
+    let sitemaps = if config.robots.sitemaps { 5 * sitemap::BYTES_MAX as u64 } else { 0 };
+    vec![
+        part("pages being read, one a core", "fetch.max_body", {
+            cores * (body * (COPIES_OF_TEXT + COPIES_OF_BODY) + 2 * waiting)
+        }),
+        part("the one sitemap being read", "robots.sitemaps", sitemaps),
+        part("links that wait for the engine", "fetch.workers, scope.max_links_per_page", {
+            config.fetch.workers as u64 * SMALL_FINDINGS_BYTES as u64 + LARGE_FINDINGS as u64 * waiting
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Bytes;
+
+    #[test]
+    fn the_ceiling_is_the_sum_of_its_parts_and_follows_the_configuration() {
+        let config = Config::default();
+        let ceiling = Ceiling::of(&config, 2);
+        assert_eq!(ceiling.bytes, ceiling.parts.iter().map(|part| part.bytes).sum::<u64>());
+        assert!(ceiling.bytes < 4 << 30, "{ceiling:#?}");
+        let mut larger = config.clone();
+        larger.frontier.memory = Bytes::gib(4);
+        assert!(Ceiling::of(&larger, 2).bytes >= ceiling.bytes + (3 << 30));
+        let mut smaller = config;
+        smaller.fetch.workers = 1;
+        assert!(Ceiling::of(&smaller, 2).bytes < ceiling.bytes);
+        assert!(Ceiling::of(&smaller, 64).bytes > Ceiling::of(&smaller, 2).bytes);
+    }
+}

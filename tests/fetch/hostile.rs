@@ -1,0 +1,219 @@
+//! Whole crawls by the real binary of servers that send too much: every answer is cut at a limit, the archive or crawl.log
+//! says at which, the crawl ends, and its memory stays below the ceiling that `status` tells.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use data_encoding::BASE64;
+use flate2::Compression;
+
+use super::crawl::{Crawled, Plan};
+use super::http::HttpServer;
+use super::nameserver::{NameServer, found};
+
+/// 64 MiB of blanks behind a link, by brotli.
+const BROTLI_BOMB: &str = "y///PwAkX3zwepFJhDlMI5NXyiMLs9O+9P4P/v//ASABEIcFoHv/x///PwAkAOKwAHTv//j//weABEAcFoDu/R////8AkACIwwLQvf/j//8fABIAcVgAuvd//P//A0ACIA4LQPf+j///fwBIAMRhAeje/8UEAAAJgBgiAAE=";
+const BOMB_BYTES: usize = 64 << 20;
+
+fn bomb() -> Vec<u8> {
+    let mut bomb = b"<a href=/first>x</a>".to_vec();
+    bomb.resize(BOMB_BYTES, b' ');
+    bomb
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn reply(lines: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n{lines}\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+fn html(body: &str) -> Vec<u8> {
+    reply("content-type: text/html\r\n", body.as_bytes())
+}
+
+fn moved(to: &str) -> Vec<u8> {
+    format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n").into()
+}
+
+/// A server that answers each path as `answers` says; its name is `a.test`.
+fn web(answers: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> HttpServer {
+    HttpServer::start("127.0.0.1", move |connection| {
+        while let Some(head) = connection.request() {
+            if !connection.send(answers(head.split(' ').nth(1).unwrap())) {
+                return;
+            }
+        }
+    })
+}
+
+fn crawl(server: &HttpServer, seeds: &[&str], scope: &str, extra: &str) -> Crawled {
+    let seeds: Vec<String> = seeds.iter().map(|path| url(server, path)).collect();
+    Plan { scope, extra, ..Plan::of(&seeds) }.run()
+}
+
+fn url(server: &HttpServer, path: &str) -> String {
+    format!("{}{path}", server.url("127.0.0.1"))
+}
+
+#[test]
+fn s7_a_bomb_in_any_coding_is_cut_and_told_and_what_came_before_is_read() {
+    let bodies = [
+        ("gzip", gzip(&bomb())),
+        ("deflate", zlib(&bomb())),
+        ("zstd", zstd::stream::encode_all(&*bomb(), 19).unwrap()),
+        ("br", BASE64.decode(BROTLI_BOMB.as_bytes()).unwrap()),
+        ("gzip, gzip", gzip(&gzip(&bomb()))),
+    ];
+    assert!(bodies.iter().all(|(_, body)| body.len() < 100_000));
+    let map = gzip(&[&b"<urlset><url><loc>/listed</loc></url>"[..], &bomb()].concat());
+    let server = web(move |path| match path.trim_start_matches('/') {
+        "robots.txt" => reply("content-type: text/plain\r\n", b"Sitemap: /map.xml.gz\n"),
+        "map.xml.gz" => reply("content-type: application/gzip\r\n", &map),
+        number => match number.parse::<usize>() {
+            Ok(number) => {
+                let (coding, body) = &bodies[number];
+                reply(&format!("content-type: text/html\r\ncontent-encoding: {coding}\r\n"), body)
+            }
+            Err(_) => html(""),
+        },
+    });
+    let crawled = crawl(&server, &["0", "1", "2", "3", "4"], "", "");
+    for path in ["0", "1", "2", "3", "4", "map.xml.gz"] {
+        crawled.expect(&url(&server, path), "decodedTrunc");
+    }
+    crawled.expect(&url(&server, "first"), " 200 ");
+    crawled.expect(&url(&server, "listed"), " 200 ");
+}
+
+#[test]
+fn s10_redirect_loops_long_chains_and_refreshes_end_and_each_hop_is_a_url_of_its_own() {
+    let server = web(|path| match path.trim_start_matches('/') {
+        "robots.txt" => reply("", b""),
+        "loop" => moved("/loop"),
+        "there" => moved("/back"),
+        "back" => moved("/there"),
+        "refresh" => html("<meta http-equiv=refresh content='0; url=/again'>"),
+        "again" => html("<meta http-equiv=refresh content='0; url=/refresh'>"),
+        other => match other.split_once('-') {
+            Some(("chain", number)) => moved(&format!("/chain-{}", number.parse::<u64>().unwrap() + 1)),
+            Some((_, number)) => {
+                let next = number.parse::<u64>().unwrap() + 1;
+                html(&format!("<meta http-equiv=refresh content='0; url=/endless-{next}'>"))
+            }
+            None => html(""),
+        },
+    });
+    let seeds = ["loop", "there", "refresh", "chain-0", "endless-0"];
+    let crawled = crawl(&server, &seeds, "max_redirects = 3", "max_depth = 4");
+    for (path, times) in [("loop", 1), ("there", 1), ("back", 1), ("refresh", 1), ("again", 1)] {
+        assert_eq!(crawled.lines(&url(&server, path)).len(), times, "{path}\n{}", crawled.crawl_log);
+    }
+    // three redirects in a row are followed
+    crawled.expect(&url(&server, "chain-3"), " 302 ");
+    assert!(crawled.lines(&url(&server, "chain-4")).is_empty(), "{}", crawled.crawl_log);
+    crawled.expect_skipped(&url(&server, "chain-4"), "too many redirects");
+    // refreshes are links: the depth bounds them
+    crawled.expect(&url(&server, "endless-4"), " 200 ");
+    assert!(crawled.lines(&url(&server, "endless-5")).is_empty(), "{}", crawled.crawl_log);
+}
+
+#[test]
+fn s12_links_beyond_the_limits_of_a_page_are_dropped_and_counted() {
+    let server = web(|path| match path.trim_start_matches('/') {
+        "robots.txt" => reply("", b""),
+        "many" => html(&(0..50_000).map(|number| format!("<a href=/{number}?x>")).collect::<String>()),
+        "srcset" => html(&format!("<img srcset='{}'>", "x.png 1x,".repeat(1_000_000))),
+        "long" => html(&format!("<a href='/{}'>", "a".repeat(2_000_000))),
+        // short links that a long base makes long
+        "base" => html(&format!(
+            "<base href='/{}/'>{}",
+            "a".repeat(1_900),
+            (0..100).map(|number| format!("<a href={number}>")).collect::<String>()
+        )),
+        "headers" => {
+            let targets = |line: usize| (0..200).map(move |number| format!("</{line}/{number}?y>; rel=next, "));
+            let lines: String =
+                (0..20).map(|line| format!("link: {}\r\n", targets(line).collect::<String>())).collect();
+            reply(&format!("content-type: text/html\r\n{lines}"), b"")
+        }
+        _ => reply("content-type: text/plain\r\n", b""),
+    });
+    let seeds = ["many", "srcset", "long", "base", "headers"];
+    let crawled = crawl(&server, &seeds, "max_links_per_page = 100", "max_depth = 1");
+    for (path, words) in [
+        ("many", "linksDropped:49900"),
+        // one URL, again and again: eight for each link are looked at
+        ("srcset", "linksDropped:999200"),
+        ("long", "linksDropped:1"),
+        // 25,600 bytes have room for 13 of them
+        ("base", "linksDropped:87"),
+        ("headers", "linksDropped:3900"),
+    ] {
+        crawled.expect(&url(&server, path), words);
+    }
+    let status: serde_json::Value = serde_json::from_str(&crawled.ask(&["status", "--json"])).unwrap();
+    let dropped = status["statistics"]["dropped"]["PageLimit"].as_u64().unwrap();
+    assert_eq!(dropped, 49_900 + 999_200 + 1 + 87 + 3_900);
+}
+
+#[test]
+fn s12_the_memory_of_a_crawl_of_hostile_servers_stays_below_the_ceiling_that_status_tells() {
+    const HOSTS: usize = 60;
+    let rules: String = (0..28_000).map(|number| format!("Disallow: /p{number:07}\n")).collect();
+    let robots = Arc::new(reply("content-type: text/plain\r\n", format!("User-agent: *\n{rules}").as_bytes()));
+    let listed = (0..100_000).map(|number| format!("http://h{}.test/{}/{number}\n", number % HOSTS, "s".repeat(900)));
+    let map = Arc::new(reply("content-type: text/plain\r\n", &gzip(listed.collect::<String>().as_bytes())));
+    let links: String = (0..10_000).map(|number| format!("<a href=l{number}>")).collect();
+    let links = Arc::new(html(&format!("<base href='/{}/'>{links}", "a".repeat(1_900))));
+    let bomb = Arc::new(reply("content-type: text/html\r\ncontent-encoding: gzip\r\n", &gzip(&bomb())));
+    let mut noise = vec![0; 3 << 20];
+    fastrand::Rng::with_seed(1).fill(&mut noise);
+    let large = Arc::new(reply("content-type: text/html; charset=windows-1252\r\n", &noise));
+    let server = HttpServer::start("127.0.0.1", move |connection| {
+        while let Some(head) = connection.request() {
+            let answer: Arc<Vec<u8>> = match head.split(' ').nth(1).unwrap() {
+                "/robots.txt" => robots.clone(),
+                path if path.contains("map") => map.clone(),
+                path if path.contains("bomb") => bomb.clone(),
+                path if path.contains("large") => large.clone(),
+                path if path.contains("links") => links.clone(),
+                _ => Arc::new(html("")),
+            };
+            if !connection.send(&*answer) {
+                return;
+            }
+        }
+    });
+    let names = NameServer::start(|question| found(question, 300, &["127.0.0.1"]));
+    let port = server.address.port();
+    let seeds: Vec<String> = (0..HOSTS)
+        .flat_map(|host| {
+            let kinds = ["map", "bomb", "large", "links", "bomb2", "large2"];
+            kinds.map(|kind| format!("http://h{host}.test:{port}/{kind}"))
+        })
+        .collect();
+    let extra = "max_depth = 0\n[fetch]\nworkers = 64\nmax_body = \"2MiB\"\n[frontier]\nmemory = \"8MiB\"\n\
+                 [seen]\nbloom_memory = \"1MiB\"\nlru_entries = 1024\n[drum]\nmerge_memory = \"2MiB\"\nbuckets = 4\n";
+    let crawled = Plan { names: names.address.to_string(), extra, ..Plan::of(&seeds) }.run();
+    let told = crawled.ask(&["status"]);
+    assert!(told.contains("memory ceiling"), "{told}");
+    let status: serde_json::Value = serde_json::from_str(&crawled.ask(&["status", "--json"])).unwrap();
+    let ceiling = status["memory_ceiling"]["bytes"].as_u64().unwrap();
+    eprintln!("at most {} MiB of {} MiB", crawled.peak_bytes >> 20, ceiling >> 20);
+    assert!(crawled.peak_bytes < ceiling, "{} of {ceiling} bytes", crawled.peak_bytes);
+    assert!(crawled.ask(&["status", "--memory"]).contains("large bodies"), "the parts are told");
+    // every seed has an outcome
+    let ended = |seed: &&String| !crawled.lines(seed).is_empty() || crawled.skipped.contains(&format!("\"{seed}\""));
+    assert_eq!(seeds.iter().filter(ended).count(), seeds.len());
+}
