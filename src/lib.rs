@@ -37,7 +37,7 @@
 //! | [`crawl`] | the wiring: start, signals, stop |
 //! | [`cli`] | the command line |
 //!
-//! Imports go upwards in this table only. docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the
+//! Imports go upwards in this table only. `fuzzing`, which no release has, drives every parser of foreign bytes. docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the
 //! crash contract; docs/FORMATS.md the bytes on disk.
 
 pub mod catalog;
@@ -52,6 +52,8 @@ pub mod engine;
 pub mod fetch;
 pub mod fingerprint;
 pub mod frontier;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod outcome;
 pub mod process;
 pub mod report;

@@ -141,7 +141,7 @@ impl ExtractArgs {
 }
 
 /// The text of an element, with runs of white space made one blank.
-fn text_of(element: ElementRef<'_>) -> String {
+pub(super) fn text_of(element: ElementRef<'_>) -> String {
     let mut text = String::new();
     let mut blank = false;
     for c in element.text().flat_map(str::chars) {
@@ -158,7 +158,7 @@ fn text_of(element: ElementRef<'_>) -> String {
 }
 
 /// The tree of a page; none where it takes longer than `time_max`.
-fn parse(text: &str, time_max: Duration) -> Option<Html> {
+pub(super) fn parse(text: &str, time_max: Duration) -> Option<Html> {
     let started = Instant::now();
     let mut parser = parse_document(HtmlTreeSink::new(Html::new_document()), ParseOpts::default());
     let mut rest = text;
@@ -178,7 +178,7 @@ fn parse(text: &str, time_max: Duration) -> Option<Html> {
 }
 
 /// The text of a page, in the encoding that its bytes, its header or its meta element name.
-fn decode(response: &Response) -> String {
+pub(super) fn decode(response: &Response) -> String {
     let body = &response.decoded;
     let header = response.header("content-type").and_then(charset);
     let meta = || charset(&body[..body.len().min(META_BYTES)]);

@@ -10,6 +10,8 @@ mod exit;
 mod explain;
 mod export;
 mod extract;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod get;
 mod list;
 mod parts;
