@@ -224,7 +224,10 @@ fn sample(compression: Compression) -> MemoryDisk {
             request: None,
             status: 200,
             reason: "OK",
-            headers: &[(b"content-type"[..].into(), b"text/html"[..].into()), (b"etag"[..].into(), b"\"1\""[..].into())],
+            headers: &[
+                (b"content-type"[..].into(), b"text/html"[..].into()),
+                (b"etag"[..].into(), b"\"1\""[..].into()),
+            ],
             body: &body,
             truncated: None,
             via: Some("https://www.example.org/"),

@@ -51,11 +51,9 @@ pub(crate) fn drum(bytes: &[u8]) -> bool {
 fn merge<V: Value + std::fmt::Debug>([counts, kv, aux, repository, ram]: &[Vec<u8>; 5]) -> bool {
     let memory = MemoryDisk::default();
     let place = Place { disk: memory.disk(), dir: DIR.into(), bucket: 0, buckets: 1 };
-    for (content, generation, part) in [
-        (kv, BATCH, Part::Operations),
-        (aux, BATCH, Part::Auxiliaries),
-        (repository, REPOSITORY, Part::Repository),
-    ] {
+    for (content, generation, part) in
+        [(kv, BATCH, Part::Operations), (aux, BATCH, Part::Auxiliaries), (repository, REPOSITORY, Part::Repository)]
+    {
         if !content.is_empty() {
             memory.put(place.path(generation, part), content.clone());
         }

@@ -8,13 +8,14 @@ use super::partition::FileState;
 use super::record::HostRecord;
 use super::task::Rules;
 use super::verify::Check;
-use super::{Frontier, FrontierOptions, FrontierState, PartitionState, Task};
+use super::{Frontier, FrontierOptions, FrontierState, NameAnswer, PartitionState, RobotsAnswer, Task};
 use crate::clock::Time;
 use crate::disk::HEADER_BYTES;
 use crate::fuzzing::{MemoryDisk, join, parts};
 
 const DIR: &str = "frontier";
 const NOW: Time = Time::from_ms(1_800_000_000_000);
+const DAY: Duration = Duration::from_secs(24 * 3_600);
 const FRAME_HEAD_BYTES: usize = 8;
 const BLOCK_HEAD_BYTES: usize = 13;
 const FOOTER_BYTES: usize = 64;
@@ -91,17 +92,14 @@ fn crawl(tail: Vec<u8>, base: Vec<u8>, ram: &[u8]) -> bool {
     let options = options();
     let opened = Frontier::open(disk, dir, options, decode_rules, 1, Some((&state, ram)), NOW, true);
     let Ok(mut frontier) = opened else { return false };
-    match drain(&mut frontier) {
-        Ok(urls) => urls > 0,
-        Err(_) => false,
-    }
+    drain(&mut frontier).is_ok_and(|urls| urls > 0)
 }
 
 /// Does jobs and takes tasks until nothing is left that can be done at once; says how many URLs came out.
 fn drain(frontier: &mut Frontier) -> crate::disk::Result<usize> {
     let (mut urls, mut now) = (0, NOW);
     for _ in 0..STEPS_MAX {
-        now = now + Duration::from_secs(3_600);
+        now = now + Duration::from_secs(60);
         let mut idle = true;
         if let Some(job) = frontier.next_job(true)? {
             let done = job.run()?;
@@ -110,9 +108,15 @@ fn drain(frontier: &mut Frontier) -> crate::disk::Result<usize> {
         }
         match frontier.next(now)? {
             Some(Task::Resolve { host, .. }) => {
-                frontier.resolved(host, super::NameAnswer::NoSuchHost, now + Duration::from_secs(60), now)?;
+                let address = NameAnswer::Found(vec![[192, 0, 2, 1].into()].into());
+                frontier.resolved(host, address, now + DAY, now)?;
             }
-            Some(Task::Robots { host, .. }) => frontier.withdraw(host, false, now)?,
+            Some(Task::Robots { host, .. }) => {
+                let rules = Arc::new(AllowAll);
+                let duration = Duration::from_millis(10);
+                let answer = RobotsAnswer::Rules { rules, expires: now + DAY, duration, bytes: 100 };
+                frontier.robots(host, answer, now)?;
+            }
             Some(Task::Fetch { host, .. }) => {
                 urls += 1;
                 frontier.withdraw(host, true, now)?;

@@ -1,7 +1,7 @@
 //! Every target on its corpus, and on what a fixed number of mutations makes of it.
 
-use std::path::{Path, PathBuf};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 
 use super::{TARGETS, Target};
 
@@ -33,8 +33,20 @@ fn write_corpus(target: &Target) {
 }
 
 fn mutate(random: &mut fastrand::Rng, corpus: &[(PathBuf, Vec<u8>)]) -> Vec<u8> {
-    const WORDS: [&[u8]; 12] =
-        [b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x80", b"\x7f", b"<", b"-->", b"\"", b"%", b"\r\n", b"&#", b"\xef\xbb\xbf", b"]]>"];
+    const WORDS: [&[u8]; 12] = [
+        b"\xff\xff\xff\xff",
+        b"\0\0\0\0",
+        b"\x80",
+        b"\x7f",
+        b"<",
+        b"-->",
+        b"\"",
+        b"%",
+        b"\r\n",
+        b"&#",
+        b"\xef\xbb\xbf",
+        b"]]>",
+    ];
     let mut bytes = corpus[random.usize(..corpus.len())].1.clone();
     for _ in 0..1 << random.u32(..5) {
         let at = random.usize(..=bytes.len());
