@@ -125,8 +125,6 @@ fn look_up([keys, index, overflow, images]: &[Vec<u8>; 4]) -> bool {
     for bits in 0..8_u64 {
         let _ = addresses.find(Fingerprint::from_bits(bits << 61 | bits), "", |offset| keys.read_if_whole(offset));
     }
-    let (covered, in_file) = (addresses.covered(), addresses.slots());
-    assert!(covered <= u64::MAX && addresses.bytes() >= in_file.min(1));
     if addresses.apply(&slots, keys.len()).is_err() {
         return false;
     }
