@@ -106,6 +106,11 @@ impl Head {
         (1 << self.level) + self.split
     }
 
+    /// Pages of both files by what it says, which nobody has counted.
+    pub(super) fn pages(&self) -> u64 {
+        (1 + self.buckets()).saturating_add(self.overflow_pages)
+    }
+
     /// The bucket of `key`, and how many bits of it chose the bucket.
     pub(super) fn bucket(&self, key: Fingerprint) -> (u64, u32) {
         let low = |bits: u32| key.bits() & ((1 << bits) - 1);
