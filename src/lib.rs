@@ -38,9 +38,9 @@
 //! | [`crawl`] | the wiring: start, signals, stop |
 //! | [`cli`] | the command line |
 //!
-//! Imports go upwards in this table only. docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the
-//! crash contract; docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and
-//! what bounds it.
+//! Imports go upwards in this table only. `fuzzing`, which no release has, drives every parser of foreign bytes.
+//! docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the bytes
+//! on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
 pub mod catalog;
 pub mod cli;
@@ -54,6 +54,8 @@ pub mod engine;
 pub mod fetch;
 pub mod fingerprint;
 pub mod frontier;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod outcome;
 pub mod process;
 pub mod report;

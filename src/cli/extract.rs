@@ -94,13 +94,15 @@ impl ExtractArgs {
                 }
             };
             let url = Escaped(&entry.url);
+            let started = Instant::now();
             let Some(page) = parse(&text, time_max) else {
                 writeln!(warnings, "crawler: left out, it takes longer than {time_max:?} to parse: {url}")?;
                 return Ok(());
             };
-            let (values, whole) = self.values(&page, selector);
+            let (values, whole) = self.values(&page, selector, started, time_max);
             if !whole {
-                writeln!(warnings, "crawler: its first {VALUES_BYTES_MAX} bytes of values only: {url}")?;
+                let limit = format!("{VALUES_BYTES_MAX} bytes of values, {time_max:?}");
+                writeln!(warnings, "crawler: its first values only, as many as the limits allow ({limit}): {url}")?;
             }
             if !values.is_empty() {
                 writeln!(out, "{}", json_line(&Line { url: &entry.url, values })?)?;
@@ -117,13 +119,14 @@ impl ExtractArgs {
         (good || !self.selection.status.is_empty()) && (mime == "text/html" || mime == "application/xhtml+xml")
     }
 
-    /// What is asked for of each element that matches, and whether that is all of it.
-    fn values(&self, page: &Html, selector: &Selector) -> (Vec<String>, bool) {
+    /// What is asked for of each element that matches, and whether that is all of it. In deeply nested elements each
+    /// value is a walk over all that is below, so the time that was given since `started` holds here, too.
+    fn values(&self, page: &Html, selector: &Selector, started: Instant, time_max: Duration) -> (Vec<String>, bool) {
         let (mut values, mut bytes) = (Vec::new(), 0);
         for element in page.select(selector) {
             let Some(value) = self.value(element) else { continue };
             bytes += value.len();
-            if bytes > VALUES_BYTES_MAX {
+            if bytes > VALUES_BYTES_MAX || started.elapsed() >= time_max {
                 return (values, false);
             }
             values.push(value);
@@ -141,7 +144,7 @@ impl ExtractArgs {
 }
 
 /// The text of an element, with runs of white space made one blank.
-fn text_of(element: ElementRef<'_>) -> String {
+pub(super) fn text_of(element: ElementRef<'_>) -> String {
     let mut text = String::new();
     let mut blank = false;
     for c in element.text().flat_map(str::chars) {
@@ -158,7 +161,7 @@ fn text_of(element: ElementRef<'_>) -> String {
 }
 
 /// The tree of a page; none where it takes longer than `time_max`.
-fn parse(text: &str, time_max: Duration) -> Option<Html> {
+pub(super) fn parse(text: &str, time_max: Duration) -> Option<Html> {
     let started = Instant::now();
     let mut parser = parse_document(HtmlTreeSink::new(Html::new_document()), ParseOpts::default());
     let mut rest = text;
@@ -178,7 +181,7 @@ fn parse(text: &str, time_max: Duration) -> Option<Html> {
 }
 
 /// The text of a page, in the encoding that its bytes, its header or its meta element name.
-fn decode(response: &Response) -> String {
+pub(super) fn decode(response: &Response) -> String {
     let body = &response.decoded;
     let header = response.header("content-type").and_then(charset);
     let meta = || charset(&body[..body.len().min(META_BYTES)]);
@@ -290,6 +293,17 @@ mod tests {
         let body = "<div>0123456789abcdef".repeat(4_000);
         let line = of_page(&["--select", "div"], "text/html", body.as_bytes());
         assert!(line.len() < 2 * VALUES_BYTES_MAX, "{}", line.len());
+    }
+
+    #[test]
+    fn walks_over_nested_elements_without_text_end_when_the_time_is_over() {
+        let page = parse(&"<div>".repeat(2_000), Duration::MAX).unwrap();
+        let args = Cli::parse_from(["extract", "--select", "div", "--text"]).args;
+        let selector = args.selector().unwrap();
+        let (values, whole) = args.values(&page, &selector, Instant::now(), Duration::ZERO);
+        assert_eq!((values.len(), whole), (0, false));
+        let (values, whole) = args.values(&page, &selector, Instant::now(), Duration::MAX);
+        assert_eq!((values.len(), whole), (2_000, true));
     }
 
     #[test]

@@ -11,6 +11,8 @@ mod explain;
 mod export;
 mod extract;
 mod faults;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod get;
 mod list;
 mod parts;

@@ -31,6 +31,8 @@ mod condition;
 mod crash_tests;
 mod digests;
 mod exchange;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 pub mod keys;
 #[cfg(test)]
 mod read_tests;

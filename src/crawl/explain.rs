@@ -5,6 +5,8 @@
 //! the words of the crawl itself: its scope, its rules, its delays, by the settings of its last run.
 
 mod archive;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod logs;
 mod model;
 mod state;

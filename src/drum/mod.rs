@@ -44,6 +44,8 @@ mod contract;
 #[cfg(test)]
 mod forgetful;
 mod front;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod lines;
 mod lookup;
 mod lru;

@@ -28,6 +28,8 @@ mod budget;
 mod cold;
 mod dispatch;
 mod errand;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod host;
 mod jobs;
 mod look;

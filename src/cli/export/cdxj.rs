@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Common;
 use crate::cli::OpenArchive;
-use crate::cli::archive::{Archive, Damage, Entry, essence};
+use crate::cli::archive::{Archive, Damage, Entry, Place, essence};
 use crate::cli::exit::Exit;
 use crate::clock::Time;
 use crate::config::parse_bytes;
@@ -77,7 +77,7 @@ impl CdxjArgs {
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let (mut damage, mut sorter) = (Damage::default(), Sorter::new(self.memory));
         self.common.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
-            match line(archive, &entry) {
+            match archive.place(&entry).and_then(|place| line(place, &entry)) {
                 Ok(line) => sorter.push(line.as_bytes())?,
                 Err(e) => damage.note(e, warnings),
             }
@@ -91,11 +91,10 @@ impl CdxjArgs {
     }
 }
 
-/// The line of `entry`.
-fn line(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+/// The line of `entry`, whose record lies at `place`.
+pub(in crate::cli) fn line(place: Place, entry: &Entry) -> anyhow::Result<String> {
     let url = CanonicalUrl::parse(&entry.url)
         .map_err(|e| anyhow::anyhow!("the archive names {}, which cannot be indexed: {e}", entry.url))?;
-    let place = archive.place(entry)?;
     let essence = essence(&entry.mime);
     let fields = Fields {
         url: &entry.url,

@@ -18,6 +18,8 @@ use super::archive::Archive;
 use super::exit::Exit;
 use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) use cdxj::line as cdxj_line;
 use output::Output;
 
 #[derive(Debug, Args)]

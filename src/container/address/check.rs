@@ -106,7 +106,7 @@ impl AddressCheck {
 
     /// Bytes of its pages.
     pub(in crate::container) fn bytes(&self) -> u64 {
-        (1 + self.head.buckets() + self.head.overflow_pages) * PAGE_BYTES as u64
+        self.head.pages().saturating_mul(PAGE_BYTES as u64)
     }
 
     /// Length of key.dat that it covers.

@@ -106,7 +106,7 @@ impl AddressFile {
 
     /// Bytes on disk.
     pub fn bytes(&self) -> u64 {
-        (1 + self.head.buckets() + self.head.overflow_pages) * PAGE_BYTES as u64
+        self.head.pages().saturating_mul(PAGE_BYTES as u64)
     }
 
     /// The newest record of `url`. `record` reads key.dat at an offset, `None` where no whole record lies.
@@ -165,7 +165,7 @@ impl AddressFile {
     /// were written for that.
     pub fn apply(mut self, slots: &HashMap<Fingerprint, u64>, key_bytes: u64) -> Result<u64> {
         // the file grows first: slots that came before the splits of their buckets would pile up in overflow pages
-        let wanted = self.head.slots + slots.len() as u64;
+        let wanted = self.head.slots.saturating_add(slots.len() as u64);
         while wanted as f64 > LOAD * (self.head.buckets() * SLOTS_PER_PAGE as u64) as f64 {
             self.split()?;
             self.write_full_chunk()?;

@@ -36,6 +36,8 @@ const FREE_MAX: usize = (PAGE_BYTES - HEAD_FREE_AT) / 8;
 pub(super) struct PageId(u64);
 
 const OVERFLOW_BIT: u64 = 1 << 63;
+/// No page lies further on than a file can reach: a damaged number leads behind the end, where nothing is.
+const PAGE_NUMBER_MAX: u64 = (i64::MAX as u64) / PAGE_BYTES as u64;
 
 impl PageId {
     pub(super) fn bucket(number: u64) -> Self {
@@ -61,7 +63,7 @@ impl PageId {
     /// Where the page lies in its file; page 0 of address.idx is the head.
     pub(super) fn position(self) -> u64 {
         let number = if self.is_overflow() { self.0 ^ OVERFLOW_BIT } else { self.0 + 1 };
-        number * PAGE_BYTES as u64
+        number.min(PAGE_NUMBER_MAX) * PAGE_BYTES as u64
     }
 }
 
@@ -102,6 +104,11 @@ impl Head {
 
     pub(super) fn buckets(&self) -> u64 {
         (1 << self.level) + self.split
+    }
+
+    /// Pages of both files by what it says, which nobody has counted.
+    pub(super) fn pages(&self) -> u64 {
+        (1 + self.buckets()).saturating_add(self.overflow_pages)
     }
 
     /// The bucket of `key`, and how many bits of it chose the bucket.
@@ -246,6 +253,16 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_damaged_page_number_leads_behind_the_end_of_any_file_and_not_elsewhere() {
+        assert_eq!(PageId::overflow(3).position(), 3 * PAGE_BYTES as u64);
+        assert_eq!(PageId::bucket(3).position(), 4 * PAGE_BYTES as u64);
+        for bits in [OVERFLOW_BIT - 1, u64::MAX, OVERFLOW_BIT | 1 << 52, 1 << 52] {
+            let position = PageId::from_bits(bits).position();
+            assert!(position > i64::MAX as u64 - 2 * PAGE_BYTES as u64 && position <= i64::MAX as u64, "{bits:#x}");
+        }
+    }
 
     #[test]
     fn a_tag_leads_its_slot_through_every_split() {

@@ -6,6 +6,8 @@
 //!
 //! Everything here takes time linear in its input and gives no more links than it was told to.
 
+#[cfg(test)]
+mod cost_tests;
 pub mod directives;
 pub mod element;
 mod header;

@@ -109,7 +109,9 @@ impl LinkScan {
         let Some(base) = base_url(page, found.base.as_deref()) else { return links };
         let encode_query: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encoding.encode(query).0;
         let is_utf8 = encoding == UTF_8 || encoding == UTF_16LE || encoding == UTF_16BE;
-        let parser = Url::options().base_url(Some(&base));
+        // a longer base would have each of its relative links cost its whole length, only to be too long itself
+        let has_base = base.as_str().len() <= self.url_length_max.max(page.as_str().len());
+        let parser = Url::options().base_url(has_base.then_some(&base));
         let parser = if is_utf8 { parser } else { parser.encoding_override(Some(encode_query)) };
         let follows = !(self.respect_nofollow && found.directives.nofollow);
         self.values_seen.clear();
@@ -124,7 +126,11 @@ impl LinkScan {
             if !is_canonical && !is_new {
                 continue;
             }
-            let Some(url) = parser.parse(value).ok().and_then(|url| CanonicalUrl::from_url(url).ok()) else {
+            let parsed = parser.parse(value);
+            if is_new && matches!(parsed, Err(url::ParseError::RelativeUrlWithoutBase)) {
+                links.dropped = links.dropped.saturating_add(1);
+            }
+            let Some(url) = parsed.ok().and_then(|url| CanonicalUrl::from_url(url).ok()) else {
                 continue;
             };
             if is_canonical {

@@ -56,6 +56,21 @@ const CLASS: [u8; 256] = {
     class
 };
 
+#[cfg(test)]
+thread_local! {
+    /// Bytes that the walks of this thread have looked at, some of them more than once: what they cost.
+    pub(super) static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts the cost, in tests.
+#[inline]
+fn looked_at(bytes: usize) {
+    #[cfg(test)]
+    LOOKED_AT.set(LOOKED_AT.get() + bytes);
+    #[cfg(not(test))]
+    let _ = bytes;
+}
+
 fn is(byte: u8, classes: u8) -> bool {
     CLASS[usize::from(byte)] & classes != 0
 }
@@ -165,12 +180,14 @@ impl<'a> Tags<'a> {
     fn take_until(&mut self, classes: u8) -> &'a [u8] {
         let rest = &self.html[self.at..];
         let length = rest.iter().position(|&byte| is(byte, classes)).unwrap_or(rest.len());
+        looked_at(length + 1);
         self.at += length;
         &rest[..length]
     }
 
     fn skip_blanks(&mut self) {
         while self.html.get(self.at).is_some_and(|&byte| is(byte, BLANK)) {
+            looked_at(1);
             self.at += 1;
         }
     }
@@ -188,7 +205,9 @@ impl<'a> Tags<'a> {
             return Some(());
         }
         if self.foreign > 0 && rest.starts_with(b"[CDATA[") {
-            let end = memchr::memmem::find(rest, b"]]>")?;
+            let end = memchr::memmem::find(rest, b"]]>");
+            looked_at(end.unwrap_or(rest.len()));
+            let end = end?;
             self.at += 1 + end + 3;
             return Some(());
         }
@@ -247,7 +266,10 @@ impl Content {
 }
 
 fn find(html: &[u8], from: usize, byte: u8) -> Option<usize> {
-    memchr::memchr(byte, html.get(from..)?).map(|at| from + at)
+    let rest = html.get(from..)?;
+    let found = memchr::memchr(byte, rest);
+    looked_at(found.map_or(rest.len(), |at| at + 1));
+    found.map(|at| from + at)
 }
 
 /// The index behind the comment whose content starts at `start`, right after `<!--`.
@@ -263,19 +285,24 @@ fn comment_end(html: &[u8], start: usize) -> Option<usize> {
         let before = &rest[..close];
         before.ends_with(b"--") || before.ends_with(b"--!")
     };
-    memchr::memchr_iter(b'>', rest).find(|&close| is_end(close)).map(|close| start + close + 1)
+    let found = memchr::memchr_iter(b'>', rest).find(|&close| is_end(close));
+    looked_at(found.unwrap_or(rest.len()));
+    found.map(|close| start + close + 1)
 }
 
 /// The index of the `<` of the end tag of `name`.
 fn raw_text_end(html: &[u8], start: usize, name: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'<', &html[start..])
+    let found = memchr::memchr_iter(b'<', &html[start..])
         .map(|open| start + open)
-        .find(|&open| html.get(open + 1) == Some(&b'/') && is_name_at(html, open + 2, name))
+        .find(|&open| html.get(open + 1) == Some(&b'/') && is_name_at(html, open + 2, name));
+    looked_at(found.unwrap_or(html.len()) - start);
+    found
 }
 
 /// Whether `name` stands at `at` and ends there as the name of a tag does.
 fn is_name_at(html: &[u8], at: usize, name: &[u8]) -> bool {
     let Some(found) = html.get(at..at + name.len()) else { return false };
+    looked_at(name.len());
     found.eq_ignore_ascii_case(name) && html.get(at + name.len()).is_some_and(|&byte| is(byte, BLANK | SLASH | CLOSE))
 }
 
@@ -289,10 +316,13 @@ fn script_end(html: &[u8], start: usize) -> Option<usize> {
     let mut escaped_from = None;
     let mut is_nested = false;
     loop {
-        at += match escaped_from {
-            None => memchr::memchr(b'<', html.get(at..)?)?,
-            Some(_) => memchr::memchr2(b'<', b'>', html.get(at..)?)?,
+        let rest = html.get(at..)?;
+        let found = match escaped_from {
+            None => memchr::memchr(b'<', rest),
+            Some(_) => memchr::memchr2(b'<', b'>', rest),
         };
+        looked_at(found.map_or(rest.len(), |at| at + 1));
+        at += found?;
         let rest = &html[at..];
         match escaped_from {
             Some(from) if rest[0] == b'>' && html[from..at].ends_with(b"--") => {

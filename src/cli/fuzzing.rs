@@ -1,0 +1,58 @@
+//! What the commands make of an archive's content: trees of pages, lines of an index.
+
+use std::time::Duration;
+
+use scraper::Selector;
+
+use super::archive::{Entry, Place, Response};
+use super::export::cdxj_line;
+use super::extract::{decode, parse, text_of};
+use crate::clock::Time;
+use crate::fuzzing::{choice, parts};
+
+const SELECTORS: [&str; 4] = ["a", "p, h1", "table td > b", "*"];
+
+/// The tree of a page with a Content-Type (the first line), and the texts that a selector finds.
+pub(crate) fn extract(bytes: &[u8]) -> bool {
+    let (first, bytes) = choice(bytes);
+    let (content_type, body) = bytes.split_at(memchr::memchr(b'\n', bytes).unwrap_or(0));
+    let headers = vec![(b"Content-Type".to_vec(), content_type.to_vec())];
+    let text = decode(&Response { headers, decoded: body.to_vec(), ..Response::default() });
+    let Some(page) = parse(&text, Duration::from_secs(5)) else { return false };
+    let selector = Selector::parse(SELECTORS[usize::from(first) % SELECTORS.len()]).expect("it is a selector");
+    let mut found = false;
+    for element in page.select(&selector).take(50) {
+        found = true;
+        assert!(text_of(element).len() <= 3 * text.len());
+        element.html();
+    }
+    found
+}
+
+/// A line of the index about an archive's entry with any URL, type and file name: one line, three columns, JSON.
+pub(crate) fn cdxj(bytes: &[u8]) -> bool {
+    let [url, mime, file] = parts::<3>(bytes).map(|part| String::from_utf8_lossy(part).into_owned());
+    let entry = Entry {
+        url,
+        status: 200,
+        time: Time::from_ms(bytes.len() as u64 * 1_000_000_007),
+        mime,
+        bytes: 1,
+        digest_sha1: [7; 20],
+        robots: false,
+        revisit: false,
+        previous: None,
+        handle: 0,
+    };
+    let Ok(line) = cdxj_line(Place { file: file.clone(), offset: 1, bytes: 2 }, &entry) else { return false };
+    let content = line.strip_suffix('\n').expect("a line ends");
+    assert!(!content.contains(['\n', '\r', '\x1b']), "{content:?}");
+    let mut columns = content.splitn(3, ' ');
+    let (key, time) = (columns.next().unwrap_or_default(), columns.next().unwrap_or_default());
+    assert!(!key.is_empty() && time.len() == 14 && time.bytes().all(|byte| byte.is_ascii_digit()), "{content}");
+    let fields: serde_json::Value =
+        serde_json::from_str(columns.next().unwrap_or_default()).expect("the third column is JSON");
+    assert_eq!(fields["url"], entry.url.as_str());
+    assert_eq!(fields["filename"], file.as_str());
+    true
+}

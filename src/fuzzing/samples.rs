@@ -1,0 +1,122 @@
+//! Examples of formats that nobody writes by hand, made by the program's own writers or by the libraries it reads with.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::{MemoryDisk, stored};
+use crate::clock::Time;
+use crate::container::ContainerState;
+use crate::drum::Value;
+use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
+use crate::engine::rests::RestLog;
+use crate::engine::values::{Addresses, Robots, RobotsAnswer, Term};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{FrontierState, Hops, NameAnswer, QueuedUrl};
+use crate::report::Statistics;
+use crate::web::robots::RobotsRules;
+
+const TEXT: &[u8] = b"<a href=/one>one</a> <a href=/two>two</a> <a href=/three>three</a>";
+const TERM: Term = Term { from: Time::from_ms(1_000), until: Time::from_ms(2_000) };
+
+/// A queued URL.
+pub(crate) fn queued(number: u64) -> QueuedUrl {
+    QueuedUrl {
+        url: format!("http://www.example.org/a/page-{number}.html").into(),
+        key: Fingerprint::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        origin: Fingerprint::from_bits(1),
+        host: Fingerprint::from_bits(2),
+        domain: Fingerprint::from_bits(3),
+        priority: 2,
+        depth: 3,
+        hops: Hops::parse("LLR"),
+        attempts: 0,
+        via: number,
+        seed: 1,
+        forced: number % 2 == 1,
+    }
+}
+
+fn chosen(choice: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[choice], bytes].concat()
+}
+
+pub(super) fn codings() -> Vec<Vec<u8>> {
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes all")
+    };
+    let zstd = |bytes: &[u8]| zstd::bulk::compress(bytes, 3).expect("memory takes all");
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    zlib.write_all(TEXT).expect("memory takes all");
+    let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+    raw.write_all(TEXT).expect("memory takes all");
+    let bomb = vec![b'0'; 4 << 20];
+    vec![
+        chosen(0, &gzip(TEXT)),
+        chosen(0, &[gzip(TEXT), gzip(b"second member")].concat()),
+        chosen(0, &gzip(&bomb)),
+        chosen(1, &zlib.finish().expect("memory takes all")),
+        chosen(1, &raw.finish().expect("memory takes all")),
+        chosen(3, &zstd(TEXT)),
+        chosen(3, &zstd(&bomb)),
+        chosen(7, &gzip(&gzip(&bomb))),
+    ]
+}
+
+pub(super) fn values() -> Vec<Vec<u8>> {
+    let encoded = |choice: u8, encode: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = vec![choice];
+        encode(&mut out);
+        out
+    };
+    let text = b"User-agent: *\nDisallow: /private/*.pdf$\nAllow: /private/a\nCrawl-delay: 3\nDisallow: /cgi-bin";
+    let rules = Robots::new(RobotsAnswer::Rules(RobotsRules::parse("crawler", text).into()), TERM);
+    let unreachable = Robots::new(RobotsAnswer::Unreachable { since: Time::from_ms(900) }, TERM);
+    let list = ["192.0.2.1", "2001:db8::1"].map(|text| text.parse().expect("an address")).into();
+    let (found, none) = (Addresses::new(NameAnswer::Found(list), TERM), Addresses::new(NameAnswer::NoSuchHost, TERM));
+    vec![
+        encoded(0, &|out| rules.encode(out)),
+        encoded(0, &|out| unreachable.encode(out)),
+        encoded(1, &|out| found.encode(out)),
+        encoded(1, &|out| none.encode(out)),
+        encoded(2, &|out| queued(5).encode(out)),
+    ]
+}
+
+pub(super) fn checkpoint() -> Vec<Vec<u8>> {
+    let nothing = || postcard::from_bytes(&[0]).expect("a store without buckets");
+    let made = Checkpoint {
+        number: 7,
+        time: Time::from_ms(7),
+        clean: true,
+        finish: None,
+        seen: nothing(),
+        robots: nothing(),
+        dns: nothing(),
+        frontier: FrontierState { partitions: vec![Default::default(); 2], ram_bytes: 3, ram_crc: 4 },
+        container: ContainerState { value_number: 1, value_bytes: 2, key_bytes: 16, pages: 3, total_bytes: 4 },
+        statistics: Statistics::default(),
+        scope_added: vec!["http://www.example.org/".to_owned()],
+        round: Default::default(),
+    };
+    let sections = Sections {
+        seen: vec![1, 2, 3],
+        replayed: vec![(Fingerprint::from_bits(9), true)],
+        patterns: vec![3, 1, 200, 1],
+        ..Sections::default()
+    };
+    let (disk, dir) = (MemoryDisk::default(), Path::new("crawl"));
+    let catalog = crate::catalog::MemoryCatalog::default();
+    checkpoint::renew(&disk.disk(), dir, &catalog, &made, &sections).expect("memory takes all");
+    vec![disk.get(checkpoint_path(dir, 7)).expect("the file was written")]
+}
+
+pub(super) fn rests() -> Vec<Vec<u8>> {
+    let (disk, dir) = (MemoryDisk::default(), Path::new("crawl"));
+    let (mut log, _) = RestLog::open(disk.disk(), dir, 3, Time::ZERO).expect("nothing is there");
+    let rest = |bits: u64| (Fingerprint::from_bits(bits), Time::from_ms(5_000 * bits));
+    log.push(&[rest(1), rest(2), rest(300)]).expect("memory takes all");
+    let whole = disk.get(dir.join("rests.g000003")).expect("the log was written");
+    let torn = whole[..whole.len() - 7].to_vec();
+    vec![whole, torn, stored::rests_header().to_vec()]
+}
