@@ -203,7 +203,7 @@ impl Engine {
         if let Some(sitemap) = findings.sitemap {
             self.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
         }
-        self.count_dropped_links(&findings.dropped);
+        self.count_dropped_links(&url.url, &findings.dropped);
         self.way.store.anticipate(findings.links.iter().map(|link| link.keys.key));
         for link in findings.links {
             self.statistics.links_found += 1;
@@ -212,11 +212,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Links that processing left out.
-    pub(super) fn count_dropped_links(&mut self, dropped: &[(Reason, u32)]) {
+    /// Links that processing left out of the page at `url`.
+    pub(super) fn count_dropped_links(&mut self, url: &str, dropped: &[(Reason, u32)]) {
         for &(reason, count) in dropped {
             self.statistics.links_found += u64::from(count);
             *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
+            self.count_limited(url, reason, u64::from(count));
         }
     }
 
@@ -242,7 +243,7 @@ impl Engine {
             Some(rules) => {
                 self.tell_crawl_delay(&origin, &rules);
                 self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
-                self.count_dropped_links(&findings.dropped);
+                self.count_dropped_links(url.as_str(), &findings.dropped);
                 self.admit_sitemaps(&asker, stored.record, findings.links)
             }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
