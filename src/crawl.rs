@@ -25,6 +25,7 @@ use crate::disk::{DirectoryLock, Disk};
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
 use crate::outcome::{Failure, Reason};
 use crate::process::Processor;
+use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, Progress, SkippedLog, Statistics, closing};
 use crate::web::seeds::{Seed, parse_seeds};
 pub use request::{CrawlError, CrawlRequest, Verbosity};
@@ -72,7 +73,7 @@ fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
     let (seeds, problems) = parse_seeds(&request.seeds);
     let name = request.seeds_path.display();
     for problem in problems {
-        tracing::warn!("{name}:{}: {}: {}", problem.line, problem.why, problem.text);
+        tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
     }
     if seeds.is_empty() && !request.dir.join("catalog").exists() {
         return Err(CrawlError::Usage(format!(
