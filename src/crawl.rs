@@ -57,8 +57,13 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
 
     let process = options::process(&request.config, keys.clone(), guard.clone());
     let fetch = options::fetch(&request.config)?;
-    let (threads, executors, events) =
-        Threads::start(request.config.fetch.workers, fetch, guard, process.clone(), clock.clone())?;
+    let (threads, executors, events) = Threads::start(
+        request.config.fetch.workers + request.config.fetch.slow_workers,
+        fetch,
+        guard,
+        process.clone(),
+        clock.clone(),
+    )?;
     let logs = (CrawlLog::open(&disk, &request.dir)?, SkippedLog::open(&disk, &request.dir)?);
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());

@@ -33,7 +33,7 @@ use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Engine, Event, Executors, FetchFailed, FetchJob, Fetched, Identity, Opening, Past, Phase, Purpose, ResolveJob,
-    Response, RestSync, Settings, StoreMerge,
+    Response, RestSync, Settings, SlotOptions, StoreMerge,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -196,7 +196,7 @@ struct Run {
 
 fn settings() -> Settings {
     Settings {
-        workers: 16,
+        slots: SlotOptions { workers: 16, slow: 16, slow_after: Duration::from_secs(2) },
         retries: 2,
         pages_max: None,
         bytes_max: None,

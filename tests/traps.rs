@@ -130,3 +130,25 @@ fn s18_a_trap_that_was_killed_over_and_over_keeps_to_its_budget() {
     assert!(hosts.values().all(|&pages| pages <= PER_HOST), "{hosts:?}");
     assert_eq!(domains["trap1.example"], PER_DOMAIN, "{domains:?}");
 }
+
+#[test]
+fn s19_every_crawl_draws_fingerprints_of_its_own_and_keeps_them() {
+    let site = site(SimOptions { hosts: 2, pages: 4, ..web(0, &[]) });
+    let url = site.web.seeds()[0].clone();
+    let fingerprints = |dir: &str| {
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_crawler"))
+            .args(["explain", &url, "--json", "--dir", dir])
+            .current_dir(site.crawl.dir.path())
+            .output()
+            .unwrap();
+        let told: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        let found = told.pointer("/url/fingerprints").or_else(|| told.pointer("/fingerprints"));
+        found.unwrap_or_else(|| panic!("no fingerprints in {told}")).clone()
+    };
+    site.crawl.run(&[]).expect(0, &[]);
+    let first = fingerprints("crawl");
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_eq!(fingerprints("crawl"), first, "a resumed crawl keeps its polynomial");
+    site.crawl.run(&["--fresh"]).expect(0, &[]);
+    assert_ne!(fingerprints("crawl"), first, "a fresh crawl has another one");
+}

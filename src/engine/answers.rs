@@ -54,7 +54,7 @@ impl Engine {
             condition,
             id_seed: self.container.crawl_id(),
         };
-        self.under_way.requests += 1;
+        self.under_way.requests.begin(host, now);
         self.under_way.pages += 1;
         self.executors.fetch(job);
         Ok(())
@@ -86,7 +86,7 @@ impl Engine {
         via: Option<String>,
     ) -> Result<()> {
         let id_seed = self.id_seed();
-        self.under_way.requests += 1;
+        self.under_way.requests.begin(host, self.clock.now());
         let (scope, condition) = (self.scope.clone(), None);
         self.executors.fetch(FetchJob { host, target, url, addresses, scope, via, condition, id_seed });
         Ok(())
@@ -94,7 +94,8 @@ impl Engine {
 
     /// An answer came and was processed.
     pub(super) fn answered(&mut self, mut processed: Processed) -> Result<()> {
-        self.under_way.requests -= 1;
+        self.under_way.requests.end(processed.job.host);
+        self.under_way.requests.learn(processed.response.duration);
         self.statistics.requests += 1;
         let bytes = processed.records.payload_bytes;
         self.statistics.bytes_received += bytes;
@@ -311,7 +312,7 @@ impl Engine {
 
     /// An attempt brought no answer.
     pub(super) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
-        self.under_way.requests -= 1;
+        self.under_way.requests.end(failed.job.host);
         self.statistics.requests += 1;
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         let Target::Page { url, .. } = &failed.job.target else { return self.robots_not_answered(failed) };
@@ -376,7 +377,7 @@ impl Engine {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
             Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
             None => {
-                self.under_way.requests += 1;
+                self.under_way.requests.begin(host, self.clock.now());
                 self.executors.resolve(ResolveJob { host, name });
             }
         }
@@ -390,7 +391,7 @@ impl Engine {
         name: &str,
         answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
-        self.under_way.requests -= 1;
+        self.under_way.requests.end(host);
         match &answer {
             Ok(_) => self.statistics.dns_resolved += 1,
             Err(Unresolved { failure, .. }) => {

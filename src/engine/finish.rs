@@ -88,7 +88,7 @@ impl Engine {
         let nothing_left = self.phase == Phase::Crawling && self.nothing_left();
         match self.phase {
             Phase::Crawling if nothing_left => self.phase = Phase::Closing { finish: Finish::Complete },
-            Phase::Stopping { finish, deadline } if self.under_way.requests == 0 || now >= deadline => {
+            Phase::Stopping { finish, deadline } if self.under_way.requests.len() == 0 || now >= deadline => {
                 self.phase = Phase::Closing { finish };
             }
             Phase::Closing { finish } if !self.under_way.checkpoint => {
@@ -101,7 +101,7 @@ impl Engine {
 
     /// No job, pending key, undispatched result, active or cold URL is left.
     fn nothing_left(&mut self) -> bool {
-        self.under_way.requests == 0
+        self.under_way.requests.len() == 0
             && self.under_way.merges == 0
             && self.under_way.partitions == 0
             && self.way.waiting() == 0
