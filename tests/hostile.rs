@@ -333,7 +333,7 @@ fn s17_every_line_of_the_index_parses_and_leads_to_its_record() {
         let field = |name: &str| fields[name].as_str().unwrap();
         assert!(field("url").is_ascii() && !field("url").contains(' '), "{line}");
         assert!(field("filename").starts_with("value-"), "{line}");
-        let file = Disk::real().open(&crawled.path("crawl/pages").join(field("filename")), Mode::Read).unwrap();
+        let file = Disk::real().open(crawled.path("crawl/pages").join(field("filename")), Mode::Read).unwrap();
         let record = RecordReader::new(&file, field("offset").parse().unwrap(), 64 << 20).next().unwrap().unwrap();
         assert_eq!(record.field("WARC-Target-URI"), Some(field("url")));
     }

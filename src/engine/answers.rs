@@ -95,7 +95,10 @@ impl Engine {
     /// An answer came and was processed.
     pub(super) fn answered(&mut self, mut processed: Processed) -> Result<()> {
         self.under_way.requests.end(processed.job.host);
-        self.under_way.requests.learn(processed.response.duration);
+        // what was cut for being slow must not make that usual
+        if processed.response.truncated.is_none() {
+            self.under_way.requests.learn(processed.response.duration);
+        }
         self.statistics.requests += 1;
         let bytes = processed.records.payload_bytes;
         self.statistics.bytes_received += bytes;

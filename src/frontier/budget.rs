@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(budget.allows(&standing, 0, &busy), Allowance::DomainWaits);
         let full = Domain { known: 3, added: 2, ..Domain::default() };
         assert_eq!(budget.allows(&standing, 0, &full), Allowance::UsedUp(Reason::DomainPages));
-        let at_home = Standing { pages: 3, ..standing.clone() };
+        let at_home = Standing { pages: 3, ..standing };
         assert_eq!(budget.allows(&at_home, 0, &full), Allowance::UsedUp(Reason::HostPages));
         assert_eq!(
             budget.allows(&Standing { bytes: 100, ..standing }, 0, &domain),
