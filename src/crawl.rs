@@ -26,6 +26,7 @@ use crate::disk::{DirectoryLock, Disk};
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
 use crate::outcome::{Failure, Reason};
 use crate::process::Processor;
+use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, Progress, SkippedLog, Statistics, closing};
 use crate::web::seeds::{Seed, parse_seeds};
 pub use request::{CrawlError, CrawlRequest, Verbosity};
@@ -57,8 +58,13 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
 
     let process = options::process(&request.config, keys.clone(), guard.clone());
     let fetch = options::fetch(&request.config)?;
-    let (threads, executors, events) =
-        Threads::start(request.config.fetch.workers, fetch, guard, process.clone(), clock.clone())?;
+    let (threads, executors, events) = Threads::start(
+        request.config.fetch.workers + request.config.fetch.slow_workers,
+        fetch,
+        guard,
+        process.clone(),
+        clock.clone(),
+    )?;
     let logs = (CrawlLog::open(&disk, &request.dir)?, SkippedLog::open(&disk, &request.dir)?);
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
@@ -75,7 +81,7 @@ fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
     let (seeds, problems) = parse_seeds(&request.seeds);
     let name = request.seeds_path.display();
     for problem in problems {
-        tracing::warn!("{name}:{}: {}: {}", problem.line, problem.why, problem.text);
+        tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
     }
     if seeds.is_empty() && !request.dir.join("catalog").exists() {
         return Err(CrawlError::Usage(format!(

@@ -25,8 +25,12 @@ pub enum Reason {
     TooLong,
     /// More redirects in a row than `scope.max_redirects`.
     Redirects,
-    /// A budget of its host or domain is used up.
-    Budget,
+    /// `budget.pages_per_host` of its origin is used up.
+    HostPages,
+    /// `budget.bytes_per_host` of its origin is used up.
+    HostBytes,
+    /// `budget.pages_per_domain` of its registrable domain is used up.
+    DomainPages,
     /// Its address is not in the public internet and not in `network.allow`.
     PrivateAddress,
     /// Its host is dead or its robots.txt stays unreachable.
@@ -37,7 +41,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons, in the order of the closing report.
-    pub const ALL: [Reason; 11] = [
+    pub const ALL: [Reason; 13] = [
         Reason::Scope,
         Reason::Depth,
         Reason::Robots,
@@ -45,7 +49,9 @@ impl Reason {
         Reason::Pattern,
         Reason::TooLong,
         Reason::Redirects,
-        Reason::Budget,
+        Reason::HostPages,
+        Reason::HostBytes,
+        Reason::DomainPages,
         Reason::PrivateAddress,
         Reason::HostGivenUp,
         Reason::PageLimit,
@@ -57,7 +63,7 @@ impl Reason {
             Reason::Scope | Reason::TooLong => -5000,
             Reason::Depth => -5001,
             Reason::Redirects => -5002,
-            Reason::Budget | Reason::PageLimit => -5003,
+            Reason::HostPages | Reason::HostBytes | Reason::DomainPages | Reason::PageLimit => -5003,
             Reason::PrivateAddress => -5004,
             Reason::Trap | Reason::Pattern => -5005,
             Reason::HostGivenUp => -8,
@@ -76,7 +82,9 @@ impl fmt::Display for Reason {
             Reason::Pattern => "too many of its pattern",
             Reason::TooLong => "URL too long",
             Reason::Redirects => "too many redirects",
-            Reason::Budget => "budget",
+            Reason::HostPages => "page budget of its host",
+            Reason::HostBytes => "byte budget of its host",
+            Reason::DomainPages => "page budget of its domain",
             Reason::PrivateAddress => "private address",
             Reason::HostGivenUp => "host given up",
             Reason::PageLimit => "beyond a limit of its page",

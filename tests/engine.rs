@@ -35,7 +35,7 @@ use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Engine, Event, Executors, FetchFailed, FetchJob, Fetched, Identity, OpenError, Opening, Past, Phase, Purpose,
-    ResolveJob, Response, RestSync, Settings, StoreMerge,
+    ResolveJob, Response, RestSync, Settings, SlotOptions, StoreMerge,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -207,7 +207,7 @@ struct Run {
 
 fn settings() -> Settings {
     Settings {
-        workers: 16,
+        slots: SlotOptions { workers: 16, slow: 16, slow_after: Duration::from_secs(2) },
         retries: 2,
         pages_max: None,
         bytes_max: None,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
-use crate::simweb::{Expected, Limits, Request, SimOptions, SimWeb, Timeline, judge, largest_concurrency};
+use crate::simweb::{Expected, Limits, Request, SimOptions, SimWeb, Timeline, TrapKind, judge, largest_concurrency};
 
 /// Offences against politeness that are told one by one.
 const VIOLATIONS_TOLD: usize = 20;
@@ -107,6 +107,16 @@ pub struct SimulateArgs {
     /// Share of pages sent in gzip.
     #[arg(long, default_value_t = 0.3, value_name = "SHARE")]
     pub gzip: f64,
+    /// Number of hosts without end, beside the others: mazes, calendars, sessions, wildcard names, sitemaps, answers that
+    /// drip. Crawl them with budgets.
+    #[arg(long, default_value_t = 0)]
+    pub traps: usize,
+    /// Kinds of them, in turn: maze, calendar, session-query, session-path, wildcard, sitemaps, repeating, drip.
+    #[arg(long, value_name = "KIND,...", value_delimiter = ',', value_parser = trap_kind)]
+    pub trap_kinds: Vec<TrapKind>,
+    /// Time between two bytes of a host that drips.
+    #[arg(long, default_value = "10s", value_parser = duration)]
+    pub drip: Duration,
     /// Where to write seeds, configuration, expected end and log.
     #[arg(long, default_value = "./simweb", value_name = "DIR")]
     pub out: PathBuf,
@@ -153,6 +163,9 @@ impl SimulateArgs {
             silent_hosts: self.silent,
             unresolvable_share: self.unresolvable,
             gzip_share: self.gzip,
+            traps: self.traps,
+            trap_kinds: self.trap_kinds.clone(),
+            drip: self.drip,
             ..SimOptions::default()
         }
     }
@@ -276,9 +289,15 @@ fn judgement(log: &[Request], expected: &Expected, port: u16) -> String {
         Some((host, most)) => format!("{most} ({})", host.escape_debug()),
         None => "none".to_owned(),
     };
+    let traps = requested.iter().filter(|url| expected.is_trap(url)).count();
+    let traps = if expected.traps.is_empty() {
+        String::new()
+    } else {
+        format!("of them, in traps without end     {traps} of {} traps\n", expected.traps.len())
+    };
     format!(
         "requests                          {}\n\
-         distinct URLs                     {}\n\
+         distinct URLs                     {}\n{traps}\
          requested, but not to be followed {forbidden}\n\
          requested, but nowhere linked     {unknown}\n\
          expected, but never requested     {missing}\n\
@@ -299,6 +318,12 @@ fn politeness(log: &[Request], limits: &Limits) -> String {
         text.push_str(&format!("\n{}", Timeline::of(log, limits)));
     }
     text
+}
+
+/// The kind of trap of that name.
+fn trap_kind(text: &str) -> Result<TrapKind, String> {
+    let found = TrapKind::ALL.into_iter().find(|kind| kind.name() == text);
+    found.ok_or_else(|| format!("say one of {}", TrapKind::ALL.map(TrapKind::name).join(", ")))
 }
 
 /// Parses `20ms`, `1.5s` or `2m`.

@@ -122,6 +122,13 @@ fn fetch(config: &Config) -> Checked {
     let fetch = &config.fetch;
     let workers = (1..=10_000).contains(&fetch.workers);
     require(workers, "fetch.workers", "must be from 1 to 10000: how many requests are in flight at once")?;
+    let slow = fetch.slow_workers <= 10_000;
+    require(
+        slow,
+        "fetch.slow_workers",
+        "must be at most 10000: how many slow requests are in flight beside the others",
+    )?;
+    at_least(fetch.slow_after, "100ms", "fetch.slow_after")?;
     at_least(fetch.timeout_connect, "100ms", "fetch.timeout_connect")?;
     at_least(fetch.timeout_head, "100ms", "fetch.timeout_head")?;
     at_least(fetch.timeout_total, "100ms", "fetch.timeout_total")?;

@@ -18,7 +18,7 @@ use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Executors, Identity, Opening, Settings};
+use crate::engine::{Executors, Identity, Opening, Settings, SlotOptions};
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
@@ -210,10 +210,16 @@ pub(super) fn opening(
     }
 }
 
+/// How many requests may be under way.
+pub(super) fn slots(config: &Config) -> SlotOptions {
+    let fetch = &config.fetch;
+    SlotOptions { workers: fetch.workers, slow: fetch.slow_workers, slow_after: fetch.slow_after }
+}
+
 fn settings(config: &Config) -> Settings {
     let crawl = &config.crawl;
     Settings {
-        workers: config.fetch.workers,
+        slots: slots(config),
         retries: config.fetch.retries,
         pages_max: crawl.max_pages,
         bytes_max: crawl.max_bytes.map(config::Bytes::get),

@@ -38,6 +38,7 @@ impl Engine {
             Err(reason) => {
                 self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()));
                 self.statistics.count_dropped(reason);
+                self.count_limited(&seed.url, reason, 1);
                 self.log_skipped(&seed, reason)
             }
         }
@@ -155,6 +156,7 @@ impl Engine {
         let dropped = std::mem::take(&mut self.way.arrival().dropped);
         for (url, reason) in dropped {
             self.statistics.count_dropped(reason);
+            self.count_limited(&url.url, reason, 1);
             if reason == Reason::Robots {
                 self.statistics.robots_denied += 1;
             }

@@ -54,7 +54,7 @@ impl Engine {
             condition,
             id_seed: self.container.crawl_id(),
         };
-        self.under_way.requests += 1;
+        self.under_way.requests.begin(host, now);
         self.under_way.pages += 1;
         self.executors.fetch(job);
         Ok(())
@@ -86,7 +86,7 @@ impl Engine {
         via: Option<String>,
     ) -> Result<()> {
         let id_seed = self.id_seed();
-        self.under_way.requests += 1;
+        self.under_way.requests.begin(host, self.clock.now());
         let (scope, condition) = (self.scope.clone(), None);
         self.executors.fetch(FetchJob { host, target, url, addresses, scope, via, condition, id_seed });
         Ok(())
@@ -94,7 +94,11 @@ impl Engine {
 
     /// An answer came and was processed.
     pub(super) fn answered(&mut self, mut processed: Processed) -> Result<()> {
-        self.under_way.requests -= 1;
+        self.under_way.requests.end(processed.job.host);
+        // what was cut for being slow must not make that usual
+        if processed.response.truncated.is_none() {
+            self.under_way.requests.learn(processed.response.duration);
+        }
         self.statistics.requests += 1;
         let bytes = processed.records.payload_bytes;
         self.statistics.bytes_received += bytes;
@@ -203,7 +207,7 @@ impl Engine {
         if let Some(sitemap) = findings.sitemap {
             self.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
         }
-        self.count_dropped_links(&findings.dropped);
+        self.count_dropped_links(&url.url, &findings.dropped);
         self.way.store.anticipate(findings.links.iter().map(|link| link.keys.key));
         for link in findings.links {
             self.statistics.links_found += 1;
@@ -212,11 +216,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Links that processing left out.
-    pub(super) fn count_dropped_links(&mut self, dropped: &[(Reason, u32)]) {
+    /// Links that processing left out of the page at `url`.
+    pub(super) fn count_dropped_links(&mut self, url: &str, dropped: &[(Reason, u32)]) {
         for &(reason, count) in dropped {
             self.statistics.links_found += u64::from(count);
             *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
+            self.count_limited(url, reason, u64::from(count));
         }
     }
 
@@ -242,7 +247,7 @@ impl Engine {
             Some(rules) => {
                 self.tell_crawl_delay(&origin, &rules);
                 self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
-                self.count_dropped_links(&findings.dropped);
+                self.count_dropped_links(url.as_str(), &findings.dropped);
                 self.admit_sitemaps(&asker, stored.record, findings.links)
             }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
@@ -310,7 +315,7 @@ impl Engine {
 
     /// An attempt brought no answer.
     pub(super) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
-        self.under_way.requests -= 1;
+        self.under_way.requests.end(failed.job.host);
         self.statistics.requests += 1;
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         let Target::Page { url, .. } = &failed.job.target else { return self.robots_not_answered(failed) };
@@ -375,7 +380,7 @@ impl Engine {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
             Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
             None => {
-                self.under_way.requests += 1;
+                self.under_way.requests.begin(host, self.clock.now());
                 self.executors.resolve(ResolveJob { host, name });
             }
         }
@@ -389,7 +394,7 @@ impl Engine {
         name: &str,
         answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
-        self.under_way.requests -= 1;
+        self.under_way.requests.end(host);
         match &answer {
             Ok(_) => self.statistics.dns_resolved += 1,
             Err(Unresolved { failure, .. }) => {

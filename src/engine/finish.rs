@@ -1,6 +1,6 @@
 //! How a crawl ends: by itself, by a limit, by a signal.
 
-use super::{Engine, UnderWay};
+use super::Engine;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::report::Finish;
@@ -102,13 +102,13 @@ impl Engine {
 
     /// Nothing but a checkpoint is under way.
     fn is_at_rest(&self) -> bool {
-        let UnderWay { requests, merges, partitions, .. } = self.under_way;
-        requests + merges + partitions == 0 && !self.dispatching
+        let under_way = &self.under_way;
+        under_way.requests.len() + under_way.merges + under_way.partitions == 0 && !self.dispatching
     }
 
     /// No job, pending key, undispatched result, active or cold URL is left.
     fn nothing_left(&mut self) -> bool {
-        self.under_way.requests == 0
+        self.under_way.requests.len() == 0
             && self.under_way.merges == 0
             && self.under_way.partitions == 0
             && self.way.waiting() == 0

@@ -78,7 +78,7 @@ impl Engine {
                     let hop = &mut self.hops[number];
                     (hop.addresses, hop.due) = (Addresses::Asked, Time::MAX);
                     let job = ResolveJob { host: hop.host, name: hop.url.host().into() };
-                    self.under_way.requests += 1;
+                    self.under_way.requests.begin(job.host, now);
                     self.executors.resolve(job);
                     return Ok(false);
                 }

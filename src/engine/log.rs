@@ -11,6 +11,7 @@ use crate::outcome::{Failure, Reason, failure_of_answer};
 use crate::report::LogLine;
 use crate::web::pattern::pattern;
 use crate::web::robots::RobotsRules;
+use crate::web::url::CanonicalUrl;
 
 /// Bytes of a pattern of robots.txt that a line shows: it can be as long as the file.
 const PATTERN_SHOWN: usize = 200;
@@ -77,9 +78,34 @@ impl Engine {
                 let judgement = self.scope.explain(&target, url.depth, url.hops.redirects());
                 if judgement.verdict == Err(reason) { judgement.rule.to_string() } else { String::new() }
             }
-            Reason::Budget | Reason::PrivateAddress | Reason::HostGivenUp | Reason::PageLimit => String::new(),
+            Reason::HostPages | Reason::HostBytes | Reason::DomainPages => self.budget_rule(url, reason),
+            Reason::PrivateAddress | Reason::HostGivenUp | Reason::PageLimit => String::new(),
         };
         self.skipped_log.push(&url.url, reason, &rule)
+    }
+
+    /// The budget that is used up, and whose it is.
+    fn budget_rule(&mut self, url: &QueuedUrl, reason: Reason) -> String {
+        let budget = self.way.arrival().frontier.budget();
+        let (setting, limit) = match reason {
+            Reason::HostPages => ("pages_per_host", budget.pages_per_host),
+            Reason::HostBytes => ("bytes_per_host", budget.bytes_per_host),
+            _ => ("pages_per_domain", budget.pages_per_domain),
+        };
+        let limit = limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
+        let whose = whose(&Engine::queued_url(&url.url), reason);
+        format!("budget.{setting} = {limit}: {whose}")
+    }
+
+    /// Counts a URL that a budget or a trap rule left out among those of the same host, domain or pattern.
+    pub(super) fn count_limited(&mut self, url: &str, reason: Reason, urls: u64) {
+        if matches!(
+            reason,
+            Reason::HostPages | Reason::HostBytes | Reason::DomainPages | Reason::Pattern | Reason::Trap
+        ) {
+            let whose = whose(&Engine::queued_url(url), reason);
+            self.statistics.limited.count(reason, &whose, urls);
+        }
     }
 
     /// What in robots.txt forbids `url`, as far as memory has the rules.
@@ -109,6 +135,15 @@ impl Engine {
             let what = if politeness.skips(asked) { "nothing is fetched of it" } else { "that counts" };
             tracing::info!("{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what}");
         }
+    }
+}
+
+/// Whose limit `reason` is: the registrable domain of `url`, its origin, or its origin and pattern.
+fn whose(url: &CanonicalUrl, reason: Reason) -> String {
+    match reason {
+        Reason::DomainPages => url.registrable_domain().to_owned(),
+        Reason::Pattern => format!("{}{}", url.origin(), pattern(url.as_str()).unwrap_or_default()),
+        _ => url.origin(),
     }
 }
 

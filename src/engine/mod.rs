@@ -25,6 +25,7 @@ pub mod recovery;
 mod refetch;
 pub mod rests;
 mod seeds;
+mod slots;
 mod upkeep;
 pub mod values;
 mod way;
@@ -44,6 +45,7 @@ pub use open::{Identity, OpenError, Opening, Past};
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
 pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable, seeds_copy_path};
+pub use slots::SlotOptions;
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -56,6 +58,7 @@ use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use limits::Limits;
 use rests::RestLog;
+use slots::Slots;
 use way::SeenStage;
 
 /// Results of merges that are handed on between two looks at the network.
@@ -64,8 +67,8 @@ const RESULTS_PER_PUMP: usize = 2_000;
 /// What the engine decides by; all of it may change from one run to the next.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Requests that may be under way.
-    pub workers: usize,
+    /// Requests that may be under way, slow ones beside them.
+    pub slots: SlotOptions,
     /// Attempts after the first.
     pub retries: u8,
     /// Pages of the whole crawl.
@@ -99,10 +102,10 @@ pub struct Settings {
 }
 
 /// Jobs that are out.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct UnderWay {
     /// Requests and resolutions.
-    requests: usize,
+    requests: Slots,
     /// Of those, pages.
     pages: u64,
     /// Merges of the three stores.
@@ -206,8 +209,7 @@ impl Engine {
 
     /// Starts requests while there are free workers and hosts that are due.
     fn request(&mut self, now: Time) -> Result<()> {
-        while self.under_way.requests < self.settings.workers && now >= self.limited_until && !self.page_limit_reached()
-        {
+        while self.under_way.requests.is_free(now) && now >= self.limited_until && !self.page_limit_reached() {
             // the right to a request is taken before the task, for a task that is out of the frontier has to be done;
             // it is kept until there is one
             if !self.may_request {
@@ -221,7 +223,7 @@ impl Engine {
                 self.may_request = false;
                 continue;
             }
-            if self.under_way.requests >= self.settings.workers {
+            if !self.under_way.requests.is_free(now) {
                 return Ok(());
             }
             let Some(task) = self.way.arrival().frontier.next(now)? else { return Ok(()) };
@@ -247,7 +249,12 @@ impl Engine {
         if let Phase::Stopping { deadline, .. } = self.phase {
             due = due.min(deadline);
         } else {
-            let next = self.way.arrival().frontier.next_due().into_iter().chain(self.next_hop_due()).min();
+            let now = self.clock.now();
+            let next = match self.under_way.requests.is_free(now) {
+                true => self.way.arrival().frontier.next_due().into_iter().chain(self.next_hop_due()).min(),
+                // whoever is due has to wait for an answer, or until a request is slow
+                false => self.under_way.requests.free_at(now),
+            };
             due = next.map_or(due, |next| due.min(next.max(self.limited_until)));
         }
         Some(due)

@@ -12,6 +12,7 @@ use super::patterns::PatternBudget;
 use super::refetch::Round;
 use super::rests::RestLog;
 use super::seeds::SeedTable;
+use super::slots::Slots;
 use super::values::decode_rules;
 use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
 use super::{Engine, Executors, Phase, Settings, UnderWay};
@@ -235,7 +236,13 @@ impl Engine {
             rng: fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32)),
             elapsed_before: statistics.elapsed,
             statistics,
-            under_way: UnderWay::default(),
+            under_way: UnderWay {
+                requests: Slots::new(settings.slots),
+                pages: 0,
+                merges: 0,
+                partitions: 0,
+                checkpoint: false,
+            },
             phase: Phase::Crawling,
             rests,
             checkpoint_number: number,

@@ -150,7 +150,7 @@ impl Engine {
         let robots = Robots::new(answer, Term { from: page.time, until });
         frontier.preset(origin, known_by(&robots, *now), *now);
         self.way.next.store.put(origin, robots)?;
-        self.count_dropped_links(&findings.dropped);
+        self.count_dropped_links(&page.url, &findings.dropped);
         let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
         self.admit_sitemaps(&asker, record, findings.links)
     }

@@ -68,10 +68,10 @@ impl Engine {
     /// What merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
         let waiting = self.way.waiting() > 0;
-        let requests = self.under_way.requests;
+        let (requests, busy) = (self.under_way.requests.len(), self.under_way.requests.busy(now));
         let frontier = &self.way.arrival().frontier;
         let idle = waiting && requests == 0 && frontier.is_idle();
-        let starving = waiting && requests < self.settings.workers / 2 && frontier.ready_hosts(now) == 0;
+        let starving = waiting && busy < self.settings.slots.workers / 2 && frontier.ready_hosts(now) == 0;
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
             .into_iter()
             .filter_map(|(wanted, need)| wanted.then_some(need))

@@ -12,6 +12,7 @@ use super::options::Budget;
 use super::record::Standing;
 use super::schedule::HostRef;
 use crate::fingerprint::Fingerprint;
+use crate::outcome::Reason;
 
 /// Maps by fingerprint: those are mixed already.
 pub(super) type ByFingerprint<V> = HashMap<Fingerprint, V, BuildHasherDefault<FingerprintHasher>>;
@@ -45,8 +46,8 @@ pub(super) enum Allowance {
     HostWaits,
     /// Answers under way may use up the rest of the domain's.
     DomainWaits,
-    /// Nothing is left.
-    UsedUp,
+    /// Nothing is left of the budget that this names.
+    UsedUp(Reason),
 }
 
 /// A domain with active hosts.
@@ -118,11 +119,12 @@ impl Budget {
     pub(super) fn allows(&self, standing: &Standing, in_flight: usize, domain: &Domain) -> Allowance {
         let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         let domain_pages = domain.known + domain.added;
-        if reached(self.pages_per_host, standing.pages)
-            || reached(self.bytes_per_host, standing.bytes)
-            || reached(self.pages_per_domain, domain_pages)
-        {
-            Allowance::UsedUp
+        if reached(self.pages_per_host, standing.pages) {
+            Allowance::UsedUp(Reason::HostPages)
+        } else if reached(self.bytes_per_host, standing.bytes) {
+            Allowance::UsedUp(Reason::HostBytes)
+        } else if reached(self.pages_per_domain, domain_pages) {
+            Allowance::UsedUp(Reason::DomainPages)
         } else if reached(self.pages_per_host, standing.pages + in_flight as u64) {
             Allowance::HostWaits
         } else if reached(self.pages_per_domain, domain_pages + u64::from(domain.in_flight)) {
@@ -147,8 +149,13 @@ mod tests {
         let busy = Domain { known: 1, added: 2, in_flight: 2, ..Domain::default() };
         assert_eq!(budget.allows(&standing, 0, &busy), Allowance::DomainWaits);
         let full = Domain { known: 3, added: 2, ..Domain::default() };
-        assert_eq!(budget.allows(&standing, 0, &full), Allowance::UsedUp);
-        assert_eq!(budget.allows(&Standing { bytes: 100, ..standing }, 0, &domain), Allowance::UsedUp);
+        assert_eq!(budget.allows(&standing, 0, &full), Allowance::UsedUp(Reason::DomainPages));
+        let at_home = Standing { pages: 3, ..standing };
+        assert_eq!(budget.allows(&at_home, 0, &full), Allowance::UsedUp(Reason::HostPages));
+        assert_eq!(
+            budget.allows(&Standing { bytes: 100, ..standing }, 0, &domain),
+            Allowance::UsedUp(Reason::HostBytes)
+        );
     }
 
     #[test]

@@ -109,9 +109,11 @@ impl Frontier {
     fn drains(&self, index: u32, now: Time) -> Option<Reason> {
         let host = self.active.host(index);
         let is_slow = || host.rules_at(now).is_some_and(|rules| self.options.politeness.skips(rules.crawl_delay()));
-        host.gone(now)
-            .or_else(|| (self.allowance(index) == Allowance::UsedUp).then_some(Reason::Budget))
-            .or_else(|| is_slow().then_some(Reason::Robots))
+        let spent = || match self.allowance(index) {
+            Allowance::UsedUp(budget) => Some(budget),
+            _ => None,
+        };
+        host.gone(now).or_else(spent).or_else(|| is_slow().then_some(Reason::Robots))
     }
 
     fn allowance(&self, index: u32) -> Allowance {

@@ -312,6 +312,11 @@ impl Frontier {
         &self.options.politeness
     }
 
+    /// What may be fetched of a host and of a domain.
+    pub fn budget(&self) -> &Budget {
+        &self.options.budget
+    }
+
     /// Takes over politeness and budgets that were changed.
     pub fn reconfigure(&mut self, politeness: Politeness, budget: Budget) {
         self.options.politeness = politeness;

@@ -38,6 +38,12 @@ pub struct HostId {
 impl HostId {
     /// Of no host: for requests that no queue waits for.
     pub const NONE: HostId = HostId { index: u32::MAX, generation: u32::MAX, flight: u32::MAX };
+
+    /// The id of that number, for tests of what keeps ids.
+    #[cfg(test)]
+    pub(crate) const fn numbered(index: u32) -> HostId {
+        HostId { index, generation: 0, flight: 0 }
+    }
 }
 
 /// Proof that the robots.txt rules of a URL's origin allow it. Only the frontier makes one.

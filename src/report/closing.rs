@@ -5,7 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::figures::{brief, count, rate, size, span};
+use super::limited::setting;
 use super::{Finish, Gauges, Statistics};
+
+/// Names of hosts, domains and patterns beyond a limit that are told.
+const LIMITED_TOLD: usize = 10;
 
 /// What the closing statistics say beside the figures.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +69,7 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
     for (reason, number) in &statistics.dropped {
         table.row(&format!("dropped: {reason}"), count(*number));
     }
+    limited(table, statistics);
     table.row(
         "robots.txt",
         format!(
@@ -99,6 +104,17 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
         );
     }
     table.row("still queued", count(gauges.queued));
+}
+
+/// Who ran into a limit, by name.
+fn limited(table: &mut Table, statistics: &Statistics) {
+    let limited = statistics.limited.by_count();
+    for entry in limited.iter().take(LIMITED_TOLD) {
+        table.row(&format!("over {}", setting(entry.reason)), entry);
+    }
+    if let Some(others) = limited.len().checked_sub(LIMITED_TOLD).filter(|&others| others > 0) {
+        table.row("over a limit", format!("{others} others at least; logs/skipped.jsonl has all that were queued"));
+    }
 }
 
 fn per_second(number: u64, elapsed: Duration) -> String {
@@ -172,6 +188,8 @@ mod tests {
         [300, 1_500, 800]
             .into_iter()
             .for_each(|ms| statistics.checkpoints.count_durable(Duration::from_millis(ms), 2_048));
+        statistics.limited.count(Reason::DomainPages, "maze.example", 1_234);
+        (0..12).for_each(|n| statistics.limited.count(Reason::HostPages, &format!("http://h{n}.test"), 5));
         let closing =
             Closing { dir: Path::new("./crawl"), seeds: Path::new(seeds), config, memory_bytes: Some(100 << 20) };
         text(&statistics, &Gauges { queued: 9, ..Default::default() }, &finish, &closing)
@@ -193,6 +211,9 @@ mod tests {
         assert_eq!(row(&text, "error: timed out"), "6");
         assert_eq!(row(&text, "dropped: trap rule"), "7");
         assert_eq!(row(&text, "links found"), "67,890");
+        assert_eq!(row(&text, "over pages_per_domain"), "maze.example: 1,234 URLs left out");
+        assert_eq!(row(&text, "over pages_per_host"), "http://h0.test: 5 URLs left out");
+        assert!(row(&text, "over a limit").starts_with("3 others"), "{text}");
         assert!(row(&text, "robots.txt").ends_with("3 URLs denied"));
         assert!(row(&text, "same content").starts_with("1,234 stored as references, 5"), "{text}");
         assert_eq!(row(&text, "sitemaps"), "1 read, 50,000 URLs in them, 12 left out");

@@ -8,6 +8,7 @@ pub mod crawl_log;
 pub mod escape;
 pub mod figures;
 mod finish;
+mod limited;
 mod progress;
 mod screen;
 pub mod skipped;
@@ -16,6 +17,7 @@ mod statistics;
 
 pub use crawl_log::{CrawlLog, LogLine};
 pub use finish::Finish;
+pub use limited::{Limited, LimitedList};
 pub use progress::{Mode, Progress};
 pub use screen::Screen;
 pub use skipped::SkippedLog;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::LimitedList;
 use crate::outcome::{Failure, Reason};
 
 /// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
@@ -24,6 +25,8 @@ pub struct Statistics {
     pub failures: BTreeMap<Failure, u64>,
     /// URLs that were never asked for, by reason.
     pub dropped: BTreeMap<Reason, u64>,
+    /// Of whom URLs were left out for a budget or a trap rule.
+    pub limited: LimitedList,
     /// Links found on pages.
     pub links_found: u64,
     /// Links that were known already.
@@ -190,6 +193,7 @@ mod tests {
         statistics.count_status(200);
         statistics.count_failure(Failure::Tls);
         statistics.count_dropped(Reason::Robots);
+        statistics.limited.count(Reason::HostPages, "http://a", 3);
         let json = serde_json::to_string(&statistics).unwrap();
         assert_eq!(serde_json::from_str::<Statistics>(&json).unwrap(), statistics);
         let bytes = postcard::to_allocvec(&statistics).unwrap();

@@ -6,7 +6,7 @@ use super::mistake::Mistake;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::Settings;
+use crate::engine::{Settings, SlotOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
 use crate::web::warc::Compression;
@@ -182,7 +182,11 @@ fn web(rng: &mut fastrand::Rng) -> SimOptions {
 
 fn settings(rng: &mut fastrand::Rng) -> Settings {
     Settings {
-        workers: *pick(rng, &[2, 8, 32]),
+        slots: SlotOptions {
+            workers: *pick(rng, &[2, 8, 32]),
+            slow: *pick(rng, &[0, 4]),
+            slow_after: Duration::from_secs(2),
+        },
         retries: RETRIES,
         pages_max: None,
         bytes_max: None,

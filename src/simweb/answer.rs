@@ -8,11 +8,13 @@ use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::drip::Drip;
 use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
 use super::plan::{Kind, Plan, Purpose, Robots};
 use super::robots::robots_txt;
 use super::sitemaps;
+use super::traps;
 use super::trouble::{Failing, Fate, Plea, Trouble};
 
 /// Where a host has the robots.txt of others: `/rules/7.txt` is that of host 7.
@@ -35,6 +37,8 @@ pub(super) struct Answer {
     pub chunk_bytes: Option<usize>,
     pub latency: Duration,
     pub fate: Fate,
+    /// To be sent one byte at a time.
+    pub drip: Option<Drip>,
 }
 
 /// Answers for one web on one port.
@@ -55,6 +59,11 @@ impl Answers {
     /// The answer to a request that came to `address` for a host by that name.
     pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str) -> Answer {
         let name = host_header.rsplit_once(':').map_or(host_header, |(name, _)| name).to_ascii_lowercase();
+        if address == self.plan.trap_address()
+            && let Some(trap) = traps::trap_named(&self.plan.options, &name)
+        {
+            return traps::answer(&self.plan.options, self.port, trap, &name, path);
+        }
         let Some(host) = self.plan.host_named(&name).filter(|&host| self.plan.host(host).address == address) else {
             return plain(421, "This host does not live here.\n".to_owned());
         };

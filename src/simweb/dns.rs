@@ -12,6 +12,7 @@ use hickory_server::server::{Request, RequestHandler, ResponseHandler, ResponseI
 use hickory_server::zone_handler::MessageResponseBuilder;
 
 use super::http::Site;
+use super::traps;
 
 /// Answers queries from the plan of a web.
 pub(super) struct NameServer {
@@ -42,9 +43,12 @@ impl NameServer {
         let name = Name::from(info.query.name().clone());
         let ascii = name.to_ascii().to_ascii_lowercase();
         let ttl_s = plan.options.dns_ttl_s;
-        match (plan.host_named(ascii.trim_end_matches('.')), info.query.query_type()) {
-            (Some(host), RecordType::A | RecordType::ANY) => {
-                let address = RData::A(A(plan.host(host).address));
+        let host = ascii.trim_end_matches('.');
+        let trap = || traps::trap_named(&plan.options, host).map(|_| plan.trap_address());
+        let address = plan.host_named(host).map(|host| plan.host(host).address).or_else(trap);
+        match (address, info.query.query_type()) {
+            (Some(address), RecordType::A | RecordType::ANY) => {
+                let address = RData::A(A(address));
                 (ResponseCode::NoError, Some(Record::from_rdata(name, ttl_s, address)), None)
             }
             (Some(_), _) => (ResponseCode::NoError, None, Some(start_of_authority(&name, ttl_s))),

@@ -12,6 +12,7 @@ use super::names::{address, gone_name};
 use super::plan::{Kind, Plan, Robots, Target};
 use super::robots::allows;
 use super::sitemaps;
+use super::traps;
 
 /// A URL that a right crawl stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct Expected {
     /// Names of hosts whose robots.txt cannot be had: it is never answered with more than an error of the server, or
     /// the whole host is dead.
     pub robots_unreachable: BTreeSet<String>,
+    /// Registrable domains without end: whatever is stored of them is neither missing nor too much.
+    pub traps: BTreeSet<String>,
     /// Crawl-delays asked for, by name of host, of the hosts with stored pages.
     pub crawl_delays: BTreeMap<String, Duration>,
 }
@@ -46,7 +49,18 @@ pub struct Expected {
 impl Expected {
     /// Whether a URL may be requested: it is stored in the end, or it is a robots.txt.
     pub fn may_request(&self, url: &str) -> bool {
-        self.pages.contains_key(url) || url.ends_with("/robots.txt") || url.contains(RULES_PATH)
+        self.pages.contains_key(url) || url.ends_with("/robots.txt") || url.contains(RULES_PATH) || self.is_trap(url)
+    }
+
+    /// Whether a URL may be in the archive: it is expected, or of a trap.
+    pub fn may_store(&self, url: &str) -> bool {
+        self.pages.contains_key(url) || self.is_trap(url)
+    }
+
+    /// Whether a URL belongs to a trap.
+    pub fn is_trap(&self, url: &str) -> bool {
+        let host = url.split('/').nth(2).and_then(|authority| authority.split(':').next()).unwrap_or_default();
+        host.match_indices('.').any(|(dot, _)| self.traps.contains(&host[dot + 1..]))
     }
 }
 
@@ -66,6 +80,10 @@ pub(super) fn walk(answers: &Answers) -> Expected {
     let mut stored = Vec::new();
     while let Some(target) = walk.queue.pop_front() {
         let Target::Url(host, url) = target else {
+            if let Target::Trap(trap) = target {
+                expected.traps.insert(traps::domain(trap));
+                continue;
+            }
             expected.unfetched.insert(address(plan, answers.port, target));
             continue;
         };
@@ -111,7 +129,7 @@ impl Walk {
         // A name that does not exist leads nowhere, so that it does no harm to come here again.
         let new = match target {
             Target::Url(host, url) => !std::mem::replace(&mut self.seen[plan.place(host, url)], true),
-            Target::Gone(_) => true,
+            Target::Gone(_) | Target::Trap(_) => true,
         };
         if new {
             self.queue.push_back(target);
@@ -136,7 +154,7 @@ impl Walk {
             match link.target {
                 target if link.markup.followed() && !sealed => self.reach(plan, target),
                 Target::Url(host, url) => self.mentioned[plan.place(host, url)] = true,
-                Target::Gone(_) => {}
+                Target::Gone(_) | Target::Trap(_) => {}
             }
         }
     }

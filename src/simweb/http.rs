@@ -19,6 +19,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::answer::{Answer, Answers, gzip};
+use super::drip::{Dripping, Tap};
 use super::log::{Log, Request};
 use super::trouble::Fate;
 use super::validators::Validators;
@@ -56,8 +57,10 @@ async fn connection(site: Arc<Site>, stream: TcpStream) {
     // Small answers must not wait for acknowledgements; a socket that refuses is closed already.
     let _ = stream.set_nodelay(true);
     let number = site.connections.fetch_add(1, Ordering::Relaxed);
-    let service = service_fn(|request| respond(site.clone(), *local.ip(), number, request));
+    let tap = Tap::default();
+    let service = service_fn(|request| respond(site.clone(), *local.ip(), number, tap.clone(), request));
     // A connection that the client breaks is no fault; its requests are in the log.
+    let stream = Dripping::new(stream, tap.clone(), site.answers.plan.options.drip);
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -65,6 +68,7 @@ async fn respond(
     site: Arc<Site>,
     address: Ipv4Addr,
     connection: u64,
+    tap: Tap,
     asked: hyper::Request<Incoming>,
 ) -> io::Result<Response<LoggedBody>> {
     let started_us = site.log.now_us();
@@ -98,6 +102,9 @@ async fn respond(
     }
     if !answer.latency.is_zero() {
         tokio::time::sleep(answer.latency).await;
+    }
+    if let Some(drip) = answer.drip {
+        tap.turn(drip);
     }
     let zipped = answer.gzip && text(asked.headers(), header::ACCEPT_ENCODING).contains("gzip");
     let (plea, wait) = answer.plea.map_or((None, None), |(plea, s)| plea.header(s, SystemTime::now()));

@@ -5,6 +5,7 @@
 
 use super::names::{self, address, gone_name, typed_name, typed_path};
 use super::plan::{Kind, Plan, Purpose, Target};
+use super::traps;
 
 /// How a link stands in its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,10 @@ impl Links<'_> {
                 self.add_followed(target);
             }
         }
+        // at the end, so that the other links are the same without them
+        for &trap in plan.host(host).traps.iter().filter(|_| url == 0) {
+            self.add_followed(Target::Trap(trap));
+        }
     }
 
     /// A sealed page links its host's root and the hidden pages near it.
@@ -165,6 +170,7 @@ impl Base<'_> {
         let (name, path) = match target {
             Target::Url(host, url) => (self.plan.host(host).name.clone(), names::path(self.plan, host, url)),
             Target::Gone(gone) => (gone_name(gone), "/".to_owned()),
+            Target::Trap(trap) => (traps::host_name(trap), "/".to_owned()),
         };
         let port = self.port;
         match (spelling % 16, matches!(target, Target::Url(host, _) if host == self.host)) {

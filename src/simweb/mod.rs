@@ -3,7 +3,8 @@
 //!
 //! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
 //! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
-//! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed. Its pages have
+//! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked for, traps
+//! without end. Its pages have
 //! entity tags and dates, and answer conditions with 304. Nothing is stored: a page is written from the seed, its URL and the
 //! port whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
 //!
@@ -15,6 +16,7 @@
 
 mod answer;
 mod dns;
+mod drip;
 mod expected;
 mod http;
 mod judge;
@@ -30,6 +32,7 @@ mod sitemaps;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod traps;
 mod trouble;
 mod validators;
 
@@ -48,6 +51,7 @@ pub use log::Request;
 pub use options::SimOptions;
 pub use paper::{PaperAnswer, PaperWeb};
 pub use timeline::Timeline;
+pub use traps::TrapKind;
 pub use trouble::Plea;
 
 use answer::Answers;
@@ -77,7 +81,7 @@ impl SimWeb {
     pub fn start(options: SimOptions) -> io::Result<SimWeb> {
         let addresses = options.addresses.min(options.hosts);
         let plan = Plan::new(options)?;
-        let (listeners, port) = bind_http(addresses)?;
+        let (listeners, port) = bind_http(addresses, (plan.options.traps > 0).then(|| plan.trap_address()))?;
         let (udp, tcp, dns_address) = bind_dns()?;
         let site = Arc::new(Site::new(Answers::new(plan, port)));
         let dns_queries = Arc::new(AtomicU64::new(0));
@@ -184,15 +188,15 @@ async fn serve(site: Arc<Site>, names: dns::NameServer, sockets: Sockets, stoppe
     let _ = stopped.await;
 }
 
-/// Listeners on one port of 127.0.0.1 and the addresses after it.
-fn bind_http(addresses: usize) -> io::Result<(Vec<TcpListener>, u16)> {
+/// Listeners on one port of 127.0.0.1 and the addresses after it, and that of the traps.
+fn bind_http(addresses: usize, traps: Option<Ipv4Addr>) -> io::Result<(Vec<TcpListener>, u16)> {
     retry_ports(|| {
         let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = first.local_addr()?.port();
         first.set_nonblocking(true)?;
         let mut listeners = vec![first];
-        for number in 1..addresses {
-            let listener = TcpListener::bind((plan::loopback(number as u32), port))?;
+        for address in (1..addresses).map(|number| plan::loopback(number as u32)).chain(traps) {
+            let listener = TcpListener::bind((address, port))?;
             listener.set_nonblocking(true)?;
             listeners.push(listener);
         }

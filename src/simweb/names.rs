@@ -5,6 +5,7 @@
 //! number of the URL, which makes the way back a comparison instead of a table.
 
 use super::plan::{Kind, Plan, Purpose, Robots, Target};
+use super::traps;
 
 /// `bücher` in the alphabet of the DNS.
 const BUECHER: &str = "xn--bcher-kva";
@@ -90,6 +91,7 @@ pub(super) fn address(plan: &Plan, port: u16, target: Target) -> String {
     match target {
         Target::Url(host, url) => format!("http://{}:{port}{}", plan.host(host).name, path(plan, host, url)),
         Target::Gone(gone) => format!("http://{}:{port}/", gone_name(gone)),
+        Target::Trap(trap) => format!("http://{}:{port}/", traps::host_name(trap)),
     }
 }
 

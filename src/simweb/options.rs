@@ -6,11 +6,13 @@
 use std::io;
 use std::time::Duration;
 
+use super::traps::TrapKind;
 use super::trouble::Plea;
 
 /// The most hosts and loopback addresses that can be told apart.
 const HOSTS_MAX: usize = 1_000_000;
 const ADDRESSES_MAX: usize = 60_000;
+const TRAPS_MAX: usize = 1_000_000;
 const PAGES_MAX: usize = 50_000_000;
 const PAGE_BYTES_MAX: usize = 256 << 20;
 const LINKS_MAX: usize = 100_000;
@@ -93,6 +95,12 @@ pub struct SimOptions {
     pub silent_hosts: bool,
     /// Names that are linked and do not exist, as a share of `hosts`.
     pub unresolvable_share: f64,
+    /// Hosts without end, beside the others; see [`TrapKind`]. What they hold is in no expected set.
+    pub traps: usize,
+    /// What these are, in turn; all kinds if there is none.
+    pub trap_kinds: Vec<TrapKind>,
+    /// Time between two bytes of a host that drips.
+    pub drip: Duration,
     /// Pages sent with Content-Encoding gzip, where the client accepts it.
     pub gzip_share: f64,
     /// Answers sent in chunks instead of with a Content-Length.
@@ -142,6 +150,9 @@ impl Default for SimOptions {
             dead_share: 0.0,
             silent_hosts: false,
             unresolvable_share: 0.04,
+            traps: 0,
+            trap_kinds: TrapKind::ALL.to_vec(),
+            drip: Duration::from_secs(10),
             gzip_share: 0.3,
             chunked_share: 0.3,
             varied_markup: true,
@@ -176,6 +187,9 @@ impl SimOptions {
         in_range("pages", self.pages, PAGES_MAX)?;
         in_range("page_bytes", self.page_bytes, PAGE_BYTES_MAX)?;
         in_range("links", self.links, LINKS_MAX)?;
+        if self.traps > TRAPS_MAX {
+            return Err(refuse(format!("traps is {}, but {TRAPS_MAX} is the most", self.traps)));
+        }
         let kinds = [
             ("redirect_share", self.redirect_share),
             ("not_found_share", self.not_found_share),

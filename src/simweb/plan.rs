@@ -93,6 +93,8 @@ pub(super) struct Host {
     pub hosts: Vec<u32>,
     /// Names without a host that its root page links.
     pub gone: Vec<u32>,
+    /// Traps that its root page links.
+    pub traps: Vec<u32>,
 }
 
 impl Host {
@@ -114,6 +116,8 @@ pub(super) enum Target {
     Url(u32, u32),
     /// The root of a name that does not exist.
     Gone(u32),
+    /// The root of a host without end.
+    Trap(u32),
 }
 
 /// The whole web in outline.
@@ -165,6 +169,11 @@ impl Plan {
     /// The host of that number.
     pub fn host(&self, host: u32) -> &Host {
         &self.hosts[host as usize]
+    }
+
+    /// The address of all traps: behind that at which nothing listens.
+    pub fn trap_address(&self) -> Ipv4Addr {
+        loopback(self.options.addresses as u32 + 1)
     }
 
     /// Of which kind a URL is.
@@ -287,6 +296,7 @@ impl Plan {
             redirects: redirects..self.redirects.len(),
             hosts: Vec::new(),
             gone: Vec::new(),
+            traps: Vec::new(),
         });
     }
 
@@ -311,7 +321,7 @@ impl Plan {
         }
     }
 
-    /// Hangs every host but the first on an earlier sound host, and the names that do not exist on any sound host.
+    /// Hangs every host but the first on an earlier sound host, and names that do not exist, and traps, on any sound host.
     fn hang_hosts(&mut self) {
         let mut sound = Vec::new();
         for host in 0..self.hosts.len() as u32 {
@@ -326,6 +336,10 @@ impl Plan {
         for gone in 0..self.gone {
             let parent = sound[gone as usize % sound.len()];
             self.hosts[parent as usize].gone.push(gone);
+        }
+        for trap in 0..self.options.traps {
+            let parent = sound[trap % sound.len()];
+            self.hosts[parent as usize].traps.push(trap as u32);
         }
     }
 }

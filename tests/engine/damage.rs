@@ -146,7 +146,7 @@ impl Web for Resting {
 
     fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {
         // so merges are not begun for want of work
-        settings.workers = 1;
+        settings.slots.workers = 1;
         frontier.active_hosts = 2;
     }
 

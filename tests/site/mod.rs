@@ -145,7 +145,7 @@ impl Site {
         let pages = &self.web.expected().pages;
         let stored = self.crawl.stored();
         let missing: Vec<_> = pages.iter().filter(|(url, page)| stored.get(*url) != Some(&page.status)).collect();
-        let surplus: Vec<_> = stored.keys().filter(|url| !pages.contains_key(*url)).collect();
+        let surplus: Vec<_> = stored.keys().filter(|url| !self.web.expected().may_store(url)).collect();
         assert!(missing.is_empty() && surplus.is_empty(), "missing {missing:#?}\nsurplus {surplus:#?}");
     }
 

@@ -1,0 +1,146 @@
+//! Places of requests: as many as there are workers, and more for those that are slow.
+//!
+//! A server that sends a byte every ten seconds keeps its request under way for as long as the limits of time allow. If it
+//! kept its worker too, some dozens of such servers would stop the crawl of all others. So a request that takes much
+//! longer than requests of this crawl usually do gives up its worker and goes on in one of the places for slow ones;
+//! it is bounded by all limits as before. What is usual is the median of the answers so far, followed step by step.
+//! With all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::frontier::HostId;
+
+/// A request is slow that takes so many times as long as usual.
+const SLOW_FACTOR: f64 = 4.0;
+/// But none is before this time.
+const SLOW_MIN: Duration = Duration::from_millis(100);
+/// By so much the estimate of the median moves with an answer.
+const STEP: f64 = 1.05;
+/// Bounds of the estimate.
+const USUAL_S: (f64, f64) = (0.001, 60.0);
+
+/// How many requests may be under way.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotOptions {
+    /// Requests that are not slow.
+    pub workers: usize,
+    /// Requests that are, beside those.
+    pub slow: usize,
+    /// Time after which a request is slow, whatever is usual.
+    pub slow_after: Duration,
+}
+
+/// The requests and look-ups that are under way, in the order of their beginning.
+#[derive(Debug)]
+pub(super) struct Slots {
+    options: SlotOptions,
+    under_way: VecDeque<(Time, HostId)>,
+    /// The median of what answers took, in seconds.
+    usual_s: f64,
+}
+
+impl Slots {
+    pub fn new(options: SlotOptions) -> Slots {
+        Slots { options, under_way: VecDeque::new(), usual_s: options.slow_after.as_secs_f64() / SLOW_FACTOR }
+    }
+
+    /// A request for `host` begins. A host has one look-up or robots.txt at a time, and pages have a flight each, so
+    /// that no two requests have the same id.
+    pub fn begin(&mut self, host: HostId, now: Time) {
+        self.under_way.push_back((now, host));
+    }
+
+    /// The request for `host` has ended.
+    pub fn end(&mut self, host: HostId) {
+        let place = self.under_way.iter().position(|&(_, other)| other == host);
+        debug_assert!(place.is_some(), "what ends has begun");
+        place.map(|place| self.under_way.remove(place));
+    }
+
+    /// An answer took `duration`.
+    pub fn learn(&mut self, duration: Duration) {
+        let step = if duration.as_secs_f64() > self.usual_s { STEP } else { 1.0 / STEP };
+        self.usual_s = (self.usual_s * step).clamp(USUAL_S.0, USUAL_S.1);
+    }
+
+    /// Requests under way, slow ones included.
+    pub fn len(&self) -> usize {
+        self.under_way.len()
+    }
+
+    /// Workers that are taken.
+    pub fn busy(&self, now: Time) -> usize {
+        self.len() - self.slow(now)
+    }
+
+    /// Whether a worker is free.
+    pub fn is_free(&self, now: Time) -> bool {
+        self.busy(now) < self.options.workers
+    }
+
+    /// When a worker becomes free without an answer, if that can be.
+    pub fn free_at(&self, now: Time) -> Option<Time> {
+        let slow = self.slow(now);
+        let next = self.under_way.get(slow).filter(|_| slow < self.options.slow);
+        next.map(|&(began, _)| began + self.slow_after())
+    }
+
+    fn slow(&self, now: Time) -> usize {
+        let after = self.slow_after();
+        self.under_way.partition_point(|&(began, _)| began + after <= now).min(self.options.slow)
+    }
+
+    fn slow_after(&self) -> Duration {
+        Duration::from_secs_f64(self.usual_s * SLOW_FACTOR).max(SLOW_MIN).min(self.options.slow_after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Time = Time::from_ms(1_000_000);
+
+    fn host(index: u32) -> HostId {
+        HostId::numbered(index)
+    }
+
+    fn slots(workers: usize, slow: usize) -> Slots {
+        Slots::new(SlotOptions { workers, slow, slow_after: Duration::from_secs(2) })
+    }
+
+    #[test]
+    fn a_slow_request_gives_its_worker_to_others_as_long_as_there_is_place_for_slow_ones() {
+        let mut slots = slots(2, 3);
+        (0..2).for_each(|n| slots.begin(host(n), START));
+        assert!(!slots.is_free(START));
+        assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
+        let later = START + Duration::from_secs(2);
+        assert!(slots.is_free(later));
+        (2..4).for_each(|n| slots.begin(host(n), later));
+        assert!(!slots.is_free(later));
+        let last = later + Duration::from_secs(2);
+        // four are slow now, and there is place for three of them
+        assert_eq!((slots.len(), slots.busy(last)), (4, 1));
+        slots.begin(host(4), last);
+        assert!(!slots.is_free(last));
+        assert_eq!(slots.free_at(last), None);
+        slots.end(host(1));
+        assert_eq!((slots.len(), slots.busy(last)), (4, 1));
+    }
+
+    #[test]
+    fn what_is_slow_follows_what_is_usual() {
+        let mut slots = slots(1, 10);
+        let slow_after = |slots: &Slots| slots.slow_after().as_millis();
+        assert_eq!(slow_after(&slots), 2_000);
+        (0..500).for_each(|n| slots.learn(Duration::from_millis(if n % 3 == 0 { 3_000 } else { 80 })));
+        assert!((250..400).contains(&slow_after(&slots)), "{}", slow_after(&slots));
+        (0..500).for_each(|_| slots.learn(Duration::from_millis(1)));
+        assert_eq!(slow_after(&slots), SLOW_MIN.as_millis());
+        (0..500).for_each(|_| slots.learn(Duration::from_secs(100)));
+        assert_eq!(slow_after(&slots), 2_000);
+    }
+}
