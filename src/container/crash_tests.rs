@@ -114,6 +114,22 @@ fn a_record_that_is_not_compressed_and_whose_block_a_power_cut_garbled_is_not_ta
 }
 
 #[test]
+fn an_exchange_that_is_not_compressed_and_of_which_a_stretch_was_never_written_is_not_taken_for_whole() {
+    const SECTOR: u64 = 512;
+    let stored = Stored::new(Compression::None);
+    let (from, to) = (stored.value_ends[1], stored.value_ends[3]);
+    for begin in (from..to - SECTOR).step_by(32) {
+        let whole = stored.value_ends.iter().filter(|&&end| end <= begin).count();
+        stored.reopened(Compression::None, whole, |dir| {
+            let path = Stored::value(dir);
+            let mut bytes = fs::read(&path).unwrap();
+            bytes[begin as usize..(begin + SECTOR) as usize].fill(0);
+            fs::write(path, bytes).unwrap();
+        });
+    }
+}
+
+#[test]
 fn rubbish_behind_the_checkpoint_is_no_record() {
     let stored = Stored::new(Compression::Gzip);
     for fill in [0, 0xff, 0x1f] {

@@ -172,6 +172,10 @@ pub(crate) fn read_head(source: &mut dyn BufRead) -> io::Result<Vec<(String, Str
         return Err(invalid("a head that does not begin with WARC/1.1"));
     }
     let split = |line: &str| {
+        // no field has any: bytes of a sector that was never written would join the heads of two records otherwise
+        if line.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+            return Err(invalid("a head line with a control character"));
+        }
         let (name, value) = line.split_once(':').ok_or_else(|| invalid("a head line without a colon"))?;
         Ok((name.to_owned(), value.trim().to_owned()))
     };
