@@ -310,6 +310,8 @@ fn create(disk: &Disk, dir: &Path) -> Result<()> {
     let overflow = disk.open(dir.join("address.ovf"), Mode::Create)?;
     overflow.set_len(0)?;
     overflow.sync()?;
+    // its name too, before the other name says that both files are there
+    disk.sync_dir(dir)?;
     let head = Head::new();
     let mut content = head.encode(Header { kind: Kind::Addresses, version: VERSION }).to_vec();
     for bucket in 0..head.buckets() {
