@@ -6,6 +6,8 @@
 mod damage;
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/interleavings.rs"]
+mod interleavings;
 #[path = "engine/refetch.rs"]
 mod refetch;
 #[path = "engine/rests.rs"]
@@ -81,6 +83,16 @@ trait Web {
     fn drum(&self) -> DrumOptions {
         DrumOptions { buckets: 4, ..DrumOptions::default() }
     }
+
+    /// The shape of the archive.
+    fn container(&self) -> ContainerOptions {
+        ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() }
+    }
+
+    /// What stands before URL-seen.
+    fn front(&self) -> FrontOptions {
+        FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 }
+    }
 }
 
 /// An answer.
@@ -120,6 +132,11 @@ struct Record {
     events: VecDeque<(Time, Event)>,
     requests: Vec<(Time, String)>,
     resolved: Vec<(Time, String)>,
+    /// Merges that were done.
+    merges: usize,
+    /// Whether checkpoints are held from now on instead of being made durable.
+    holds_checkpoints: bool,
+    held: Option<Box<CheckpointJob>>,
 }
 
 struct Inline {
@@ -182,6 +199,7 @@ impl Executors for Inline {
     }
 
     fn merge(&mut self, job: StoreMerge) {
+        self.record.borrow_mut().merges += 1;
         self.tell_done(job.run().map(Event::Merged));
     }
 
@@ -190,6 +208,10 @@ impl Executors for Inline {
     }
 
     fn checkpoint(&mut self, job: CheckpointJob) {
+        if self.record.borrow().holds_checkpoints {
+            self.record.borrow_mut().held = Some(Box::new(job));
+            return;
+        }
         self.tell_done(job.run().map(Event::Checkpointed));
     }
 
@@ -257,7 +279,7 @@ fn try_open(
     let process = ProcessOptions {
         keys: keys.clone(),
         agent_token: "crawler".to_owned(),
-        links_max: 1_000,
+        links_max: 10_000,
         url_bytes_max: 2_000,
         decoded_max: 1 << 20,
         robots_bytes_max: 500 << 10,
@@ -273,7 +295,7 @@ fn try_open(
     frontier.politeness.delay_factor = 0.0;
     let mut settings = settings();
     web.tune(&mut settings, &mut frontier);
-    let (scope, drum) = (web.scope(), web.drum());
+    let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
@@ -291,10 +313,10 @@ fn try_open(
         scope,
         seeds: vec![CanonicalUrl::parse(SEED).unwrap()],
         drum,
-        seen_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
+        seen_front: front,
         host_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         frontier,
-        container: ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() },
+        container,
         warcinfo: WarcInfo::default(),
     };
     let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {})?;
