@@ -172,63 +172,55 @@ fn files_shorter_than_the_checkpoint_says_are_damage_with_their_path() {
 }
 
 #[test]
-fn full_files_keep_their_suffix_until_a_checkpoint_has_made_them_durable() {
+fn a_full_file_is_durable_and_named_so_before_the_next_one_is_begun() {
     let dir = tempfile::tempdir().unwrap();
     let (mut container, _) = open(dir.path(), options(2_000, Compression::Gzip), None);
     let mut pages = pages(Compression::Gzip);
     for number in 0..10 {
         pages.store(&mut container, &url(number), "x", false);
+        assert_eq!(open_paths(dir.path()), [container.values.open_path().unwrap()]);
     }
-    let files = values::find(&Disk::real(), dir.path()).unwrap().len();
-    assert!(files > 3);
-    assert_eq!(open_paths(dir.path()).len(), files);
-    checkpoint(&mut container);
-    assert_eq!(open_paths(dir.path()), [container.values.open_path().unwrap()]);
-    let reader = Reader::open(Disk::real(), dir.path()).unwrap();
-    for number in 10..20 {
-        pages.store(&mut container, &url(number), "x", false);
-    }
+    assert!(container.values.number() > 3);
     container.close().unwrap();
     assert!(open_paths(dir.path()).is_empty());
+    let reader = Reader::open(Disk::real(), dir.path()).unwrap();
     for number in 0..10 {
         assert_eq!(body(&reader, &url(number)).as_deref(), Some("x"));
     }
 }
 
 #[test]
-fn a_full_file_that_a_power_cut_tore_keeps_its_whole_records_and_the_files_behind_it_theirs() {
+fn what_is_torn_in_a_full_file_is_damage_with_its_path_and_not_the_end_of_the_archive() {
     let source = tempfile::tempdir().unwrap();
     let (mut container, _) = open(source.path(), options(2_000, Compression::Gzip), None);
     let mut pages = pages(Compression::Gzip);
     pages.store(&mut container, &url(0), "x", false);
     let state = checkpoint(&mut container);
-    let mut places = Vec::new();
+    let mut ends = Vec::new();
     for number in 1..12 {
         pages.store(&mut container, &url(number), "x", false);
-        places.push((container.values.number(), container.values.position(), url(number)));
+        ends.push((container.values.number(), container.values.position()));
     }
-    let last = container.values.number();
-    assert!(last >= 3);
-    for torn in 0..last {
-        let name = format!("value-{torn:05}.warc.gz.open");
+    assert!(container.values.number() >= 3);
+    for torn in 0..container.values.number() {
+        let name = format!("value-{torn:05}.warc.gz");
         let length = fs::metadata(source.path().join(&name)).unwrap().len();
-        let least = if torn == 0 { state.value_bytes } else { 0 };
-        for cut in (least..length).step_by(37) {
+        let least = if torn == 0 { state.value_bytes } else { 1_000 };
+        for cut in (least + 1..length).step_by(37).filter(|&cut| !ends.contains(&(torn, cut))) {
             let dir = tempfile::tempdir().unwrap();
             copy(source.path(), dir.path());
             cut_file(&dir.path().join(&name), cut);
-            let expected: Vec<_> =
-                places.iter().filter(|(file, end, _)| *file != torn || *end <= cut).map(|(_, _, url)| url).collect();
-            // the second time as after a kill in the middle of the recovery
-            for _ in 0..2 {
-                let (container, replayed) = open(dir.path(), options(2_000, Compression::Gzip), Some(&state));
-                let urls: Vec<_> = replayed.iter().map(|page| &page.url).collect();
-                assert_eq!(urls, expected, "file {torn} cut at {cut}");
-                assert_eq!(open_paths(dir.path()), [container.values.open_path().unwrap()]);
-                let lengths = values::find(&Disk::real(), dir.path()).unwrap();
-                let bytes: u64 = lengths.iter().map(|file| fs::metadata(&file.path).unwrap().len()).sum();
-                assert_eq!(container.value_bytes(), bytes);
-            }
+            let options = options(2_000, Compression::Gzip);
+            let (mut container, mut recovery) =
+                Container::open(Disk::real(), dir.path(), options, WarcInfo::default(), Some(&state)).unwrap();
+            let error = loop {
+                match recovery.next(&mut container) {
+                    Ok(page) => assert!(page.is_some(), "file {torn} cut at {cut}"),
+                    Err(error) => break error,
+                }
+            };
+            let Error::Damaged { path, offset, .. } = error else { panic!("{error}") };
+            assert!(path == dir.path().join(&name) && offset <= cut, "file {torn} cut at {cut}: {path:?} {offset}");
         }
     }
 }

@@ -354,7 +354,6 @@ impl Container {
         let job = SyncJob {
             disk: self.disk.clone(),
             dir: self.dir.clone(),
-            full: self.values.take_full(),
             value: self.values.open_path(),
             slots: self.frozen.clone(),
             key_bytes: state.key_bytes,
@@ -365,6 +364,11 @@ impl Container {
     /// The last cut is durable.
     pub fn synced(&mut self, _done: SyncDone) {
         self.frozen = Arc::default();
+    }
+
+    /// The value file under way, if it will be full soon: a cut now spares whoever appends then a long sync.
+    pub fn nearly_full(&self) -> Option<u32> {
+        self.values.is_nearly_full().then(|| self.values.number())
     }
 
     /// The crawl is over: the value file that was written is closed.

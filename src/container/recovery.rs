@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use data_encoding::BASE32;
 
-use super::values::{self, Found, ValueFiles, find};
+use super::values::{Found, ValueFiles, find};
 use super::{Container, ContainerState, RefersTo};
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Mode, Result};
@@ -118,8 +118,8 @@ impl Recovery {
                         None => continue,
                     }
                 }
-                // only files that were written since the last checkpoint can be torn
-                Err(error) if !(matches!(error, Error::Damaged { .. }) && place.files[place.index].open) => {
+                // only the end of the last file can be torn: each is durable before the next is begun
+                Err(error) if !(matches!(error, Error::Damaged { .. }) && place.files[place.index].open && last) => {
                     return Err(error);
                 }
                 _ if last => return self.finish(container),
@@ -155,18 +155,9 @@ impl Recovery {
         Ok(true)
     }
 
-    /// Goes on with the next file. One that no cut has sealed is cut behind its last whole exchange and sealed, unless
-    /// nothing in it is whole.
+    /// Goes on with the next file.
     fn next_file(&mut self, values: &ValueFiles) -> Result<()> {
         let place = self.place.as_mut().expect("a file was read to its end");
-        let Found { path, open, .. } = &place.files[place.index];
-        if *open && place.offset == 0 {
-            values.disk().remove(path)?;
-        } else if *open {
-            let file = values.disk().open(path, Mode::Write)?;
-            file.set_len(place.offset)?;
-            values::seal(values.disk(), &file)?;
-        }
         self.before += place.offset;
         place.index += 1;
         place.offset = 0;

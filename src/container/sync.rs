@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::address::AddressFile;
-use super::values;
-use crate::disk::{Disk, DiskFile, Mode, Result};
+use crate::disk::{Disk, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
 /// Makes a cut durable. Values before their keys, keys before their addresses.
@@ -14,8 +13,6 @@ use crate::fingerprint::Fingerprint;
 pub struct SyncJob {
     pub(super) disk: Disk,
     pub(super) dir: PathBuf,
-    /// Value files that became full since the cut before.
-    pub(super) full: Vec<DiskFile>,
     /// The one that is written.
     pub(super) value: Option<PathBuf>,
     pub(super) slots: Arc<HashMap<Fingerprint, u64>>,
@@ -36,11 +33,8 @@ impl SyncDone {
 impl SyncJob {
     /// Does the work.
     pub fn run(self) -> Result<SyncDone> {
-        for file in &self.full {
-            values::seal(&self.disk, file)?;
-        }
         if let Some(path) = &self.value
-            // a file that the crawl closed at its end was synced then, and has another name
+            // a file that became full meanwhile was synced then, and has another name
             && let Some(file) = self.disk.open_if_there(path)?
         {
             file.sync()?;

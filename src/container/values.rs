@@ -1,8 +1,9 @@
 //! Value files: `value-00000.warc.gz`, `value-00001.warc.gz`, ...
 //!
-//! The one that is written has the suffix `.open`, and a full one keeps it until the next cut: the [`SyncJob`] of that
-//! cut syncs it and takes the suffix away, so that nobody waits for the disk when a file is full. A file without the
-//! suffix is durable; with it, its end may be torn after a power cut.
+//! The one that is written has the suffix `.open`. A full one is made durable and loses it before the next one is begun:
+//! what survives a power cut is the beginning of all that was stored, so that no page is there without what was stored
+//! before it led there (its site's robots.txt, say, and the sitemaps that this names). Whoever appends waits for that;
+//! [`ValueFiles::is_nearly_full`] says when it is time for a cut, whose [`SyncJob`] leaves little to wait for.
 //!
 //! [`SyncJob`]: super::SyncJob
 
@@ -12,6 +13,9 @@ use super::{ContainerOptions, ContainerState};
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, Encoder};
+
+/// So much before its end a file is nearly full: a few seconds of a fast crawl.
+const NEARLY: u64 = 64 << 20;
 
 /// Behind the name of the file that is written.
 pub(super) const OPEN: &str = ".open";
@@ -65,8 +69,8 @@ fn file_name(number: u32, compression: Compression) -> String {
     format!("value-{number:05}.warc{}", compression.suffix())
 }
 
-/// Makes a full file durable and takes its suffix away; that the directory is synced is left to the caller.
-pub(super) fn seal(disk: &Disk, file: &DiskFile) -> Result<()> {
+/// Makes a full file durable and takes its suffix away.
+fn seal(disk: &Disk, file: &DiskFile) -> Result<()> {
     file.sync()?;
     let name = file.path().to_string_lossy();
     let sealed = PathBuf::from(name.strip_suffix(OPEN).expect("a file that was written has the suffix"));
@@ -90,8 +94,6 @@ pub(super) struct ValueFiles {
     info: WarcInfo,
     /// The file under way; none before the first page and after a close.
     open: Option<Open>,
-    /// Full files that the next cut makes durable.
-    full: Vec<DiskFile>,
     /// Number of the file under way, or of the next one.
     number: u32,
     closed_bytes: u64,
@@ -115,7 +117,7 @@ impl ValueFiles {
     ) -> Result<Self> {
         let number = saved.map_or(0, |state| state.value_number);
         let closed_bytes = saved.map_or(0, |state| state.total_bytes - state.value_bytes);
-        Ok(ValueFiles { disk, dir: dir.to_owned(), options, info, open: None, full: Vec::new(), number, closed_bytes })
+        Ok(ValueFiles { disk, dir: dir.to_owned(), options, info, open: None, number, closed_bytes })
     }
 
     pub(super) fn disk(&self) -> &Disk {
@@ -144,9 +146,9 @@ impl ValueFiles {
         self.open.as_ref().map(|open| open.file.path().to_owned())
     }
 
-    /// The full files that are not durable yet: whoever takes them seals them.
-    pub(super) fn take_full(&mut self) -> Vec<DiskFile> {
-        std::mem::take(&mut self.full)
+    /// Whether the file under way will be full soon.
+    pub(super) fn is_nearly_full(&self) -> bool {
+        self.position() + NEARLY >= self.options.segment_bytes.max(4 * NEARLY)
     }
 
     /// Goes on with the file `found`, whose whole records end at `end`; `total` bytes lie in the files before it.
@@ -183,7 +185,7 @@ impl ValueFiles {
             open.position > open.info_bytes && open.position + records.len() as u64 > self.options.segment_bytes
         });
         if full {
-            self.turn();
+            self.close()?;
         }
         if self.open.is_none() {
             self.begin(now)?;
@@ -214,20 +216,12 @@ impl ValueFiles {
         Ok(())
     }
 
-    /// The file under way is full.
-    fn turn(&mut self) {
+    /// Ends the file under way, and makes it durable.
+    pub(super) fn close(&mut self) -> Result<()> {
         if let Some(open) = self.open.take() {
-            self.full.push(open.file);
+            seal(&self.disk, &open.file)?;
             self.closed_bytes += open.position;
             self.number += 1;
-        }
-    }
-
-    /// Ends the file under way, and makes it and all before it durable.
-    pub(super) fn close(&mut self) -> Result<()> {
-        self.turn();
-        for file in self.take_full() {
-            seal(&self.disk, &file)?;
         }
         self.disk.sync_dir(&self.dir)
     }

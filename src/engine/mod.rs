@@ -155,6 +155,8 @@ pub struct Engine {
     checkpoint_number: u64,
     checkpoint_due: Time,
     checkpoint_wanted: bool,
+    /// The value file that was nearly full at a checkpoint.
+    cut_before_full: Option<u32>,
     /// Files of the frontier that no durable checkpoint names: the next checkpoint removes them.
     superseded: Vec<PathBuf>,
     /// When the checkpoint that is under way was cut, by [`Clock::elapsed`].
@@ -245,7 +247,7 @@ impl Engine {
 
     /// When `pump` may have something to do without an event.
     pub fn next_due(&mut self) -> Option<Time> {
-        let mut due = self.checkpoint_due;
+        let mut due = self.checkpoint_due.min(self.rests.next_sync_due().unwrap_or(Time::MAX));
         if let Phase::Stopping { deadline, .. } = self.phase {
             due = due.min(deadline);
         } else {

@@ -248,6 +248,7 @@ impl Engine {
             checkpoint_number: number,
             checkpoint_due: now + settings.checkpoint_interval,
             checkpoint_wanted: false,
+            cut_before_full: None,
             superseded: Vec::new(),
             cut_at: Duration::ZERO,
             last_cut: false,

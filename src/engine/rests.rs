@@ -121,6 +121,11 @@ impl RestLog {
         Ok(())
     }
 
+    /// When [`RestLog::next_sync`] has something to do, unless a sync is under way.
+    pub fn next_sync_due(&self) -> Option<Time> {
+        (self.unsynced && !self.syncing).then_some(self.sync_due)
+    }
+
     /// What has to be synced now, if anything has: one file at a time, and not all the time.
     pub fn next_sync(&mut self, now: Time) -> Option<RestSync> {
         const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);

@@ -20,9 +20,11 @@ impl Engine {
             self.serve_frontier(now)?;
         }
         self.log_rests(now)?;
-        let due = self.checkpoint_wanted || now >= self.checkpoint_due;
+        let nearly_full = self.container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
+        let due = self.checkpoint_wanted || now >= self.checkpoint_due || nearly_full.is_some();
         let open = matches!(self.phase, Phase::Crawling | Phase::Stopping { .. });
         if due && open && !self.under_way.checkpoint {
+            self.cut_before_full = nearly_full.or(self.cut_before_full);
             self.cut(now, None)?;
         }
         Ok(())
