@@ -15,6 +15,7 @@ mod faults;
 pub(crate) mod fuzzing;
 mod get;
 mod list;
+mod ordered;
 mod parts;
 mod robots;
 mod run;
@@ -74,7 +75,7 @@ enum Command {
     Canonical(canonical::CanonicalArgs),
     /// Check a crawl directory for damage, or make again what can be made again
     Verify(verify::VerifyArgs),
-    /// Select elements of the archived HTML pages with CSS
+    /// Make a table of the archived HTML pages: titles, text, elements by CSS
     Extract(extract::ExtractArgs),
     /// Export pages for the tools of web archives: WARC, CDXJ, URLs, links
     Export(export::ExportArgs),
@@ -102,7 +103,7 @@ Examples:
   crawler explain https://example.com/a        why it was fetched, waits, or never will be
   crawler robots robots.txt --agent me /a /b   which of these may be fetched, and by which line
   crawler verify                               check the crawl directory for damage
-  crawler extract --select h1 --text           headings of all pages, as JSON lines
+  crawler extract --select h1 --text           headings of all pages; without --select, titles
   crawler export cdxj --output index.cdxj      an index for pywb and other tools of web archives
 
 A seeds file has one URL a line; blank lines and lines that begin with # are skipped.
