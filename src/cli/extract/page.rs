@@ -15,6 +15,7 @@ use scraper::{ElementRef, Html, Node, Selector};
 
 use super::sink::Counting;
 use crate::cli::archive::Response;
+use crate::web::html::text::{Squeezed, is_inline};
 
 /// Bytes between two looks at the counts and the clock.
 const PARSE_STEP: usize = 16 << 10;
@@ -28,39 +29,6 @@ const META_BYTES: usize = 1_024;
 
 /// Elements whose text no reader sees.
 const UNSEEN: [&str; 5] = ["script", "style", "template", "noscript", "head"];
-/// Elements that stand in a line: what is before and behind them is one word unless there is a blank.
-const INLINE: [&str; 29] = [
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
-    "kbd", "mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var",
-];
-
-/// Text with runs of white space made one blank, and none at its ends.
-#[derive(Default)]
-struct Squeezed {
-    text: String,
-    blank: bool,
-}
-
-impl Squeezed {
-    fn push(&mut self, piece: &str) {
-        for c in piece.chars() {
-            if c.is_whitespace() {
-                self.part();
-            } else {
-                if std::mem::take(&mut self.blank) {
-                    self.text.push(' ');
-                }
-                self.text.push(c);
-            }
-        }
-    }
-
-    /// What follows is another word.
-    fn part(&mut self) {
-        self.blank = !self.text.is_empty();
-    }
-}
-
 /// The text of an element, with runs of white space made one blank.
 pub(in crate::cli) fn text_of(element: ElementRef<'_>) -> String {
     let mut text = Squeezed::default();
@@ -80,7 +48,7 @@ pub(super) fn text_of_page(page: &Html) -> String {
             Node::Element(element) if UNSEEN.contains(&element.name()) => {
                 unseen = if opens { unseen + 1 } else { unseen - 1 };
             }
-            Node::Element(element) if !INLINE.contains(&element.name()) => text.part(),
+            Node::Element(element) if !is_inline(element.name()) => text.part(),
             Node::Text(piece) if opens && unseen == 0 => text.push(piece),
             _ => {}
         }
