@@ -216,7 +216,7 @@ mod tests {
             ("p/", "b/i.png", "embed\tfollow\t"),
             ("p/", "b/n", "anchor\tnofollow\t3"),
             ("p/", "c", "canonical\tfollow\t"),
-            ("p/", "b/yz", "anchor\tfollow\t4\\t\\x1b[2J"),
+            ("p/", "b/yz", "anchor\tfollow\t4 \\x1b[2J"),
             ("old", "new", "redirect\tfollow\t"),
         ];
         let expected: Vec<String> = expected
