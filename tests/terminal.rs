@@ -84,8 +84,10 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
     run.interrupt();
     assert_eq!(run.ended(), 11);
     let rows = run.rows();
-    assert!(rows.iter().any(|row| row.starts_with("finish") && row.contains("signal")), "{rows:#?}");
-    assert!(rows.iter().any(|row| row.contains("crawler --seeds seeds.txt --config crawler.toml")), "{rows:#?}");
+    let finish = |row: &String| row.starts_with("finish reason") && row.contains("signal");
+    assert!(rows.iter().any(finish), "the last screen does not tell why it ended: {rows:#?}");
+    let resume = "crawler --seeds seeds.txt --dir ./crawl --config crawler.toml";
+    assert!(run.all_text().contains(resume), "{}", run.all_text());
     record("--seeds seeds.txt --config crawler.toml     (Ctrl-C)", &rows);
 
     let mut resumed = place.on_terminal(&RUN);
