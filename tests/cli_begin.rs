@@ -81,8 +81,8 @@ fn init_refuses_what_is_no_seed_and_writes_nothing_then() {
 #[test]
 fn config_prints_the_settings_and_where_each_comes_from() {
     let dir = tempfile::tempdir().unwrap();
-    let text = "[crawl]\nmax_pages = 5\ncontact = \"a\\u202Eb\"\n\n[politeness]\ndelay_min = \"1500ms\"\n\
-                [fetch]\nproxy = \"http://me:secret@127.0.0.1:3128\"\n";
+    let text = "[crawl]\nmax_pages = 5\ncontact = \"me@example.com\"\n\n[politeness]\ndelay_min = \"1500ms\"\n\
+                [fetch]\nproxy = \"http://me:secret@127.0.0.1:3128\"\n[scope]\nexclude = [\"a\\u202Eb\"]\n";
     fs::write(dir.path().join("my.toml"), text).unwrap();
     let limits = ["--max-pages", "9", "--max-time", "90m", "--max-depth", "3"];
     let shown = prints(dir.path(), &[&["config", "--config", "my.toml"], &limits[..]].concat());
@@ -91,7 +91,8 @@ fn config_prints_the_settings_and_where_each_comes_from() {
         "max_time = \"90m\"                # command line, --max-time",
         "max_depth = 3                   # command line, --max-depth",
         "delay_min = \"1500ms\"            # my.toml:6",
-        "contact = \"a\\u202Eb\"            # my.toml:3",
+        "contact = \"me@example.com\"      # my.toml:3",
+        "exclude = [\"a\\u202Eb\"]               # my.toml:10",
         "max_body = \"16MiB\"              # default",
         "delay_max = \"30s\"               # default",
     ] {
@@ -109,7 +110,7 @@ fn config_prints_the_settings_and_where_each_comes_from() {
     assert_eq!(read, expected);
 
     let changed = prints(dir.path(), &["config", "--config", "my.toml", "--changed"]);
-    assert_eq!(changed.lines().filter(|line| line.contains(" = ")).count(), 4, "{changed}");
+    assert_eq!(changed.lines().filter(|line| line.contains(" = ")).count(), 5, "{changed}");
     Config::parse(&changed, "changed").unwrap();
     assert_eq!(prints(dir.path(), &["config", "--changed"]), "");
     assert_eq!(Config::parse(&prints(dir.path(), &["config"]), "shown").unwrap(), Config::default());

@@ -8,7 +8,10 @@ use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use crawler::config::Config;
+use crawler::disk::{Disk, Mode};
 use crawler::simweb::{SimOptions, SimWeb};
+use crawler::web::warc::RecordReader;
 use site::Crawl;
 
 struct Crawled {
@@ -93,10 +96,10 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("extract", "url\ttitle\n"),
         ("extract --text", "url\ttitle\ttext\n"),
         ("extract --jsonl --prefix SEED", "\"title\":"),
-        ("extract --select h1", "<h1"),
-        ("extract --select h1 --text", "\t"),
+        ("extract --select a", "<a "),
+        ("extract --select a --text", "\t"),
         ("extract --select a --attr href", "\t"),
-        ("extract --select h1 --jsonl", "\"values\":["),
+        ("extract --select a --jsonl", "\"values\":["),
         ("extract --fields fields.toml", "url\ttitle\theading\tlinks\n"),
         ("extract --fields fields.toml --jsonl --text", "\"heading\":"),
         ("export warc --output some.warc.gz --all", ""),
@@ -129,6 +132,21 @@ fn tables_and_graphs_are_the_same_each_time() {
 }
 
 #[test]
+fn the_archive_says_its_settings_as_people_write_them() {
+    let crawled = crawled();
+    let file = Disk::real().open(crawled.crawl.path("crawl/pages/value-00000.warc.gz"), Mode::Read).unwrap();
+    let record = RecordReader::new(&file, 0, 1 << 20).next().unwrap().unwrap();
+    let info = String::from_utf8(record.block).unwrap();
+    let written: Vec<&str> = info.lines().filter_map(|line| line.strip_prefix("crawler-config: ")).collect();
+    assert!(written.contains(&"max_body = \"16MiB\"") && written.contains(&"max_time = \"1h\""), "{info}");
+    let mut expected = Config::load(Some(&crawled.crawl.path("crawler.toml"))).unwrap();
+    expected.crawl.max_pages = Some(1_000);
+    expected.crawl.max_time = Some(Duration::from_secs(3_600));
+    expected.crawl.max_depth = Some(50);
+    assert_eq!(Config::parse(&written.join("\n"), "warcinfo").unwrap(), expected);
+}
+
+#[test]
 fn every_mistake_is_told_with_what_to_write() {
     let crawled = crawled();
     fs::write(crawled.crawl.path("bad.toml"), "a = 'h1'\nb = 'a[['\n").unwrap();
@@ -139,7 +157,7 @@ fn every_mistake_is_told_with_what_to_write() {
         ("get ftp://example.com/", "only http and https"),
         ("get http://[x/", "is not a URL"),
         ("get SEED --version 99", "SEED"),
-        ("get SEED --version -1", "--version"),
+        ("get SEED --version -1", "-1"),
         ("list --status 6", "404, 4xx or 200-299"),
         ("list --until never", "2026-11-21"),
         ("robots robots.txt", "--agent"),

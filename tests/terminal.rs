@@ -34,8 +34,8 @@ impl Place {
 
     /// A web that takes some seconds.
     fn slow() -> Place {
-        let latency = Duration::from_millis(30);
-        Place::of(SimOptions { hosts: 12, pages: 2_500, latency, ..SimOptions::default() })
+        let latency = Duration::from_millis(20);
+        Place::of(SimOptions { hosts: 40, pages: 2_000, latency, ..SimOptions::default() })
     }
 
     fn quick() -> Place {

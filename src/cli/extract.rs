@@ -32,20 +32,20 @@ const TIME_MAX: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The newest version of every HTML page is read that has status 200, or what --status says, also where another page has its
+The newest version of every HTML page is read that has status 200, or what --status says, also where another page has its \
 body.
 
-With --select, a line a value: URL and value, parted by a tab; --jsonl: a line a page, {\"url\", \"values\": [...]}. Pages
+With --select, a line a value: URL and value, parted by a tab; --jsonl: a line a page, {\"url\", \"values\": [...]}. Pages \
 without a match print nothing.
 
-Without --select, a line a page under a line of names: URL, title, the fields of --fields, and with --text the text of the
+Without --select, a line a page under a line of names: URL, title, the fields of --fields, and with --text the text of the \
 page as readers see it. A field is the text of the first element that its selector finds; the file of --fields has
   heading = \"h1\"
   author  = { css = \"a[rel~=author]\", attr = \"href\" }
   tags    = { css = \".tag\", all = true }               all of them, a JSON list
   lead    = { css = \"p.lead\", html = true }            as HTML
 
-Tabs, line ends and what a terminal obeys are written as \\t, \\n, \\x1b. A page with more than a million nodes, with
+Tabs, line ends and what a terminal obeys are written as \\t, \\n, \\x1b. A page with more than a million nodes, with \
 elements nested by the thousands, or that takes longer than 10 s is left out, and that is said.
 
 Examples:

@@ -105,11 +105,11 @@ pub fn show_duration(duration: Duration) -> String {
     const UNITS: [(u128, &str, u128); 4] =
         [(86_400_000, "d", 2), (3_600_000, "h", 1), (60_000, "m", 1), (1_000, "s", 1)];
     let ms = duration.as_millis();
-    if duration.subsec_nanos() % 1_000_000 != 0 {
+    if !duration.subsec_nanos().is_multiple_of(1_000_000) {
         return format!("{}ms", duration.as_secs_f64() * 1_000.0);
     }
     // a day is written in hours, as people do
-    let unit = UNITS.into_iter().find(|&(unit, _, least)| ms % unit == 0 && ms >= unit * least);
+    let unit = UNITS.into_iter().find(|&(unit, _, least)| ms.is_multiple_of(unit) && ms >= unit * least);
     match unit {
         Some((unit, name, _)) => format!("{}{name}", ms / unit),
         None if ms == 0 => "0s".to_owned(),

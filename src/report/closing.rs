@@ -96,7 +96,7 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
         table.row(
             "checkpoints",
             format!(
-                "{} of {}; pause {} at most, durable after {} at most",
+                "{} of {}; longest pause {}, write {}",
                 count(costs.count),
                 size(costs.bytes / costs.count),
                 brief(costs.pause_max),
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(row(&text, "sitemaps"), "1 read, 50,000 URLs in them, 12 left out");
         assert_eq!(row(&text, "fetched again"), "1,000 pages, 800 not modified");
         assert_eq!(row(&text, "depth reached"), "4");
-        let checkpoints = "3 of 2.0 KiB; pause 4.0 ms at most, durable after 1.5 s at most";
+        let checkpoints = "3 of 2.0 KiB; longest pause 4.0 ms, write 1.5 s";
         assert_eq!(row(&text, "checkpoints"), checkpoints);
         assert_eq!(row(&text, "still queued"), "9");
         assert_eq!(row(&text, "peak memory"), "100 MiB");

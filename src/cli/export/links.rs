@@ -24,10 +24,10 @@ const LINKS_MAX: usize = 100_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A line a link: source, target, kind, follow or nofollow, and the text of the anchor, parted by tabs; tabs, line ends and
-what a terminal obeys are written as \\t, \\n, \\x1b. A target comes once a page. Kinds: anchor, embed (images, scripts,
-styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), redirect.
-nofollow is what rel, meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and redirects are read, or
+A line a link: source, target, kind, follow or nofollow, and the text of the anchor, parted by tabs; tabs, line ends and \
+what a terminal obeys are written as \\t, \\n, \\x1b. A target comes once a page. Kinds: anchor, embed (images, scripts, \
+styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), redirect. \
+nofollow is what rel, meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and redirects are read, or \
 what --status says.
 
 Examples:
