@@ -46,7 +46,8 @@ impl Crawled {
     /// With `input` on standard input.
     fn feed(&self, args: &[&str], input: &[u8]) -> Output {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
+        // the program may end without having read it
+        let _ = child.stdin.take().unwrap().write_all(input);
         child.wait_with_output().unwrap()
     }
 

@@ -29,6 +29,8 @@ use row::{COLUMNS, Plan, Row, Wanted};
 
 /// Time that one page may take, should the limits of its size not hold it.
 const TIME_MAX: Duration = Duration::from_secs(10);
+/// Bytes of a page, its content coding removed.
+const PAGE_BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -45,7 +47,7 @@ page as readers see it. A field is the text of the first element that its select
   tags    = { css = \".tag\", all = true }               all of them, a JSON list
   lead    = { css = \"p.lead\", html = true }            as HTML
 
-Tabs, line ends and what a terminal obeys are written as \\t, \\n, \\x1b. A page with more than a million nodes, with \
+Tabs, line ends and what a terminal obeys are written as \\t, \\n, \\x1b. A page of more than 32 MiB or a million nodes, with \
 elements nested by the thousands, or that takes longer than 10 s is left out, and that is said.
 
 Examples:
@@ -122,6 +124,10 @@ impl ExtractArgs {
                     Ok(response) => {
                         let response = Response { body: Vec::new(), ..response };
                         let bytes = response.decoded.len();
+                        if bytes > PAGE_BYTES_MAX {
+                            let (mib, url) = (PAGE_BYTES_MAX >> 20, Escaped(&entry.url));
+                            return Ok(writeln!(warnings, "crawler: left out, it is longer than {mib} MiB: {url}")?);
+                        }
                         let url = entry.url.clone();
                         rows.push(url, bytes, (entry.url, response))
                             .into_iter()
@@ -275,6 +281,16 @@ mod tests {
         let (out, warnings) = extract(&["--select", "h1"], &archive, Duration::ZERO);
         assert_eq!(out, "");
         assert!(warnings.contains("left out") && warnings.contains("https://a.example/\\x1b"), "{warnings}");
+    }
+
+    #[test]
+    fn a_page_that_is_too_long_is_left_out_and_named() {
+        let mut archive = FakeArchive::default();
+        archive.page("https://a.example/", 200, "text/html", &vec![b' '; PAGE_BYTES_MAX + 1]);
+        archive.page("https://a.example/b", 200, "text/html", PAGE);
+        let (out, warnings) = extract(&["--select", "h1", "--text"], &archive, Duration::MAX);
+        assert_eq!(out, "https://a.example/b\tOne big heading\n");
+        assert_eq!(warnings, "crawler: left out, it is longer than 32 MiB: https://a.example/\n");
     }
 
     #[test]
