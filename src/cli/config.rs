@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_is_written_by_its_code_and_means_the_same() {
         let mut config = Config::default();
-        config.crawl.contact = "a\u{1b}b\u{202e}c\u{e0041}d\u{85}e".to_owned();
+        config.scope.exclude = vec!["a\u{1b}b\u{202e}c\u{e0041}d\u{85}e".to_owned()];
         let text = inert(&config.to_toml());
         assert!(!text.chars().any(|c| c != '\n' && is_obeyed(c)), "{text}");
         assert_eq!(Config::parse(&text, "x").unwrap(), config);

@@ -94,7 +94,7 @@ mod tests {
     fn what_is_written_is_read_back_the_same() {
         let mut config = Config::default();
         assert_eq!(Config::parse(&config.to_toml(), "x").unwrap(), config);
-        config.crawl.contact = "a \"quoted\" \\ thing\n# \u{1b}[2J \u{fc}".to_owned();
+        config.scope.exclude = vec!["a \"quoted\" \\\\ thing\n# \u{1b}[2J] \u{fc}".to_owned()];
         config.crawl.max_pages = Some(7);
         config.scope.include = vec!["a\"b".to_owned(), String::new()];
         config.politeness.delay_factor = 0.25;
