@@ -170,9 +170,10 @@ fn links_of_a_crawl_name_what_it_fetched() {
         assert!(!followed.contains(url.as_str()), "{url} must not be followed");
     }
     assert!(links.iter().any(|link| link["kind"] == "redirect"));
+    assert!(links.iter().any(|link| link["kind"] == "anchor" && link["text"] != ""), "no anchor has a text");
     let text = site.lines(&["export", "links"]);
     assert_eq!(text.len(), links.len());
-    assert!(text.iter().all(|line| line.split('\t').count() == 4));
+    assert!(text.iter().all(|line| line.split('\t').count() == 5));
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn the_canonical_url_is_in_the_metadata_of_its_page() {
     assert_eq!(canonical("/dated"), Some(place.url("/other")), "the header comes before the page");
     assert_eq!(canonical("/none"), None, "only pages with status 200 are looked at");
     let links = place.text(&["export", "links"]);
-    let expected = format!("{}\t{}\tcanonical\tfollow\n", place.url("/dated"), place.url("/other"));
+    let expected = format!("{}\t{}\tcanonical\tfollow\t\n", place.url("/dated"), place.url("/other"));
     assert!(links.contains(&expected), "{links}");
 }
 

@@ -1,43 +1,61 @@
-//! `crawler extract --select CSS`: elements of the archived HTML pages, as JSON lines.
+//! `crawler extract`: elements of the archived HTML pages, as a table or as JSON lines.
 //!
-//! Pages are hostile: a tree of them can cost time that grows with the square of its depth, and nested elements
-//! repeat their content. So a page has a limit of time and its values have a limit of bytes; what breaks one is said.
+//! Pages are read one after the other and taken apart by all cores; lines come in the order of the archive, whatever the
+//! number of cores. Pages are hostile: a tree can cost time that grows with the square of its depth, and nested elements
+//! repeat their content. So a tree has limits of size and steps, and its values a limit of bytes; what breaks one is said.
+
+mod fields;
+mod page;
+mod row;
+mod sink;
 
 use std::io::{self, BufWriter, Write};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
-use html5ever::driver::{ParseOpts, parse_document};
-use html5ever::tendril::{StrTendril, TendrilSink};
-use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
-use serde::Serialize;
 
 use super::archive::{Archive, Damage, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
+use super::ordered::{Named, Ordered};
 use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
-use crate::report::escape::{Escaped, json_line};
+use crate::report::escape::Escaped;
+use fields::{Field, Form};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) use page::{decode, parse, text_of};
+use row::{COLUMNS, Plan, Row, Wanted};
 
-/// Time that one page may take to parse.
-const PARSE_TIME_MAX: Duration = Duration::from_secs(10);
-/// Bytes between two looks at the clock.
-const PARSE_STEP: usize = 16 << 10;
-/// Bytes of all values of one page.
-const VALUES_BYTES_MAX: usize = 16 << 20;
-/// Bytes in which a page names its encoding.
-const META_BYTES: usize = 1_024;
+/// Time that one page may take, should the limits of its size not hold it.
+const TIME_MAX: Duration = Duration::from_secs(10);
+/// Bytes of a page, its content coding removed.
+const PAGE_BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The newest version of every HTML page is read that has status 200, or what --status says, also where another page has its
-body. Pages without a match print nothing.
+The newest version of every HTML page is read that has status 200, or what --status says, also where another page has its \
+body.
+
+With --select, a line a value: URL and value, parted by a tab; --jsonl: a line a page, {\"url\", \"values\": [...]}. Pages \
+without a match print nothing.
+
+Without --select, a line a page under a line of names: URL, title, the fields of --fields, and with --text the text of the \
+page as readers see it. A field is the text of the first element that its selector finds; the file of --fields has
+  heading = \"h1\"
+  author  = { css = \"a[rel~=author]\", attr = \"href\" }
+  tags    = { css = \".tag\", all = true }               all of them, a JSON list
+  lead    = { css = \"p.lead\", html = true }            as HTML
+
+Tabs, line ends and what a terminal obeys are written as \\t, \\n, \\x1b. A page of more than 32 MiB or a million nodes, with \
+elements nested by the thousands, or that takes longer than 10 s is left out, and that is said.
 
 Examples:
+  crawler extract                                        a table of all titles
   crawler extract --select h1 --text
-  crawler extract --select title --text --prefix https://example.com/docs/
-  crawler extract --select 'a[rel~=author]' --attr href
-  crawler extract --select 'table.prices tr'")]
+  crawler extract --select 'a[rel~=author]' --attr href --jsonl
+  crawler extract --fields fields.toml --prefix https://example.com/docs/
+  crawler extract --text --jsonl                         url, title and text of every page")]
 pub(super) struct ExtractArgs {
     #[command(flatten)]
     dir: DirArg,
@@ -45,69 +63,83 @@ pub(super) struct ExtractArgs {
     selection: Selection,
     /// Which elements
     #[arg(long, value_name = "CSS")]
-    select: String,
-    /// Print this attribute of them
-    #[arg(long, value_name = "NAME", conflicts_with = "text")]
+    select: Option<String>,
+    /// Which fields of each page: a TOML file with lines such as heading = "h1"
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["select", "attr"])]
+    fields: Option<PathBuf>,
+    /// Print this attribute of the selected elements
+    #[arg(long, value_name = "NAME", conflicts_with = "text", requires = "select")]
     attr: Option<String>,
-    /// Print their text, runs of blanks made one; without this, their HTML
+    /// Print their text, runs of blanks made one; without this, their HTML. Without --select: the text of the page too
     #[arg(long)]
     text: bool,
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    url: &'a str,
-    values: Vec<String>,
+    /// JSON lines
+    #[arg(long, visible_alias = "json")]
+    jsonl: bool,
 }
 
 impl ExtractArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
-        let selector = self.selector()?;
+        let plan = self.plan()?;
         let archive = open(&self.dir.dir, open_archive)?;
-        let mut out = BufWriter::new(io::stdout().lock());
-        self.print(&*archive, &selector, PARSE_TIME_MAX, &mut out, &mut io::stderr())
+        let mut out = BufWriter::with_capacity(256 << 10, io::stdout().lock());
+        self.print(&*archive, &plan, &mut out, &mut io::stderr())
     }
 
-    fn selector(&self) -> anyhow::Result<Selector> {
-        let refuse = |e| UsageError::because(format!("--select {:?} is not a CSS selector: {e}", self.select));
-        Selector::parse(&self.select).map_err(refuse)
+    fn plan(&self) -> anyhow::Result<Plan> {
+        let wanted = match (&self.select, &self.fields) {
+            (Some(css), _) => {
+                let refuse = |problem| UsageError::because(format!("--select {problem}"));
+                let selector = fields::selector(css).map_err(refuse)?;
+                let form = match &self.attr {
+                    Some(name) => Form::Attr(name.to_ascii_lowercase()),
+                    None if self.text => Form::Text,
+                    None => Form::Html,
+                };
+                Wanted::Values(Field { name: "values".to_owned(), selector, form, all: true })
+            }
+            (None, Some(path)) => Wanted::Table { fields: fields::read(path, &COLUMNS)?, text: self.text },
+            (None, None) => Wanted::Table { fields: Vec::new(), text: self.text },
+        };
+        Ok(Plan { wanted, jsonl: self.jsonl, time_max: TIME_MAX })
     }
 
     fn print(
         &self,
         archive: &dyn Archive,
-        selector: &Selector,
-        time_max: Duration,
+        plan: &Plan,
         out: &mut dyn Write,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
-        self.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
-            if !self.is_page(&entry) {
-                return Ok(());
-            }
-            let text = match archive.response(&entry) {
-                Ok(response) => decode(&response),
-                Err(e) => {
-                    damage.note(e, warnings);
+        out.write_all(plan.heading().as_bytes())?;
+        let take = |(url, response): (String, Response)| plan.take(&url, &response);
+        thread::scope(|scope| {
+            let mut rows = Ordered::start(scope, &take);
+            self.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
+                if !self.is_page(&entry) {
                     return Ok(());
                 }
-            };
-            let url = Escaped(&entry.url);
-            let started = Instant::now();
-            let Some(page) = parse(&text, time_max) else {
-                writeln!(warnings, "crawler: left out, it takes longer than {time_max:?} to parse: {url}")?;
-                return Ok(());
-            };
-            let (values, whole) = self.values(&page, selector, started, time_max);
-            if !whole {
-                let limit = format!("{VALUES_BYTES_MAX} bytes of values, {time_max:?}");
-                writeln!(warnings, "crawler: its first values only, as many as the limits allow ({limit}): {url}")?;
-            }
-            if !values.is_empty() {
-                writeln!(out, "{}", json_line(&Line { url: &entry.url, values })?)?;
-            }
-            Ok(())
+                match archive.response(&entry) {
+                    Ok(response) => {
+                        let response = Response { body: Vec::new(), ..response };
+                        let bytes = response.decoded.len();
+                        if bytes > PAGE_BYTES_MAX {
+                            let (mib, url) = (PAGE_BYTES_MAX >> 20, Escaped(&entry.url));
+                            return Ok(writeln!(warnings, "crawler: left out, it is longer than {mib} MiB: {url}")?);
+                        }
+                        let url = entry.url.clone();
+                        rows.push(url, bytes, (entry.url, response))
+                            .into_iter()
+                            .try_for_each(|row| write(row, out, warnings))
+                    }
+                    Err(e) => {
+                        damage.note(e, warnings);
+                        Ok(())
+                    }
+                }
+            })?;
+            std::iter::from_fn(|| rows.next()).try_for_each(|row| write(row, out, warnings))
         })?;
         out.flush()?;
         damage.or(Exit::Done, warnings)
@@ -118,92 +150,17 @@ impl ExtractArgs {
         let good = entry.status == 200 || entry.is_confirmed();
         (good || !self.selection.status.is_empty()) && (mime == "text/html" || mime == "application/xhtml+xml")
     }
-
-    /// What is asked for of each element that matches, and whether that is all of it. In deeply nested elements each
-    /// value is a walk over all that is below, so the time that was given since `started` holds here, too.
-    fn values(&self, page: &Html, selector: &Selector, started: Instant, time_max: Duration) -> (Vec<String>, bool) {
-        let (mut values, mut bytes) = (Vec::new(), 0);
-        for element in page.select(selector) {
-            let Some(value) = self.value(element) else { continue };
-            bytes += value.len();
-            if bytes > VALUES_BYTES_MAX || started.elapsed() >= time_max {
-                return (values, false);
-            }
-            values.push(value);
-        }
-        (values, true)
-    }
-
-    fn value(&self, element: ElementRef<'_>) -> Option<String> {
-        match &self.attr {
-            Some(name) => element.attr(&name.to_ascii_lowercase()).map(str::to_owned),
-            None if self.text => Some(text_of(element)),
-            None => Some(element.html()),
-        }
-    }
 }
 
-/// The text of an element, with runs of white space made one blank.
-pub(super) fn text_of(element: ElementRef<'_>) -> String {
-    let mut text = String::new();
-    let mut blank = false;
-    for c in element.text().flat_map(str::chars) {
-        if c.is_whitespace() {
-            blank = !text.is_empty();
-        } else {
-            if std::mem::take(&mut blank) {
-                text.push(' ');
-            }
-            text.push(c);
-        }
+/// Writes what became of a page.
+fn write((url, row): Named<Row>, out: &mut dyn Write, warnings: &mut dyn Write) -> anyhow::Result<()> {
+    let broke =
+        || Row { warning: Some(format!("left out, its tree broke the parser: {}", Escaped(&url))), ..Row::default() };
+    let row = row.unwrap_or_else(broke);
+    if let Some(warning) = row.warning {
+        writeln!(warnings, "crawler: {warning}")?;
     }
-    text
-}
-
-/// The tree of a page; none where it takes longer than `time_max`.
-pub(super) fn parse(text: &str, time_max: Duration) -> Option<Html> {
-    let started = Instant::now();
-    let mut parser = parse_document(HtmlTreeSink::new(Html::new_document()), ParseOpts::default());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let mut end = rest.len().min(PARSE_STEP);
-        while !rest.is_char_boundary(end) {
-            end -= 1;
-        }
-        let (step, after) = rest.split_at(end);
-        parser.process(StrTendril::from(step));
-        rest = after;
-        if started.elapsed() >= time_max {
-            return None;
-        }
-    }
-    Some(parser.finish())
-}
-
-/// The text of a page, in the encoding that its bytes, its header or its meta element name.
-pub(super) fn decode(response: &Response) -> String {
-    let body = &response.decoded;
-    let header = response.header("content-type").and_then(charset);
-    let meta = || charset(&body[..body.len().min(META_BYTES)]);
-    let guess = || if std::str::from_utf8(body).is_ok() { UTF_8 } else { WINDOWS_1252 };
-    // A byte order mark outranks them all: `decode` looks for it itself.
-    header.or_else(meta).unwrap_or_else(guess).decode(body).0.into_owned()
-}
-
-/// The encoding named after the first `charset=` that names one.
-fn charset(bytes: &[u8]) -> Option<&'static Encoding> {
-    let lower = bytes.to_ascii_lowercase();
-    for at in memchr::memmem::find_iter(&lower, b"charset") {
-        let Some(value) = lower[at + b"charset".len()..].trim_ascii_start().strip_prefix(b"=") else { continue };
-        let value = value.trim_ascii_start();
-        let value = value.strip_prefix(b"\"").or_else(|| value.strip_prefix(b"'")).unwrap_or(value);
-        let end = value.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"-_:.".contains(byte));
-        if let Some(encoding) = Encoding::for_label(&value[..end.unwrap_or(value.len())]) {
-            // A meta element that can be read byte by byte is not in UTF-16, whatever it says.
-            return Some(encoding.output_encoding());
-        }
-    }
-    None
+    Ok(out.write_all(row.lines.as_bytes())?)
 }
 
 #[cfg(test)]
@@ -224,8 +181,8 @@ mod tests {
     fn extract(args: &[&str], archive: &FakeArchive, time_max: Duration) -> (String, String) {
         let cli = Cli::parse_from([&["extract"], args].concat());
         let (mut out, mut warnings) = (Vec::new(), Vec::new());
-        let selector = cli.args.selector().unwrap();
-        cli.args.print(archive, &selector, time_max, &mut out, &mut warnings).unwrap();
+        let plan = Plan { time_max, ..cli.args.plan().unwrap() };
+        cli.args.print(archive, &plan, &mut out, &mut warnings).unwrap();
         (String::from_utf8(out).unwrap(), String::from_utf8(warnings).unwrap())
     }
 
@@ -239,12 +196,50 @@ mod tests {
 
     #[test]
     fn text_attributes_and_html_are_selected() {
-        let text = of_page(&["--select", "h1", "--text"], "text/html", PAGE);
+        let text = of_page(&["--select", "h1", "--text", "--jsonl"], "text/html", PAGE);
         assert_eq!(text, "{\"url\":\"https://a.example/\",\"values\":[\"One big heading\"]}\n");
         let attr = of_page(&["--select", "a", "--attr", "HREF"], "text/html; charset=utf-8", PAGE);
-        assert!(attr.ends_with("\"values\":[\"/x\"]}\n"), "{attr}");
-        let html = of_page(&["--select", "b"], "text/html", PAGE);
-        assert!(html.ends_with("\"values\":[\"<b>big</b>\"]}\n"), "{html}");
+        assert_eq!(attr, "https://a.example/\t/x\n");
+        let html = of_page(&["--select", "b, h1"], "text/html", PAGE);
+        let heading = "<h1>One\\n  <b>big</b>\\theading</h1>";
+        assert_eq!(html, format!("https://a.example/\t{heading}\nhttps://a.example/\t<b>big</b>\n"));
+    }
+
+    #[test]
+    fn fields_title_and_text_make_a_table_with_its_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fields.toml");
+        let fields = "heading = 'h1'\nlinks = { css = 'a', attr = 'href', all = true }\nnone = 'h2'\nbold = { css = 'b', html = true }";
+        std::fs::write(&path, fields).unwrap();
+        let args = ["--fields", path.to_str().unwrap(), "--text"];
+        let table = of_page(&args, "text/html", PAGE);
+        let expected = "url\ttitle\theading\tlinks\tnone\tbold\ttext\n\
+                        https://a.example/\tT\tOne big heading\t[\"/x\"]\t\t<b>big</b>\tOne big heading xno\n";
+        assert_eq!(table, expected);
+        let json = of_page(&[&args[..], &["--jsonl"]].concat(), "text/html", PAGE);
+        let expected = "{\"url\":\"https://a.example/\",\"title\":\"T\",\"heading\":\"One big heading\",\
+                        \"links\":[\"/x\"],\"none\":null,\"bold\":\"<b>big</b>\",\"text\":\"One big heading xno\"}\n";
+        assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn without_a_selector_there_is_a_table_of_titles() {
+        let table = of_page(&[], "text/html", PAGE);
+        assert_eq!(table, "url\ttitle\nhttps://a.example/\tT\n");
+        assert_eq!(of_page(&["--jsonl"], "text/html", b"<p>"), "{\"url\":\"https://a.example/\",\"title\":null}\n");
+    }
+
+    #[test]
+    fn lines_come_in_the_order_of_the_archive_whatever_a_page_costs() {
+        let mut archive = FakeArchive::default();
+        let mut expected = String::from("url\ttitle\n");
+        for n in 0..200_usize {
+            let url = format!("https://a.example/{n}");
+            let page = format!("<title>{n}</title>{}", "<p>x".repeat(n * 7_919 % 200 * 20));
+            archive.page(&url, 200, "text/html", page.as_bytes());
+            expected += &format!("{url}\t{n}\n");
+        }
+        assert_eq!(extract(&[], &archive, Duration::MAX), (expected, String::new()));
     }
 
     #[test]
@@ -275,7 +270,7 @@ mod tests {
             ("text/html; charset=latin1", b"\xef\xbb\xbf<p>\xc3\xbc"),
         ] {
             let line = of_page(&args, content_type, body);
-            assert!(line.contains("\"\u{fc}\""), "{content_type} {body:?} {line}");
+            assert!(line.ends_with("\t\u{fc}\n"), "{content_type} {body:?} {line}");
         }
     }
 
@@ -289,26 +284,18 @@ mod tests {
     }
 
     #[test]
-    fn nested_elements_do_not_multiply_without_a_bound() {
-        let body = "<div>0123456789abcdef".repeat(4_000);
-        let line = of_page(&["--select", "div"], "text/html", body.as_bytes());
-        assert!(line.len() < 2 * VALUES_BYTES_MAX, "{}", line.len());
-    }
-
-    #[test]
-    fn walks_over_nested_elements_without_text_end_when_the_time_is_over() {
-        let page = parse(&"<div>".repeat(2_000), Duration::MAX).unwrap();
-        let args = Cli::parse_from(["extract", "--select", "div", "--text"]).args;
-        let selector = args.selector().unwrap();
-        let (values, whole) = args.values(&page, &selector, Instant::now(), Duration::ZERO);
-        assert_eq!((values.len(), whole), (0, false));
-        let (values, whole) = args.values(&page, &selector, Instant::now(), Duration::MAX);
-        assert_eq!((values.len(), whole), (2_000, true));
+    fn a_page_that_is_too_long_is_left_out_and_named() {
+        let mut archive = FakeArchive::default();
+        archive.page("https://a.example/", 200, "text/html", &vec![b' '; PAGE_BYTES_MAX + 1]);
+        archive.page("https://a.example/b", 200, "text/html", PAGE);
+        let (out, warnings) = extract(&["--select", "h1", "--text"], &archive, Duration::MAX);
+        assert_eq!(out, "https://a.example/b\tOne big heading\n");
+        assert_eq!(warnings, "crawler: left out, it is longer than 32 MiB: https://a.example/\n");
     }
 
     #[test]
     fn what_is_no_selector_is_a_usage_error() {
-        let error = Cli::parse_from(["extract", "--select", "a[["]).args.selector().unwrap_err();
+        let Err(error) = Cli::parse_from(["extract", "--select", "a[["]).args.plan() else { panic!("it is none") };
         assert!(error.is::<UsageError>() && error.to_string().contains("a[["), "{error}");
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn extract(bytes: &[u8]) -> bool {
     let (content_type, body) = bytes.split_at(memchr::memchr(b'\n', bytes).unwrap_or(0));
     let headers = vec![(b"Content-Type".to_vec(), content_type.to_vec())];
     let text = decode(&Response { headers, decoded: body.to_vec(), ..Response::default() });
-    let Some(page) = parse(&text, Duration::from_secs(5)) else { return false };
+    let Ok(page) = parse(&text, Duration::from_secs(5)) else { return false };
     let selector = Selector::parse(SELECTORS[usize::from(first) % SELECTORS.len()]).expect("it is a selector");
     let mut found = false;
     for element in page.select(&selector).take(50) {

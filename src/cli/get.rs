@@ -14,8 +14,8 @@ use crate::report::escape::{Escaped, is_obeyed};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an option the body is printed as a browser would get it, its content coding (gzip, br, ...) removed. On a
-terminal control characters are shown by their code, and what is no text is refused; into a file or a pipe every byte
+Without an option the body is printed as a browser would get it, its content coding (gzip, br, ...) removed. On a \
+terminal control characters are shown by their code, and what is no text is refused; into a file or a pipe every byte \
 goes as it is.
 
 Examples:

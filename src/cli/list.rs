@@ -15,7 +15,7 @@ use crate::report::figures::iso_ms;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The newest version of every URL is listed, in the order in which they were stored. Filters of one kind widen the
+The newest version of every URL is listed, in the order in which they were stored. Filters of one kind widen the \
 list, those of another narrow it; they are asked of the newest version.
 
 Examples:

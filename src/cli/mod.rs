@@ -6,6 +6,8 @@
 
 pub mod archive;
 mod canonical;
+mod completions;
+mod config;
 mod exit;
 mod explain;
 mod export;
@@ -14,7 +16,9 @@ mod faults;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod get;
+mod init;
 mod list;
+mod ordered;
 mod parts;
 mod robots;
 mod run;
@@ -28,7 +32,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 pub use exit::{Exit, UsageError};
 
@@ -74,10 +78,18 @@ enum Command {
     Canonical(canonical::CanonicalArgs),
     /// Check a crawl directory for damage, or make again what can be made again
     Verify(verify::VerifyArgs),
-    /// Select elements of the archived HTML pages with CSS
+    /// Make a table of the archived HTML pages: titles, text, elements by CSS
     Extract(extract::ExtractArgs),
     /// Export pages for the tools of web archives: WARC, CDXJ, URLs, links
     Export(export::ExportArgs),
+    /// Write a file of seeds and one of settings to begin with
+    Init(init::InitArgs),
+    /// Print the settings that a crawl would have, and where each comes from
+    Config(config::ConfigArgs),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page
+    Man(completions::ManArgs),
     /// Serve a synthetic web on loopback, to try a crawl without the internet
     Simulate(simulate::SimulateArgs),
 }
@@ -92,9 +104,10 @@ struct DirArg {
 
 const EXAMPLES: &str = "\
 Examples:
+  crawler init                                 write seeds.txt and crawler.toml, to begin with
   crawler --seeds seeds.txt                    start a crawl in ./crawl; the same line resumes it
   crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
-  crawler --seeds seeds.txt --config my.toml   with settings of your own (see config/default.toml)
+  crawler --seeds seeds.txt --config my.toml   with settings of your own (see crawler config)
   crawler --seeds seeds.txt --force            fetch the listed URLs again, as new versions
   crawler status                               how the crawl in ./crawl stands
   crawler list --status 404                    which pages were not found
@@ -102,7 +115,7 @@ Examples:
   crawler explain https://example.com/a        why it was fetched, waits, or never will be
   crawler robots robots.txt --agent me /a /b   which of these may be fetched, and by which line
   crawler verify                               check the crawl directory for damage
-  crawler extract --select h1 --text           headings of all pages, as JSON lines
+  crawler extract --select h1 --text           headings of all pages; without --select, titles
   crawler export cdxj --output index.cdxj      an index for pywb and other tools of web archives
 
 A seeds file has one URL a line; blank lines and lines that begin with # are skipped.
@@ -148,6 +161,10 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Verify(args)) => args.run(),
         Some(Command::Extract(args)) => args.run(open_archive),
         Some(Command::Export(args)) => args.run(open_archive),
+        Some(Command::Init(args)) => args.run(),
+        Some(Command::Config(args)) => args.run(),
+        Some(Command::Completions(args)) => args.run(Cli::command()),
+        Some(Command::Man(args)) => args.run(Cli::command()),
         Some(Command::Simulate(args)) => simulate::simulate(&args).map(|()| Exit::Done),
     };
     done.unwrap_or_else(|e| {
@@ -167,8 +184,6 @@ fn open(dir: &Path, open_archive: OpenArchive) -> anyhow::Result<Box<dyn Archive
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

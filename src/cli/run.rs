@@ -13,7 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::CrawlFn;
 use super::exit::{Exit, UsageError};
 use crate::clock::{Clock, SystemClock, Time};
-use crate::config::{Config, parse_duration};
+use crate::config::{Config, ConfigError, Origins, parse_duration};
 use crate::crawl::{CrawlRequest, Verbosity};
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::report::closing::shell_word;
@@ -29,21 +29,14 @@ pub(super) struct CrawlArgs {
     /// File of seed URLs, one a line; - reads standard input
     #[arg(long, value_name = "FILE")]
     seeds: Option<PathBuf>,
-    /// Settings in TOML; config/default.toml explains them all
+    /// Settings in TOML; crawler config shows them all
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Crawl directory; made when it is not there, resumed when it is
     #[arg(long, value_name = "DIR", default_value = "./crawl")]
     dir: PathBuf,
-    /// Pages to store over the whole crawl, resumes included
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    max_pages: Option<u64>,
-    /// Time to crawl over all sessions, such as 90s, 10m or 2h
-    #[arg(long, value_name = "TIME", value_parser = max_time)]
-    max_time: Option<Duration>,
-    /// Links to follow from a seed; 0 fetches the seeds alone
-    #[arg(long, value_name = "N")]
-    max_depth: Option<u16>,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Start anew: an old crawl directory is moved aside, never deleted
     #[arg(long)]
     fresh: bool,
@@ -64,6 +57,45 @@ pub(super) struct CrawlArgs {
     verbose: bool,
 }
 
+/// Settings of the command line.
+#[derive(Debug, Args)]
+pub(super) struct LimitArgs {
+    /// Pages to store over the whole crawl, resumes included
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_pages: Option<u64>,
+    /// Time to crawl over all sessions, such as 90s, 10m or 2h
+    #[arg(long, value_name = "TIME", value_parser = max_time)]
+    max_time: Option<Duration>,
+    /// Links to follow from a seed; 0 fetches the seeds alone
+    #[arg(long, value_name = "N")]
+    max_depth: Option<u16>,
+}
+
+impl LimitArgs {
+    /// The configuration in the file at `path` with these settings in it, and where each value comes from.
+    pub(super) fn configure(&self, path: Option<&Path>) -> Result<(Config, Origins), ConfigError> {
+        let (mut config, mut origins) = Config::load_with_origins(path)?;
+        let limits = &mut config.crawl;
+        let options = [
+            ("crawl.max_pages", "--max-pages", set(&mut limits.max_pages, self.max_pages)),
+            ("crawl.max_time", "--max-time", set(&mut limits.max_time, self.max_time)),
+            ("crawl.max_depth", "--max-depth", set(&mut limits.max_depth, self.max_depth)),
+        ];
+        for (key, option, _) in options.into_iter().filter(|&(_, _, given)| given) {
+            origins.set_by_option(key, option);
+        }
+        config.check()?;
+        Ok((config, origins))
+    }
+}
+
+/// Puts a value of the command line in the place of that of the file, and tells whether there is one.
+fn set<T>(setting: &mut Option<T>, given: Option<T>) -> bool {
+    let is_given = given.is_some();
+    *setting = given.or(setting.take());
+    is_given
+}
+
 /// How a crawl directory stands before the crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
@@ -76,7 +108,7 @@ enum Standing {
 /// Reads, checks, and calls the crawl.
 pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     let Some(seeds_path) = args.seeds.clone() else { return Err(UsageError::because(HOW_TO_START)) };
-    let config = configure(&args)?;
+    let (config, _) = args.limits.configure(args.config.as_deref())?;
     let seeds = read_seeds(&seeds_path)?;
     let standing = standing(&args.dir)?;
     if (standing == Standing::New || args.fresh) && !has_seed(&seeds) {
@@ -114,31 +146,21 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
 const HOW_TO_SEED: &str = "write one URL a line, for example:
 
     # lines like this one are skipped
-    https://example.com/";
+    https://example.com/
+
+crawler init writes such a file, and settings to go with it.";
 
 const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one a line, for example seeds.txt:
 
     # lines like this one are skipped
     https://example.com/
 
-then: crawler --seeds seeds.txt
-Other commands: get, list, status, explain, extract, export, verify, robots, canonical, simulate; crawler --help
-explains them.";
+crawler init writes such a file, and settings to go with it; then: crawler --seeds seeds.txt --config crawler.toml
+All commands: crawler --help";
 
 fn max_time(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text).ok_or("write a duration with its unit, such as 90s, 10m or 2h")?;
     if duration.is_zero() { Err("0 would fetch nothing".to_owned()) } else { Ok(duration) }
-}
-
-/// The configuration with the limits of the command line.
-fn configure(args: &CrawlArgs) -> anyhow::Result<Config> {
-    let mut config = Config::load(args.config.as_deref())?;
-    let limits = &mut config.crawl;
-    limits.max_pages = args.max_pages.or(limits.max_pages);
-    limits.max_time = args.max_time.or(limits.max_time);
-    limits.max_depth = args.max_depth.or(limits.max_depth);
-    config.check()?;
-    Ok(config)
 }
 
 fn seeds_name(path: &Path) -> String {

@@ -9,6 +9,7 @@ mod error;
 mod nearest;
 mod sections;
 mod value;
+mod written;
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,14 +19,14 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub use error::ConfigError;
+pub use error::{ConfigError, Place};
 pub use sections::{
     Budget, Compression, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Network, Politeness, Report,
     Robots, Scope, ScopeMode, Seen,
 };
-pub use value::{Bytes, parse_bytes, parse_duration};
+pub use value::{Bytes, parse_bytes, parse_duration, show_duration};
+pub use written::{Origin, Origins};
 
-use error::Place;
 use nearest::nearest;
 use sections::Section;
 
@@ -74,6 +75,8 @@ macro_rules! each_section {
     };
 }
 
+use each_section;
+
 /// Names of the sections, in the order of the file.
 const SECTIONS: [&str; 13] = [
     "crawl",
@@ -94,7 +97,12 @@ const SECTIONS: [&str; 13] = [
 impl Config {
     /// The configuration in the file at `path`, or the defaults where there is no path.
     pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
-        let Some(path) = path else { return Ok(Config::default()) };
+        Ok(Config::load_with_origins(path)?.0)
+    }
+
+    /// As [`load`](Config::load), and where each value comes from.
+    pub fn load_with_origins(path: Option<&Path>) -> Result<(Config, Origins), ConfigError> {
+        let Some(path) = path else { return Ok((Config::default(), Origins::default())) };
         let name = path.display().to_string();
         let read = |source| ConfigError::Read { name: name.clone(), source };
         let content = fs::read(path).map_err(read)?;
@@ -102,11 +110,16 @@ impl Config {
             let line = 1 + content[..e.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
             ConfigError::Syntax { place: Place::new(&name, line), problem: "not UTF-8 text".to_owned() }
         })?;
-        Config::parse(text, &name)
+        Config::parse_with_origins(text, &name)
     }
 
     /// The configuration written in `text`; `name` stands for the file in errors.
     pub fn parse(text: &str, name: &str) -> Result<Config, ConfigError> {
+        Ok(Config::parse_with_origins(text, name)?.0)
+    }
+
+    /// As [`parse`](Config::parse), and where each value comes from.
+    pub fn parse_with_origins(text: &str, name: &str) -> Result<(Config, Origins), ConfigError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = Lines { text, name };
         let table = DeTable::parse(text).map_err(|e| ConfigError::Syntax {
@@ -127,7 +140,7 @@ impl Config {
             let place = places.get(limit.key).cloned().unwrap_or_else(|| Place::new(name, 0));
             ConfigError::Limit { place, key: limit.key.to_owned(), problem: limit.problem }
         })?;
-        Ok(config)
+        Ok((config, Origins::of_file(places)))
     }
 
     /// Checks the limits again, after settings were changed in code.

@@ -16,6 +16,8 @@ pub(super) trait Section {
     fn keys(&self) -> Vec<&'static str>;
     /// Sets a key; `None` where there is no such key.
     fn set(&mut self, key: &str, value: &DeValue<'_>) -> Option<Result<(), Mismatch>>;
+    /// Its keys with their values as TOML, in the order of the file.
+    fn written(&self) -> Vec<(&'static str, String)>;
 }
 
 /// A section's struct, its defaults and its reader, from one list of keys.
@@ -44,6 +46,10 @@ macro_rules! section {
                 })*
                 None
             }
+
+            fn written(&self) -> Vec<(&'static str, String)> {
+                vec![$((stringify!($key), self.$key.to_toml())),*]
+            }
         }
     };
 }
@@ -65,6 +71,12 @@ macro_rules! word {
                 match value.as_str()? {
                     $($word => Some($name::$variant),)*
                     _ => None,
+                }
+            }
+
+            fn to_toml(&self) -> String {
+                match self {
+                    $($name::$variant => concat!("\"", $word, "\"").to_owned(),)*
                 }
             }
         }

@@ -65,6 +65,9 @@ pub(super) trait Setting: Sized {
     /// The value, where it has this type.
     fn from_toml(value: &DeValue<'_>) -> Option<Self>;
 
+    /// The value as TOML on one line, from which `from_toml` makes the same one.
+    fn to_toml(&self) -> String;
+
     /// The value, or what was expected.
     fn read(value: &DeValue<'_>) -> Result<Self, Mismatch> {
         Self::from_toml(value).ok_or(Mismatch { expected: Self::EXPECTED, example: Self::EXAMPLE })
@@ -95,6 +98,38 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     }
     // Beyond centuries a date would overflow somewhere.
     (total <= Duration::from_secs(1_000 * 366 * 86_400)).then_some(total)
+}
+
+/// A duration as [`parse_duration`] reads it, in the largest unit that it is a whole number of: `250ms`, `10s`, `24h`, `30d`.
+pub fn show_duration(duration: Duration) -> String {
+    const UNITS: [(u128, &str, u128); 4] =
+        [(86_400_000, "d", 2), (3_600_000, "h", 1), (60_000, "m", 1), (1_000, "s", 1)];
+    let ms = duration.as_millis();
+    if !duration.subsec_nanos().is_multiple_of(1_000_000) {
+        return format!("{}ms", duration.as_secs_f64() * 1_000.0);
+    }
+    // a day is written in hours, as people do
+    let unit = UNITS.into_iter().find(|&(unit, _, least)| ms.is_multiple_of(unit) && ms >= unit * least);
+    match unit {
+        Some((unit, name, _)) => format!("{}{name}", ms / unit),
+        None if ms == 0 => "0s".to_owned(),
+        None => format!("{ms}ms"),
+    }
+}
+
+/// A string of TOML on one line.
+fn written(text: &str) -> String {
+    let mut written = String::with_capacity(text.len() + 2);
+    written.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => written.extend(['\\', c]),
+            c if c.is_control() => written.push_str(&format!("\\u{:04X}", c as u32)),
+            c => written.push(c),
+        }
+    }
+    written.push('"');
+    written
 }
 
 /// A size written as a number with a unit: `500KiB`, `64MiB`, `2GiB`, `1TiB`, `10MB`, `128B`, or a plain number.
@@ -137,6 +172,10 @@ macro_rules! whole_number {
             fn from_toml(value: &DeValue<'_>) -> Option<Self> {
                 integer(value).and_then(|number| number.try_into().ok())
             }
+
+            fn to_toml(&self) -> String {
+                self.to_string()
+            }
         }
     };
 }
@@ -154,6 +193,11 @@ impl Setting for f64 {
         let float = value.as_float().and_then(|number| number.as_str().replace('_', "").parse().ok());
         float.or_else(|| integer(value).map(|number| number as f64))
     }
+
+    fn to_toml(&self) -> String {
+        // with a point or an exponent, as TOML wants it
+        format!("{self:?}")
+    }
 }
 
 impl Setting for bool {
@@ -162,6 +206,10 @@ impl Setting for bool {
 
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         value.as_bool()
+    }
+
+    fn to_toml(&self) -> String {
+        self.to_string()
     }
 }
 
@@ -172,6 +220,10 @@ impl Setting for String {
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         value.as_str().map(str::to_owned)
     }
+
+    fn to_toml(&self) -> String {
+        written(self)
+    }
 }
 
 impl Setting for Vec<String> {
@@ -180,6 +232,10 @@ impl Setting for Vec<String> {
 
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         value.as_array()?.iter().map(|item| String::from_toml(item.get_ref())).collect()
+    }
+
+    fn to_toml(&self) -> String {
+        format!("[{}]", self.iter().map(|text| written(text)).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -190,6 +246,10 @@ impl Setting for Duration {
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         value.as_str().and_then(parse_duration)
     }
+
+    fn to_toml(&self) -> String {
+        format!("\"{}\"", show_duration(*self))
+    }
 }
 
 impl Setting for Bytes {
@@ -199,6 +259,10 @@ impl Setting for Bytes {
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         let number = || integer(value).and_then(|number| u64::try_from(number).ok()).map(Bytes);
         value.as_str().and_then(parse_bytes).or_else(number)
+    }
+
+    fn to_toml(&self) -> String {
+        format!("\"{self}\"")
     }
 }
 
@@ -211,6 +275,10 @@ macro_rules! or_unlimited {
 
             fn from_toml(value: &DeValue<'_>) -> Option<Self> {
                 if value.as_str() == Some("unlimited") { Some(None) } else { <$type>::from_toml(value).map(Some) }
+            }
+
+            fn to_toml(&self) -> String {
+                self.as_ref().map_or_else(|| "\"unlimited\"".to_owned(), Setting::to_toml)
             }
         }
     };
@@ -240,6 +308,27 @@ mod tests {
         for wrong in ["", "10", "s", "-5s", "5 parsecs", "1e9s", "99999999999999d", "5s x", "1..2s", "∞s"] {
             assert_eq!(ms(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_duration_is_shown_as_people_write_it_and_read_back_the_same() {
+        let shown = |ms| show_duration(Duration::from_millis(ms));
+        for (ms, text) in [
+            (0, "0s"),
+            (250, "250ms"),
+            (1_000, "1s"),
+            (1_500, "1500ms"),
+            (60_000, "1m"),
+            (90_000, "90s"),
+            (5_400_000, "90m"),
+            (86_400_000, "24h"),
+            (2_592_000_000, "30d"),
+        ] {
+            assert_eq!(shown(ms), text);
+            assert_eq!(parse_duration(text), Some(Duration::from_millis(ms)));
+        }
+        let odd = Duration::from_micros(1_500);
+        assert_eq!((show_duration(odd).as_str(), parse_duration("1.5ms")), ("1.5ms", Some(odd)));
     }
 
     #[test]

@@ -295,13 +295,12 @@ fn compression(config: &Config) -> Compression {
 }
 
 fn warcinfo(config: &Config) -> WarcInfo {
-    let effective = toml::to_string(&config.without_secrets()).unwrap_or_default();
     WarcInfo {
         software: concat!("crawler/", env!("CARGO_PKG_VERSION")).to_owned(),
         fields: vec![
             ("http-header-user-agent".to_owned(), config.user_agent()),
             ("robots".to_owned(), if config.robots.obey { "obey" } else { "ignore" }.to_owned()),
         ],
-        config: effective,
+        config: config.without_secrets().to_toml(),
     }
 }

@@ -27,8 +27,9 @@ pub struct Closing<'a> {
 /// The closing statistics as lines of text.
 pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: &Closing<'_>) -> String {
     let mut table = Table::default();
-    table.row("finish reason", finish);
     figures(&mut table, statistics, gauges);
+    // where a terminal of 24 lines still shows it
+    table.row("finish reason", finish);
     if let Some(bytes) = closing.memory_bytes {
         table.row("peak memory", size(bytes));
     }
@@ -95,7 +96,7 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
         table.row(
             "checkpoints",
             format!(
-                "{} of {} on average; longest pause {}, longest time until durable {}",
+                "{} of {}; longest pause {}, write {}",
                 count(costs.count),
                 size(costs.bytes / costs.count),
                 brief(costs.pause_max),
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(row(&text, "sitemaps"), "1 read, 50,000 URLs in them, 12 left out");
         assert_eq!(row(&text, "fetched again"), "1,000 pages, 800 not modified");
         assert_eq!(row(&text, "depth reached"), "4");
-        let checkpoints = "3 of 2.0 KiB on average; longest pause 4.0 ms, longest time until durable 1.5 s";
+        let checkpoints = "3 of 2.0 KiB; longest pause 4.0 ms, write 1.5 s";
         assert_eq!(row(&text, "checkpoints"), checkpoints);
         assert_eq!(row(&text, "still queued"), "9");
         assert_eq!(row(&text, "peak memory"), "100 MiB");

@@ -32,8 +32,8 @@ impl Mode {
 const REDRAW: Duration = Duration::from_millis(250);
 /// Time that "now" covers.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Columns that a line may fill: of 80, the last one is left free, for some terminals wrap when it is written.
-const COLUMNS_MAX: usize = 79;
+/// Columns of the names of lines, and the blank behind them.
+const NAME_COLUMNS: usize = 9;
 
 /// A moment of the past, to tell the present rate.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ impl Progress {
         let figures =
             Figures { statistics, gauges, elapsed: statistics.elapsed.max(elapsed), pages_now, bytes_now, average };
         match self.mode {
-            Mode::Live => self.screen.redraw(&figures.display(self.screen.colour())),
+            Mode::Live => self.screen.redraw(&figures.display(self.screen.colour(), self.screen.columns())),
             Mode::Lines => self.screen.print(&(figures.line() + "\n")),
             Mode::Quiet => {}
         }
@@ -145,8 +145,9 @@ struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// The display: four lines, each within [`COLUMNS_MAX`].
-    fn display(&self, colour: bool) -> Vec<String> {
+    /// The display: four lines. The last column is left free, for some terminals wrap when it is written; a line that
+    /// wrapped would not be taken away by the next display.
+    fn display(&self, colour: bool, columns: usize) -> Vec<String> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes().map(short);
         let lines = [
@@ -191,7 +192,7 @@ impl Figures<'_> {
             ),
         ];
         let paint = |(name, text): (&str, String)| {
-            let text: String = text.chars().take(COLUMNS_MAX - 9).collect();
+            let text: String = text.chars().take(columns.saturating_sub(NAME_COLUMNS + 1)).collect();
             if colour { format!("\x1b[1m{name:<8}\x1b[0m {text}") } else { format!("{name:<8} {text}") }
         };
         lines.into_iter().map(paint).collect()
@@ -303,7 +304,7 @@ mod tests {
         let (mut progress, paper) = progress(Mode::Live, false);
         progress.tick(&statistics, &gauges, Duration::from_secs(1_000 * 86_400));
         for line in paper.text().lines() {
-            assert!(line.chars().count() <= COLUMNS_MAX, "{} {line}", line.chars().count());
+            assert!(line.chars().count() < 80, "{} {line}", line.chars().count());
         }
         assert_eq!(paper.text().lines().count(), 4);
     }

@@ -3,7 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::termios::tcgetwinsize;
 use tracing_subscriber::fmt::MakeWriter;
+
+/// Columns of a terminal.
+const COLUMNS: usize = 80;
 
 /// A handle on the one place that progress and logs are written to.
 #[derive(Clone)]
@@ -15,6 +19,8 @@ struct Inner {
     live_lines: usize,
     terminal: bool,
     colour: bool,
+    /// Whether it is standard error, whose terminal can be asked for its size.
+    stderr: bool,
 }
 
 impl std::fmt::Debug for Screen {
@@ -29,12 +35,20 @@ impl Screen {
         let terminal = io::stderr().is_terminal();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Screen::new(Box::new(io::stderr()), terminal && !dumb, terminal && !plain && !dumb)
+        let screen = Screen::new(Box::new(io::stderr()), terminal && !dumb, terminal && !plain && !dumb);
+        screen.inner().stderr = true;
+        screen
     }
 
     /// Any other place; `terminal` says whether it obeys cursor movements.
     pub fn new(out: Box<dyn Write + Send>, terminal: bool, colour: bool) -> Self {
-        Screen(Arc::new(Mutex::new(Inner { out, live_lines: 0, terminal, colour })))
+        Screen(Arc::new(Mutex::new(Inner { out, live_lines: 0, terminal, colour, stderr: false })))
+    }
+
+    /// Columns of the terminal as it is now, at most 80; 80 where it does not say.
+    pub fn columns(&self) -> usize {
+        let size = if self.inner().stderr { tcgetwinsize(io::stderr()).ok() } else { None };
+        size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0).unwrap_or(COLUMNS).min(COLUMNS)
     }
 
     /// Whether the display can be redrawn in place.

@@ -23,7 +23,7 @@ use crate::web::url::CanonicalUrl;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Offsets are places in the value files (DIR/pages/value-*.warc.*), which stay where they are. Lines are sorted in a
+Offsets are places in the value files (DIR/pages/value-*.warc.*), which stay where they are. Lines are sorted in a \
 temporary file (in TMPDIR) when they do not fit into --memory.
 
 With pywb:

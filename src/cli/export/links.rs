@@ -1,7 +1,7 @@
 //! `crawler export links`: which page names which URL.
 //!
 //! Pages are scanned again by the scan that the crawl itself uses, against their own URL and `<base>`. A target comes
-//! once a page, as the kind of link that names it first.
+//! once a page, as the kind of link that names it first, with the first text that any of its anchors has.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -24,9 +24,11 @@ const LINKS_MAX: usize = 100_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A line a link: source, target, kind and follow or nofollow, parted by tabs. Kinds: anchor, embed (images, scripts,
-styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), redirect. nofollow is what rel,
-meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and redirects are read, or what --status says.
+A line a link: source, target, kind, follow or nofollow, and the text of the anchor, parted by tabs; tabs, line ends and \
+what a terminal obeys are written as \\t, \\n, \\x1b. A target comes once a page. Kinds: anchor, embed (images, scripts, \
+styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), redirect. \
+nofollow is what rel, meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and redirects are read, or \
+what --status says.
 
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv
@@ -35,7 +37,7 @@ Examples:
 pub(super) struct LinksArgs {
     #[command(flatten)]
     common: Common,
-    /// JSON lines: source, target, kind, nofollow
+    /// JSON lines: source, target, kind, nofollow, text
     #[arg(long, visible_alias = "json")]
     jsonl: bool,
 }
@@ -46,6 +48,7 @@ struct Line<'a> {
     target: &'a str,
     kind: &'static str,
     nofollow: bool,
+    text: &'a str,
 }
 
 /// The scans of a page: one that finds all links, one that leaves out what must not be followed.
@@ -91,30 +94,30 @@ impl LinksArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<()> {
         let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
-        let mut line = |target: &str, kind, nofollow| -> anyhow::Result<()> {
-            let line = Line { source: &entry.url, target, kind, nofollow };
+        let mut line = |target: &str, kind, nofollow, text: &str| -> anyhow::Result<()> {
+            let line = Line { source: &entry.url, target, kind, nofollow, text };
             if self.jsonl {
                 return Ok(writeln!(out, "{}", json_line(&line)?)?);
             }
             let (source, target) = (Escaped(line.source), Escaped(line.target));
             let follow = if nofollow { "nofollow" } else { "follow" };
-            Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}")?)
+            Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}\t{}", Escaped(text))?)
         };
         let location =
             response.header("location").filter(|_| (300..400).contains(&entry.status) && entry.status != 304);
         let target = location.and_then(|value| url.join(std::str::from_utf8(value).ok()?).ok());
         if let Some(target) = target {
-            line(target.as_str(), "redirect", false)?;
+            line(target.as_str(), "redirect", false, "")?;
         }
-        let (links, followed) = scans.find(&url, response);
+        let (links, texts, followed) = scans.find(&url, response);
         let join = |value: &str| url.join(value).ok();
         let canonical = headers(response, "link").find_map(canonical_header).and_then(|value| join(&value));
         for target in headers(response, "link").flat_map(link_header).filter_map(|value| join(&value)) {
             let kind = if canonical.as_ref() == Some(&target) { "canonical" } else { "header" };
-            line(target.as_str(), kind, links.nofollow_page)?;
+            line(target.as_str(), kind, links.nofollow_page, "")?;
         }
-        for link in &links.entries {
-            line(links.url(link), kind(link.kind), !followed.contains(&link.keys.key))?;
+        for (link, text) in links.entries.iter().zip(&texts) {
+            line(links.url(link), kind(link.kind), !followed.contains(&link.keys.key), text)?;
         }
         if links.dropped > 0 {
             writeln!(warnings, "crawler: {} links more, left out: {}", links.dropped, Escaped(&entry.url))?;
@@ -131,16 +134,16 @@ impl Scans {
         Scans { all: scan(false), followed: scan(true), keys }
     }
 
-    /// The links of a page, and the keys of those that may be followed.
-    fn find(&mut self, url: &CanonicalUrl, response: &Response) -> (Links, HashSet<Fingerprint>) {
+    /// The links of a page, their texts, and the keys of those that may be followed.
+    fn find(&mut self, url: &CanonicalUrl, response: &Response) -> (Links, Vec<String>, HashSet<Fingerprint>) {
         let content_type = response.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
         let said = x_robots_tag(headers(response, "x-robots-tag"), "*");
         if !is_html(content_type, &response.decoded) {
-            return (Links { nofollow_page: said.nofollow, ..Links::default() }, HashSet::new());
+            return (Links { nofollow_page: said.nofollow, ..Links::default() }, Vec::new(), HashSet::new());
         }
-        let links = self.all.html(&response.decoded, content_type, url, &self.keys, said);
+        let (links, texts) = self.all.html_with_texts(&response.decoded, content_type, url, &self.keys, said);
         let followed = self.followed.html(&response.decoded, content_type, url, &self.keys, said);
-        (links, followed.entries.iter().map(|link| link.keys.key).collect())
+        (links, texts, followed.entries.iter().map(|link| link.keys.key).collect())
     }
 }
 
@@ -195,7 +198,7 @@ mod tests {
     fn links_are_resolved_named_by_kind_and_by_whether_they_are_followed() {
         let mut archive = FakeArchive::default();
         let page = "<base href=/b/><a href=x>1</a><a href='x#f'>2</a><img src=i.png><a rel=nofollow href=n>3</a>\
-                    <link rel=canonical href=/c><a href=\"y\tz\">4</a><a href=mailto:a@b>5</a>";
+                    <link rel=canonical href=/c><a href=\"y\tz\">4&#9;&#27;[2J</a><a href=mailto:a@b>5</a>";
         store(
             &mut archive,
             "https://a.example/p/",
@@ -207,14 +210,14 @@ mod tests {
         store(&mut archive, "https://a.example/gone", 404, &[HTML], page);
         let lines: Vec<String> = links(&archive, &[]).lines().map(str::to_owned).collect();
         let expected = [
-            ("p/", "h", "header\tfollow"),
-            ("p/", "k", "canonical\tfollow"),
-            ("p/", "b/x", "anchor\tfollow"),
-            ("p/", "b/i.png", "embed\tfollow"),
-            ("p/", "b/n", "anchor\tnofollow"),
-            ("p/", "c", "canonical\tfollow"),
-            ("p/", "b/yz", "anchor\tfollow"),
-            ("old", "new", "redirect\tfollow"),
+            ("p/", "h", "header\tfollow\t"),
+            ("p/", "k", "canonical\tfollow\t"),
+            ("p/", "b/x", "anchor\tfollow\t1"),
+            ("p/", "b/i.png", "embed\tfollow\t"),
+            ("p/", "b/n", "anchor\tnofollow\t3"),
+            ("p/", "c", "canonical\tfollow\t"),
+            ("p/", "b/yz", "anchor\tfollow\t4 \\x1b[2J"),
+            ("old", "new", "redirect\tfollow\t"),
         ];
         let expected: Vec<String> = expected
             .iter()
@@ -232,7 +235,7 @@ mod tests {
         store(&mut archive, "https://a.example/2", 200, &[HTML, ("X-Robots-Tag", "none")], "<a href=x>1</a>");
         let text = links(&archive, &["--jsonl"]);
         let first = "{\"source\":\"https://a.example/\",\"target\":\"https://a.example/x\",\"kind\":\"anchor\",\
-                     \"nofollow\":true}";
+                     \"nofollow\":true,\"text\":\"1\"}";
         assert_eq!(text.lines().next(), Some(first));
         assert_eq!(text.matches("\"nofollow\":true").count(), 2);
     }

@@ -44,7 +44,7 @@ enum What {
     Cdxj(cdxj::CdxjArgs),
     /// The URLs of selected pages, one a line
     Urls(urls::UrlsArgs),
-    /// The links of selected pages: source, target, kind
+    /// The links of selected pages as a graph: source, target, kind, text
     Links(links::LinksArgs),
 }
 

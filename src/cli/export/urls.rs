@@ -12,7 +12,7 @@ use crate::report::escape::Escaped;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every URL comes once, in the order in which its newest version was stored; the filters are asked of that version. The
+Every URL comes once, in the order in which its newest version was stored; the filters are asked of that version. The \
 list can be the seeds of another crawl.
 
 Examples:

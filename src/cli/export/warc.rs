@@ -21,8 +21,8 @@ use crate::web::warc::{Compression, Encoder};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A warcinfo record that names the selection comes first, then metadata, request and response of every page in the order
-in which they were stored. Records keep their ids, dates and digests. The stream is always one gzip member a record;
+A warcinfo record that names the selection comes first, then metadata, request and response of every page in the order \
+in which they were stored. Records keep their ids, dates and digests. The stream is always one gzip member a record; \
 members of a gzip archive are copied without being compressed again.
 
 Examples:

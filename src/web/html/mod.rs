@@ -17,6 +17,7 @@ mod sniff;
 pub mod tags;
 #[cfg(test)]
 mod tests;
+pub mod text;
 mod values;
 
 use std::ops::Range;

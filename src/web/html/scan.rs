@@ -15,6 +15,7 @@ use super::element::{Element, Name, Values, link_kind};
 use super::references::push_value;
 use super::sniff::is_xhtml;
 use super::tags::Tags;
+use super::text::AnchorTexts;
 use super::values::{refresh_url, srcset_urls};
 use super::{BYTES_PER_LINK, Link, LinkKind, Links};
 use crate::fingerprint::Fingerprint;
@@ -33,6 +34,7 @@ pub struct LinkScan {
     url_length_max: usize,
     agent_token: String,
     found: Found,
+    texts: Vec<String>,
     values_seen: HashSet<Fingerprint, BuildHasherDefault<FingerprintHasher>>,
     keys_seen: HashSet<Fingerprint, BuildHasherDefault<FingerprintHasher>>,
 }
@@ -47,6 +49,8 @@ struct Found {
     dropped: u32,
     directives: RobotsDirectives,
     scratch: String,
+    /// Texts of anchors, where they are wanted.
+    texts: Option<AnchorTexts>,
 }
 
 impl LinkScan {
@@ -59,6 +63,7 @@ impl LinkScan {
             url_length_max: url_length_max.min(CanonicalUrl::LENGTH_MAX),
             agent_token: String::new(),
             found: Found { values_max: links_max.saturating_mul(VALUES_PER_LINK), ..Found::default() },
+            texts: Vec::new(),
             values_seen: HashSet::default(),
             keys_seen: HashSet::default(),
         }
@@ -95,6 +100,23 @@ impl LinkScan {
         let tags = if is_xhtml(content_type) { Tags::new_xhtml(&html) } else { Tags::new(&html) };
         self.found.gather(tags, self.respect_nofollow, &self.agent_token);
         self.resolve(encoding, base, keys)
+    }
+
+    /// The links of a page as [`html`](Self::html) finds them, and the text of each: that of the first anchor with its
+    /// target that has any.
+    pub fn html_with_texts(
+        &mut self,
+        body: &[u8],
+        content_type: Option<&str>,
+        base: &CanonicalUrl,
+        keys: &KeyMaker,
+        x_robots: RobotsDirectives,
+    ) -> (Links, Vec<String>) {
+        self.found.texts = Some(AnchorTexts::default());
+        let links = self.html(body, content_type, base, keys, x_robots);
+        self.found.texts = None;
+        let texts = std::mem::take(&mut self.texts);
+        (links, texts)
     }
 
     /// Makes links of the values that were found.
@@ -148,6 +170,13 @@ impl LinkScan {
             let has_room = links.entries.len() < self.links_max && length <= self.url_length_max && has_memory;
             links.add(&url, kind, url_keys, has_room);
         }
+        if let Some(mut texts) = self.found.texts.take() {
+            let key = |number| {
+                let url = parser.parse(without_fragment(self.found.value(number))).ok()?;
+                Some(keys.keys(&CanonicalUrl::from_url(url).ok()?).key)
+            };
+            self.texts = texts.of(&links, key);
+        }
         links
     }
 }
@@ -190,8 +219,18 @@ impl Found {
         self.dropped = 0;
     }
 
+    /// The value of this number.
+    fn value(&self, number: usize) -> &str {
+        let start = number.checked_sub(1).map_or(0, |before| self.values[before].0);
+        &self.text[start..self.values[number].0]
+    }
+
     fn gather(&mut self, mut tags: Tags<'_>, respect_nofollow: bool, agent_token: &str) {
-        while let Some(tag) = tags.next_tag() {
+        let mut texts = self.texts.take();
+        while let Some(tag) = tags.next_tag_after(|piece| texts.iter_mut().for_each(|texts| texts.push(piece))) {
+            if let Some(texts) = &mut texts {
+                texts.pass(&tag);
+            }
             let element = if tag.is_start { Element::of(tag.name) } else { None };
             let Some(element) = element else { continue };
             let mut values = Values::default();
@@ -201,7 +240,11 @@ impl Found {
             let is_nofollow = || respect_nofollow && values.rel_has("nofollow");
             match element {
                 Element::Anchor if !is_nofollow() => {
+                    let number = self.values.len();
                     self.add(values.get(Name::Href).or(values.get(Name::XlinkHref)), LinkKind::Anchor);
+                    if let Some(texts) = texts.as_mut().filter(|_| self.values.len() > number && tag.name.len() == 1) {
+                        texts.open(number);
+                    }
                 }
                 Element::Link if !is_nofollow() => {
                     if let Some(kind) = link_kind(&values) {
@@ -224,6 +267,8 @@ impl Found {
                 }
             }
         }
+        texts.iter_mut().for_each(AnchorTexts::close);
+        self.texts = texts;
     }
 
     fn add(&mut self, value: Option<&[u8]>, kind: LinkKind) {

@@ -89,11 +89,23 @@ impl<'a> Tags<'a> {
     /// The next tag. Its attributes must be read or skipped before the next one; where the caller did neither, they are
     /// skipped here.
     pub fn next_tag(&mut self) -> Option<Tag<'a>> {
+        self.next_tag_after(|_| {})
+    }
+
+    /// As [`next_tag`](Self::next_tag); the text before it goes to `text` piece by piece, with its references as they are
+    /// written. What raw text elements hold is no text here.
+    pub fn next_tag_after(&mut self, mut text: impl FnMut(&'a [u8])) -> Option<Tag<'a>> {
         if self.open.is_some() && !self.attributes(|_| {}) {
             return None;
         }
         loop {
-            self.at = find(self.html, self.at, b'<')? + 1;
+            let Some(open) = find(self.html, self.at, b'<') else {
+                text(self.html.get(self.at..).unwrap_or_default());
+                self.at = self.html.len();
+                return None;
+            };
+            text(&self.html[self.at..open]);
+            self.at = open + 1;
             let is_start = match self.html.get(self.at)? {
                 b'!' => {
                     self.skip_declaration()?;
@@ -108,7 +120,10 @@ impl<'a> Tags<'a> {
                     false
                 }
                 byte if byte.is_ascii_alphabetic() => true,
-                _ => continue,
+                _ => {
+                    text(b"<");
+                    continue;
+                }
             };
             if is_start || self.html.get(self.at)?.is_ascii_alphabetic() {
                 let name = self.take_until(BLANK | SLASH | CLOSE);

@@ -152,7 +152,7 @@ impl Encoder {
         for (name, value) in fields {
             field(&mut text, name, value);
         }
-        for line in config.lines() {
+        for line in config.lines().filter(|line| !line.is_empty()) {
             field(&mut text, "crawler-config", line);
         }
         let head = Head {

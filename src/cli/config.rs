@@ -1,0 +1,76 @@
+//! `crawler config`: the settings that a crawl would have, as TOML, each with where it comes from.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::exit::Exit;
+use super::run::LimitArgs;
+use crate::config::Origin;
+use crate::report::escape::is_obeyed;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is printed is a file of settings itself. A comment on each line says where the value comes from: default, FILE:LINE, or \
+an option of the command line. The name and password of a proxy are left out.
+
+Examples:
+  crawler config                                   all settings with their defaults
+  crawler config --config my.toml --changed        what my.toml changes
+  crawler config > my.toml                         a file to begin with")]
+pub(super) struct ConfigArgs {
+    /// Settings in TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// Only what is not left at its default
+    #[arg(long)]
+    changed: bool,
+}
+
+impl ConfigArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        let (config, origins) = self.limits.configure(self.config.as_deref())?;
+        let shown = config.without_secrets();
+        let proxy = if shown == config { "" } else { "; its name and password are left out here" };
+        let comment = |key: &str, _: &str| {
+            let origin = origins.of(key);
+            let left_out = if key == "fetch.proxy" { proxy } else { "" };
+            (!self.changed || origin != Origin::Default).then(|| format!("{origin}{left_out}"))
+        };
+        let mut out = io::stdout().lock();
+        out.write_all(inert(&shown.to_toml_with(comment)).as_bytes())?;
+        Ok(out.flush().map(|()| Exit::Done)?)
+    }
+}
+
+/// TOML that means the same, with what a terminal would obey written by its code.
+fn inert(toml: &str) -> String {
+    let mut text = String::with_capacity(toml.len());
+    for c in toml.chars() {
+        match c {
+            '\n' => text.push(c),
+            c if is_obeyed(c) && (c as u32) < 0x1_0000 => text.push_str(&format!("\\u{:04X}", c as u32)),
+            c if is_obeyed(c) => text.push_str(&format!("\\U{:08X}", c as u32)),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_by_its_code_and_means_the_same() {
+        let mut config = Config::default();
+        config.scope.exclude = vec!["a\u{1b}b\u{202e}c\u{e0041}d\u{85}e".to_owned()];
+        let text = inert(&config.to_toml());
+        assert!(!text.chars().any(|c| c != '\n' && is_obeyed(c)), "{text}");
+        assert_eq!(Config::parse(&text, "x").unwrap(), config);
+    }
+}

@@ -1,0 +1,233 @@
+//! What is taken of one page, and how it is written: as columns, or as a JSON line.
+
+use std::time::{Duration, Instant};
+
+use scraper::{ElementRef, Html};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::fields::{Field, Form};
+use super::page::{decode, parse, text_of, text_of_page, title_of};
+use crate::cli::archive::Response;
+use crate::report::escape::{Escaped, json_line};
+
+/// Bytes of all values of one page.
+pub(super) const VALUES_BYTES_MAX: usize = 16 << 20;
+/// Columns that no field may be named like.
+pub(super) const COLUMNS: [&str; 3] = ["url", "title", "text"];
+
+/// What is taken of each page.
+pub(super) enum Wanted {
+    /// All elements of one selector. Nothing is written of a page that has none.
+    Values(Field),
+    /// Title and fields of every page; the text of the page, too, where that is wanted.
+    Table { fields: Vec<Field>, text: bool },
+}
+
+/// What is taken, how it is written, and how long a page may take.
+pub(super) struct Plan {
+    pub wanted: Wanted,
+    pub jsonl: bool,
+    pub time_max: Duration,
+}
+
+/// What became of a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Whole lines, or nothing.
+    pub lines: String,
+    /// What there is to say of the page.
+    pub warning: Option<String>,
+}
+
+/// What a column holds.
+enum Cell {
+    One(Option<String>),
+    All(Vec<String>),
+}
+
+/// What is left of a page's limits.
+struct Limits {
+    started: Instant,
+    time_max: Duration,
+    bytes: usize,
+    broken: bool,
+}
+
+impl Plan {
+    /// The line above a table.
+    pub(super) fn heading(&self) -> String {
+        let Wanted::Table { fields, text } = &self.wanted else { return String::new() };
+        if self.jsonl {
+            return String::new();
+        }
+        let names = fields.iter().map(|field| Escaped(&field.name).to_string());
+        let mut columns: Vec<String> = ["url", "title"].into_iter().map(str::to_owned).chain(names).collect();
+        columns.extend(text.then(|| "text".to_owned()));
+        columns.join("\t") + "\n"
+    }
+
+    /// Takes what is wanted of the page `url`.
+    pub(super) fn take(&self, url: &str, response: &Response) -> Row {
+        let text = decode(response);
+        let mut limits =
+            Limits { started: Instant::now(), time_max: self.time_max, bytes: VALUES_BYTES_MAX, broken: false };
+        let page = match parse(&text, self.time_max) {
+            Ok(page) => page,
+            Err(why) => {
+                let warning = Some(format!("left out, {why}: {}", Escaped(url)));
+                return Row { warning, ..Row::default() };
+            }
+        };
+        let lines = match &self.wanted {
+            Wanted::Values(field) => self.values(url, limits.values(&page, field)),
+            Wanted::Table { fields, text } => {
+                let mut cells = vec![("title", Cell::One(title_of(&page)))];
+                cells.extend(fields.iter().map(|field| (field.name.as_str(), limits.cell(&page, field))));
+                cells.extend(text.then(|| ("text", Cell::One(Some(text_of_page(&page))))));
+                self.record(url, &cells)
+            }
+        };
+        let limit = || {
+            let (mib, time) = (VALUES_BYTES_MAX >> 20, self.time_max);
+            format!("its first values only, as many as the limits allow ({mib} MiB, {time:?}): {}", Escaped(url))
+        };
+        Row { lines, warning: limits.broken.then(limit) }
+    }
+
+    /// A line a value, or one JSON line of them all.
+    fn values(&self, url: &str, values: Vec<String>) -> String {
+        if values.is_empty() {
+            return String::new();
+        }
+        if self.jsonl {
+            return self.record(url, &[("values", Cell::All(values))]);
+        }
+        let line = |value: &String| format!("{}\t{}\n", Escaped(url), Escaped(value));
+        values.iter().map(line).collect()
+    }
+
+    fn record(&self, url: &str, cells: &[(&str, Cell)]) -> String {
+        let mut line = if self.jsonl {
+            json_line(&Record { url, cells }).expect("strings and lists of them are JSON")
+        } else {
+            let cells = cells.iter().map(|(_, cell)| cell.column());
+            std::iter::once(Escaped(url).to_string()).chain(cells).collect::<Vec<_>>().join("\t")
+        };
+        line.push('\n');
+        line
+    }
+}
+
+impl Limits {
+    fn cell(&mut self, page: &Html, field: &Field) -> Cell {
+        let mut values = self.values(page, field);
+        if field.all { Cell::All(values) } else { Cell::One(values.pop()) }
+    }
+
+    /// What a field is, in the order of the page: the first alone, or all that the limits allow.
+    fn values(&mut self, page: &Html, field: &Field) -> Vec<String> {
+        let mut values = Vec::new();
+        for element in page.tree.root().descendants().filter_map(ElementRef::wrap) {
+            if self.started.elapsed() >= self.time_max {
+                self.broken = true;
+                break;
+            }
+            if !field.selector.matches(&element) {
+                continue;
+            }
+            let Some(value) = value(element, &field.form) else { continue };
+            let Some(left) = self.bytes.checked_sub(value.len()) else {
+                self.broken = true;
+                break;
+            };
+            self.bytes = left;
+            values.push(value);
+            if !field.all {
+                break;
+            }
+        }
+        values
+    }
+}
+
+fn value(element: ElementRef<'_>, form: &Form) -> Option<String> {
+    match form {
+        Form::Text => Some(text_of(element)),
+        Form::Html => Some(element.html()),
+        Form::Attr(name) => element.attr(name).map(str::to_owned),
+    }
+}
+
+impl Cell {
+    /// As a column: nothing where there is nothing, a list as JSON.
+    fn column(&self) -> String {
+        match self {
+            Cell::One(value) => Escaped(value.as_deref().unwrap_or_default()).to_string(),
+            Cell::All(values) => json_line(values).expect("a list of strings is JSON"),
+        }
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cell::One(value) => value.serialize(serializer),
+            Cell::All(values) => values.serialize(serializer),
+        }
+    }
+}
+
+/// A page in JSON, its keys in the order of the columns.
+struct Record<'a> {
+    url: &'a str,
+    cells: &'a [(&'a str, Cell)],
+}
+
+impl Serialize for Record<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1 + self.cells.len()))?;
+        map.serialize_entry("url", self.url)?;
+        for (name, cell) in self.cells {
+            map.serialize_entry(name, cell)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::selector;
+    use super::*;
+
+    fn all(css: &str, form: Form) -> Plan {
+        let field = Field { name: "values".to_owned(), selector: selector(css).unwrap(), form, all: true };
+        Plan { wanted: Wanted::Values(field), jsonl: false, time_max: Duration::MAX }
+    }
+
+    fn html(body: &str) -> Response {
+        Response { decoded: body.as_bytes().to_vec(), ..Response::default() }
+    }
+
+    #[test]
+    fn no_value_forges_a_line_or_a_column() {
+        let page = html("<p title='a&#9;b&#10;c&#27;[2J'>x</p>");
+        let row = all("p", Form::Attr("title".to_owned())).take("https://a.example/", &page);
+        assert_eq!(row.lines, "https://a.example/\ta\\tb\\nc\\x1b[2J\n");
+    }
+
+    #[test]
+    fn nested_elements_do_not_multiply_without_a_bound() {
+        let row = all("div", Form::Html).take("u", &html(&"<div>0123456789abcdef".repeat(4_000)));
+        assert!(row.lines.len() < 2 * VALUES_BYTES_MAX, "{}", row.lines.len());
+        assert!(row.warning.unwrap().contains("first values only"));
+    }
+
+    #[test]
+    fn elements_so_nested_that_walking_over_them_has_no_end_are_left_out() {
+        let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(2_000)));
+        assert_eq!((row.lines.lines().count(), row.warning), (2_000, None));
+        let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(100_000)));
+        let warning = Some("left out, its elements are nested too deeply: u".to_owned());
+        assert_eq!(row, Row { lines: String::new(), warning });
+    }
+}

@@ -1,0 +1,168 @@
+//! Text as readers see it: runs of blanks are one, blocks are parted, and the text of an anchor is known with its link.
+
+use std::collections::HashMap;
+
+use super::Links;
+use super::references::push_value;
+use super::tags::Tag;
+use crate::fingerprint::Fingerprint;
+
+/// Bytes of an anchor's text; what is beyond is left out.
+pub const ANCHOR_TEXT_MAX: usize = 1_024;
+
+/// Elements that stand in a line: what is before and behind them is one word unless there is a blank.
+const INLINE: [&str; 30] = [
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
+    "kbd", "mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var", "wbr",
+];
+
+/// Whether an element, written in lower case, parts no words.
+pub fn is_inline(name: &str) -> bool {
+    INLINE.contains(&name)
+}
+
+/// Text with runs of white space made one blank, and none at its ends.
+#[derive(Clone, Debug, Default)]
+pub struct Squeezed {
+    /// The text.
+    pub text: String,
+    blank: bool,
+}
+
+impl Squeezed {
+    /// Appends a piece.
+    pub fn push(&mut self, piece: &str) {
+        for c in piece.chars() {
+            if c.is_whitespace() {
+                self.part();
+            } else {
+                if std::mem::take(&mut self.blank) {
+                    self.text.push(' ');
+                }
+                self.text.push(c);
+            }
+        }
+    }
+
+    /// What follows is another word.
+    pub fn part(&mut self) {
+        self.blank = !self.text.is_empty();
+    }
+}
+
+/// The texts of a page's anchors, each with the number of its value among those that a scan gathers.
+#[derive(Debug, Default)]
+pub(super) struct AnchorTexts {
+    found: Vec<(usize, String)>,
+    open: Option<(usize, Squeezed)>,
+    scratch: String,
+}
+
+impl AnchorTexts {
+    /// A piece of text.
+    pub(super) fn push(&mut self, piece: &[u8]) {
+        if let Some((_, text)) = &mut self.open
+            && text.text.len() < ANCHOR_TEXT_MAX
+        {
+            self.scratch.clear();
+            push_value(piece, &mut self.scratch);
+            text.push(&self.scratch);
+        }
+    }
+
+    /// A tag: one that ends the anchor, or parts its words.
+    pub(super) fn pass(&mut self, tag: &Tag<'_>) {
+        let Some((_, text)) = &mut self.open else { return };
+        if tag.name.eq_ignore_ascii_case(b"a") {
+            self.close();
+        } else if !std::str::from_utf8(tag.name).is_ok_and(|name| is_inline(&name.to_ascii_lowercase())) {
+            text.part();
+        }
+    }
+
+    /// An anchor begins, whose value is this one.
+    pub(super) fn open(&mut self, value: usize) {
+        self.open = Some((value, Squeezed::default()));
+    }
+
+    /// The anchor ends.
+    pub(super) fn close(&mut self) {
+        if let Some((value, Squeezed { mut text, .. })) = self.open.take()
+            && !text.is_empty()
+        {
+            text.truncate(text.floor_char_boundary(ANCHOR_TEXT_MAX));
+            self.found.push((value, text));
+        }
+    }
+
+    /// The text of each link: that of the first anchor with its target that has any. `key` tells the target of a value.
+    pub(super) fn of(&mut self, links: &Links, key: impl Fn(usize) -> Option<Fingerprint>) -> Vec<String> {
+        let places: HashMap<Fingerprint, usize> =
+            links.entries.iter().enumerate().map(|(place, link)| (link.keys.key, place)).collect();
+        let mut texts = vec![String::new(); links.entries.len()];
+        for (value, text) in self.found.drain(..) {
+            let place = key(value).and_then(|key| places.get(&key));
+            if let Some(empty) = place.map(|&place| &mut texts[place]).filter(|text| text.is_empty()) {
+                *empty = text;
+            }
+        }
+        texts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LinkScan;
+    use super::*;
+    use crate::fingerprint::Fingerprinter;
+    use crate::web::html::RobotsDirectives;
+    use crate::web::url::{CanonicalUrl, KeyMaker};
+
+    fn texts(page: &str) -> Vec<(String, String)> {
+        let mut scan = LinkScan::new(100, false, CanonicalUrl::LENGTH_MAX);
+        let keys = KeyMaker::new(Fingerprinter::random(7), &[]);
+        let base = CanonicalUrl::parse("https://a.example/").unwrap();
+        let none = RobotsDirectives::default();
+        let (links, texts) = scan.html_with_texts(page.as_bytes(), Some("text/html"), &base, &keys, none);
+        assert_eq!(links, scan.html(page.as_bytes(), Some("text/html"), &base, &keys, none), "texts change the links");
+        let urls = links.entries.iter().map(|link| links.url(link)["https://a.example/".len()..].to_owned());
+        urls.zip(texts).collect()
+    }
+
+    fn text(page: &str) -> String {
+        texts(page).remove(0).1
+    }
+
+    #[test]
+    fn the_text_of_an_anchor_is_what_stands_in_it() {
+        for (page, expected) in [
+            ("<a href=x>One</a> no", "One"),
+            ("no <a href=x>\n One <b>t</b>wo<br>three </a> no", "One two three"),
+            ("<a href=x>a &lt; b &amp; c < d</a>", "a < b & c < d"),
+            ("<a href=x>a<!-- no -->b<script>no</script>c</a>", "ab c"),
+            ("<a href=x><img src=y></a>", ""),
+            ("<a href=x>One<a href=y>Two</a>", "One"),
+            ("<A HREF=x>One</A>no", "One"),
+            ("<a href=x>One", "One"),
+            ("<a href=x></a><a name=y>no</a>", ""),
+            ("<a href=x>\u{fc}\u{a0}\u{a0}\u{fc}</a>", "\u{fc} \u{fc}"),
+        ] {
+            assert_eq!(text(page), expected, "{page}");
+        }
+    }
+
+    #[test]
+    fn a_target_has_the_first_text_that_any_of_its_anchors_has() {
+        let found = texts("<a href=x><img src=i></a><a href=y>Y</a><a href='x#f'>X</a><a href=/x>no</a>");
+        let expected = [("x", "X"), ("i", ""), ("y", "Y")].map(|(url, text)| (url.to_owned(), text.to_owned()));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let long = text(&format!("<a href=x>a{}</a>", "\u{fc}".repeat(5_000)));
+        assert_eq!(long.len(), ANCHOR_TEXT_MAX - 1);
+        let pieces = text(&format!("<a href=x>{}</a>", "<i>word</i> ".repeat(100_000)));
+        assert!(pieces.len() <= ANCHOR_TEXT_MAX);
+    }
+}
