@@ -10,6 +10,7 @@
 pub mod explain;
 pub mod memory;
 mod options;
+pub mod reports;
 mod request;
 mod signals;
 mod threads;
@@ -22,6 +23,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 
 use crate::catalog::{Catalog, SledCatalog};
 use crate::clock::{Clock, SystemClock};
+use crate::config::Bytes;
 use crate::disk::{DirectoryLock, Disk};
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
 use crate::outcome::{Failure, Reason};
@@ -65,7 +67,11 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
         process.clone(),
         clock.clone(),
     )?;
-    let logs = (CrawlLog::open(&disk, &request.dir)?, SkippedLog::open(&disk, &request.dir)?);
+    let log_bytes = request.config.report.log_bytes.map(Bytes::get);
+    let logs = (
+        CrawlLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
+        SkippedLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
+    );
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
     let finish = drive(&request, opening, &seeds, Processor::new(process), (&threads, &events), &*clock);
@@ -121,6 +127,7 @@ fn drive(
     if request.verbosity != Verbosity::Quiet {
         request.screen.print(&closing::text(&statistics, &gauges, &finish, &request.closing()));
     }
+    tell_reports(request, reports::put_at_the_end(&request.dir));
     if finish == Finish::Complete && statistics.pages_stored == 0 {
         return Err(CrawlError::NothingFetched(why_nothing(&statistics)));
     }
@@ -181,6 +188,19 @@ fn tell_past(past: Past, replayed: u64, request: &CrawlRequest) {
             "resuming the crawl in {dir} after an unclean stop; {replayed} answers stored since the last checkpoint \
              were taken back in"
         ),
+    }
+}
+
+/// Says which reports were not written at the end, and why.
+fn tell_reports(request: &CrawlRequest, written: Result<Vec<reports::Name>, reports::ReportError>) {
+    match written {
+        Ok(left_out) => {
+            for name in left_out {
+                let dir = closing::shell_word(&request.dir);
+                tracing::info!("the {name} report takes long: crawler report {name} --dir {dir} makes it");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "a report could not be written"),
     }
 }
 

@@ -122,7 +122,7 @@ const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one a 
     https://example.com/
 
 then: crawler --seeds seeds.txt
-Other commands: get, list, status, explain, extract, export, verify, robots, canonical, simulate; crawler --help
+Other commands: get, list, status, report, explain, extract, export, verify, robots, canonical, simulate; crawler --help
 explains them.";
 
 fn max_time(text: &str) -> Result<Duration, String> {

@@ -350,6 +350,8 @@ section! {
     Report {
         /// Time between two lines of progress where standard error is not a terminal.
         interval: Duration = Duration::from_secs(10),
+        /// Size at which crawl.log and skipped.jsonl get a number and are begun anew.
+        log_bytes: Option<Bytes> = Some(Bytes::gib(1)),
         /// Address of the metrics; `off` is the only one in this version.
         metrics: String = "off".to_owned(),
     }

@@ -24,6 +24,7 @@ mod patterns;
 pub mod recovery;
 mod refetch;
 pub mod rests;
+mod seed_log;
 mod seeds;
 mod slots;
 mod upkeep;
@@ -44,6 +45,7 @@ pub use job::{
 pub use open::{Identity, OpenError, Opening, Past};
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
+pub use seed_log::SeedLine;
 pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable, seeds_copy_path};
 pub use slots::SlotOptions;
 
@@ -58,6 +60,7 @@ use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use limits::Limits;
 use rests::RestLog;
+use seed_log::SeedLog;
 use slots::Slots;
 use way::SeenStage;
 
@@ -146,6 +149,7 @@ pub struct Engine {
     statistics: Statistics,
     crawl_log: CrawlLog,
     skipped_log: SkippedLog,
+    seed_log: SeedLog,
     under_way: UnderWay,
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
@@ -162,6 +166,7 @@ pub struct Engine {
     last_cut: bool,
     merge_pace: Pace,
     disk_check_due: Time,
+    log_flush_due: Time,
     disk_free: u64,
     started: Time,
     created: Time,
@@ -201,6 +206,7 @@ impl Engine {
         self.collect_dropped()?;
         self.watch_limits(now)?;
         if self.phase == Phase::Crawling && !self.held {
+            self.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
             self.request(now)?;
         }
         self.upkeep(now)?;

@@ -11,6 +11,7 @@ use super::limits::Limits;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
 use super::rests::RestLog;
+use super::seed_log::SeedLog;
 use super::seeds::SeedTable;
 use super::slots::Slots;
 use super::values::decode_rules;
@@ -218,6 +219,7 @@ impl Engine {
             checkpoint::go_on_from(&*catalog, checkpoint)?;
         }
         let settings = opening.settings.clone();
+        let seed_log = SeedLog::open(disk, dir, &seeds, past == Past::Killed)?;
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
             way,
@@ -252,6 +254,7 @@ impl Engine {
             cut_at: Duration::ZERO,
             last_cut: false,
             merge_pace: Pace::new(settings.merge_pace),
+            log_flush_due: Time::ZERO,
             disk_check_due: now,
             disk_free: 0,
             started: now,
@@ -259,6 +262,7 @@ impl Engine {
             executors: opening.executors,
             crawl_log: opening.crawl_log,
             skipped_log: opening.skipped_log,
+            seed_log,
             created: opening.identity.created,
             dispatching: false,
             settings,

@@ -33,6 +33,7 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
         table.row("peak memory", size(bytes));
     }
     table.row("archive", shell_word(&closing.dir.join("pages")));
+    table.row("reports", shell_word(&closing.dir.join("reports")));
     if finish.can_resume() {
         table.row("resume with", resume_line(closing));
     }
@@ -224,6 +225,7 @@ mod tests {
         assert_eq!(row(&text, "still queued"), "9");
         assert_eq!(row(&text, "peak memory"), "100 MiB");
         assert_eq!(row(&text, "archive"), "./crawl/pages");
+        assert_eq!(row(&text, "reports"), "./crawl/reports");
         assert_eq!(row(&text, "inspect with"), "crawler list --dir ./crawl");
     }
 
