@@ -8,6 +8,7 @@
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
 
 pub mod explain;
+pub mod live;
 pub mod memory;
 mod options;
 pub mod reports;
@@ -58,6 +59,8 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     options::write_copy(&request.config, &disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
 
+    let ceiling = memory::Ceiling::of(&request.config, threads::cores());
+    let mut desk = live::Desk::open(&request.config.report.metrics, &disk, &request.dir, &ceiling)?;
     let process = options::process(&request.config, keys.clone(), guard.clone());
     let fetch = options::fetch(&request.config)?;
     let (threads, executors, events) = Threads::start(
@@ -74,7 +77,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     );
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
-    let finish = drive(&request, opening, &seeds, Processor::new(process), (&threads, &events), &*clock);
+    let finish = drive(&request, opening, &seeds, Processor::new(process), (&threads, &events, &mut desk), &*clock);
     // answers that wait there hold places in memory that the threads may wait for
     drop(events);
     threads.stop();
@@ -103,7 +106,7 @@ fn drive(
     opening: Opening,
     seeds: &[Seed],
     mut processor: Processor,
-    (threads, events): (&Threads, &Receiver<Event>),
+    (threads, events, desk): (&Threads, &Receiver<Event>, &mut live::Desk),
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
     let mut display = request.progress();
@@ -121,10 +124,12 @@ fn drive(
         }
     }
     engine.seeds_admitted()?;
-    let finish = run_engine(&mut engine, &mut display, events, clock)?;
+    let finish = run_engine(&mut engine, (&mut display, desk), events, clock)?;
     let (statistics, gauges) = (engine.statistics(), engine.gauges());
     display.finish(&statistics, &gauges, statistics.elapsed);
-    if request.verbosity != Verbosity::Quiet {
+    if request.logs_json() {
+        closing::event(&statistics, &gauges, &finish, &request.closing());
+    } else if request.verbosity != Verbosity::Quiet {
         request.screen.print(&closing::text(&statistics, &gauges, &finish, &request.closing()));
     }
     tell_reports(request, reports::put_at_the_end(&request.dir));
@@ -136,7 +141,7 @@ fn drive(
 
 fn run_engine(
     engine: &mut Engine,
-    display: &mut Progress,
+    (display, desk): (&mut Progress, &mut live::Desk),
     events: &Receiver<Event>,
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
@@ -150,6 +155,7 @@ fn run_engine(
         if now >= display_due {
             display_due = now + DISPLAY;
             display.tick(&engine.statistics(), &engine.gauges(), engine.elapsed(now));
+            desk.put(engine, now);
         }
         let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
         let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };

@@ -198,3 +198,55 @@ fn reports_can_be_had_of_a_crawl_that_runs_and_no_kill_makes_them_lie() {
     let verified = crawler(&site, &["verify", "--dir", "crawl"]);
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
 }
+
+/// Standard error of a crawl with these options and environment, and its exit code.
+fn logged(site: &Site, options: &[&str], rust_log: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl", "--fresh"]).args(options);
+    command.env("RUST_LOG", rust_log).current_dir(site.crawl.dir.path());
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_log_in_json_has_an_object_on_every_line_from_the_first_to_the_last() {
+    let config = format!("{POLITE}\n[report]\ninterval = \"100ms\"\n");
+    let site = Site::new(SimOptions { hosts: 4, pages: 40, ..web() }, &config);
+    let (code, log) = logged(&site, &["--log-format", "json"], "");
+    assert_eq!(code, Some(0), "{log}");
+    let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |message: &'static str| events.iter().filter(move |event| event["message"] == message);
+    assert!(of("progress").count() >= 2, "{log}");
+    let progress = of("progress").last().unwrap();
+    assert!(progress["pages"].as_u64().is_some() && progress["queued"].as_u64().is_some(), "{progress}");
+    let finished = of("finished").next().unwrap();
+    assert_eq!(finished["finish"], "complete: no URL is left");
+    assert_eq!((finished["level"].as_str(), finished["queued"].as_u64()), (Some("INFO"), Some(0)));
+    assert!(finished["timestamp"].as_str().unwrap().ends_with('Z'));
+    // a fault is an event too
+    fs::write(site.crawl.path("seeds.txt"), "http://127.0.0.1:1/\n").unwrap();
+    fs::write(site.crawl.path("crawler.toml"), "[report]\nlog_format = \"json\"\n").unwrap();
+    let (code, log) = logged(&site, &[], "");
+    assert_eq!(code, Some(5), "{log}");
+    let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let last = events.last().unwrap();
+    assert_eq!(last["level"], "ERROR");
+    assert!(last["message"].as_str().unwrap().contains("nothing could be fetched"), "{last}");
+}
+
+#[test]
+fn flags_and_environment_decide_how_much_is_said() {
+    let site = Site::new(SimOptions { hosts: 2, pages: 4, unresolvable_share: 1.0, ..web() }, POLITE);
+    let said = |options: &[&str], rust_log: &str| logged(&site, options, rust_log).1;
+    let (quiet, normal, verbose, loud) = (said(&["-q"], ""), said(&[], ""), said(&["-v"], ""), said(&["-vv"], ""));
+    assert_eq!(quiet, "");
+    assert!(normal.contains(" INFO ") && !normal.contains("DEBUG"), "{normal}");
+    assert!(verbose.contains("DEBUG crawler::") && !verbose.contains(" hyper_util::"), "{verbose}");
+    assert!(loud.contains("DEBUG crawler::") && loud.contains("hyper_util::"), "{loud}");
+    assert!(said(&[], "crawler=debug").contains("DEBUG"));
+    assert!(!said(&["-v"], "crawler=warn").contains("DEBUG"));
+    assert_eq!(said(&["-q"], "trace"), "");
+    let (code, log) = logged(&site, &[], "crawler=much");
+    assert_eq!(code, Some(2), "{log}");
+    assert!(log.contains("RUST_LOG=crawler=much"), "{log}");
+}

@@ -100,6 +100,7 @@ impl Engine {
             self.under_way.requests.learn(processed.response.duration);
         }
         self.statistics.requests += 1;
+        self.durations.count(processed.response.duration);
         let bytes = processed.records.payload_bytes;
         self.statistics.bytes_received += bytes;
         self.limits.received(bytes);
@@ -315,6 +316,7 @@ impl Engine {
     pub(super) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
         let worker = self.under_way.requests.end(failed.job.host);
         self.statistics.requests += 1;
+        self.durations.count(failed.duration);
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         let Target::Page { url, .. } = &failed.job.target else {
             return self.robots_not_answered(failed, worker);

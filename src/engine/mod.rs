@@ -55,6 +55,7 @@ use crate::container::Container;
 use crate::disk::{Disk, Result};
 use crate::drum::{Pace, PaceOptions};
 use crate::frontier::Task;
+use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, SkippedLog, Statistics};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
@@ -147,6 +148,10 @@ pub struct Engine {
     may_request: bool,
     rng: fastrand::Rng,
     statistics: Statistics,
+    /// How long requests took, in the life of the process.
+    durations: Histogram,
+    /// When the last checkpoint became durable.
+    checkpointed: Option<Time>,
     crawl_log: CrawlLog,
     skipped_log: SkippedLog,
     seed_log: SeedLog,

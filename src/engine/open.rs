@@ -24,6 +24,7 @@ use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::{Frontier, FrontierOptions};
+use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, Finish, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::url::{CanonicalUrl, KeyMaker};
@@ -237,6 +238,8 @@ impl Engine {
             seeds,
             rng: fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32)),
             elapsed_before: statistics.elapsed,
+            durations: Histogram::default(),
+            checkpointed: None,
             statistics,
             under_way: UnderWay {
                 requests: Slots::new(settings.slots),

@@ -176,6 +176,7 @@ impl Engine {
         let begun = self.clock.elapsed();
         self.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
         self.under_way.checkpoint = false;
+        self.checkpointed = Some(self.clock.now());
         self.held = false;
         self.container.synced(done.container);
         self.way.store.committed();

@@ -41,6 +41,29 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
     table.0
 }
 
+/// The closing statistics as an event of the log; `crawler report` has the rest.
+pub fn event(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: &Closing<'_>) {
+    tracing::info!(
+        finish = %finish,
+        can_resume = finish.can_resume(),
+        elapsed_s = statistics.elapsed.as_secs(),
+        pages = statistics.pages_stored,
+        requests = statistics.requests,
+        retries = statistics.retries,
+        bytes_received = statistics.bytes_received,
+        bytes_stored = statistics.bytes_stored,
+        errors = statistics.failures_total(),
+        dropped = statistics.dropped_total(),
+        links_found = statistics.links_found,
+        robots_denied = statistics.robots_denied,
+        hosts = statistics.hosts,
+        queued = gauges.queued,
+        memory_peak_bytes = closing.memory_bytes.unwrap_or(0),
+        dir = %closing.dir.display(),
+        "finished"
+    );
+}
+
 /// The rows that `status` and the closing statistics share.
 pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauges) {
     table.row("elapsed", span(statistics.elapsed));
