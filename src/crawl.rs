@@ -7,10 +7,12 @@
 //! core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
 
+pub mod asked;
 pub mod explain;
 pub mod live;
 pub mod memory;
 mod options;
+pub mod plan;
 pub mod reports;
 mod request;
 mod signals;

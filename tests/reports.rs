@@ -217,7 +217,7 @@ fn a_log_in_json_has_an_object_on_every_line_from_the_first_to_the_last() {
     let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |message: &'static str| events.iter().filter(move |event| event["message"] == message);
     assert!(of("progress").count() >= 2, "{log}");
-    let progress = of("progress").last().unwrap();
+    let progress = of("progress").next_back().unwrap();
     assert!(progress["pages"].as_u64().is_some() && progress["queued"].as_u64().is_some(), "{progress}");
     let finished = of("finished").next().unwrap();
     assert_eq!(finished["finish"], "complete: no URL is left");

@@ -16,6 +16,7 @@ pub(crate) mod fuzzing;
 mod get;
 mod list;
 mod parts;
+mod plan;
 mod report;
 mod robots;
 mod run;
@@ -65,6 +66,8 @@ enum Command {
     Get(get::GetArgs),
     /// List what is in the archive
     List(list::ListArgs),
+    /// Tell what seeds and settings imply before a crawl begins: rates, memory, disk
+    Plan(plan::PlanArgs),
     /// Show how a crawl stands, while it runs or afterwards
     Status(status::StatusArgs),
     /// Print the tables of a crawl: crawl, hosts, seeds, status-codes, mime-types
@@ -99,6 +102,7 @@ Examples:
   crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
   crawler --seeds seeds.txt --config my.toml   with settings of your own (see config/default.toml)
   crawler --seeds seeds.txt --force            fetch the listed URLs again, as new versions
+  crawler plan seeds.txt                       what that would need, and how fast it may be
   crawler status                               how the crawl in ./crawl stands
   crawler report hosts                         how each host was treated: gaps, delays, violations
   crawler list --status 404                    which pages were not found
@@ -145,6 +149,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         None => run::run(cli.crawl, crawl),
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
+        Some(Command::Plan(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),
         Some(Command::Report(args)) => args.run(),
         Some(Command::Explain(args)) => args.run(),

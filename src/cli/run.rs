@@ -137,7 +137,7 @@ const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one a 
     https://example.com/
 
 then: crawler --seeds seeds.txt
-Other commands: get, list, status, report, explain, extract, export, verify, robots, canonical, simulate; crawler --help
+Other commands: plan, get, list, status, report, explain, extract, export, verify, robots, canonical, simulate; crawler --help
 explains them.";
 
 fn log_format(text: &str) -> Result<LogFormat, String> {
@@ -169,7 +169,7 @@ fn seeds_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
+pub(super) fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
     let refuse = |e: io::Error| {
         let hint = if e.kind() == io::ErrorKind::NotFound { format!("\n{HOW_TO_SEED}") } else { String::new() };
         UsageError::because(format!("cannot read the seeds in {}: {e}{hint}", seeds_name(path)))

@@ -14,6 +14,7 @@
 
 mod hosts;
 mod judge;
+mod left;
 mod mime_types;
 mod remaining;
 mod seeds;
@@ -35,6 +36,7 @@ use crate::report::figures::date;
 use crate::report::log_files;
 pub use hosts::Totals;
 pub use judge::HostRow;
+pub use left::{Left, left, left_reads};
 
 /// What of logs and queue is read at the end of a crawl, at most: a second or two.
 const AT_THE_END_BYTES: u64 = 256 << 20;
