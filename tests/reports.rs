@@ -224,8 +224,9 @@ fn a_log_in_json_has_an_object_on_every_line_from_the_first_to_the_last() {
     assert_eq!((finished["level"].as_str(), finished["queued"].as_u64()), (Some("INFO"), Some(0)));
     assert!(finished["timestamp"].as_str().unwrap().ends_with('Z'));
     // a fault is an event too
-    fs::write(site.crawl.path("seeds.txt"), "http://127.0.0.1:1/\n").unwrap();
-    fs::write(site.crawl.path("crawler.toml"), "[report]\nlog_format = \"json\"\n").unwrap();
+    fs::write(site.crawl.path("seeds.txt"), "http://nowhere.invalid/\n").unwrap();
+    let config = fs::read_to_string(site.crawl.path("crawler.toml")).unwrap();
+    fs::write(site.crawl.path("crawler.toml"), format!("{config}log_format = \"json\"\n")).unwrap();
     let (code, log) = logged(&site, &[], "");
     assert_eq!(code, Some(5), "{log}");
     let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -249,4 +250,94 @@ fn flags_and_environment_decide_how_much_is_said() {
     let (code, log) = logged(&site, &[], "crawler=much");
     assert_eq!(code, Some(2), "{log}");
     assert!(log.contains("RUST_LOG=crawler=much"), "{log}");
+}
+
+#[test]
+fn status_tells_the_figures_of_this_moment_of_a_crawl_that_serves_them_and_the_time_left() {
+    let config = "delay_factor = 0.0\ndelay_min = \"2s\"\ndelay_per_ip = \"0s\"\n\
+                  [crawl]\ncheckpoint_interval = \"1s\"\n[report]\nmetrics = \"127.0.0.1:0\"\n";
+    let site = Site::new(SimOptions { hosts: 3, pages: 300, ..web().smooth() }, config);
+    let child = site.crawl.start(&["-q"]);
+    let start = std::time::Instant::now();
+    let status = loop {
+        let output = crawler(&site, &["status", "--json", "--dir", "crawl"]);
+        let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        if status["is_live"] == true && status["left"]["urls"].as_u64() > Some(5) {
+            break status;
+        }
+        assert!(start.elapsed() < site::PATIENCE, "{status}");
+        std::thread::sleep(ms(20));
+    };
+    assert_eq!(status["running"], true);
+    assert!(status["rates"]["pages"].as_f64().is_some() && status["checkpointed"].as_u64().is_some(), "{status}");
+    assert!(status["updated"].as_u64() >= status["checkpointed"].as_u64(), "{status}");
+    // every URL but the first waits for two seconds
+    let (urls, left) = (&status["left"]["urls"], &status["left"]["at_least"]["secs"]);
+    assert_eq!(left.as_u64().unwrap(), 2 * (urls.as_u64().unwrap() - 1), "{status}");
+    let text = printed(&site, &["status", "--dir", "crawl"]);
+    for row in [
+        "state                    running\n",
+        "\nnow ",
+        " requests/s, ",
+        "\nlast checkpoint",
+        "\ntime left",
+        " at least: ",
+    ] {
+        assert!(text.contains(row), "{row:?} in\n{text}");
+    }
+    site::interrupt(child).expect(11, &[]);
+    let text = printed(&site, &["status", "--estimate", "--memory", "--dir", "crawl"]);
+    for row in ["stopped; the line that started it resumes it", "stopped by a signal", " at least: ", "memory at most:"]
+    {
+        assert!(text.contains(row), "{row:?} in\n{text}");
+    }
+    assert!(!text.contains("\nnow "), "{text}");
+    for row in ["queue", "catalog", "URL-seen store"] {
+        let line = text.lines().find(|line| line.starts_with(row)).unwrap();
+        assert!(!line.ends_with(" 0 B"), "{line}");
+    }
+}
+
+#[test]
+fn a_plan_says_what_seeds_and_settings_imply_and_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_crawler")).args(args).current_dir(dir.path()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    fs::write(dir.path().join("seeds.txt"), "https://a.example/\nhttps://a.example/b\nhttps://b.example/\nno url\n")
+        .unwrap();
+    fs::write(dir.path().join("my.toml"), "[politeness]\nrequests_per_second = 1\n[robots]\nobey = false\n").unwrap();
+    let (code, text, _) = run(&["plan", "seeds.txt"]);
+    assert_eq!(code, Some(0));
+    for words in [
+        "3 URLs of 2 hosts, 2 domains",
+        "1.8/s in all",
+        "memory ceiling",
+        "archive index",
+        "warning: line 4: ",
+        "crawl.contact",
+    ] {
+        assert!(text.contains(words), "{words:?} in\n{text}");
+    }
+    let (_, text, _) = run(&["plan", "seeds.txt", "--config", "my.toml", "--memory", "--page-bytes", "1MiB"]);
+    for words in ["by politeness.requests_per_second", "robots.obey = false", "memory at most:", "pages of 1.0 MiB"] {
+        assert!(text.contains(words), "{words:?} in\n{text}");
+    }
+    let (code, json, _) = run(&["plan", "seeds.txt", "--json", "--dir", "elsewhere/crawl"]);
+    let plan: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((code, plan["hosts"].as_u64()), (Some(0), Some(2)));
+    assert!(plan["disk_free"].as_u64().is_some() && plan["memory"]["bytes"].as_u64() > Some(1 << 20), "{plan}");
+    for (args, words) in [
+        (&["plan", "none.txt"][..], "none.txt"),
+        (&["plan", "seeds.txt", "--page-bytes", "many"], "30KiB"),
+        (&["plan"], "<SEEDS>"),
+    ] {
+        let (code, _, said) = run(args);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+    }
+    let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["my.toml", "seeds.txt"]);
 }

@@ -175,6 +175,7 @@ impl Engine {
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
         let begun = self.clock.elapsed();
         self.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
+        tracing::debug!(number = done.number, bytes = done.bytes, after = ?(begun - self.cut_at), "checkpoint durable");
         self.under_way.checkpoint = false;
         self.checkpointed = Some(self.clock.now());
         self.held = false;
