@@ -292,7 +292,7 @@ fn status_tells_the_figures_of_this_moment_of_a_crawl_that_serves_them_and_the_t
         assert!(text.contains(row), "{row:?} in\n{text}");
     }
     assert!(!text.contains("\nnow "), "{text}");
-    for row in ["queue", "catalog", "URL-seen store"] {
+    for row in ["archive ", "catalog"] {
         let line = text.lines().find(|line| line.starts_with(row)).unwrap();
         assert!(!line.ends_with(" 0 B"), "{line}");
     }

@@ -47,7 +47,7 @@ pub(super) struct StatusArgs {
 }
 
 /// So much of log and queue is read for the time left without being asked to.
-const ESTIMATE_BYTES: u64 = 64 << 20;
+const ESTIMATE_BYTES: u64 = 32 << 20;
 
 /// All that is told.
 #[derive(Serialize)]
