@@ -7,9 +7,13 @@
 //! core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
 
+pub mod asked;
 pub mod explain;
+pub mod live;
 pub mod memory;
 mod options;
+pub mod plan;
+pub mod reports;
 mod request;
 mod signals;
 mod threads;
@@ -22,6 +26,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 
 use crate::catalog::{Catalog, SledCatalog};
 use crate::clock::{Clock, SystemClock};
+use crate::config::Bytes;
 use crate::disk::{DirectoryLock, Disk};
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
 use crate::outcome::{Failure, Reason};
@@ -56,6 +61,8 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     options::write_copy(&request.config, &disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
 
+    let ceiling = memory::Ceiling::of(&request.config, threads::cores());
+    let mut desk = live::Desk::open(&request.config.report.metrics, &disk, &request.dir, &ceiling)?;
     let process = options::process(&request.config, keys.clone(), guard.clone());
     let fetch = options::fetch(&request.config)?;
     let (threads, executors, events) = Threads::start(
@@ -65,10 +72,14 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
         process.clone(),
         clock.clone(),
     )?;
-    let logs = (CrawlLog::open(&disk, &request.dir)?, SkippedLog::open(&disk, &request.dir)?);
+    let log_bytes = request.config.report.log_bytes.map(Bytes::get);
+    let logs = (
+        CrawlLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
+        SkippedLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
+    );
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
-    let finish = drive(&request, opening, &seeds, Processor::new(process), (&threads, &events), &*clock);
+    let finish = drive(&request, opening, &seeds, Processor::new(process), (&threads, &events, &mut desk), &*clock);
     // answers that wait there hold places in memory that the threads may wait for
     drop(events);
     threads.stop();
@@ -97,7 +108,7 @@ fn drive(
     opening: Opening,
     seeds: &[Seed],
     mut processor: Processor,
-    (threads, events): (&Threads, &Receiver<Event>),
+    (threads, events, desk): (&Threads, &Receiver<Event>, &mut live::Desk),
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
     let mut display = request.progress();
@@ -115,12 +126,15 @@ fn drive(
         }
     }
     engine.seeds_admitted()?;
-    let finish = run_engine(&mut engine, &mut display, events, clock)?;
+    let finish = run_engine(&mut engine, (&mut display, desk), events, clock)?;
     let (statistics, gauges) = (engine.statistics(), engine.gauges());
     display.finish(&statistics, &gauges, statistics.elapsed);
-    if request.verbosity != Verbosity::Quiet {
+    if request.logs_json() {
+        closing::event(&statistics, &gauges, &finish, &request.closing());
+    } else if request.verbosity != Verbosity::Quiet {
         request.screen.print(&closing::text(&statistics, &gauges, &finish, &request.closing()));
     }
+    tell_reports(request, reports::put_at_the_end(&request.dir));
     if finish == Finish::Complete && statistics.pages_stored == 0 {
         return Err(CrawlError::NothingFetched(why_nothing(&statistics)));
     }
@@ -129,7 +143,7 @@ fn drive(
 
 fn run_engine(
     engine: &mut Engine,
-    display: &mut Progress,
+    (display, desk): (&mut Progress, &mut live::Desk),
     events: &Receiver<Event>,
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
@@ -143,6 +157,7 @@ fn run_engine(
         if now >= display_due {
             display_due = now + DISPLAY;
             display.tick(&engine.statistics(), &engine.gauges(), engine.elapsed(now));
+            desk.put(engine, now);
         }
         let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
         let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };
@@ -181,6 +196,19 @@ fn tell_past(past: Past, replayed: u64, request: &CrawlRequest) {
             "resuming the crawl in {dir} after an unclean stop; {replayed} answers stored since the last checkpoint \
              were taken back in"
         ),
+    }
+}
+
+/// Says which reports were not written at the end, and why.
+fn tell_reports(request: &CrawlRequest, written: Result<Vec<reports::Name>, reports::ReportError>) {
+    match written {
+        Ok(left_out) => {
+            for name in left_out {
+                let dir = closing::shell_word(&request.dir);
+                tracing::info!("the {name} report takes long: crawler report {name} --dir {dir} makes it");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "a report could not be written"),
     }
 }
 

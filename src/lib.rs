@@ -33,9 +33,9 @@
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
-//! | [`report`] | display, logs, closing statistics |
+//! | [`report`] | display, logs, closing statistics, metrics |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
-//! | [`crawl`] | the wiring: start, signals, stop |
+//! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
 //! | [`cli`] | the command line |
 //!
 //! Imports go upwards in this table only. `fuzzing`, which no release has, drives every parser of foreign bytes.

@@ -73,6 +73,7 @@ fn help_shows_examples_and_exit_codes() {
         "get",
         "list",
         "status",
+        "report",
         "explain",
         "canonical",
         "extract",
@@ -103,6 +104,9 @@ fn a_command_line_that_cannot_be_read_is_a_usage_error() {
         (&["--seeds", "seeds.txt", "--max-depth", "-1"], "-1"),
         (&["--seeds", "seeds.txt", "-q", "-v"], "cannot be used with"),
         (&["--seeds", "seeds.txt", "list"], "cannot be used with"),
+        (&["--seeds", "seeds.txt", "--log-format", "xml"], "text or json"),
+        (&["report", "everything"], "status-codes"),
+        (&["report", "--json", "--write"], "cannot be used with"),
         (&["lsit"], "list"),
         (&["get"], "<URL>"),
         (&["get", "https://example.com/", "--raw", "--warc"], "cannot be used with"),
@@ -145,7 +149,7 @@ fn a_configuration_that_cannot_be_used_is_a_usage_error_with_its_line() {
         ("[crawl]\nmax_page = 5\n", "my.toml:2: unknown key crawl.max_page; did you mean crawl.max_pages?"),
         ("[fetch]\nworkers = 0\n", "my.toml:2: fetch.workers: must be from 1"),
         ("[fetch]\nworkers = \"x\"\n", "my.toml:2: fetch.workers: expected a whole number, found the string \"x\""),
-        ("[report]\nmetrics = \"127.0.0.1:0\"\n", "my.toml:2: report.metrics: this version has no metrics yet"),
+        ("[report]\nmetrics = \"localhost\"\n", "my.toml:2: report.metrics: \"localhost\" is no address"),
         ("[fetch\n", "my.toml:1: "),
     ] {
         fs::write(dir.path().join("my.toml"), text).unwrap();

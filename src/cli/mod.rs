@@ -2,7 +2,7 @@
 //!
 //! Each subcommand has a file of its own. Answers go to standard output and nothing else does; progress, logs and
 //! errors go to standard error. Subcommands read a crawl directory and never write to it,
-//! but for `verify --rebuild`.
+//! but for `verify --rebuild` and `report --write`.
 
 pub mod archive;
 mod canonical;
@@ -20,6 +20,8 @@ mod init;
 mod list;
 mod ordered;
 mod parts;
+mod plan;
+mod report;
 mod robots;
 mod run;
 mod selection;
@@ -68,8 +70,12 @@ enum Command {
     Get(get::GetArgs),
     /// List what is in the archive
     List(list::ListArgs),
+    /// Tell what seeds and settings imply before a crawl begins: rates, memory, disk
+    Plan(plan::PlanArgs),
     /// Show how a crawl stands, while it runs or afterwards
     Status(status::StatusArgs),
+    /// Print the tables of a crawl: crawl, hosts, seeds, status-codes, mime-types
+    Report(report::ReportArgs),
     /// Tell everything that a crawl knows and decides about a URL
     Explain(explain::ExplainArgs),
     /// Ask a robots.txt which URLs an agent may fetch, and by which line
@@ -109,7 +115,9 @@ Examples:
   crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
   crawler --seeds seeds.txt --config my.toml   with settings of your own (see crawler config)
   crawler --seeds seeds.txt --force            fetch the listed URLs again, as new versions
+  crawler plan seeds.txt                       what that would need, and how fast it may be
   crawler status                               how the crawl in ./crawl stands
+  crawler report hosts                         how each host was treated: gaps, delays, violations
   crawler list --status 404                    which pages were not found
   crawler get https://example.com/             print an archived page
   crawler explain https://example.com/a        why it was fetched, waits, or never will be
@@ -154,7 +162,9 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         None => run::run(cli.crawl, crawl),
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
+        Some(Command::Plan(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),
+        Some(Command::Report(args)) => args.run(),
         Some(Command::Explain(args)) => args.run(),
         Some(Command::Robots(args)) => args.run(),
         Some(Command::Canonical(args)) => args.run(),

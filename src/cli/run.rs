@@ -5,20 +5,20 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::CrawlFn;
-use super::exit::{Exit, UsageError};
+use super::exit::{self, Exit, UsageError};
 use crate::clock::{Clock, SystemClock, Time};
-use crate::config::{Config, ConfigError, Origins, parse_duration};
+use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
 use crate::crawl::{CrawlRequest, Verbosity};
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::report::closing::shell_word;
 use crate::report::figures::stamp;
-use crate::report::{Finish, Screen};
+use crate::report::{JsonScreen, Screen};
 
 /// Longest seeds file: some ten million URLs.
 const SEEDS_BYTES_MAX: u64 = 1 << 30;
@@ -52,9 +52,14 @@ pub(super) struct CrawlArgs {
     /// Say nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
-    /// Say more
-    #[arg(short, long)]
-    verbose: bool,
+    /// Say more; twice: everything, that of the libraries too
+    ///
+    /// RUST_LOG says it in detail where it is set and -q is not, such as RUST_LOG=crawler=debug,hickory_resolver=info.
+    #[arg(short, long, action = ArgAction::Count)]
+    verbose: u8,
+    /// How log and progress are written to standard error: text, or json with an object a line
+    #[arg(long, value_name = "FORMAT", value_parser = log_format)]
+    log_format: Option<LogFormat>,
 }
 
 /// Settings of the command line.
@@ -108,7 +113,8 @@ enum Standing {
 /// Reads, checks, and calls the crawl.
 pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     let Some(seeds_path) = args.seeds.clone() else { return Err(UsageError::because(HOW_TO_START)) };
-    let (config, _) = args.limits.configure(args.config.as_deref())?;
+    let (mut config, _) = args.limits.configure(args.config.as_deref())?;
+    config.report.log_format = args.log_format.unwrap_or(config.report.log_format);
     let seeds = read_seeds(&seeds_path)?;
     let standing = standing(&args.dir)?;
     if (standing == Standing::New || args.fresh) && !has_seed(&seeds) {
@@ -117,11 +123,12 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     }
     let verbosity = match (args.quiet, args.verbose) {
         (true, _) => Verbosity::Quiet,
-        (_, true) => Verbosity::Verbose,
-        _ => Verbosity::Normal,
+        (_, 0) => Verbosity::Normal,
+        (_, 1) => Verbosity::Verbose,
+        _ => Verbosity::Loud,
     };
     let screen = Screen::stderr();
-    log_to(&screen, verbosity);
+    log_to(&screen, verbosity, config.report.log_format)?;
     if args.fresh && standing == Standing::Crawl {
         let aside = move_aside(&args.dir, SystemClock::new().now())?;
         tracing::info!("the old crawl lies in {} now", aside.display());
@@ -139,8 +146,17 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
         verbosity,
         screen,
     };
-    let finish: Finish = crawl(request)?;
-    Ok(finish.into())
+    let json = request.logs_json();
+    let error = match crawl(request) {
+        Ok(finish) => return Ok(Exit::from(finish)),
+        Err(error) => anyhow::Error::from(error),
+    };
+    if !json {
+        return Err(error);
+    }
+    // standard error is read by a program
+    tracing::error!("{}", exit::message(&error).trim_end());
+    Ok(exit::of(&error))
 }
 
 const HOW_TO_SEED: &str = "write one URL a line, for example:
@@ -158,6 +174,14 @@ const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one a 
 crawler init writes such a file, and settings to go with it; then: crawler --seeds seeds.txt --config crawler.toml
 All commands: crawler --help";
 
+fn log_format(text: &str) -> Result<LogFormat, String> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("write text or json".to_owned()),
+    }
+}
+
 fn max_time(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text).ok_or("write a duration with its unit, such as 90s, 10m or 2h")?;
     if duration.is_zero() { Err("0 would fetch nothing".to_owned()) } else { Ok(duration) }
@@ -167,7 +191,7 @@ fn seeds_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
+pub(super) fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
     let refuse = |e: io::Error| {
         let hint = if e.kind() == io::ErrorKind::NotFound { format!("\n{HOW_TO_SEED}") } else { String::new() };
         UsageError::because(format!("cannot read the seeds in {}: {e}{hint}", seeds_name(path)))
@@ -254,18 +278,31 @@ fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
 }
 
 /// Sends the log to `screen`. A second call in a process keeps the first one's.
-fn log_to(screen: &Screen, verbosity: Verbosity) {
-    let level = match verbosity {
-        Verbosity::Quiet => LevelFilter::ERROR,
-        Verbosity::Normal => LevelFilter::INFO,
-        Verbosity::Verbose => LevelFilter::DEBUG,
+fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::Result<()> {
+    let (level, others) = match verbosity {
+        Verbosity::Quiet => (LevelFilter::ERROR, LevelFilter::ERROR),
+        Verbosity::Normal => (LevelFilter::INFO, LevelFilter::ERROR),
+        Verbosity::Verbose => (LevelFilter::DEBUG, LevelFilter::ERROR),
+        Verbosity::Loud => (LevelFilter::TRACE, LevelFilter::DEBUG),
     };
-    let layer = tracing_subscriber::fmt::layer()
-        .with_writer(screen.clone())
-        .with_ansi(screen.colour())
-        .with_target(verbosity == Verbosity::Verbose);
-    let targets = Targets::new().with_default(LevelFilter::ERROR).with_target("crawler", level);
-    let _ = tracing_subscriber::registry().with(targets).with(layer).try_init();
+    let usual = Targets::new().with_default(others).with_target("crawler", level);
+    let wanted = std::env::var("RUST_LOG").ok().filter(|wanted| !wanted.is_empty() && verbosity != Verbosity::Quiet);
+    let targets = match wanted {
+        Some(wanted) => wanted.parse().map_err(|e| UsageError::because(format!("RUST_LOG={wanted}: {e}")))?,
+        None => usual,
+    };
+    let registry = tracing_subscriber::registry().with(targets);
+    let _ = match format {
+        LogFormat::Text => {
+            let layer = tracing_subscriber::fmt::layer().with_writer(screen.clone()).with_ansi(screen.colour());
+            registry.with(layer.with_target(verbosity >= Verbosity::Verbose)).try_init()
+        }
+        LogFormat::Json => {
+            let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false);
+            registry.with(layer.with_span_list(false).with_writer(JsonScreen(screen.clone()))).try_init()
+        }
+    };
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::cli::archive::Archive;
 use crate::cli::run_args;
+use crate::report::Finish;
 
 fn no_archive(_: &Path) -> anyhow::Result<Box<dyn Archive>> {
     anyhow::bail!("no archive here")
@@ -39,7 +40,8 @@ fn the_crawl_is_called_with_all_that_was_typed() {
         Ok(Finish::PageLimit)
     }
     let place = place();
-    let limits = ["--max-pages", "7", "--max-time", "1h30m", "--max-depth", "0", "--force", "-q"];
+    let limits =
+        ["--max-pages", "7", "--max-time", "1h30m", "--max-depth", "0", "--force", "-q", "--log-format", "json"];
     let args = [&["--seeds", &place.seeds, "--dir", &place.crawl], &limits[..]].concat();
     assert_eq!(exit(&args, crawl), Exit::Done);
     let request = SEEN.lock().unwrap().take().unwrap();
@@ -47,7 +49,7 @@ fn the_crawl_is_called_with_all_that_was_typed() {
     assert_eq!(request.config.crawl.max_time, Some(Duration::from_secs(5_400)));
     assert_eq!(request.config.crawl.max_depth, Some(0));
     assert_eq!(request.seeds, b"# two\r\nhttps://example.com/\r\n");
-    assert_eq!((request.verbosity, request.force), (Verbosity::Quiet, true));
+    assert_eq!((request.verbosity, request.force, request.logs_json()), (Verbosity::Quiet, true, true));
     assert_eq!(request.closing().dir, Path::new(&place.crawl));
     assert!(!Path::new(&place.crawl).exists(), "nothing is written before the crawl");
 }

@@ -201,6 +201,10 @@ fn stores(config: &Config) -> Checked {
     let memory = config.container.digest_memory <= Bytes::gib(64);
     require(memory, "container.digest_memory", "must be at most \"64GiB\"")?;
     at_least(config.report.interval, "100ms", "report.interval")?;
-    let problem = "this version has no metrics yet; write metrics = \"off\"";
-    require(config.report.metrics == "off", "report.metrics", problem)
+    let log = config.report.log_bytes.is_none_or(|bytes| bytes >= Bytes::kib(64));
+    require(log, "report.log_bytes", "must be at least \"64KiB\", or \"unlimited\"")?;
+    let metrics = &config.report.metrics;
+    let problem =
+        format!("{metrics:?} is no address; write \"127.0.0.1:9150\", \"127.0.0.1:0\" for any port, or \"off\"");
+    require(metrics == "off" || metrics.parse::<SocketAddr>().is_ok(), "report.metrics", problem)
 }

@@ -357,12 +357,26 @@ section! {
     }
 }
 
+word! {
+    /// How log and progress are written to standard error.
+    LogFormat, "\"text\" or \"json\"", "\"text\"" {
+        /// Lines for people, and on a terminal a display.
+        Text = "text",
+        /// A JSON object a line, progress and closing statistics too.
+        Json = "json",
+    }
+}
+
 section! {
     /// What is told while it runs.
     Report {
         /// Time between two lines of progress where standard error is not a terminal.
         interval: Duration = Duration::from_secs(10),
-        /// Address of the metrics; `off` is the only one in this version.
+        /// How log and progress are written to standard error.
+        log_format: LogFormat = LogFormat::Text,
+        /// Size at which crawl.log and skipped.jsonl get a number and are begun anew.
+        log_bytes: Option<Bytes> = Some(Bytes::gib(1)),
+        /// Address at which metrics are served, with port 0 at any port; or `off`.
         metrics: String = "off".to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::Config;
+use crate::config::{Config, LogFormat};
 use crate::disk;
 use crate::engine::OpenError;
 use crate::fetch::StartError;
@@ -10,7 +10,7 @@ use crate::report::closing::{Closing, peak_memory};
 use crate::report::{Mode, Progress, Screen};
 
 /// How much is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// Errors only.
     Quiet,
@@ -18,6 +18,8 @@ pub enum Verbosity {
     Normal,
     /// What the program does and why, too.
     Verbose,
+    /// Everything, that of the libraries too.
+    Loud,
 }
 
 /// A crawl that can be run: everything was read and checked.
@@ -44,8 +46,13 @@ pub struct CrawlRequest {
 impl CrawlRequest {
     /// The progress display that suits this run.
     pub fn progress(&self) -> Progress {
-        let mode = Mode::on(&self.screen, self.verbosity == Verbosity::Quiet);
+        let mode = Mode::on(&self.screen, self.verbosity == Verbosity::Quiet, self.logs_json());
         Progress::on(self.screen.clone(), mode, self.config.report.interval)
+    }
+
+    /// Whether the log is written as JSON.
+    pub fn logs_json(&self) -> bool {
+        self.config.report.log_format == LogFormat::Json
     }
 
     /// What the closing statistics say of this run.

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::{CrawlError, signals};
+use super::{CrawlError, reports, signals};
 use crate::clock::Clock;
 use crate::disk;
 use crate::engine::checkpoint::CheckpointJob;
@@ -65,7 +65,13 @@ impl Threads {
             })
             .map_err(no_thread)?,
             checkpoints: Worker::start("checkpoint", 1, &events_in, |job: CheckpointJob| {
-                job.run().map(Event::Checkpointed)
+                let dir = job.dir().to_owned();
+                let done = job.run()?;
+                // nothing depends on them
+                if let Err(error) = reports::put_cheap(&dir) {
+                    tracing::warn!(%error, "a report could not be written");
+                }
+                Ok(Event::Checkpointed(done))
             })
             .map_err(no_thread)?,
             rests: Worker::start("rests", 1, &events_in, |job: RestSync| job.run().map(|()| Event::RestsSynced))

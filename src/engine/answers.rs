@@ -94,18 +94,19 @@ impl Engine {
 
     /// An answer came and was processed.
     pub(super) fn answered(&mut self, mut processed: Processed) -> Result<()> {
-        self.under_way.requests.end(processed.job.host);
+        let worker = self.under_way.requests.end(processed.job.host);
         // what was cut for being slow must not make that usual
         if processed.response.truncated.is_none() {
             self.under_way.requests.learn(processed.response.duration);
         }
         self.statistics.requests += 1;
+        self.durations.count(processed.response.duration);
         let bytes = processed.records.payload_bytes;
         self.statistics.bytes_received += bytes;
         self.limits.received(bytes);
         let stored = self.store(&processed)?;
         self.count_stored(&stored);
-        self.log_answer(&processed, &stored)?;
+        self.log_answer(&processed, &stored, worker)?;
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),
@@ -157,15 +158,13 @@ impl Engine {
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         self.under_way.pages -= 1;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
-        // with a redirect or a page, the header speaks of something else than the server's load
-        let speaks_of_load = response.status == 429 || response.status >= 500;
         let feedback = Feedback {
             started: response.started,
             duration: response.duration,
             bytes: records.payload_bytes,
             verdict,
             failure: None,
-            retry_after: retry_after.filter(|_| speaks_of_load),
+            retry_after: retry_after.filter(|_| speaks_of_load(response.status)),
             address: response.address,
             counts_as_page: verdict != Verdict::Retry,
             may_lower_delay: response.status < 300,
@@ -315,16 +314,19 @@ impl Engine {
 
     /// An attempt brought no answer.
     pub(super) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
-        self.under_way.requests.end(failed.job.host);
+        let worker = self.under_way.requests.end(failed.job.host);
         self.statistics.requests += 1;
+        self.durations.count(failed.duration);
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
-        let Target::Page { url, .. } = &failed.job.target else { return self.robots_not_answered(failed) };
+        let Target::Page { url, .. } = &failed.job.target else {
+            return self.robots_not_answered(failed, worker);
+        };
         self.under_way.pages -= 1;
         // a seed that may mean something else is not insisted on
         let retries = if self.has_fallback(url) { 0 } else { self.settings.retries };
         let verdict = judge_failure(failed.failure, url.attempts, retries);
         let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
-        self.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() })?;
+        self.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() }, worker)?;
         let FetchFailed { job, failure, started, duration, .. } = failed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let feedback = Feedback {
@@ -348,9 +350,9 @@ impl Engine {
         self.frontier_done(job.host, &feedback, None)
     }
 
-    fn robots_not_answered(&mut self, failed: FetchFailed) -> Result<()> {
+    fn robots_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
         self.statistics.count_failure(failed.failure);
-        self.log_failure(&failed, failed.failure.code())?;
+        self.log_failure(&failed, failed.failure.code(), worker)?;
         let FetchFailed { job, duration, .. } = failed;
         let Target::Robots { origin, key, redirects, .. } = job.target else { return Ok(()) };
         self.end_hop(redirects, key, &job.url, duration);
@@ -394,13 +396,13 @@ impl Engine {
         name: &str,
         answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
-        self.under_way.requests.end(host);
+        let worker = self.under_way.requests.end(host);
         match &answer {
             Ok(_) => self.statistics.dns_resolved += 1,
             Err(Unresolved { failure, .. }) => {
                 self.statistics.dns_failed += 1;
                 self.statistics.count_failure(*failure);
-                self.log_unresolved(name, *failure)?;
+                self.log_unresolved(name, *failure, worker)?;
             }
         }
         let now = self.way.arrival().now;
@@ -437,6 +439,12 @@ pub(super) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<Robots
         400..500 => Some(RobotsRules::allow_all()),
         _ => None,
     }
+}
+
+/// Whether `Retry-After` in an answer of `status` speaks of the server's load: with a redirect or a page it speaks of
+/// something else.
+pub(super) fn speaks_of_load(status: u16) -> bool {
+    status == 429 || status >= 500
 }
 
 /// Whether the archive may have versions of `url`: URL-seen lets a page through once, unless it is forced; and what is

@@ -228,6 +228,11 @@ pub struct CheckpointDone {
 }
 
 impl CheckpointJob {
+    /// The crawl directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Makes the cut durable. After an error the stores must not be used any more: reopening is the cure.
     pub fn run(mut self) -> Result<CheckpointDone> {
         let number = self.checkpoint.number;

@@ -1,8 +1,9 @@
 //! The figures of a crawl: what has happened, how things stand, what the stores did.
 
-use super::{Engine, SeedTable};
+use super::{Engine, Phase, SeedTable};
 use crate::clock::Time;
 use crate::drum::{Aux, Store, Value};
+use crate::report::metrics::{Live, Rates};
 use crate::report::{Finish, Gauges, Layers, Snapshot, State, Statistics, StoreBytes, StoreLayers};
 
 impl Engine {
@@ -47,6 +48,26 @@ impl Engine {
             keys_seen: seen_keys,
             disk_free_bytes: disk_free,
             url_seen_bytes,
+        }
+    }
+
+    /// All that can be said of this moment; rates and the memory ceiling are for others to fill in.
+    pub fn live(&mut self) -> Live {
+        let now = self.clock.now();
+        self.count(now);
+        let phase = match self.phase {
+            Phase::Crawling => "crawling",
+            Phase::Stopping { .. } => "stopping",
+            Phase::Closing { .. } => "closing",
+            Phase::Done { .. } => "done",
+        };
+        Live {
+            snapshot: self.snapshot(now, None),
+            phase: phase.to_owned(),
+            durations: self.durations.clone(),
+            checkpointed: self.checkpointed,
+            rates: Rates::default(),
+            memory_ceiling_bytes: 0,
         }
     }
 

@@ -2,6 +2,7 @@
 //! ends without a request, with the rule that decided as far as it is at hand.
 
 use super::Engine;
+use super::answers::speaks_of_load;
 use super::job::{FetchFailed, Processed, Target};
 use super::values::RobotsAnswer;
 use crate::container::Stored;
@@ -18,7 +19,7 @@ const PATTERN_SHOWN: usize = 200;
 
 impl Engine {
     /// An answer came, to a request for a page or for robots.txt.
-    pub(super) fn log_answer(&mut self, processed: &Processed, stored: &Stored) -> Result<()> {
+    pub(super) fn log_answer(&mut self, processed: &Processed, stored: &Stored, worker: u32) -> Result<()> {
         let (job, response) = (&processed.job, &processed.response);
         let (hops, seed) = history(&job.target);
         let notes = annotations(processed, stored);
@@ -30,7 +31,7 @@ impl Engine {
             hops: hops.as_str(),
             via: job.via.as_deref().unwrap_or_default(),
             mime: &processed.mime,
-            worker: 0,
+            worker,
             fetched: Some((response.started, response.duration)),
             sha1: Some(processed.records.payload_sha1),
             seed: self.seeds.get(seed).map_or("", |seed| &seed.url),
@@ -39,7 +40,7 @@ impl Engine {
     }
 
     /// None came; `status` is that of the line.
-    pub(super) fn log_failure(&mut self, failed: &FetchFailed, status: i32) -> Result<()> {
+    pub(super) fn log_failure(&mut self, failed: &FetchFailed, status: i32, worker: u32) -> Result<()> {
         let job = &failed.job;
         let (hops, seed) = history(&job.target);
         let why = failed.failure.to_string();
@@ -50,6 +51,7 @@ impl Engine {
             url: job.url.as_str(),
             hops: hops.as_str(),
             via: job.via.as_deref().unwrap_or_default(),
+            worker,
             fetched: Some((failed.started, failed.duration)),
             seed: self.seeds.get(seed).map_or("", |seed| &seed.url),
             annotations: &notes,
@@ -58,11 +60,12 @@ impl Engine {
     }
 
     /// A lookup that brought no address has a line of its own: no URL of its host may ever get one with a reason.
-    pub(super) fn log_unresolved(&mut self, name: &str, failure: Failure) -> Result<()> {
+    pub(super) fn log_unresolved(&mut self, name: &str, failure: Failure, worker: u32) -> Result<()> {
         self.crawl_log.push(&LogLine {
             time: self.way.arrival().now,
             status: failure.code(),
             url: &format!("dns:{name}"),
+            worker,
             annotations: &[&failure.to_string()],
             ..LogLine::default()
         })
@@ -160,7 +163,7 @@ fn is_forced(target: &Target) -> bool {
 }
 
 /// What crawl.log says beside the columns: that it was seen before, which try it was, what cut the body short, whether the
-/// archive had it already.
+/// archive had it already; and what its host asks for, which is kept to from then on.
 fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     let (target, response) = (&processed.job.target, &processed.response);
     let mut notes = Vec::new();
@@ -174,6 +177,18 @@ fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     }
     if let Some(truncated) = response.truncated {
         notes.push(format!("{}Trunc", truncated.as_str()));
+    }
+    if let Target::Robots { origin, .. } = target {
+        let rules = processed.findings.rules.as_ref().filter(|_| (200..300).contains(&response.status));
+        if let Some(delay) = rules.and_then(RobotsRules::crawl_delay) {
+            notes.push(format!("crawlDelay:{}", delay.as_secs_f64()));
+        }
+        if **origin != processed.job.url.origin() {
+            notes.push(format!("robotsOf:{origin}"));
+        }
+    }
+    if let Some(wait) = processed.retry_after.filter(|_| speaks_of_load(response.status)) {
+        notes.push(format!("retryAfter:{}", wait.as_secs_f64()));
     }
     let limits = processed.findings.limits;
     if limits.decoded {

@@ -24,6 +24,7 @@ mod patterns;
 pub mod recovery;
 mod refetch;
 pub mod rests;
+mod seed_log;
 mod seeds;
 mod slots;
 mod upkeep;
@@ -44,6 +45,7 @@ pub use job::{
 pub use open::{Identity, OpenError, Opening, Past};
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
+pub use seed_log::SeedLine;
 pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable, seeds_copy_path};
 pub use slots::SlotOptions;
 
@@ -53,11 +55,13 @@ use crate::container::Container;
 use crate::disk::{Disk, Result};
 use crate::drum::{Pace, PaceOptions};
 use crate::frontier::Task;
+use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, SkippedLog, Statistics};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use limits::Limits;
 use rests::RestLog;
+use seed_log::SeedLog;
 use slots::Slots;
 use way::SeenStage;
 
@@ -144,8 +148,13 @@ pub struct Engine {
     may_request: bool,
     rng: fastrand::Rng,
     statistics: Statistics,
+    /// How long requests took, in the life of the process.
+    durations: Histogram,
+    /// When the last checkpoint became durable.
+    checkpointed: Option<Time>,
     crawl_log: CrawlLog,
     skipped_log: SkippedLog,
+    seed_log: SeedLog,
     under_way: UnderWay,
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
@@ -164,6 +173,7 @@ pub struct Engine {
     last_cut: bool,
     merge_pace: Pace,
     disk_check_due: Time,
+    log_flush_due: Time,
     disk_free: u64,
     started: Time,
     created: Time,
@@ -203,6 +213,7 @@ impl Engine {
         self.collect_dropped()?;
         self.watch_limits(now)?;
         if self.phase == Phase::Crawling && !self.held {
+            self.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
             self.request(now)?;
         }
         self.upkeep(now)?;

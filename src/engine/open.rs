@@ -11,6 +11,7 @@ use super::limits::Limits;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
 use super::rests::RestLog;
+use super::seed_log::SeedLog;
 use super::seeds::SeedTable;
 use super::slots::Slots;
 use super::values::decode_rules;
@@ -23,6 +24,7 @@ use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::{Frontier, FrontierOptions};
+use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, Finish, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::url::{CanonicalUrl, KeyMaker};
@@ -218,6 +220,7 @@ impl Engine {
             checkpoint::go_on_from(&*catalog, checkpoint)?;
         }
         let settings = opening.settings.clone();
+        let seed_log = SeedLog::open(disk, dir, &seeds, past == Past::Killed)?;
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
             way,
@@ -235,6 +238,8 @@ impl Engine {
             seeds,
             rng: fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32)),
             elapsed_before: statistics.elapsed,
+            durations: Histogram::default(),
+            checkpointed: None,
             statistics,
             under_way: UnderWay {
                 requests: Slots::new(settings.slots),
@@ -253,6 +258,7 @@ impl Engine {
             cut_at: Duration::ZERO,
             last_cut: false,
             merge_pace: Pace::new(settings.merge_pace),
+            log_flush_due: Time::ZERO,
             disk_check_due: now,
             disk_free: 0,
             started: now,
@@ -260,6 +266,7 @@ impl Engine {
             executors: opening.executors,
             crawl_log: opening.crawl_log,
             skipped_log: opening.skipped_log,
+            seed_log,
             created: opening.identity.created,
             dispatching: false,
             settings,

@@ -234,6 +234,11 @@ impl SeedTable {
         &self.seeds
     }
 
+    /// What has changed since [`SeedTable::drain_changes`] was called last.
+    pub(super) fn changes(&self) -> impl Iterator<Item = (u32, &SeedRecord)> {
+        self.changed.iter().filter_map(|&number| Some((number, self.get(number)?)))
+    }
+
     /// Puts what has changed since the last call into `batch`.
     pub fn drain_changes(&mut self, batch: &mut Batch) {
         for number in std::mem::take(&mut self.changed) {

@@ -6,7 +6,8 @@
 //! it is bounded by all limits as before. What is usual is the median of the answers so far, followed step by step.
 //! With all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use crate::clock::Time;
@@ -36,27 +37,38 @@ pub struct SlotOptions {
 #[derive(Debug)]
 pub(super) struct Slots {
     options: SlotOptions,
-    under_way: VecDeque<(Time, HostId)>,
+    under_way: VecDeque<(Time, HostId, u32)>,
+    /// Numbers of workers that were given back.
+    free: BinaryHeap<Reverse<u32>>,
+    /// Workers that were needed at once so far.
+    numbered: u32,
     /// The median of what answers took, in seconds.
     usual_s: f64,
 }
 
 impl Slots {
     pub fn new(options: SlotOptions) -> Slots {
-        Slots { options, under_way: VecDeque::new(), usual_s: options.slow_after.as_secs_f64() / SLOW_FACTOR }
+        let usual_s = options.slow_after.as_secs_f64() / SLOW_FACTOR;
+        Slots { options, under_way: VecDeque::new(), free: BinaryHeap::new(), numbered: 0, usual_s }
     }
 
     /// A request for `host` begins. A host has one look-up or robots.txt at a time, and pages have a flight each, so
     /// that no two requests have the same id.
     pub fn begin(&mut self, host: HostId, now: Time) {
-        self.under_way.push_back((now, host));
+        let worker = self.free.pop().map_or(self.numbered + 1, |Reverse(worker)| worker);
+        self.numbered = self.numbered.max(worker);
+        self.under_way.push_back((now, host, worker));
     }
 
-    /// The request for `host` has ended.
-    pub fn end(&mut self, host: HostId) {
-        let place = self.under_way.iter().position(|&(_, other)| other == host);
+    /// The request for `host` has ended; the number of the worker that made it, 1 and upwards.
+    pub fn end(&mut self, host: HostId) -> u32 {
+        let place = self.under_way.iter().position(|&(_, other, _)| other == host);
         debug_assert!(place.is_some(), "what ends has begun");
-        place.map(|place| self.under_way.remove(place));
+        let ended = place.and_then(|place| self.under_way.remove(place));
+        ended.map_or(0, |(_, _, worker)| {
+            self.free.push(Reverse(worker));
+            worker
+        })
     }
 
     /// An answer took `duration`.
@@ -84,12 +96,12 @@ impl Slots {
     pub fn free_at(&self, now: Time) -> Option<Time> {
         let slow = self.slow(now);
         let next = self.under_way.get(slow).filter(|_| slow < self.options.slow);
-        next.map(|&(began, _)| began + self.slow_after())
+        next.map(|&(began, ..)| began + self.slow_after())
     }
 
     fn slow(&self, now: Time) -> usize {
         let after = self.slow_after();
-        self.under_way.partition_point(|&(began, _)| began + after <= now).min(self.options.slow)
+        self.under_way.partition_point(|&(began, ..)| began + after <= now).min(self.options.slow)
     }
 
     fn slow_after(&self) -> Duration {
@@ -129,6 +141,18 @@ mod tests {
         assert_eq!(slots.free_at(last), None);
         slots.end(host(1));
         assert_eq!((slots.len(), slots.busy(last)), (4, 1));
+    }
+
+    #[test]
+    fn a_worker_has_the_lowest_number_that_is_free() {
+        let mut slots = slots(2, 3);
+        (0..3).for_each(|n| slots.begin(host(n), START));
+        assert_eq!((slots.end(host(1)), slots.end(host(0))), (2, 1));
+        slots.begin(host(3), START);
+        slots.begin(host(4), START);
+        slots.begin(host(5), START);
+        let ended = [5, 4, 3, 2].map(|n| slots.end(host(n)));
+        assert_eq!(ended, [4, 2, 1, 3]);
     }
 
     #[test]

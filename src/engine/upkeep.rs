@@ -1,5 +1,7 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
+use std::time::Duration;
+
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections, checkpoint_path};
 use super::executors::StoreMerge;
 use super::job::StoreMerged;
@@ -12,6 +14,8 @@ use crate::report::Finish;
 
 /// Takes and merges of the frontier that may be under way.
 const PARTITION_JOBS_MAX: usize = 4;
+/// Lines of the logs reach readers after so long at the latest, and survive a kill from then on.
+const LOG_FLUSH: Duration = Duration::from_secs(1);
 
 impl Engine {
     pub(super) fn upkeep(&mut self, now: Time) -> Result<()> {
@@ -20,6 +24,11 @@ impl Engine {
             self.serve_frontier(now)?;
         }
         self.log_rests(now)?;
+        if now >= self.log_flush_due {
+            self.log_flush_due = now + LOG_FLUSH;
+            self.crawl_log.flush()?;
+            self.skipped_log.flush()?;
+        }
         let nearly_full = self.container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
         let due = self.checkpoint_wanted || now >= self.checkpoint_due || nearly_full.is_some();
         let open = matches!(self.phase, Phase::Crawling | Phase::Stopping { .. });
@@ -128,6 +137,7 @@ impl Engine {
         let sync_dirs =
             [seen.sync_dirs, robots.sync_dirs, dns.sync_dirs, frontier.sync_dirs].into_iter().flatten().collect();
         let mut batch = Batch::new();
+        self.seed_log.push_changes(&self.seeds)?;
         self.seeds.drain_changes(&mut batch);
         self.count(now);
         let snapshot = self.snapshot(now, finish);
@@ -167,7 +177,9 @@ impl Engine {
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
         let begun = self.clock.elapsed();
         self.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
+        tracing::debug!(number = done.number, bytes = done.bytes, after = ?(begun - self.cut_at), "checkpoint durable");
         self.under_way.checkpoint = false;
+        self.checkpointed = Some(self.clock.now());
         self.held = false;
         self.container.synced(done.container);
         self.way.store.committed();

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Sizes and limits of a frontier.
 #[derive(Clone, Debug)]
 pub struct FrontierOptions {
@@ -46,7 +48,7 @@ impl Default for FrontierOptions {
 }
 
 /// How a host is treated. `delay_factor = 0`, `delay_min = 0` and `delay_per_ip = 0` together mean no delay at all.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Politeness {
     /// The least time between two requests of a host.
     pub delay_min: Duration,

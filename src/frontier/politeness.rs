@@ -36,7 +36,7 @@ impl Politeness {
     }
 
     /// The delay that follows from a fetch that took `duration`.
-    pub(super) fn pace(&self, duration: Duration) -> Duration {
+    pub fn pace(&self, duration: Duration) -> Duration {
         let factor = if self.delay_factor.is_finite() { self.delay_factor.max(0.0) } else { 0.0 };
         let wanted = Duration::try_from_secs_f64(duration.as_secs_f64() * factor).unwrap_or(Duration::MAX);
         wanted.min(self.delay_max).max(self.delay_min)

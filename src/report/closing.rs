@@ -34,11 +34,35 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
         table.row("peak memory", size(bytes));
     }
     table.row("archive", shell_word(&closing.dir.join("pages")));
+    table.row("reports", shell_word(&closing.dir.join("reports")));
     if finish.can_resume() {
         table.row("resume with", resume_line(closing));
     }
     table.row("inspect with", format!("crawler list --dir {}", shell_word(closing.dir)));
     table.0
+}
+
+/// The closing statistics as an event of the log; `crawler report` has the rest.
+pub fn event(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: &Closing<'_>) {
+    tracing::info!(
+        finish = %finish,
+        can_resume = finish.can_resume(),
+        elapsed_s = statistics.elapsed.as_secs(),
+        pages = statistics.pages_stored,
+        requests = statistics.requests,
+        retries = statistics.retries,
+        bytes_received = statistics.bytes_received,
+        bytes_stored = statistics.bytes_stored,
+        errors = statistics.failures_total(),
+        dropped = statistics.dropped_total(),
+        links_found = statistics.links_found,
+        robots_denied = statistics.robots_denied,
+        hosts = statistics.hosts,
+        queued = gauges.queued,
+        memory_peak_bytes = closing.memory_bytes.unwrap_or(0),
+        dir = %closing.dir.display(),
+        "finished"
+    );
 }
 
 /// The rows that `status` and the closing statistics share.
@@ -225,6 +249,7 @@ mod tests {
         assert_eq!(row(&text, "still queued"), "9");
         assert_eq!(row(&text, "peak memory"), "100 MiB");
         assert_eq!(row(&text, "archive"), "./crawl/pages");
+        assert_eq!(row(&text, "reports"), "./crawl/reports");
         assert_eq!(row(&text, "inspect with"), "crawler list --dir ./crawl");
     }
 

@@ -2,8 +2,8 @@
 //!
 //! The columns: time of the entry, status (negative: no answer, the crawler's own code), bytes, URL, discovery path,
 //! referrer, MIME type, worker, start and duration, digest, seed, annotations. Every field is escaped, so a line is
-//! always one line of twelve columns, whatever a server sent. The log is told, not state: it is not synced, and a line
-//! that a crash tore is ended where the next session begins.
+//! always one line of twelve columns, whatever a server sent. Beside it lies `logs/politeness.jsonl`: a line for every
+//! change of the settings that say how a host is to be treated, so that whoever reads the log can judge the gaps in it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use data_encoding::BASE32;
 
+use serde::{Deserialize, Serialize};
+
 use super::escape::field;
 use super::figures::{digits_ms, iso_ms};
+use super::log_files::LogFile;
 use crate::clock::Time;
-use crate::disk::{Disk, Mode, Result, Writer};
-
-/// What is gathered before it is written.
-const BUFFER_BYTES: usize = 64 << 10;
+use crate::disk::{Disk, Result};
+use crate::frontier::Politeness;
 
 /// One attempt, as a line tells it.
 #[derive(Clone, Debug, Default)]
@@ -73,10 +74,21 @@ impl LogLine<'_> {
     }
 }
 
+/// Settings by which requests were made from a moment on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PolitenessNote {
+    /// That moment.
+    pub since: Time,
+    /// How a host is treated.
+    pub politeness: Politeness,
+}
+
 /// The open log.
 #[derive(Debug)]
 pub struct CrawlLog {
-    writer: Writer,
+    lines: LogFile,
+    notes: LogFile,
+    noted: Option<Politeness>,
 }
 
 impl CrawlLog {
@@ -85,43 +97,52 @@ impl CrawlLog {
         dir.join("logs").join("crawl.log")
     }
 
+    /// Where the settings lie by which the requests in it were made.
+    pub fn notes_path(dir: &Path) -> PathBuf {
+        dir.join("logs").join("politeness.jsonl")
+    }
+
     /// Opens the log of the crawl in `dir` at its end; makes it where there is none.
     pub fn open(disk: &Disk, dir: &Path) -> Result<Self> {
-        Ok(CrawlLog { writer: append_lines(disk, &CrawlLog::path(dir))? })
+        let (lines, notes) =
+            (LogFile::open(disk, CrawlLog::path(dir))?, LogFile::open(disk, CrawlLog::notes_path(dir))?);
+        Ok(CrawlLog { lines, notes, noted: None })
+    }
+
+    /// The log with a limit of the size of a file.
+    pub fn rolled_at(mut self, bytes_max: Option<u64>) -> Self {
+        self.lines = self.lines.rolled_at(bytes_max);
+        self
     }
 
     /// Appends a line.
     pub fn push(&mut self, line: &LogLine<'_>) -> Result<()> {
-        self.writer.push(line.render().as_bytes())
+        self.lines.push(line.render().as_bytes())
+    }
+
+    /// Notes that requests are made by `politeness` from `now` on, if that was not noted last.
+    pub fn note(&mut self, politeness: &Politeness, now: Time) -> Result<()> {
+        if self.noted.as_ref() == Some(politeness) {
+            return Ok(());
+        }
+        self.noted = Some(politeness.clone());
+        let note = PolitenessNote { since: now, politeness: politeness.clone() };
+        let mut line = serde_json::to_vec(&note).expect("settings consist of plain data");
+        line.push(b'\n');
+        self.notes.push(&line)?;
+        self.notes.flush()
     }
 
     /// Hands everything to the operating system, for readers of the file.
     pub fn flush(&mut self) -> Result<()> {
-        self.writer.flush()
+        self.lines.flush()
     }
-}
-
-/// Opens a file of lines for appending; a last line that was torn is ended.
-pub(super) fn append_lines(disk: &Disk, path: &Path) -> Result<Writer> {
-    if let Some(parent) = path.parent() {
-        disk.create_dir_all(parent)?;
-    }
-    let file = disk.open(path, Mode::Create)?;
-    let len = file.len()?;
-    let mut last = [b'\n'];
-    if len > 0 {
-        file.read_exact_at(&mut last, len - 1)?;
-    }
-    let mut writer = Writer::new(file, len, BUFFER_BYTES);
-    if last != [b'\n'] {
-        writer.push(b"\n")?;
-    }
-    Ok(writer)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::Mode;
 
     fn line() -> LogLine<'static> {
         LogLine {
@@ -156,6 +177,22 @@ mod tests {
         assert_eq!(line.split_whitespace().count(), 12, "{line}");
         assert_eq!(line.matches('\n').count(), 1);
         assert!(!line.contains('\x1b') && !line.contains('\u{202e}'));
+    }
+
+    #[test]
+    fn settings_are_noted_when_they_change_and_once_a_session() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let (usual, other) = (Politeness::default(), Politeness { dead_after: 9, ..Politeness::default() });
+        for _ in 0..2 {
+            let mut log = CrawlLog::open(&disk, dir.path()).unwrap();
+            for (ms, politeness) in [(1, &usual), (2, &usual), (3, &other), (4, &usual)] {
+                log.note(politeness, Time::from_ms(ms)).unwrap();
+            }
+        }
+        let text = std::fs::read_to_string(CrawlLog::notes_path(dir.path())).unwrap();
+        let notes: Vec<PolitenessNote> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(notes.iter().map(|note| note.since.ms()).collect::<Vec<_>>(), [1, 3, 4, 1, 3, 4]);
+        assert_eq!(notes[1].politeness, other);
     }
 
     #[test]

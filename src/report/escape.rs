@@ -61,9 +61,11 @@ pub fn field(text: &str) -> String {
 /// JSON in which what a terminal would obey is written by its code; it means the same.
 pub fn json_line(value: &impl serde::Serialize) -> serde_json::Result<String> {
     let json = serde_json::to_string(value)?;
-    if !json.chars().any(is_obeyed) {
-        return Ok(json);
-    }
+    Ok(if json.chars().any(is_obeyed) { json_escaped(&json) } else { json })
+}
+
+/// `json`, a line, in which what a terminal would obey is written by its code.
+pub(super) fn json_escaped(json: &str) -> String {
     let mut safe = String::with_capacity(json.len() + 32);
     for c in json.chars() {
         if is_obeyed(c) {
@@ -75,7 +77,7 @@ pub fn json_line(value: &impl serde::Serialize) -> serde_json::Result<String> {
             safe.push(c);
         }
     }
-    Ok(safe)
+    safe
 }
 
 #[cfg(test)]

@@ -13,17 +13,20 @@ pub enum Mode {
     Live,
     /// One line every interval.
     Lines,
+    /// One event of the log every interval.
+    Events,
     /// Nothing.
     Quiet,
 }
 
 impl Mode {
-    /// What suits `screen`, and what `-q` asks for.
-    pub fn on(screen: &Screen, quiet: bool) -> Self {
-        match (quiet, screen.is_terminal()) {
-            (true, _) => Mode::Quiet,
-            (false, true) => Mode::Live,
-            (false, false) => Mode::Lines,
+    /// What suits `screen`, and what `-q` and a log in JSON ask for.
+    pub fn on(screen: &Screen, quiet: bool, json: bool) -> Self {
+        match (quiet, json, screen.is_terminal()) {
+            (true, ..) => Mode::Quiet,
+            (false, true, _) => Mode::Events,
+            (false, false, true) => Mode::Live,
+            (false, false, false) => Mode::Lines,
         }
     }
 }
@@ -77,7 +80,7 @@ impl Progress {
         let pause = match self.mode {
             Mode::Quiet => return,
             Mode::Live => REDRAW,
-            Mode::Lines => self.interval,
+            Mode::Lines | Mode::Events => self.interval,
         };
         if self.samples.is_empty() {
             // Where this session began: what was done before it is not its pace.
@@ -112,13 +115,14 @@ impl Progress {
         match self.mode {
             Mode::Live => self.screen.redraw(&figures.display(self.screen.colour(), self.screen.columns())),
             Mode::Lines => self.screen.print(&(figures.line() + "\n")),
+            Mode::Events => figures.event(),
             Mode::Quiet => {}
         }
     }
 
     /// Pages and bytes a second over the last moments.
     fn rates(&mut self, statistics: &Statistics, elapsed: Duration) -> (f64, f64) {
-        let window = WINDOW.max(if self.mode == Mode::Lines { self.interval } else { WINDOW });
+        let window = WINDOW.max(if self.mode == Mode::Live { WINDOW } else { self.interval });
         let now = Sample::of(statistics, elapsed);
         while self.samples.len() > 1 && elapsed.saturating_sub(self.samples[1].elapsed) >= window {
             self.samples.pop_front();
@@ -196,6 +200,32 @@ impl Figures<'_> {
             if colour { format!("\x1b[1m{name:<8}\x1b[0m {text}") } else { format!("{name:<8} {text}") }
         };
         lines.into_iter().map(paint).collect()
+    }
+
+    /// The same as an event of the log, by name and number.
+    fn event(&self) {
+        let (statistics, gauges) = (self.statistics, self.gauges);
+        let [_, ok, moved, refused, broken] = statistics.status_classes();
+        tracing::info!(
+            elapsed_s = self.elapsed.as_secs(),
+            pages = statistics.pages_stored,
+            pages_per_second = self.pages_now,
+            pages_per_second_average = self.average,
+            bytes_per_second = self.bytes_now,
+            queued = gauges.queued,
+            hosts_ready = gauges.hosts_ready,
+            hosts_waiting = gauges.hosts_waiting,
+            in_flight = gauges.in_flight,
+            status_2xx = ok,
+            status_3xx = moved,
+            status_4xx = refused,
+            status_5xx = broken,
+            errors = statistics.failures_total(),
+            dropped = statistics.dropped_total(),
+            bytes_stored = statistics.bytes_stored,
+            disk_free_bytes = gauges.disk_free_bytes,
+            "progress"
+        );
     }
 
     /// The same in one line, for logs.

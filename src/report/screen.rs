@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::termios::tcgetwinsize;
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::escape::json_escaped;
+
 /// Columns of a terminal.
 const COLUMNS: usize = 80;
 
@@ -139,6 +141,41 @@ impl<'a> MakeWriter<'a> for Screen {
     }
 }
 
+/// The screen for JSON: what a terminal would obey is written by its code, which means the same.
+#[derive(Clone, Debug)]
+pub struct JsonScreen(pub Screen);
+
+impl<'a> MakeWriter<'a> for JsonScreen {
+    type Writer = JsonLine;
+
+    fn make_writer(&'a self) -> JsonLine {
+        JsonLine(self.0.make_writer())
+    }
+}
+
+/// One event in JSON on its way to the screen.
+#[derive(Debug)]
+pub struct JsonLine(ScreenLine);
+
+impl Write for JsonLine {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for JsonLine {
+    fn drop(&mut self) {
+        let line = String::from_utf8_lossy(&self.0.line);
+        let mut safe = json_escaped(line.trim_end_matches('\n'));
+        safe.push('\n');
+        self.0.line = safe.into_bytes();
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -166,6 +203,18 @@ pub(super) mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn an_event_in_json_has_nothing_that_a_terminal_obeys_and_means_the_same() {
+        let paper = Paper::default();
+        let screen = JsonScreen(Screen::new(Box::new(paper.clone()), true, false));
+        let hostile = "a\u{9b}31m\u{202e}\u{7f}b";
+        let json = serde_json::to_string(&hostile).unwrap();
+        screen.make_writer().write_all(format!("{json}\n").as_bytes()).unwrap();
+        let text = paper.take();
+        assert!(!text.trim_end().chars().any(crate::report::escape::is_obeyed), "{text:?}");
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), hostile);
     }
 
     #[test]

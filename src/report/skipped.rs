@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::crawl_log::append_lines;
 use super::escape::json_line;
-use crate::disk::{Disk, Result, Writer};
+use super::log_files::LogFile;
+use crate::disk::{Disk, Result};
 use crate::outcome::Reason;
 
 /// The open log.
 #[derive(Debug)]
 pub struct SkippedLog {
-    writer: Writer,
+    lines: LogFile,
 }
 
 #[derive(Serialize)]
@@ -31,7 +31,13 @@ impl SkippedLog {
 
     /// Opens the log of the crawl in `dir` at its end; makes it where there is none.
     pub fn open(disk: &Disk, dir: &Path) -> Result<Self> {
-        Ok(SkippedLog { writer: append_lines(disk, &SkippedLog::path(dir))? })
+        Ok(SkippedLog { lines: LogFile::open(disk, SkippedLog::path(dir))? })
+    }
+
+    /// The log with a limit of the size of a file.
+    pub fn rolled_at(mut self, bytes_max: Option<u64>) -> Self {
+        self.lines = self.lines.rolled_at(bytes_max);
+        self
     }
 
     /// Appends a line: `rule` is what decided, such as `Disallow: /private`; empty where that is not known.
@@ -39,12 +45,12 @@ impl SkippedLog {
         let line = Line { url, reason: reason.to_string(), rule };
         let mut line = json_line(&line).expect("strings always have a JSON form");
         line.push('\n');
-        self.writer.push(line.as_bytes())
+        self.lines.push(line.as_bytes())
     }
 
     /// Hands everything to the operating system, for readers of the file.
     pub fn flush(&mut self) -> Result<()> {
-        self.writer.flush()
+        self.lines.flush()
     }
 }
 

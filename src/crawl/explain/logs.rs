@@ -1,15 +1,12 @@
-//! The newest line about something in a log: from the end of the file backwards, in the memory of a block and a line.
+//! The newest line about something in a log, whatever the number of its files.
 
 use std::path::Path;
 
 use super::model::Skipped;
 use crate::disk::{Disk, Result};
 use crate::report::escape::{field, json_line};
+use crate::report::log_files::newest_line;
 use crate::report::{CrawlLog, SkippedLog};
-
-const BLOCK_BYTES: usize = 256 << 10;
-/// No line of ours is longer; what is passes for no line.
-const LINE_BYTES_MAX: usize = 2 << 20;
 
 /// The newest line of logs/skipped.jsonl about `url`.
 pub(super) fn skipped(disk: &Disk, dir: &Path, url: &str) -> Result<Option<Skipped>> {
@@ -33,37 +30,6 @@ pub(super) fn attempt(disk: &Disk, dir: &Path, url: &str) -> Result<Option<Strin
     Ok(line.map(|line| String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// The last whole line of the file at `path` that `is_wanted`; none where there is no such file.
-fn newest_line(disk: &Disk, path: &Path, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
-    let Some(file) = disk.open_if_there(path)? else { return Ok(None) };
-    let mut start = file.len()?;
-    // what lies behind `start` up to the next line end: the rest of a line that began before
-    let mut rest: Vec<u8> = Vec::new();
-    let mut is_whole = false;
-    while start > 0 {
-        let count = BLOCK_BYTES.min(usize::try_from(start).unwrap_or(BLOCK_BYTES));
-        start -= count as u64;
-        let mut block = vec![0; count];
-        file.read_exact_at(&mut block, start)?;
-        block.append(&mut rest);
-        let mut end = block.len();
-        while let Some(at) = memchr::memrchr(b'\n', &block[..end]) {
-            // behind the last line end of the file lies a line that is being written
-            if is_whole && is_wanted(&block[at + 1..end]) {
-                return Ok(Some(block[at + 1..end].to_vec()));
-            }
-            is_whole = true;
-            end = at;
-        }
-        block.truncate(end);
-        if block.len() > LINE_BYTES_MAX {
-            block.clear();
-        }
-        rest = block;
-    }
-    Ok((is_whole && is_wanted(&rest)).then_some(rest))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,7 +39,8 @@ mod tests {
     fn the_newest_line_is_found_wherever_blocks_begin() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
         assert_eq!(skipped(&disk, dir.path(), "http://a/").unwrap(), None);
-        let mut log = SkippedLog::open(&disk, dir.path()).unwrap();
+        // in one file and in several
+        let mut log = SkippedLog::open(&disk, dir.path()).unwrap().rolled_at(Some(200 << 10));
         log.push("http://first/\x1b", Reason::Robots, "Disallow: /").unwrap();
         for number in 0..12_000 {
             log.push(&format!("http://a/{number}"), Reason::Scope, "").unwrap();

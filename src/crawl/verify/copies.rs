@@ -17,7 +17,7 @@ use crate::report::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapsho
 
 const ANEW: &str = "crawler verify --rebuild makes it again";
 /// What belongs into a crawl directory.
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 14] = [
     "LOCK",
     "catalog",
     "url-seen",
@@ -31,6 +31,7 @@ const PARTS: [&str; 13] = [
     "status.json",
     "config.json",
     "seeds.jsonl",
+    "metrics.address",
 ];
 
 /// Where a crawl lies.

@@ -1,0 +1,106 @@
+//! `crawler plan`: what seeds and configuration imply, before a crawl begins. The network is not asked, nothing is written.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::exit::Exit;
+use super::{run, status};
+use crate::config::{Bytes, Config, parse_bytes};
+use crate::crawl::plan::Plan;
+use crate::report::closing::Table;
+use crate::report::escape::{Escaped, json_line};
+use crate::report::figures::{brief, count, rate, size};
+use crate::web::seeds::parse_seeds;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Rates are those of the hosts in the seeds; more hosts, more requests. Disk is an estimate by the size of pages that
+--page-bytes states; memory is a ceiling.
+
+Examples:
+  crawler plan seeds.txt
+  crawler plan seeds.txt --config my.toml --memory
+  crawler plan seeds.txt --page-bytes 80KiB --json")]
+pub(super) struct PlanArgs {
+    /// File of seed URLs, one a line; - reads standard input
+    #[arg(value_name = "SEEDS")]
+    seeds: PathBuf,
+    /// Settings in TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the crawl directory would lie
+    #[arg(long, value_name = "DIR", default_value = "./crawl")]
+    dir: PathBuf,
+    /// Average size of a page
+    #[arg(long, value_name = "SIZE", default_value = "30KiB", value_parser = page_bytes)]
+    page_bytes: Bytes,
+    /// Show what the memory ceiling consists of, too
+    #[arg(long)]
+    memory: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn page_bytes(text: &str) -> Result<Bytes, String> {
+    parse_bytes(text).filter(|size| size.get() > 0).ok_or_else(|| "write a size such as 30KiB".to_owned())
+}
+
+impl PlanArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        let config = Config::load(self.config.as_deref())?;
+        let (seeds, problems) = parse_seeds(&run::read_seeds(&self.seeds)?);
+        let plan = Plan::of(&config, &seeds, &problems, &self.dir, self.page_bytes.get());
+        let mut out = io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", json_line(&plan)?)?;
+        } else {
+            out.write_all(self.text(&plan, &config).as_bytes())?;
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+
+    fn text(&self, plan: &Plan, config: &Config) -> String {
+        let mut table = Table::default();
+        let (seeds, hosts, domains) = (count(plan.seeds), count(plan.hosts), count(plan.domains));
+        table.row("seeds", format!("{seeds} URLs of {hosts} hosts, {domains} domains"));
+        table.row("user agent", config.user_agent());
+        for bound in &plan.rates {
+            let name = format!("answers in {}", brief(bound.answer));
+            let (per_host, all, delay) = (rate(bound.per_host), rate(bound.all), brief(bound.delay));
+            let a_day = count((bound.all * 86_400.0) as u64);
+            table.row(
+                &name,
+                format!(
+                    "{delay} of delay: {per_host} requests/s a host, {all}/s in all, {a_day} a day, by {}",
+                    bound.by
+                ),
+            );
+        }
+        let machine = plan.machine_memory.map_or(String::new(), |bytes| format!(" of {}", size(bytes)));
+        table.row("memory ceiling", format!("{}{machine} (--memory has its parts)", size(plan.memory.bytes)));
+        let total = size(plan.disk_total());
+        table.row("disk a million pages", format!("{total} with pages of {}", size(self.page_bytes.get())));
+        for part in &plan.disk_per_million {
+            table.row(&format!("  {}", part.name), size(part.bytes));
+        }
+        if let Some(free) = plan.disk_free {
+            table.row(
+                "disk free",
+                format!("{}; the crawl stops at {}", size(free), size(config.crawl.disk_floor.get())),
+            );
+        }
+        let mut text = table.0;
+        if self.memory {
+            text.push_str(&status::parts(&plan.memory));
+        }
+        for warning in &plan.warnings {
+            let _ = writeln!(text, "warning: {}", Escaped(warning));
+        }
+        text
+    }
+}

@@ -1,0 +1,86 @@
+//! `crawler report`: the tables of a crawl, made now from its logs and its last checkpoint.
+
+use std::io::{self, BufWriter, Write};
+
+use clap::{Args, ValueEnum};
+
+use super::exit::Exit;
+use super::{DirArg, run};
+use crate::crawl::reports::{self, Form, Name};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reports:
+  crawl         how the crawl stands, in all
+  hosts         a row a host: requests, pages, bytes, errors, URLs that wait, the gaps between requests, what was
+                owed to it, and every request that came too early (there must be none)
+  seeds         what became of every seed, and where it redirected
+  status-codes  URLs by status, or by what stood in the way
+  mime-types    answers and bytes by type
+
+crawl, seeds, status-codes and the queue are as of the last checkpoint, the rest as of now. A crawl that runs is not
+disturbed. Without --write nothing is written.
+
+Examples:
+  crawler report
+  crawler report hosts --dir news | sort -k8n | head
+  crawler report seeds --json
+  crawler report --write                put all of them into reports/")]
+pub(super) struct ReportArgs {
+    /// Which report; all of them when left out
+    #[arg(value_name = "NAME", value_enum)]
+    name: Option<Which>,
+    #[command(flatten)]
+    dir: DirArg,
+    /// One JSON object a row
+    #[arg(long, conflicts_with = "write")]
+    json: bool,
+    /// Put the tables into the crawl directory, into reports/, instead of printing them
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Which {
+    Crawl,
+    Hosts,
+    Seeds,
+    StatusCodes,
+    MimeTypes,
+}
+
+impl From<Which> for Name {
+    fn from(which: Which) -> Self {
+        match which {
+            Which::Crawl => Name::Crawl,
+            Which::Hosts => Name::Hosts,
+            Which::Seeds => Name::Seeds,
+            Which::StatusCodes => Name::StatusCodes,
+            Which::MimeTypes => Name::MimeTypes,
+        }
+    }
+}
+
+impl ReportArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        let dir = &self.dir.dir;
+        run::require_crawl(dir)?;
+        let names = self.name.map_or(Name::ALL.to_vec(), |which| vec![which.into()]);
+        if self.write {
+            for name in names {
+                reports::put(name, dir)?;
+            }
+            return Ok(Exit::Done);
+        }
+        let mut out = BufWriter::new(io::stdout().lock());
+        let form = if self.json { Form::Json } else { Form::Text };
+        for (number, name) in names.into_iter().enumerate() {
+            if number > 0 && form == Form::Text {
+                writeln!(out)?;
+            }
+            reports::write(name, dir, &mut out, form)?;
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+}

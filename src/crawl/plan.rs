@@ -1,0 +1,254 @@
+//! What a configuration implies before anything is fetched: rates that politeness allows, memory, disk, and what an operator
+//! should think about again. Nothing is asked of the network.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::memory::Ceiling;
+use super::{options, threads};
+use crate::config::{Config, ScopeMode};
+use crate::disk::Disk;
+use crate::web::seeds::{Seed, SeedProblem};
+
+/// Times that servers may take for an answer; the rates of each are told.
+const ANSWERS: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
+/// Of a page: heads of request and response and the metadata record, compressed.
+const HEADS: u64 = 1_200;
+/// HTML shrinks to about a quarter.
+const COMPRESSION: u64 = 4;
+/// `key.dat` beside the URL, and its share of the address file.
+const INDEX: u64 = 65 + 11;
+/// URLs in the archive's index, the queue and the logs.
+const URL_BYTES: u64 = 70;
+/// New URLs that a page brings.
+const NEW_URLS: u64 = 10;
+/// A URL in URL-seen, and in the queue.
+const SEEN_TENTHS: u64 = 50;
+const QUEUED: u64 = 40;
+/// A line of crawl.log with two URLs and a seed.
+const LINE: u64 = 330;
+const MILLION: u64 = 1_000_000;
+
+/// What follows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// Seeds that can be crawled.
+    pub seeds: u64,
+    /// Origins of them.
+    pub hosts: u64,
+    /// Registrable domains of them.
+    pub domains: u64,
+    /// Rates by how long answers take.
+    pub rates: Vec<RateBound>,
+    /// Memory at most.
+    pub memory: Ceiling,
+    /// Bytes of memory of the machine, where it tells.
+    pub machine_memory: Option<u64>,
+    /// Disk for a million pages, part by part.
+    pub disk_per_million: Vec<DiskPart>,
+    /// Free bytes where the crawl directory will lie.
+    pub disk_free: Option<u64>,
+    /// What to think about again.
+    pub warnings: Vec<String>,
+}
+
+/// Requests a second that there can be at most while no other hosts are found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RateBound {
+    /// Time that an answer takes.
+    pub answer: Duration,
+    /// The delay that follows from it.
+    pub delay: Duration,
+    /// Requests a second to a host.
+    pub per_host: f64,
+    /// Requests a second to all of them.
+    pub all: f64,
+    /// What sets the limit.
+    pub by: &'static str,
+}
+
+/// Disk of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DiskPart {
+    /// What it is.
+    pub name: &'static str,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Plan {
+    /// What `config` implies for these seeds in `dir`, with pages of `page_bytes` on average.
+    pub fn of(config: &Config, seeds: &[Seed], problems: &[SeedProblem], dir: &Path, page_bytes: u64) -> Plan {
+        let hosts: HashSet<String> = seeds.iter().map(|seed| seed.url.origin()).collect();
+        let domains: HashSet<&str> = seeds.iter().map(|seed| seed.url.registrable_domain()).collect();
+        let there = dir.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
+        let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+        let mut plan = Plan {
+            seeds: seeds.len() as u64,
+            hosts: hosts.len() as u64,
+            domains: domains.len() as u64,
+            rates: ANSWERS.iter().map(|&answer| rate(config, hosts.len(), answer)).collect(),
+            memory: Ceiling::of(config, threads::cores()),
+            machine_memory: machine_memory(),
+            disk_per_million: disk_per_million(config, page_bytes),
+            disk_free: Disk::real().free_bytes(there).ok(),
+            warnings: Vec::new(),
+        };
+        plan.warnings = plan.warn(config, seeds, problems);
+        plan
+    }
+
+    /// Disk for a million pages, all parts together.
+    pub fn disk_total(&self) -> u64 {
+        self.disk_per_million.iter().map(|part| part.bytes).sum()
+    }
+
+    fn warn(&self, config: &Config, seeds: &[Seed], problems: &[SeedProblem]) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let mut warn = |holds: bool, text: String| {
+            if holds {
+                warnings.push(text);
+            }
+        };
+        for problem in problems.iter().take(20) {
+            warn(true, problem.to_string());
+        }
+        warn(problems.len() > 20, format!("{} more lines are no URLs", problems.len().saturating_sub(20)));
+        warn(seeds.is_empty(), "there is no URL in the seeds: nothing would be fetched".to_owned());
+        warn(config.crawl.contact.is_empty(), "crawl.contact is empty: webmasters cannot reach you".to_owned());
+        warn(!config.robots.obey, "robots.obey = false: only for servers of your own".to_owned());
+        let politeness = options::frontier(config, 1).politeness;
+        let none = politeness.delay(Duration::from_secs(1), None).is_zero();
+        warn(none, "no delay between requests: only for servers of your own".to_owned());
+        let short = !none && politeness.delay_min < Duration::from_millis(500);
+        warn(short, "politeness.delay_min is below half a second: few servers of others welcome that".to_owned());
+        warn(
+            politeness.connections_per_host > 1,
+            format!(
+                "politeness.connections_per_host = {}: several requests to a host at once",
+                politeness.connections_per_host
+            ),
+        );
+        let crawl = &config.crawl;
+        let endless = crawl.max_pages.is_none() && crawl.max_bytes.is_none() && crawl.max_time.is_none();
+        let any = config.scope.mode == ScopeMode::Any;
+        warn(
+            any && endless,
+            "scope.mode = \"any\" without a limit of pages, bytes or time: the crawl has no end".to_owned(),
+        );
+        warn(!config.network.allow.is_empty(), format!("network.allow lets in {}", config.network.allow.join(", ")));
+        if let Some(machine) = self.machine_memory.filter(|&machine| self.memory.bytes > machine) {
+            let over = crate::report::figures::size(self.memory.bytes - machine);
+            warn(
+                true,
+                format!("memory at most is {over} more than the machine has; crawler plan --memory has its parts"),
+            );
+        }
+        if let Some(free) = self.disk_free {
+            let floor = crawl.disk_floor.get();
+            warn(free < floor, "less disk is free than crawl.disk_floor: the crawl would stop at once".to_owned());
+            let pages = crawl.max_pages.unwrap_or(0);
+            let needs = self.disk_total().saturating_mul(pages.div_ceil(1_000)) / 1_000;
+            let room = free.saturating_sub(floor);
+            let sizes = (crate::report::figures::size(needs), crate::report::figures::size(room));
+            warn(needs > room, format!("crawl.max_pages needs some {}, and there is room for {}", sizes.0, sizes.1));
+        }
+        warnings
+    }
+}
+
+/// The rate at which `hosts` hosts may be asked that take `answer` for an answer.
+fn rate(config: &Config, hosts: usize, answer: Duration) -> RateBound {
+    let politeness = options::frontier(config, 1).politeness;
+    let delay = politeness.delay(politeness.pace(answer), None);
+    let connections = politeness.connections_per_host.max(1) as f64;
+    let per_host = connections / (answer + delay).as_secs_f64().max(1e-6);
+    let workers = config.fetch.workers as f64 / answer.as_secs_f64();
+    let limits = [
+        (per_host * hosts as f64, "hosts and their delays"),
+        (workers, "fetch.workers"),
+        (config.politeness.requests_per_second.unwrap_or(f64::INFINITY), "politeness.requests_per_second"),
+    ];
+    let (all, by) = limits.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("there are three");
+    RateBound { answer, delay, per_host, all, by }
+}
+
+fn disk_per_million(config: &Config, page_bytes: u64) -> Vec<DiskPart> {
+    let shrinks = if config.container.compression == crate::config::Compression::None { 1 } else { COMPRESSION };
+    let part = |name, bytes: u64| DiskPart { name, bytes: bytes.saturating_mul(MILLION) };
+    vec![
+        part("archive", page_bytes / shrinks + HEADS),
+        part("archive index", INDEX + URL_BYTES),
+        part("URL-seen", NEW_URLS * SEEN_TENTHS / 10),
+        part("queue", NEW_URLS * QUEUED),
+        part("logs", LINE),
+    ]
+}
+
+fn machine_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::web::seeds::parse_seeds;
+
+    fn plan(config: &Config, seeds: &str) -> Plan {
+        let (seeds, problems) = parse_seeds(seeds.as_bytes());
+        Plan::of(config, &seeds, &problems, Path::new("nowhere/crawl"), 30_000)
+    }
+
+    #[test]
+    fn the_rate_is_bounded_by_hosts_and_delays_then_by_workers_and_by_the_whole_crawl() {
+        let mut config = Config::default();
+        let few = plan(&config, "http://a.example/\nhttp://a.example/x\nhttp://b.example/\n");
+        assert_eq!((few.seeds, few.hosts, few.domains), (3, 2, 2));
+        // 100 ms and a second of delay; 2 s and ten
+        assert!((few.rates[0].all - 2.0 / 1.1).abs() < 1e-9, "{:?}", few.rates);
+        assert!((few.rates[2].per_host - 1.0 / 12.0).abs() < 1e-9);
+        let many: String = (0..10_000).map(|n| format!("http://h{n}.example/\n")).collect();
+        let by_workers = plan(&config, &many).rates[0];
+        assert_eq!((by_workers.by, by_workers.all.round()), ("fetch.workers", 640.0));
+        config.politeness.requests_per_second = Some(7.0);
+        assert_eq!(plan(&config, &many).rates.map_all(), [7.0; 3]);
+    }
+
+    trait MapAll {
+        fn map_all(&self) -> Vec<f64>;
+    }
+
+    impl MapAll for Vec<RateBound> {
+        fn map_all(&self) -> Vec<f64> {
+            self.iter().map(|rate| rate.all).collect()
+        }
+    }
+
+    #[test]
+    fn what_an_operator_should_think_about_is_said() {
+        let mut config = Config::default();
+        config.crawl.contact = "https://example.com/bot".to_owned();
+        let calm = plan(&config, "http://a.example/\n");
+        assert!(
+            calm.warnings.iter().all(|warning| warning.contains("memory") || warning.contains("disk")),
+            "{calm:#?}"
+        );
+        config.crawl.contact.clear();
+        config.robots.obey = false;
+        config.scope.mode = ScopeMode::Any;
+        (config.politeness.delay_factor, config.politeness.delay_min) = (0.0, Duration::ZERO);
+        config.politeness.delay_per_ip = Duration::ZERO;
+        config.crawl.disk_floor = crate::config::Bytes::gib(1 << 30);
+        let bold = plan(&config, "http://a.example/\nnot a url\x1b[2J\n").warnings.join("\n");
+        for words in ["line 2", "crawl.contact", "robots.obey", "no delay", "has no end", "crawl.disk_floor"] {
+            assert!(bold.contains(words), "{words} in\n{bold}");
+        }
+        assert!(!bold.contains('\x1b'));
+        assert!(plan(&config, "").warnings.iter().any(|warning| warning.contains("nothing would be fetched")));
+    }
+}

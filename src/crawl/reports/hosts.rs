@@ -1,0 +1,209 @@
+//! The hosts report: a row a host, judged by the log.
+//!
+//! The lines of crawl.log and the queue are sorted by host on disk, in bounded memory, so that it does not matter how many
+//! hosts there are. The rows are sorted once more: those with violations first, then by requests.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::judge::{HostRow, Judge, Request, Rules};
+use super::remaining;
+use crate::clock::Time;
+use crate::crawl::options;
+use crate::disk::sorter::{Sorted, Sorter};
+use crate::disk::{Disk, Result};
+use crate::report::log_files::for_each_line;
+use crate::report::{CrawlLog, PolitenessNote, ReadLine};
+
+/// Memory of each of the two sorters.
+const SORTER_BYTES: usize = 32 << 20;
+/// Letters of a digest that tell versions of a robots.txt apart.
+const DIGEST_SHOWN: usize = 8;
+/// Settings are noted when they change; more of them than this nobody reads.
+const NOTES_MAX: usize = 100_000;
+
+const KIND_RULES: u8 = 0;
+const KIND_REQUEST: u8 = 1;
+const KIND_REMAINING: u8 = 2;
+/// Stands for no time.
+const NONE: u64 = u64::MAX;
+
+/// All hosts together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Hosts that were asked or have URLs that wait.
+    pub hosts: u64,
+    /// Requests.
+    pub requests: u64,
+    /// The smallest gap of all.
+    pub gap_min_ms: Option<u64>,
+    /// The most requests that a host had under way at once.
+    pub peak: u64,
+    /// Answers with a Retry-After, and those that it was not kept to.
+    pub retry_after: (u64, u64),
+    /// Requests that came too early.
+    pub violations: u64,
+    /// URLs that wait.
+    pub remaining: u64,
+    /// What of the queue could not be read.
+    pub faults: Vec<String>,
+}
+
+impl Totals {
+    fn add(&mut self, row: &HostRow) {
+        self.hosts += 1;
+        self.requests += row.requests;
+        self.gap_min_ms = self.gap_min_ms.into_iter().chain(row.gap_min_ms).min();
+        self.peak = self.peak.max(row.peak);
+        self.retry_after.0 += row.retry_after;
+        self.retry_after.1 += row.retry_after_broken;
+        self.violations += row.violations;
+        self.remaining += row.remaining;
+    }
+}
+
+/// Calls `each` with the row of every host of the crawl in `dir`.
+pub(super) fn for_each(
+    disk: &Disk,
+    dir: &Path,
+    each: &mut dyn FnMut(&HostRow) -> std::result::Result<(), super::ReportError>,
+) -> std::result::Result<Totals, super::ReportError> {
+    let mut sorter = Sorter::new(SORTER_BYTES);
+    let mut totals = Totals {
+        faults: remaining::for_each_host(disk, dir, &mut |host, urls| sorter.push(&key(host, urls, KIND_REMAINING)))?,
+        ..Totals::default()
+    };
+    for_each_line(disk, &CrawlLog::path(dir), &mut |line| {
+        ReadLine::parse(line).map_or(Ok(()), |line| push_line(&mut sorter, &line))
+    })?;
+    let notes = notes(disk, dir)?;
+    let mut ranked = Sorter::new(SORTER_BYTES);
+    by_host(sorter.finish()?, &notes, &mut |row| {
+        totals.add(&row);
+        ranked.push(&rank(&row))
+    })?;
+    let mut ranked = ranked.finish()?;
+    while let Some(line) = ranked.next()? {
+        if let Some(row) = line.get(RANK_BYTES..).and_then(|row| serde_json::from_slice::<HostRow>(row).ok()) {
+            each(&row)?;
+        }
+    }
+    Ok(totals)
+}
+
+const RANK_BYTES: usize = 16;
+
+/// A row with what it is sorted by before it: many violations, then many requests, then the name.
+fn rank(row: &HostRow) -> Vec<u8> {
+    let mut line = (!row.violations).to_be_bytes().to_vec();
+    line.extend((!row.requests).to_be_bytes());
+    line.extend(serde_json::to_vec(row).expect("a row consists of plain data"));
+    line
+}
+
+/// The settings by which requests were made, the oldest first; where none were noted those of the last run.
+fn notes(disk: &Disk, dir: &Path) -> Result<Vec<PolitenessNote>> {
+    let mut notes: Vec<PolitenessNote> = Vec::new();
+    for_each_line(disk, &CrawlLog::notes_path(dir), &mut |line| {
+        if notes.len() < NOTES_MAX {
+            notes.extend(serde_json::from_slice::<PolitenessNote>(line));
+        }
+        Ok(())
+    })?;
+    if notes.is_empty() {
+        let config = options::read_copy(disk, dir)?.unwrap_or_default();
+        notes.push(PolitenessNote { since: Time::ZERO, politeness: options::frontier(&config, 1).politeness });
+    }
+    notes.sort_by_key(|note| note.since);
+    Ok(notes)
+}
+
+/// `host NUL time kind`: the lines of a host are together, in the order of time.
+fn key(host: &str, time: u64, kind: u8) -> Vec<u8> {
+    let mut line = Vec::with_capacity(host.len() + 64);
+    line.extend_from_slice(host.as_bytes());
+    line.push(0);
+    line.extend_from_slice(&time.to_be_bytes());
+    line.push(kind);
+    line
+}
+
+fn push_line(sorter: &mut Sorter, line: &ReadLine<'_>) -> Result<()> {
+    let (Some(host), Some((started, took))) = (line.origin(), line.fetched) else { return Ok(()) };
+    let retry_after = line.seconds("retryAfter");
+    let mut request = key(host, started.ms(), KIND_REQUEST);
+    for number in [ms(took), line.bytes.unwrap_or(0), retry_after.map_or(NONE, ms)] {
+        request.extend_from_slice(&number.to_le_bytes());
+    }
+    request.extend_from_slice(&line.status.to_le_bytes());
+    request.push(u8::from(line.is_robots()));
+    sorter.push(&request)?;
+    let brings_rules = matches!(line.status, 200..300 | 400..=428 | 430..500);
+    if !line.is_robots() || !brings_rules {
+        return Ok(());
+    }
+    // what is owed after this request follows from them already; elsewhere they are known when it has ended
+    let mut rules = match line.annotation("robotsOf") {
+        None => key(host, started.ms(), KIND_RULES),
+        Some(first) => key(first, (started + took).ms(), KIND_RULES),
+    };
+    rules.extend_from_slice(&line.seconds("crawlDelay").map_or(NONE, ms).to_le_bytes());
+    rules.extend_from_slice(line.status.to_string().as_bytes());
+    if let Some(digest) = line.sha1.and_then(|digest| digest.get(..DIGEST_SHOWN)).filter(|_| line.status < 300) {
+        rules.extend_from_slice(b":");
+        rules.extend_from_slice(digest.as_bytes());
+    }
+    sorter.push(&rules)
+}
+
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(NONE - 1)
+}
+
+/// Judges host by host.
+fn by_host(mut sorted: Sorted, notes: &[PolitenessNote], each: &mut dyn FnMut(HostRow) -> Result<()>) -> Result<()> {
+    let mut current: Option<(Vec<u8>, Judge<'_>)> = None;
+    while let Some(line) = sorted.next()? {
+        let Some((host, event)) = memchr::memchr(0, line).map(|end| (&line[..end], &line[end + 1..])) else { continue };
+        if current.as_ref().is_none_or(|(of, _)| of != host) {
+            if let Some((_, judge)) = current.take() {
+                each(judge.finish())?;
+            }
+            current = Some((host.to_vec(), Judge::new(&String::from_utf8_lossy(host), notes)));
+        }
+        if let Some((_, judge)) = &mut current {
+            take_in(judge, event);
+        }
+    }
+    current.map_or(Ok(()), |(_, judge)| each(judge.finish()))
+}
+
+/// Gives `judge` what [`push_line`] wrote behind the name.
+fn take_in(judge: &mut Judge<'_>, event: &[u8]) -> Option<()> {
+    let (time, rest) = event.split_first_chunk::<8>()?;
+    let (time, (&kind, rest)) = (u64::from_be_bytes(*time), rest.split_first()?);
+    let optional = |ms: u64| (ms != NONE).then(|| Duration::from_millis(ms));
+    match kind {
+        KIND_REMAINING => judge.remaining(time),
+        KIND_RULES => {
+            let (delay, version) = rest.split_first_chunk::<8>()?;
+            let version = String::from_utf8_lossy(version).into_owned();
+            judge.rules(Rules { version, crawl_delay: optional(u64::from_le_bytes(*delay)) });
+        }
+        _ => {
+            let (numbers, rest) = rest.split_at_checked(24)?;
+            let (numbers, _) = numbers.as_chunks::<8>();
+            let [took, bytes, retry_after] = [0, 1, 2].map(|n| u64::from_le_bytes(numbers[n]));
+            let (status, is_robots) = rest.split_first_chunk::<4>()?;
+            judge.request(&Request {
+                started: Time::from_ms(time),
+                took: Duration::from_millis(took),
+                status: i32::from_le_bytes(*status),
+                bytes,
+                is_robots: is_robots == [1],
+                retry_after: optional(retry_after),
+            });
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,260 @@
+//! The judge of politeness: what was owed to a host before each request, by the log alone, and what it got.
+//!
+//! It knows nothing of how the crawl decided. From the settings that held, from how long answers took, from Crawl-delay
+//! and Retry-After it computes the moment before which no request may begin, and counts those that began earlier. Owed
+//! is, after a request: `politeness.delay_min`, or `delay_factor` times its duration up to `delay_max`, or the Crawl-delay
+//! up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx that says so, its Retry-After, up to a day.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Time;
+use crate::frontier::Politeness;
+use crate::report::PolitenessNote;
+
+/// No Retry-After is kept to for longer.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// With several connections at once, a request may begin before the crawl has taken in what ended so shortly before.
+const TAKEN_IN_AFTER: Duration = Duration::from_secs(1);
+/// By so much the log may be wrong about starts that several connections make.
+const JITTER: Duration = Duration::from_millis(20);
+/// Gaps below are counted by the millisecond, others to one part in 512.
+const EXACT_MS: u64 = 1_024;
+
+/// A request to the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    pub started: Time,
+    pub took: Duration,
+    pub status: i32,
+    pub bytes: u64,
+    pub is_robots: bool,
+    pub retry_after: Option<Duration>,
+}
+
+/// What the host's robots.txt says from a moment on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rules {
+    /// Status of the answer, and the beginning of its payload's digest.
+    pub version: String,
+    pub crawl_delay: Option<Duration>,
+}
+
+/// What was asked of a host and how it was treated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostRow {
+    /// `scheme://host:port`.
+    pub host: String,
+    /// Requests made, robots.txt and retries included.
+    pub requests: u64,
+    /// Answers to requests for pages.
+    pub pages: u64,
+    /// Bytes of bodies.
+    pub bytes: u64,
+    /// Requests without an answer.
+    pub errors: u64,
+    /// URLs that wait.
+    pub remaining: u64,
+    /// The smallest time from the end of a request to the start of the next one; 0 where they overlapped.
+    pub gap_min_ms: Option<u64>,
+    /// The median of those.
+    pub gap_median_ms: Option<u64>,
+    /// The smallest such time that was owed.
+    pub owed_min_ms: Option<u64>,
+    /// Requests that were under way at once.
+    pub peak: u64,
+    /// Status and digest of the robots.txt that was kept to last.
+    pub robots: Option<String>,
+    /// The Crawl-delay that it states, in seconds.
+    pub crawl_delay: Option<f64>,
+    /// Answers 429.
+    pub answers_429: u64,
+    /// Answers 503.
+    pub answers_503: u64,
+    /// Answers that asked for a pause by Retry-After.
+    pub retry_after: u64,
+    /// Those of them that a request came too early after.
+    pub retry_after_broken: u64,
+    /// Requests that came too early, or while there were as many as may be.
+    pub violations: u64,
+}
+
+/// Judges one host: rules and requests in the order of their times.
+pub(super) struct Judge<'a> {
+    notes: &'a [PolitenessNote],
+    row: HostRow,
+    crawl_delay: Option<Duration>,
+    gaps: Gaps,
+    /// Ends of requests that may be under way.
+    under_way: BinaryHeap<Reverse<Time>>,
+    /// Requests that have ended, or will: when, and until when nothing may begin then, and whether Retry-After says so.
+    owed: BinaryHeap<Reverse<(Time, Time, bool)>>,
+    due: Time,
+    retry_due: Time,
+    last: Option<(Time, Time)>,
+}
+
+impl<'a> Judge<'a> {
+    /// A judge of `host` by the settings that held when, the oldest first.
+    pub(super) fn new(host: &str, notes: &'a [PolitenessNote]) -> Self {
+        Judge {
+            notes,
+            row: HostRow { host: host.to_owned(), ..HostRow::default() },
+            crawl_delay: None,
+            gaps: Gaps::default(),
+            under_way: BinaryHeap::new(),
+            owed: BinaryHeap::new(),
+            due: Time::ZERO,
+            retry_due: Time::ZERO,
+            last: None,
+        }
+    }
+
+    pub(super) fn remaining(&mut self, urls: u64) {
+        self.row.remaining = self.row.remaining.saturating_add(urls);
+    }
+
+    pub(super) fn rules(&mut self, rules: Rules) {
+        self.crawl_delay = rules.crawl_delay;
+        self.row.crawl_delay = rules.crawl_delay.map(|delay| delay.as_secs_f64());
+        self.row.robots = Some(rules.version);
+    }
+
+    pub(super) fn request(&mut self, request: &Request) {
+        let end = request.started + request.took;
+        self.count(request);
+        if let Some(politeness) = at(self.notes, request.started) {
+            self.judge(request, politeness);
+        }
+        if let Some((_, before)) = self.last {
+            self.gaps.count(request.started.since(before));
+        }
+        self.owe(request, end);
+        self.last = Some((request.started, self.last.map_or(end, |(_, before)| before.max(end))));
+    }
+
+    fn count(&mut self, request: &Request) {
+        let row = &mut self.row;
+        row.requests += 1;
+        row.pages += u64::from(request.status > 0 && !request.is_robots);
+        row.errors += u64::from(request.status < 0);
+        row.bytes = row.bytes.saturating_add(request.bytes);
+        row.answers_429 += u64::from(request.status == 429);
+        row.answers_503 += u64::from(request.status == 503);
+        row.retry_after += u64::from(request.retry_after.is_some());
+    }
+
+    /// Whether `request` may begin when it does.
+    fn judge(&mut self, request: &Request, politeness: &Politeness) {
+        let (started, several) = (request.started, politeness.connections_per_host > 1);
+        let taken_in = if several { TAKEN_IN_AFTER } else { Duration::ZERO };
+        while let Some(&Reverse((end, due, asked))) = self.owed.peek()
+            && end + taken_in <= started
+        {
+            self.owed.pop();
+            self.due = self.due.max(due);
+            if asked {
+                self.retry_due = self.retry_due.max(due);
+            }
+        }
+        while self.under_way.peek().is_some_and(|&Reverse(end)| end <= started) {
+            self.under_way.pop();
+        }
+        self.under_way.push(Reverse(started + request.took));
+        let at_once = self.under_way.len() as u64;
+        self.row.peak = self.row.peak.max(at_once);
+        let beside_others = several.then(|| self.last.map(|(before, _)| before)).flatten();
+        let spaced = beside_others.is_none_or(|before| {
+            let owed = politeness.delay(Duration::ZERO, self.crawl_delay);
+            started + JITTER >= before + owed
+        });
+        let too_many = at_once > politeness.connections_per_host.max(1) as u64;
+        let broken = std::mem::take(&mut self.retry_due) > started;
+        self.row.retry_after_broken += u64::from(broken);
+        self.row.violations += u64::from(self.due > started || too_many || !spaced);
+    }
+
+    /// What is owed from `end` on.
+    fn owe(&mut self, request: &Request, end: Time) {
+        let delay = |politeness: &Politeness| politeness.delay(politeness.pace(request.took), self.crawl_delay);
+        // settings may change while a request is under way
+        let owed = [request.started, end].into_iter().filter_map(|time| at(self.notes, time)).map(delay).min();
+        let owed = owed.unwrap_or_default();
+        let ms = u64::try_from(owed.as_millis()).unwrap_or(u64::MAX);
+        self.row.owed_min_ms = Some(self.row.owed_min_ms.map_or(ms, |least| least.min(ms)));
+        self.owed.push(Reverse((end, end + owed, false)));
+        if let Some(wait) = request.retry_after {
+            self.owed.push(Reverse((end, end + wait.min(RETRY_AFTER_MAX), true)));
+        }
+    }
+
+    /// The row.
+    pub(super) fn finish(mut self) -> HostRow {
+        self.row.gap_min_ms = self.gaps.least;
+        self.row.gap_median_ms = self.gaps.median();
+        self.row
+    }
+}
+
+/// The settings that held at `time`.
+fn at(notes: &[PolitenessNote], time: Time) -> Option<&Politeness> {
+    let after = notes.partition_point(|note| note.since <= time);
+    // what is older than the first note was made by the settings that it tells, as far as anybody knows
+    notes.get(after.saturating_sub(1)).map(|note| &note.politeness)
+}
+
+/// Gaps by their length, in bounded memory whatever their number.
+#[derive(Default)]
+struct Gaps {
+    counts: Vec<u64>,
+    total: u64,
+    least: Option<u64>,
+}
+
+impl Gaps {
+    fn count(&mut self, gap: Duration) {
+        let ms = u64::try_from(gap.as_millis()).unwrap_or(u64::MAX);
+        let place = Gaps::place(ms);
+        if self.counts.len() <= place {
+            self.counts.resize(place + 1, 0);
+        }
+        self.counts[place] += 1;
+        self.total += 1;
+        self.least = Some(self.least.map_or(ms, |least| least.min(ms)));
+    }
+
+    /// The lower one of the two in the middle; never below the smallest one.
+    fn median(&self) -> Option<u64> {
+        let mut left = self.total.checked_sub(1)? / 2;
+        for (place, &count) in self.counts.iter().enumerate() {
+            if left < count {
+                return Some(Gaps::lower_bound(place).max(self.least?));
+            }
+            left -= count;
+        }
+        None
+    }
+
+    fn place(ms: u64) -> usize {
+        let shift = u64::from(ms.max(1).ilog2()).saturating_sub(9);
+        // below 1,024 the shift is 0; above, 512 places for each power of two
+        let place = if ms < EXACT_MS { ms } else { EXACT_MS / 2 * shift + (ms >> shift) };
+        usize::try_from(place).unwrap_or(usize::MAX)
+    }
+
+    fn lower_bound(place: usize) -> u64 {
+        let place = place as u64;
+        if place < EXACT_MS {
+            return place;
+        }
+        let shift = place / (EXACT_MS / 2) - 1;
+        (place - EXACT_MS / 2 * shift) << shift
+    }
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

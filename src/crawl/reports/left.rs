@@ -1,0 +1,65 @@
+//! How long what is queued takes at least, by politeness alone: the slowest host decides.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{HostRow, ReportError, file_bytes, hosts};
+use crate::crawl::options;
+use crate::disk::Disk;
+use crate::report::{CrawlLog, log_files};
+
+/// The time left, and what decides about it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Left {
+    /// Time that passes at least.
+    pub at_least: Duration,
+    /// The host that needs so long; empty where the rate of the whole crawl decides.
+    pub host: String,
+    /// URLs of it that wait; of all where the rate decides.
+    pub urls: u64,
+    /// Hosts that have URLs that wait.
+    pub hosts: u64,
+}
+
+/// Bytes that [`left`] reads.
+pub fn left_reads(dir: &Path) -> Result<u64, ReportError> {
+    let log = log_files::bytes(&Disk::real(), &CrawlLog::path(dir))?;
+    Ok(log.saturating_add(file_bytes(&dir.join("frontier"))))
+}
+
+/// The time that the queue of the crawl in `dir` takes at least, by the last checkpoint. Links that are not found yet come
+/// on top of it.
+pub fn left(dir: &Path) -> Result<Left, ReportError> {
+    let disk = Disk::real();
+    let config = options::read_copy(&disk, dir)?.unwrap_or_default();
+    let politeness = options::frontier(&config, 1).politeness;
+    let (mut left, mut waiting) = (Left::default(), 0_u64);
+    hosts::for_each(&disk, dir, &mut |row: &HostRow| {
+        if row.remaining == 0 {
+            return Ok(());
+        }
+        left.hosts += 1;
+        waiting = waiting.saturating_add(row.remaining);
+        let crawl_delay = row.crawl_delay.and_then(|delay| Duration::try_from_secs_f64(delay).ok());
+        let owed = politeness.delay(Duration::ZERO, crawl_delay);
+        // the first one of them may come at once
+        let gaps = u32::try_from(row.remaining - 1).unwrap_or(u32::MAX);
+        let needs = owed.saturating_mul(gaps) / u32::try_from(politeness.connections_per_host.max(1)).unwrap_or(1);
+        if needs > left.at_least {
+            left.at_least = needs;
+            left.host.clone_from(&row.host);
+            left.urls = row.remaining;
+        }
+        Ok(())
+    })?;
+    let by_rate = config.politeness.requests_per_second.filter(|&rate| rate > 0.0);
+    let by_rate = by_rate.and_then(|rate| Duration::try_from_secs_f64(waiting as f64 / rate).ok());
+    if let Some(needs) = by_rate.filter(|&needs| needs > left.at_least) {
+        left.at_least = needs;
+        left.host.clear();
+        left.urls = waiting;
+    }
+    Ok(left)
+}

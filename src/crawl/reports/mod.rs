@@ -1,0 +1,299 @@
+//! The tables in `reports/`: what people read of a crawl when it is over, and while it runs.
+//!
+//! | report | from | when |
+//! |---|---|---|
+//! | `crawl`, `status-codes` | the figures of the last checkpoint | at every checkpoint |
+//! | `seeds` | logs/seeds.jsonl | at every checkpoint while it is short, else at the end |
+//! | `mime-types` | logs/crawl.log | at the end |
+//! | `hosts` | logs/crawl.log and the queue | at the end |
+//!
+//! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is locked
+//! and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of `seeds` grows
+//! with the seeds, as that of the crawl does. At the end of a crawl those that take long are left out: `crawler report`
+//! makes them then. Nothing depends on the files.
+
+mod hosts;
+mod judge;
+mod left;
+mod mime_types;
+mod remaining;
+mod seeds;
+mod summary;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::clock::{Clock, SystemClock};
+use crate::disk::{Disk, Error, Mode, Writer};
+use crate::engine::SeedLine;
+use crate::report::CrawlLog;
+use crate::report::closing::shell_word;
+use crate::report::escape::json_line;
+use crate::report::figures::date;
+use crate::report::log_files;
+pub use hosts::Totals;
+pub use judge::HostRow;
+pub use left::{Left, left, left_reads};
+
+/// What of logs and queue is read at the end of a crawl, at most: a second or two.
+const AT_THE_END_BYTES: u64 = 256 << 20;
+/// What is read of the seeds at a checkpoint, at most: some ten thousand of them.
+const AT_CHECKPOINTS_BYTES: u64 = 2 << 20;
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// A report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// How the crawl stands, in all.
+    Crawl,
+    /// A row a host: how it was treated.
+    Hosts,
+    /// A row a seed: what became of it.
+    Seeds,
+    /// URLs by status of the answer, or by what stood in the way.
+    StatusCodes,
+    /// Pages and bytes by type.
+    MimeTypes,
+}
+
+impl Name {
+    /// All reports.
+    pub const ALL: [Name; 5] = [Name::Crawl, Name::Hosts, Name::Seeds, Name::StatusCodes, Name::MimeTypes];
+
+    /// As it is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Name::Crawl => "crawl",
+            Name::Hosts => "hosts",
+            Name::Seeds => "seeds",
+            Name::StatusCodes => "status-codes",
+            Name::MimeTypes => "mime-types",
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A table for people.
+    Text,
+    /// A JSON object a row.
+    Json,
+}
+
+/// Why a report could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// What it is made of cannot be read, or a file cannot be written.
+    #[error("{0}")]
+    Disk(#[from] Error),
+    /// Whoever it is written to does not take it.
+    #[error("the report cannot be written: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// Where a report goes.
+struct Out<'a> {
+    to: &'a mut dyn Write,
+    form: Form,
+}
+
+impl Out<'_> {
+    /// Text, where a table is wanted.
+    fn text(&mut self, text: fmt::Arguments<'_>) -> Result<(), ReportError> {
+        if self.form == Form::Text {
+            self.to.write_fmt(text)?;
+        }
+        Ok(())
+    }
+
+    /// A row in the one form or the other.
+    fn row(&mut self, row: &impl Serialize, text: fmt::Arguments<'_>) -> Result<(), ReportError> {
+        match self.form {
+            Form::Text => self.to.write_fmt(text)?,
+            Form::Json => writeln!(self.to, "{}", json_line(row).map_err(io::Error::from)?)?,
+        }
+        Ok(())
+    }
+}
+
+/// Writes the report `name` of the crawl in `dir` to `to`.
+pub fn write(name: Name, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(), ReportError> {
+    let disk = Disk::real();
+    let mut out = Out { to, form };
+    let now = date(SystemClock::new().now());
+    out.text(format_args!("{name} report of {}, {now}\n\n", shell_word(dir)))?;
+    match name {
+        Name::Crawl => summary::crawl(&disk, dir, &mut out),
+        Name::StatusCodes => summary::status_codes(&disk, dir, &mut out),
+        Name::Seeds => seeds::write(&disk, dir, &mut out),
+        Name::MimeTypes => mime_types::write(&disk, dir, &mut out),
+        Name::Hosts => write_hosts(&disk, dir, &mut out),
+    }
+}
+
+/// Where the report `name` of the crawl in `dir` lies.
+pub fn path(dir: &Path, name: Name) -> PathBuf {
+    dir.join("reports").join(format!("{name}.txt"))
+}
+
+/// Puts the report `name` into the crawl directory `dir`, in the place of an older one. It is not synced: it can be made
+/// again.
+pub fn put(name: Name, dir: &Path) -> Result<(), ReportError> {
+    let (disk, path) = (Disk::real(), path(dir, name));
+    disk.create_dir_all(&dir.join("reports"))?;
+    // several processes may write reports of one crawl
+    let aside = path.with_extension(format!("tmp{}", std::process::id()));
+    let file = disk.open(&aside, Mode::Create)?;
+    file.set_len(0)?;
+    let mut file = FileOut { writer: Writer::new(file, 0, BUFFER_BYTES), fault: None };
+    let written = write(name, dir, &mut file, Form::Text);
+    let flushed = file.writer.flush();
+    let done = match file.fault {
+        Some(fault) => Err(fault.into()),
+        None => written.and_then(|()| Ok(flushed?)),
+    };
+    match done {
+        Ok(()) => Ok(disk.rename(&aside, &path)?),
+        Err(error) => {
+            disk.remove(&aside)?;
+            Err(error)
+        }
+    }
+}
+
+/// Puts those reports into the crawl directory `dir` that cost next to nothing.
+pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
+    put(Name::Crawl, dir)?;
+    put(Name::StatusCodes, dir)?;
+    if SeedLine::bytes(&Disk::real(), dir)? <= AT_CHECKPOINTS_BYTES {
+        put(Name::Seeds, dir)?;
+    }
+    Ok(())
+}
+
+/// Puts all reports into the crawl directory `dir` that do not take long; says which were left out.
+pub(super) fn put_at_the_end(dir: &Path) -> Result<Vec<Name>, ReportError> {
+    let disk = Disk::real();
+    let log = log_files::bytes(&disk, &CrawlLog::path(dir))?;
+    let queue = file_bytes(&dir.join("frontier"));
+    let mut left_out = Vec::new();
+    for name in Name::ALL {
+        let reads = match name {
+            Name::Hosts => log.saturating_add(queue),
+            Name::MimeTypes => log,
+            Name::Crawl | Name::Seeds | Name::StatusCodes => 0,
+        };
+        if reads <= AT_THE_END_BYTES { put(name, dir)? } else { left_out.push(name) }
+    }
+    Ok(left_out)
+}
+
+/// Bytes of the files in `dir`, as far as they can be asked.
+pub fn file_bytes(dir: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
+    let files = entries.filter_map(|entry| entry.ok()?.metadata().ok()).filter(std::fs::Metadata::is_file);
+    files.map(|file| file.len()).sum()
+}
+
+/// A file on our own disk as any writer.
+struct FileOut {
+    writer: Writer,
+    fault: Option<Error>,
+}
+
+impl Write for FileOut {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.push(bytes).map_err(|fault| {
+            self.fault = Some(fault);
+            io::Error::other("the disk failed")
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
+    out.text(format_args!(
+        "{:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {:>9} {:>10} host\n",
+        "requests",
+        "pages",
+        "bytes",
+        "errors",
+        "remaining",
+        "gap-min-ms",
+        "median-ms",
+        "owed-ms",
+        "peak",
+        "robots",
+        "crawl-delay",
+        "429",
+        "503",
+        "kept",
+        "violations"
+    ))?;
+    let totals = hosts::for_each(disk, dir, &mut |row| {
+        let optional = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+        let kept = format!("{}/{}", row.retry_after - row.retry_after_broken.min(row.retry_after), row.retry_after);
+        out.row(
+            row,
+            format_args!(
+                "{:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {kept:>9} {:>10} {}\n",
+                row.requests,
+                row.pages,
+                row.bytes,
+                row.errors,
+                row.remaining,
+                optional(row.gap_min_ms),
+                optional(row.gap_median_ms),
+                optional(row.owed_min_ms),
+                row.peak,
+                row.robots.as_deref().unwrap_or("-"),
+                row.crawl_delay.map_or("-".to_owned(), |delay| delay.to_string()),
+                row.answers_429,
+                row.answers_503,
+                row.violations,
+                crate::report::escape::field(&row.host),
+            ),
+        )
+    })?;
+    out.text(format_args!("{}", tail(&totals)))
+}
+
+/// What stands below the table of hosts.
+fn tail(totals: &Totals) -> String {
+    let gap = totals.gap_min_ms.map_or("none".to_owned(), |gap| format!("{gap} ms"));
+    let (asked, broken) = totals.retry_after;
+    let mut text = format!(
+        "\n{} hosts, {} requests, {} URLs that wait\nsmallest gap: {gap}\nmost requests to a host at once: {}\n\
+         Retry-After: asked for {asked} times, kept to {} times\nviolations: {}\n\n\
+         A gap is the time from the end of a request to the start of the next one, robots.txt and retries included. Owed\n\
+         is the least that settings, durations and Crawl-delay asked for; kept is how often Retry-After was kept to.\n",
+        totals.hosts,
+        totals.requests,
+        totals.remaining,
+        totals.peak,
+        asked - broken.min(asked),
+        totals.violations,
+    );
+    for fault in &totals.faults {
+        text.push_str(&format!("URLs that wait are counted in part only: {}\n", crate::report::escape::Escaped(fault)));
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

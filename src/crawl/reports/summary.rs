@@ -1,0 +1,74 @@
+//! The crawl report and the status codes report: the figures of the last checkpoint.
+
+use std::path::Path;
+
+use hyper::StatusCode;
+use serde::Serialize;
+
+use super::seeds::{self, Counts};
+use super::{Form, Out, ReportError};
+use crate::disk::{DirectoryLock, Disk};
+use crate::report::closing::{Table, figures};
+use crate::report::figures::{date, size};
+use crate::report::{Snapshot, State};
+
+const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
+
+/// What is told as one JSON object.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    snapshot: &'a Snapshot,
+    running: bool,
+    seeds: Counts,
+}
+
+pub(super) fn crawl(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
+    let Some(snapshot) = Snapshot::read(disk, dir)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
+    let running = DirectoryLock::is_held(dir);
+    let seeds = seeds::counts(disk, dir)?;
+    if out.form == Form::Json {
+        return out.row(&Told { snapshot: &snapshot, running, seeds }, format_args!(""));
+    }
+    let mut table = Table::default();
+    let state = match (snapshot.state, snapshot.finish) {
+        (State::Running, _) if running => "running".to_owned(),
+        (State::Running, _) => "killed, or going on from here".to_owned(),
+        (State::Stopped | State::Finished, finish) => finish.map_or("stopped".to_owned(), |finish| finish.to_string()),
+    };
+    table.row("state", state);
+    table.row("created", date(snapshot.started));
+    table.row("as of", date(snapshot.updated));
+    table.row("seeds", seeds.text());
+    figures(&mut table, &snapshot.statistics, &snapshot.gauges);
+    table.row("archive", size(snapshot.stores.pages));
+    out.text(format_args!("{}", table.0))
+}
+
+#[derive(Serialize)]
+struct Row {
+    code: i32,
+    urls: u64,
+    meaning: String,
+}
+
+pub(super) fn status_codes(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
+    let Some(snapshot) = Snapshot::read(disk, dir)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
+    let statistics = &snapshot.statistics;
+    let answers = statistics.statuses.iter().map(|(&code, &urls)| {
+        let meaning = StatusCode::from_u16(code).ok().and_then(|code| code.canonical_reason());
+        Row { code: code.into(), urls, meaning: meaning.unwrap_or("(unknown)").to_owned() }
+    });
+    let failures = statistics.failures.iter();
+    let failures = failures.map(|(failure, &urls)| Row { code: failure.code(), urls, meaning: failure.to_string() });
+    let dropped = statistics.dropped.iter();
+    let dropped =
+        dropped.map(|(reason, &urls)| Row { code: reason.code(), urls, meaning: format!("left out: {reason}") });
+    out.text(format_args!("as of {}\n\n{:>10} {:>6} meaning\n", date(snapshot.updated), "urls", "code"))?;
+    for row in answers.chain(failures).chain(dropped) {
+        out.row(&row, format_args!("{:>10} {:>6} {}\n", row.urls, row.code, row.meaning))?;
+    }
+    out.text(format_args!(
+        "\nStatus codes of pages. Codes below 0: attempts without an answer, and URLs that were never asked for.\n"
+    ))
+}

@@ -1,0 +1,219 @@
+//! What is exported: each family with its name, its help and its samples.
+
+use std::fs;
+
+use super::super::Layers;
+use super::Live;
+use super::text::{Exposition, Kind};
+use Kind::{Counter, Gauge};
+
+/// What the system says of this process; nothing where it does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Process {
+    /// Memory held now.
+    pub resident_bytes: Option<u64>,
+    /// Time on processors so far.
+    pub cpu_seconds: Option<f64>,
+    /// Open files and connections.
+    pub open_fds: Option<u64>,
+    /// When it began, in seconds since 1970.
+    pub started_seconds: f64,
+}
+
+impl Process {
+    /// What can be said now of this process, which began at `started_seconds`.
+    pub fn now(started_seconds: f64) -> Self {
+        let status = fs::read_to_string("/proc/self/status").ok();
+        let resident = status.as_deref().and_then(|status| {
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+            line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+        });
+        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let open_fds = fs::read_dir("/proc/self/fd").ok().map(|entries| entries.count() as u64);
+        Process {
+            resident_bytes: resident,
+            cpu_seconds: Some(cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9),
+            open_fds,
+            started_seconds,
+        }
+    }
+}
+
+/// The metrics as text.
+pub fn render(live: &Live, process: &Process) -> String {
+    let mut out = Exposition::default();
+    crawl(&mut out, live);
+    pages(&mut out, live);
+    links(&mut out, live);
+    hosts(&mut out, live);
+    stores(&mut out, live);
+    checkpoints(&mut out, live);
+    this_process(&mut out, live, process);
+    out.finish()
+}
+
+fn crawl(out: &mut Exposition, live: &Live) {
+    let version = [("version", env!("CARGO_PKG_VERSION"))];
+    out.family("crawler_build_info", Gauge, "The version of the program.").labelled(&version, 1);
+    out.family("crawler_phase", Gauge, "1 for the phase that the crawl is in.");
+    for phase in ["crawling", "stopping", "closing", "done"] {
+        out.labelled(&[("phase", phase)], u8::from(live.phase == phase));
+    }
+    let (statistics, gauges) = (&live.snapshot.statistics, &live.snapshot.gauges);
+    out.family("crawler_crawl_seconds_total", Counter, "Time of all sessions together.")
+        .value(statistics.elapsed.as_secs_f64());
+    out.family("crawler_queued_urls", Gauge, "URLs that wait to be fetched.").value(gauges.queued);
+    out.family("crawler_requests_in_flight", Gauge, "Requests under way.").value(gauges.in_flight);
+    out.family("crawler_depth_reached", Gauge, "Most links between a seed and a page that was fetched.")
+        .value(statistics.depth_max);
+}
+
+fn pages(out: &mut Exposition, live: &Live) {
+    let statistics = &live.snapshot.statistics;
+    out.family("crawler_pages_stored_total", Counter, "Pages in the archive, revisits included.")
+        .value(statistics.pages_stored);
+    out.family("crawler_requests_total", Counter, "Requests, robots.txt and retries included.")
+        .value(statistics.requests);
+    out.family("crawler_retries_total", Counter, "Attempts after the first one.").value(statistics.retries);
+    out.family("crawler_received_bytes_total", Counter, "Bytes of bodies as sent.").value(statistics.bytes_received);
+    out.family("crawler_stored_bytes_total", Counter, "Bytes added to the archive.").value(statistics.bytes_stored);
+    out.family("crawler_responses_total", Counter, "Pages by status code.");
+    for (code, pages) in &statistics.statuses {
+        out.labelled(&[("code", &code.to_string())], pages);
+    }
+    out.family("crawler_failures_total", Counter, "Attempts without an answer, by cause.");
+    for (failure, attempts) in &statistics.failures {
+        out.labelled(&[("cause", &failure.to_string())], attempts);
+    }
+    out.family("crawler_revisits_total", Counter, "Payloads that the archive had already.").value(statistics.revisits);
+    out.family("crawler_revisit_saved_bytes_total", Counter, "Bytes that were not stored again for that.")
+        .value(statistics.revisit_bytes_saved);
+    out.family("crawler_refetched_pages_total", Counter, "Pages fetched although they had been seen before.")
+        .value(statistics.refetched);
+    out.family("crawler_not_modified_total", Counter, "Answers that nothing has changed.")
+        .value(statistics.not_modified);
+    let help = "How long requests took, those without an answer included, since the process began.";
+    out.family("crawler_request_duration_seconds", Kind::Histogram, help);
+    let mut all = 0;
+    for (bound, count) in live.durations.cumulative() {
+        let bound = bound.map_or("+Inf".to_owned(), |bound| bound.to_string());
+        out.suffixed("_bucket", &[("le", &bound)], count);
+        all = count;
+    }
+    out.suffixed("_sum", &[], live.durations.sum.as_secs_f64()).suffixed("_count", &[], all);
+}
+
+fn links(out: &mut Exposition, live: &Live) {
+    let statistics = &live.snapshot.statistics;
+    out.family("crawler_links_found_total", Counter, "Links found on pages.").value(statistics.links_found);
+    out.family("crawler_links_known_total", Counter, "Links whose URL was known already.").value(statistics.duplicates);
+    out.family("crawler_urls_new_total", Counter, "URLs that were new.").value(statistics.unique);
+    out.family("crawler_dropped_urls_total", Counter, "URLs that were never asked for, by reason.");
+    for (reason, urls) in &statistics.dropped {
+        out.labelled(&[("reason", &reason.to_string())], urls);
+    }
+    out.family("crawler_sitemaps_total", Counter, "Sitemaps read.").value(statistics.sitemaps);
+    out.family("crawler_sitemap_urls_total", Counter, "URLs taken from sitemaps.").value(statistics.sitemap_urls);
+    out.family("crawler_sitemap_urls_dropped_total", Counter, "URLs of sitemaps beyond a limit, or no good.")
+        .value(statistics.sitemap_urls_dropped);
+}
+
+fn hosts(out: &mut Exposition, live: &Live) {
+    let (statistics, gauges) = (&live.snapshot.statistics, &live.snapshot.gauges);
+    out.family("crawler_hosts_known", Gauge, "Hosts met.").value(statistics.hosts);
+    out.family(
+        "crawler_active_hosts",
+        Gauge,
+        "Hosts in memory: ready may be asked now, waiting may not, the others idle.",
+    )
+    .labelled(&[("state", "ready")], gauges.hosts_ready)
+    .labelled(&[("state", "waiting")], gauges.hosts_waiting)
+    .labelled(&[("state", "idle")], {
+        gauges.hosts_active.saturating_sub(gauges.hosts_ready).saturating_sub(gauges.hosts_waiting)
+    });
+    out.family("crawler_active_hosts_bytes", Gauge, "Memory of the hosts in memory and their URLs.")
+        .value(gauges.hosts_active_bytes);
+    out.family("crawler_robots_fetched_total", Counter, "robots.txt files whose rules are known.")
+        .value(statistics.robots_fetched);
+    out.family("crawler_robots_unreachable_total", Counter, "Attempts at a robots.txt that left its rules unknown.")
+        .value(statistics.robots_unreachable);
+    out.family("crawler_robots_denied_urls_total", Counter, "URLs that robots.txt forbids.")
+        .value(statistics.robots_denied);
+    out.family("crawler_dns_lookups_total", Counter, "Names asked for, by what came of it.")
+        .labelled(&[("result", "resolved")], statistics.dns_resolved)
+        .labelled(&[("result", "failed")], statistics.dns_failed);
+}
+
+fn stores(out: &mut Exposition, live: &Live) {
+    let (bytes, layers) = (&live.snapshot.stores, &live.snapshot.layers);
+    out.family("crawler_store_bytes", Gauge, "Bytes on disk.");
+    let sizes = [
+        ("url_seen", bytes.url_seen),
+        ("robots", bytes.robots),
+        ("dns", bytes.dns),
+        ("pages", bytes.pages),
+        ("index", bytes.index),
+    ];
+    for (store, bytes) in sizes {
+        out.labelled(&[("store", store)], bytes);
+    }
+    let layers = [("url_seen", &layers.url_seen), ("robots", &layers.robots), ("dns", &layers.dns)];
+    let mut each = |name, kind, help: &str, value: fn(&Layers) -> u64| {
+        out.family(name, kind, help);
+        for (store, layers) in layers {
+            out.labelled(&[("store", store)], value(layers));
+        }
+    };
+    each("crawler_store_keys", Gauge, "Keys in the repository.", |layers| layers.keys);
+    each("crawler_store_pending", Gauge, "Operations that wait for a merge.", |layers| layers.pending);
+    each("crawler_store_bloom_bytes", Gauge, "Memory of the Bloom filter.", |layers| layers.bloom_bytes);
+    each(
+        "crawler_store_lru_hits_total",
+        Counter,
+        "Questions that the LRU answered, since the process began.",
+        |layers| layers.lru_hits,
+    );
+    let help = "Keys that the Bloom filter knew to be new, since the process began.";
+    each("crawler_store_bloom_negatives_total", Counter, help, |layers| layers.bloom_negatives);
+    let help = "Questions that were left to the disk, since the process began.";
+    each("crawler_store_bloom_positives_total", Counter, help, |layers| layers.bloom_positives);
+    let help = "Those of them whose key was new, since the process began.";
+    each("crawler_store_bloom_false_positives_total", Counter, help, |layers| layers.bloom_false_positives);
+    each("crawler_store_merges_total", Counter, "Merges since the process began.", |layers| layers.merges);
+    let help = "Bytes that merges and dispatch read, since the process began.";
+    each("crawler_store_merge_read_bytes_total", Counter, help, |layers| layers.merge_bytes_read);
+    let help = "Bytes that were written for merges and by them, since the process began.";
+    each("crawler_store_merge_written_bytes_total", Counter, help, |layers| layers.merge_bytes_written);
+    out.family("crawler_disk_free_bytes", Gauge, "Free space on the disk of the crawl directory.")
+        .value(live.snapshot.gauges.disk_free_bytes);
+}
+
+fn checkpoints(out: &mut Exposition, live: &Live) {
+    let costs = &live.snapshot.statistics.checkpoints;
+    out.family("crawler_checkpoints_total", Counter, "Checkpoints that became durable.").value(costs.count);
+    out.family("crawler_checkpoint_pause_seconds_total", Counter, "Time that the crawl stood still for them.")
+        .value(costs.pause.as_secs_f64());
+    out.family("crawler_checkpoint_pause_longest_seconds", Gauge, "The longest of these pauses.")
+        .value(costs.pause_max.as_secs_f64());
+    out.family("crawler_checkpoint_durable_seconds_total", Counter, "Time from their cuts until they were durable.")
+        .value(costs.beside.as_secs_f64());
+    out.family("crawler_checkpoint_durable_longest_seconds", Gauge, "The longest of these times.")
+        .value(costs.beside_max.as_secs_f64());
+    out.family("crawler_checkpoint_written_bytes_total", Counter, "Bytes written only for them.").value(costs.bytes);
+    out.family("crawler_last_checkpoint_timestamp_seconds", Gauge, "When the last one of this process became durable.");
+    if let Some(time) = live.checkpointed {
+        out.value(time.ms() as f64 / 1e3);
+    }
+}
+
+fn this_process(out: &mut Exposition, live: &Live, process: &Process) {
+    out.family("crawler_memory_ceiling_bytes", Gauge, "The most memory that the configuration lets the crawl take.")
+        .value(live.memory_ceiling_bytes);
+    out.family("process_resident_memory_bytes", Gauge, "Memory held now.");
+    process.resident_bytes.map(|bytes| out.value(bytes));
+    out.family("process_cpu_seconds_total", Counter, "Time on processors.");
+    process.cpu_seconds.map(|seconds| out.value(seconds));
+    out.family("process_open_fds", Gauge, "Open files and connections.");
+    process.open_fds.map(|files| out.value(files));
+    out.family("process_start_time_seconds", Gauge, "When the process began.").value(process.started_seconds);
+}

@@ -1,0 +1,100 @@
+//! The metrics of a crawl in the text format of Prometheus.
+//!
+//! Names follow its conventions: `crawler_` first, base units, the unit last, `_total` on counters. Counters go on over
+//! sessions as the statistics do; after a kill they may fall back to the last checkpoint, which Prometheus takes for a
+//! reset. docs/OPERATING.md lists all of them, and a test holds the list to be whole.
+
+mod families;
+mod text;
+
+pub use families::{Process, render};
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Snapshot;
+use crate::clock::Time;
+
+/// How a crawl stands at this moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Live {
+    /// The figures, as a checkpoint of this moment would have them.
+    pub snapshot: Snapshot,
+    /// `crawling`, `stopping`, `closing` or `done`.
+    pub phase: String,
+    /// How long requests took, in the life of the process.
+    pub durations: Histogram,
+    /// When the last checkpoint of this process became durable.
+    pub checkpointed: Option<Time>,
+    /// Rates over the last moments.
+    pub rates: Rates,
+    /// The most memory that the configuration lets it take.
+    pub memory_ceiling_bytes: u64,
+}
+
+/// What happens in a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rates {
+    /// Pages stored.
+    pub pages: f64,
+    /// Requests.
+    pub requests: f64,
+    /// Bytes received.
+    pub bytes: f64,
+}
+
+/// Durations by their length.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// How many were no longer than each of [`Histogram::BOUNDS_S`] and longer than the one before; the last one counts
+    /// those that were longer than all.
+    counts: Vec<u64>,
+    sum: Duration,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram { counts: vec![0; Histogram::BOUNDS_S.len() + 1], sum: Duration::ZERO }
+    }
+}
+
+impl Histogram {
+    /// Upper bounds, in seconds.
+    pub const BOUNDS_S: [f64; 14] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
+
+    /// Counts a duration.
+    pub fn count(&mut self, duration: Duration) {
+        let seconds = duration.as_secs_f64();
+        let place = Histogram::BOUNDS_S.partition_point(|&bound| bound < seconds);
+        if let Some(count) = self.counts.get_mut(place) {
+            *count += 1;
+        }
+        self.sum = self.sum.saturating_add(duration);
+    }
+
+    /// For each bound, and for none, how many were no longer.
+    fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> {
+        let bounds = Histogram::BOUNDS_S.iter().copied().map(Some).chain([None]);
+        bounds.zip(self.counts.iter().scan(0, |sum, count| {
+            *sum += count;
+            Some(*sum)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_counts_each_duration_up_to_its_bound() {
+        let mut histogram = Histogram::default();
+        [0, 10, 11, 300_000, 300_001].iter().for_each(|&ms| histogram.count(Duration::from_millis(ms)));
+        let cumulative: Vec<_> = histogram.cumulative().collect();
+        assert_eq!(cumulative[0], (Some(0.01), 2));
+        assert_eq!(cumulative[1], (Some(0.025), 3));
+        assert_eq!(cumulative[13], (Some(300.0), 4));
+        assert_eq!(cumulative[14], (None, 5));
+    }
+}
