@@ -57,7 +57,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let keys = Arc::new(identity.key_maker());
 
     let process = options::process(&request.config, keys.clone(), guard.clone());
-    let fetch = options::fetch(&request.config)?;
+    let fetch = options::fetch(&request.config, &request.dir)?;
     let (threads, executors, events) = Threads::start(
         request.config.fetch.workers + request.config.fetch.slow_workers,
         fetch,

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "engine/checkpoints.rs"]
+mod checkpoints;
 #[path = "engine/damage.rs"]
 mod damage;
 #[path = "engine/expiry.rs"]
@@ -77,6 +79,16 @@ trait Web {
     /// What this web wants otherwise.
     fn tune(&self, _: &mut Settings, _: &mut FrontierOptions) {}
 
+    /// How pages are stored.
+    fn container(&self) -> ContainerOptions {
+        ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() }
+    }
+
+    /// How long it takes to make a checkpoint durable.
+    fn durable_after(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// The shape of the stores.
     fn drum(&self) -> DrumOptions {
         DrumOptions { buckets: 4, ..DrumOptions::default() }
@@ -120,6 +132,8 @@ struct Record {
     events: VecDeque<(Time, Event)>,
     requests: Vec<(Time, String)>,
     resolved: Vec<(Time, String)>,
+    /// At every checkpoint, how many requests had been made.
+    cuts: Vec<usize>,
 }
 
 struct Inline {
@@ -190,7 +204,10 @@ impl Executors for Inline {
     }
 
     fn checkpoint(&mut self, job: CheckpointJob) {
-        self.tell_done(job.run().map(Event::Checkpointed));
+        let requests = self.record.borrow().requests.len();
+        self.record.borrow_mut().cuts.push(requests);
+        let done = job.run().map(Event::Checkpointed);
+        self.tell(self.web.durable_after(), done.unwrap_or_else(Event::Fault));
     }
 
     fn sync_rests(&mut self, job: RestSync) {
@@ -273,7 +290,7 @@ fn try_open(
     frontier.politeness.delay_factor = 0.0;
     let mut settings = settings();
     web.tune(&mut settings, &mut frontier);
-    let (scope, drum) = (web.scope(), web.drum());
+    let (scope, drum, container) = (web.scope(), web.drum(), web.container());
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
@@ -294,7 +311,7 @@ fn try_open(
         seen_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         host_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },
         frontier,
-        container: ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() },
+        container,
         warcinfo: WarcInfo::default(),
     };
     let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {})?;

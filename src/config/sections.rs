@@ -226,6 +226,8 @@ section! {
         rate_min: Bytes = Bytes(128),
         /// Bytes of a body that are kept.
         max_body: Bytes = Bytes::mib(16),
+        /// Disk space of the crawl directory for bodies above 256 KiB while they come, all together.
+        spool_max: Bytes = Bytes::gib(1),
         /// Attempts after the first one failed.
         retries: u8 = 3,
         /// Whether HTTP/2 is offered to servers.
@@ -342,6 +344,8 @@ section! {
         request_records: bool = true,
         /// Memory of the index of payloads, 8 bytes each; what it knows is not stored again. 0 stores everything.
         digest_memory: Bytes = Bytes::mib(16),
+        /// Memory of entries of the index that wait for a checkpoint; what fills it makes the checkpoint come early.
+        slot_memory: Bytes = Bytes::mib(32),
     }
 }
 

@@ -20,7 +20,7 @@ impl Engine {
             self.serve_frontier(now)?;
         }
         self.log_rests(now)?;
-        let due = self.checkpoint_wanted || now >= self.checkpoint_due;
+        let due = self.checkpoint_wanted || now >= self.checkpoint_due || self.container.is_full();
         let open = matches!(self.phase, Phase::Crawling | Phase::Stopping { .. });
         if due && open && !self.under_way.checkpoint {
             self.cut(now, None)?;
