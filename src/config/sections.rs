@@ -214,7 +214,7 @@ section! {
         workers: usize = 64,
         /// Requests beside those that take much longer than usual: they keep nobody waiting.
         slow_workers: usize = 1024,
-        /// Time after which a request is one of them; four times of what is usual, if that is less.
+        /// Time after which a request is one of them; twice what is usual, if that is less.
         slow_after: Duration = Duration::from_secs(2),
         /// Time for a connection, the TLS handshake included.
         timeout_connect: Duration = Duration::from_secs(10),
