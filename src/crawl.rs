@@ -64,7 +64,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let ceiling = memory::Ceiling::of(&request.config, threads::cores());
     let mut desk = live::Desk::open(&request.config.report.metrics, &disk, &request.dir, &ceiling)?;
     let process = options::process(&request.config, keys.clone(), guard.clone());
-    let fetch = options::fetch(&request.config)?;
+    let fetch = options::fetch(&request.config, &request.dir)?;
     let (threads, executors, events) = Threads::start(
         request.config.fetch.workers + request.config.fetch.slow_workers,
         fetch,

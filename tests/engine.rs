@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "engine/checkpoints.rs"]
+mod checkpoints;
 #[path = "engine/damage.rs"]
 mod damage;
 #[path = "engine/expiry.rs"]
@@ -79,6 +81,11 @@ trait Web {
     /// What this web wants otherwise.
     fn tune(&self, _: &mut Settings, _: &mut FrontierOptions) {}
 
+    /// How long it takes to make a checkpoint durable.
+    fn durable_after(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// The shape of the stores.
     fn drum(&self) -> DrumOptions {
         DrumOptions { buckets: 4, ..DrumOptions::default() }
@@ -137,6 +144,8 @@ struct Record {
     /// Whether checkpoints are held from now on instead of being made durable.
     holds_checkpoints: bool,
     held: Option<Box<CheckpointJob>>,
+    /// At every checkpoint, how many requests had been made.
+    cuts: Vec<usize>,
 }
 
 struct Inline {
@@ -212,7 +221,10 @@ impl Executors for Inline {
             self.record.borrow_mut().held = Some(Box::new(job));
             return;
         }
-        self.tell_done(job.run().map(Event::Checkpointed));
+        let requests = self.record.borrow().requests.len();
+        self.record.borrow_mut().cuts.push(requests);
+        let done = job.run().map(Event::Checkpointed);
+        self.tell(self.web.durable_after(), done.unwrap_or_else(Event::Fault));
     }
 
     fn sync_rests(&mut self, job: RestSync) {

@@ -3,8 +3,9 @@
 //!     cargo bench --bench traps                     100 traps of all kinds that do not drip
 //!     cargo bench --bench traps -- drips            1,000 hosts that drip one byte every 10 s
 //!     cargo bench --bench traps -- drips unslotted  the same without places for slow requests
+//!     cargo bench --bench traps -- drips 10         ten rounds instead of three
 //!
-//! Both crawls are made in turn, three times, each against a web of its own on the same two cores. A crawl is stopped when
+//! Both crawls are made in turn, each against a web of its own on the same two cores. A crawl is stopped when
 //! all pages of the ordinary hosts have been asked for; what counts is when the last of them was answered, and when nine
 //! of ten were.
 
@@ -102,7 +103,8 @@ fn main() {
     println!("load average {}", fs::read_to_string("/proc/loadavg").unwrap_or_default().trim());
     println!("{:<8}{:>12}{:>12}{:>10}{:>12}", "", "9 of 10, s", "all, s", "CPU, s", "to traps");
     let mut ratios = Vec::new();
-    for _ in 0..ROUNDS {
+    let rounds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(ROUNDS);
+    for _ in 0..rounds {
         let alone = crawl(options(0, kinds), slots);
         let among = crawl(options(traps, kinds), slots);
         for (name, took) in [("alone", alone), ("among", among)] {

@@ -136,6 +136,8 @@ fn fetch(config: &Config) -> Checked {
     require(order, "fetch.timeout_connect", "is longer than fetch.timeout_total")?;
     let body = (Bytes::kib(1)..=Bytes::gib(1)).contains(&fetch.max_body);
     require(body, "fetch.max_body", "must be from \"1KiB\" to \"1GiB\"")?;
+    let spool = fetch.spool_max >= fetch.max_body;
+    require(spool, "fetch.spool_max", "must be at least fetch.max_body: a whole body has to lie there")?;
     require(fetch.retries <= 20, "fetch.retries", "must be at most 20")?;
     if !fetch.proxy.is_empty() {
         let proxy = url::Url::parse(&fetch.proxy).ok().filter(|url| url.has_host());
@@ -200,6 +202,8 @@ fn stores(config: &Config) -> Checked {
     require(segment, "container.segment_bytes", "must be from \"1MiB\" to \"64GiB\"")?;
     let memory = config.container.digest_memory <= Bytes::gib(64);
     require(memory, "container.digest_memory", "must be at most \"64GiB\"")?;
+    let memory = (Bytes::kib(64)..=Bytes::gib(64)).contains(&config.container.slot_memory);
+    require(memory, "container.slot_memory", "must be from \"64KiB\" to \"64GiB\"")?;
     at_least(config.report.interval, "100ms", "report.interval")?;
     let log = config.report.log_bytes.is_none_or(|bytes| bytes >= Bytes::kib(64));
     require(log, "report.log_bytes", "must be at least \"64KiB\", or \"unlimited\"")?;

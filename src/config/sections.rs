@@ -226,7 +226,7 @@ section! {
         workers: usize = 64,
         /// Requests beside those that take much longer than usual: they keep nobody waiting.
         slow_workers: usize = 1024,
-        /// Time after which a request is one of them; four times of what is usual, if that is less.
+        /// Time after which a request is one of them; twice what is usual, if that is less.
         slow_after: Duration = Duration::from_secs(2),
         /// Time for a connection, the TLS handshake included.
         timeout_connect: Duration = Duration::from_secs(10),
@@ -238,6 +238,8 @@ section! {
         rate_min: Bytes = Bytes(128),
         /// Bytes of a body that are kept.
         max_body: Bytes = Bytes::mib(16),
+        /// Disk space of the crawl directory for bodies above 256 KiB while they come, all together.
+        spool_max: Bytes = Bytes::gib(1),
         /// Attempts after the first one failed.
         retries: u8 = 3,
         /// Whether HTTP/2 is offered to servers.
@@ -354,6 +356,8 @@ section! {
         request_records: bool = true,
         /// Memory of the index of payloads, 8 bytes each; what it knows is not stored again. 0 stores everything.
         digest_memory: Bytes = Bytes::mib(16),
+        /// Memory of entries of the index that wait for a checkpoint; what fills it makes the checkpoint come early.
+        slot_memory: Bytes = Bytes::mib(32),
     }
 }
 

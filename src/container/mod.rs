@@ -74,6 +74,9 @@ use values::ValueFiles;
 pub use values::WarcInfo;
 pub use verify::{Finding, Report, Standing, Summary, verify};
 
+/// What a new slot takes: in a map just behind its doubling, one half of the time beside the map before it.
+const SLOT_BYTES: usize = 49;
+
 /// How the container is written.
 #[derive(Clone, Debug)]
 pub struct ContainerOptions {
@@ -83,6 +86,8 @@ pub struct ContainerOptions {
     pub compression: Compression,
     /// Memory of the index of payloads; with none, every payload is stored.
     pub digest_memory: usize,
+    /// Memory of new slots, those of a cut under way included: [`Container::is_full`].
+    pub slot_memory: usize,
     /// The crawl's id, from which the ids of records follow.
     pub crawl_id: u128,
 }
@@ -93,6 +98,7 @@ impl Default for ContainerOptions {
             segment_bytes: 1 << 30,
             compression: Compression::Gzip,
             digest_memory: 16 << 20,
+            slot_memory: 32 << 20,
             crawl_id: 0,
         }
     }
@@ -181,6 +187,8 @@ pub struct Container {
     fresh: HashMap<Fingerprint, u64>,
     /// Slots of the cut under way.
     frozen: Arc<HashMap<Fingerprint, u64>>,
+    /// As many of the one as of the other fit into their memory.
+    fresh_max: usize,
     pages: u64,
     digests: Digests,
     /// Writes revisits.
@@ -203,6 +211,7 @@ impl Container {
         let addresses = AddressFile::open_or_create(&disk, dir)?;
         let mut digests = Digests::new(options.digest_memory);
         digests.fill(&keys)?;
+        let fresh_max = (options.slot_memory / 2 / SLOT_BYTES).max(1);
         let (encoder, crawl_id) = (Encoder::new(options.compression), options.crawl_id);
         let values = ValueFiles::open(disk.clone(), dir, options, warcinfo, saved)?;
         let recovery = Recovery::new(&values, saved);
@@ -214,6 +223,7 @@ impl Container {
             addresses,
             fresh: HashMap::new(),
             frozen: Arc::default(),
+            fresh_max,
             pages: saved.map_or(0, |state| state.pages),
             digests,
             encoder,
@@ -339,6 +349,12 @@ impl Container {
     /// Bytes of key.dat and, as of the last cut, of the address file.
     pub fn index_bytes(&self) -> u64 {
         self.keys.len() + self.addresses.bytes()
+    }
+
+    /// Whether the memory of new slots is used up: a cut is due, and where one is under way, no more should be stored
+    /// than was asked for already.
+    pub fn is_full(&self) -> bool {
+        self.fresh.len() >= self.fresh_max
     }
 
     /// Notes the state as it is, and returns the work that makes it durable. The cut before must have come back.

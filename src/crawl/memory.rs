@@ -23,8 +23,6 @@ const MIB: u64 = 1 << 20;
 const PROGRAM: u64 = 48 * MIB;
 /// The cache of the catalog with all that stands around it.
 const CATALOG: u64 = 32 * MIB;
-/// New slots of the archive's index between two checkpoints: 24 bytes each, of a million pages.
-const NEW_SLOTS: u64 = 24 * MIB;
 /// The sketch of patterns, and its copy for a checkpoint.
 const PATTERNS: u64 = 4 * MIB;
 /// Of a connection in use: the head or what an HTTP/2 server sends ahead, and TLS.
@@ -105,8 +103,8 @@ fn stores(config: &Config) -> Vec<Part> {
         part("stores: a merge, and the answers of the last one", "drum.merge_memory", 2 * drum.merge_memory.get()),
         // half of it is copied for a checkpoint
         part("queue, and its copy for a checkpoint", "frontier.memory", config.frontier.memory.get() / 2 * 3),
-        part("archive: index of payloads, new slots", "container.digest_memory", {
-            config.container.digest_memory.get() + NEW_SLOTS
+        part("archive: index of payloads, new slots", "container.digest_memory, container.slot_memory", {
+            config.container.digest_memory.get() + config.container.slot_memory.get()
         }),
         part("patterns of URLs", "", PATTERNS),
     ]
@@ -114,12 +112,12 @@ fn stores(config: &Config) -> Vec<Part> {
 
 fn network(config: &Config) -> Vec<Part> {
     let fetch = &config.fetch;
-    let (workers, body) = (fetch.workers as u64, fetch.max_body.get());
+    let (requests, body) = (fetch.workers as u64 + fetch.slow_workers as u64, fetch.max_body.get());
     // a place lasts until the records that were made of the body are in the archive
     let large = large_bodies(fetch.max_body.as_usize()) as u64 * 2 * body;
     vec![
-        part("requests in flight: connection, head, small body", "fetch.workers", {
-            workers * (CONNECTION + 2 * SMALL_BODY_BYTES as u64)
+        part("requests in flight: connection, head, small body", "fetch.workers, fetch.slow_workers", {
+            requests * (CONNECTION + 2 * SMALL_BODY_BYTES as u64)
         }),
         part("large bodies, until they are in the archive", "fetch.max_body", large),
         part("idle connections", "", IDLE_CONNECTIONS_MAX as u64 * IDLE_CONNECTION),
@@ -128,6 +126,7 @@ fn network(config: &Config) -> Vec<Part> {
 
 fn processing(config: &Config, cores: u64) -> Vec<Part> {
     let body = config.fetch.max_body.get();
+    let requests = config.fetch.workers as u64 + config.fetch.slow_workers as u64;
     let links = config.scope.max_links_per_page as u64 * (BYTES_PER_LINK as u64 + LINK);
     let listed = SITEMAP_LINK_BYTES as u64 + sitemap::URLS_MAX * LINK;
     let waiting = if config.robots.sitemaps { links.max(listed) } else { links };
@@ -137,8 +136,8 @@ fn processing(config: &Config, cores: u64) -> Vec<Part> {
             cores * (body * (COPIES_OF_TEXT + COPIES_OF_BODY) + 2 * waiting)
         }),
         part("the one sitemap being read", "robots.sitemaps", sitemaps),
-        part("links that wait for the engine", "fetch.workers, scope.max_links_per_page", {
-            config.fetch.workers as u64 * SMALL_FINDINGS_BYTES as u64 + LARGE_FINDINGS as u64 * waiting
+        part("links that wait for the engine", "fetch.workers, fetch.slow_workers, scope.max_links_per_page", {
+            requests * SMALL_FINDINGS_BYTES as u64 + LARGE_FINDINGS as u64 * waiting
         }),
     ]
 }
@@ -157,9 +156,14 @@ mod tests {
         let mut larger = config.clone();
         larger.frontier.memory = Bytes::gib(4);
         assert!(Ceiling::of(&larger, 2).bytes >= ceiling.bytes + (3 << 30));
+        let mut slots = config.clone();
+        slots.container.slot_memory = Bytes::gib(2);
+        assert!(Ceiling::of(&slots, 2).bytes > ceiling.bytes + (1 << 30));
         let mut smaller = config;
         smaller.fetch.workers = 1;
         assert!(Ceiling::of(&smaller, 2).bytes < ceiling.bytes);
+        smaller.fetch.slow_workers = 0;
+        assert!(Ceiling::of(&smaller, 2).bytes + (1 << 30) < ceiling.bytes);
         assert!(Ceiling::of(&smaller, 64).bytes > Ceiling::of(&smaller, 2).bytes);
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn identity(request: &CrawlRequest, catalog: &dyn Catalog, now: Time)
 }
 
 /// Options of the network side.
-pub(super) fn fetch(config: &Config) -> Result<FetchOptions, CrawlError> {
+pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlError> {
     let fetch = &config.fetch;
     let server = |text: &String| {
         let with_port = text.parse::<SocketAddr>();
@@ -111,6 +111,8 @@ pub(super) fn fetch(config: &Config) -> Result<FetchOptions, CrawlError> {
         timeout_total: fetch.timeout_total,
         rate_min: fetch.rate_min.get(),
         body_max: fetch.max_body.as_usize(),
+        spool_dir: dir.to_owned(),
+        spool_max: fetch.spool_max.as_usize(),
         http2: fetch.http2,
         connections_per_host: config.politeness.connections_per_host,
         idle_max: IDLE_CONNECTIONS_MAX,
@@ -202,6 +204,7 @@ pub(super) fn opening(
             segment_bytes: config.container.segment_bytes.get(),
             compression: compression(&config),
             digest_memory: config.container.digest_memory.as_usize(),
+            slot_memory: config.container.slot_memory.as_usize(),
             crawl_id,
         },
         warcinfo: warcinfo(&config),

@@ -212,7 +212,7 @@ impl Engine {
         self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
         self.collect_dropped()?;
         self.watch_limits(now)?;
-        if self.phase == Phase::Crawling && !self.held {
+        if self.phase == Phase::Crawling && !self.waits_for_checkpoint() {
             self.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
             self.request(now)?;
         }
@@ -256,21 +256,29 @@ impl Engine {
         self.collect_dropped()
     }
 
+    /// Whether no request is made before the checkpoint that is under way is durable.
+    fn waits_for_checkpoint(&self) -> bool {
+        self.held || (self.under_way.checkpoint && self.container.is_full())
+    }
+
     /// When `pump` may have something to do without an event.
     pub fn next_due(&mut self) -> Option<Time> {
-        let mut due = self.checkpoint_due.min(self.rests.next_sync_due().unwrap_or(Time::MAX));
-        if let Phase::Stopping { deadline, .. } = self.phase {
-            due = due.min(deadline);
+        let now = self.clock.now();
+        let next = if let Phase::Stopping { deadline, .. } = self.phase {
+            Some(deadline)
+        } else if self.waits_for_checkpoint() {
+            None
         } else {
-            let now = self.clock.now();
             let next = match self.under_way.requests.is_free(now) {
                 true => self.way.arrival().frontier.next_due().into_iter().chain(self.next_hop_due()).min(),
                 // whoever is due has to wait for an answer, or until a request is slow
                 false => self.under_way.requests.free_at(now),
             };
-            due = next.map_or(due, |next| due.min(next.max(self.limited_until)));
-        }
-        Some(due)
+            next.map(|next| next.max(self.limited_until))
+        };
+        // one after the other
+        let checkpoint = (!self.under_way.checkpoint).then_some(self.checkpoint_due);
+        next.into_iter().chain(checkpoint).chain(self.rests.next_sync_due()).min()
     }
 
     /// Whether results of merges wait to be handed on, so that `pump` has to be called again at once.

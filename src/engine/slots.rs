@@ -13,10 +13,10 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::frontier::HostId;
 
-/// A request is slow that takes so many times as long as usual.
-const SLOW_FACTOR: f64 = 4.0;
+/// A request is slow that takes so many times as long as usual: until then it costs a worker, however many drip.
+const SLOW_FACTOR: f64 = 2.0;
 /// But none is before this time.
-const SLOW_MIN: Duration = Duration::from_millis(100);
+const SLOW_MIN: Duration = Duration::from_millis(30);
 /// By so much the estimate of the median moves with an answer.
 const STEP: f64 = 1.05;
 /// Bounds of the estimate.
@@ -161,7 +161,7 @@ mod tests {
         let slow_after = |slots: &Slots| slots.slow_after().as_millis();
         assert_eq!(slow_after(&slots), 2_000);
         (0..500).for_each(|n| slots.learn(Duration::from_millis(if n % 3 == 0 { 3_000 } else { 80 })));
-        assert!((250..400).contains(&slow_after(&slots)), "{}", slow_after(&slots));
+        assert!((125..200).contains(&slow_after(&slots)), "{}", slow_after(&slots));
         (0..500).for_each(|_| slots.learn(Duration::from_millis(1)));
         assert_eq!(slow_after(&slots), SLOW_MIN.as_millis());
         (0..500).for_each(|_| slots.learn(Duration::from_secs(100)));

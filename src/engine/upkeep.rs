@@ -30,7 +30,8 @@ impl Engine {
             self.skipped_log.flush()?;
         }
         let nearly_full = self.container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
-        let due = self.checkpoint_wanted || now >= self.checkpoint_due || nearly_full.is_some();
+        let early = nearly_full.is_some() || self.container.is_full();
+        let due = self.checkpoint_wanted || now >= self.checkpoint_due || early;
         let open = matches!(self.phase, Phase::Crawling | Phase::Stopping { .. });
         if due && open && !self.under_way.checkpoint {
             self.cut_before_full = nearly_full.or(self.cut_before_full);

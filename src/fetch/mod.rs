@@ -6,6 +6,7 @@
 //! that outlives `timeout_total`, no head that takes longer than `timeout_head`, no body beyond `body_max` or slower
 //! than `rate_min`; no lookup that outlives `dns_timeout`; no more idle connections than `idle_max`.
 
+mod body;
 mod client;
 mod failure;
 mod idle;
@@ -15,29 +16,29 @@ mod request;
 mod resolver;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::clock::Clock;
 use crate::engine::{Event, FetchJob, Fetched, ResolveJob};
 use crate::web::address::AddressGuard;
+use body::Bodies;
+pub use body::large_bodies;
 use client::Clients;
 use idle::IdlePlaces;
 use protocols::ProtocolMemory;
 use resolver::GuardedResolver;
 use rustls::pki_types::CertificateDer;
 
-/// Bodies up to this size count on the worker's own share of memory; longer ones wait for a place.
+/// Bodies up to this size count on the worker's own share of memory; longer ones are on the disk
+/// while they come.
 pub const SMALL_BODY_BYTES: usize = 256 << 10;
-/// Memory for all bodies that are longer.
-const LARGE_BODIES_BYTES: usize = 48 << 20;
 
-/// How many bodies of more than [`SMALL_BODY_BYTES`] and up to `body_max` may be in memory at once.
-pub fn large_bodies(body_max: usize) -> usize {
-    (LARGE_BODIES_BYTES / body_max.max(1)).max(1)
-}
+/// Threads that write such bodies, and read them again.
+const SPOOL_THREADS: usize = 4;
 
 /// How requests are made.
 #[derive(Clone, Debug)]
@@ -54,6 +55,10 @@ pub struct FetchOptions {
     pub rate_min: u64,
     /// Bytes of a body that are read.
     pub body_max: usize,
+    /// Where large bodies lie while they come, in files without names.
+    pub spool_dir: PathBuf,
+    /// Bytes of all of them there.
+    pub spool_max: usize,
     /// Whether HTTP/2 is offered.
     pub http2: bool,
     /// Connections that are kept open to a host.
@@ -119,7 +124,7 @@ struct Shared {
     guard: AddressGuard,
     options: FetchOptions,
     clock: Arc<dyn Clock>,
-    large_bodies: Arc<Semaphore>,
+    bodies: Bodies,
     answers: crossbeam_channel::Sender<Arrived>,
     events: crossbeam_channel::Sender<Event>,
 }
@@ -142,6 +147,7 @@ impl Fetcher {
     ) -> Result<Self, StartError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
+            .max_blocking_threads(SPOOL_THREADS)
             .thread_name("fetch")
             .enable_io()
             .enable_time()
@@ -152,10 +158,9 @@ impl Fetcher {
         };
         let clients = Clients::build(&options, &resolver)?;
         let idle = IdlePlaces::new((options.idle_max / options.connections_per_host.max(1)).max(1));
-        let large_bodies = Arc::new(Semaphore::new(large_bodies(options.body_max)));
+        let bodies = Bodies::new(&options);
         let protocols = ProtocolMemory::default();
-        let shared =
-            Shared { clients, protocols, idle, resolver, guard, options, clock, large_bodies, answers, events };
+        let shared = Shared { clients, protocols, idle, resolver, guard, options, clock, bodies, answers, events };
         Ok(Fetcher { runtime, shared: Arc::new(shared) })
     }
 

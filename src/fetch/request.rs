@@ -1,26 +1,23 @@
-//! One request: vetted address, head, body within its limits.
+//! One request: vetted address, head, body.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
+use super::body::End;
 use super::failure::{classify, describe, http2_fault};
 use super::protocols::Http2Fault;
-use super::{Arrived, FetchOptions, SMALL_BODY_BYTES, Shared};
+use super::{Arrived, FetchOptions, Shared};
 use crate::clock::Time;
+use crate::disk;
 use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Failure;
-use crate::web::warc::{HttpVersion, Truncation};
+use crate::web::warc::HttpVersion;
 
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
-/// A body may be slower than `rate_min` for this long.
-const SLOW_GRACE: Duration = Duration::from_secs(10);
-/// More than any `timeout_total`, and no time that overflows a clock.
-const PATIENCE_MAX_S: u64 = 30 * 24 * 3_600;
 
 /// Makes the request of `job` and hands on what came of it.
 pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
@@ -30,20 +27,33 @@ pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
     // a receiver that is gone means that the crawl is over
     match result {
         Ok((response, place)) => drop(shared.answers.send(Arrived { fetched: Fetched { job, response }, place })),
-        Err((failure, detail)) => {
+        Err(NoAnswer::Failed(failure, detail)) => {
             let duration = clock.elapsed();
             let failed = FetchFailed { job, failure, detail, started, duration };
             drop(shared.events.send(Event::Failed(Box::new(failed))));
         }
+        Err(NoAnswer::Fault(fault)) => drop(shared.events.send(Event::Fault(fault))),
     }
 }
 
-async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant) -> Result<Placed, (Failure, String)> {
+/// Why there is no answer: by the server's fault, or because the disk took no more.
+enum NoAnswer {
+    Failed(Failure, String),
+    Fault(disk::Error),
+}
+
+impl From<disk::Error> for NoAnswer {
+    fn from(fault: disk::Error) -> Self {
+        NoAnswer::Fault(fault)
+    }
+}
+
+async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant) -> Result<Placed, NoAnswer> {
     // the client asks its resolver for names only: a literal is checked here
     if let Some(literal) = job.url.literal_address()
         && !shared.guard.permits(literal)
     {
-        return Err((Failure::PrivateAddress, format!("{literal} is not in the public internet")));
+        return Err(NoAnswer::Failed(Failure::PrivateAddress, format!("{literal} is not in the public internet")));
     }
     if shared.options.proxy.is_some() {
         behind_proxy(shared, job).await?;
@@ -61,12 +71,14 @@ async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant
 
 /// A proxy resolves the name itself, and no address of it is ever connected to from here. So the name is resolved here
 /// too, and has to mean an address that may be connected to; that the proxy finds the same one nobody can promise.
-async fn behind_proxy(shared: &Shared, job: &FetchJob) -> Result<(), (Failure, String)> {
+async fn behind_proxy(shared: &Shared, job: &FetchJob) -> Result<(), NoAnswer> {
     if job.url.literal_address().is_some() {
         return Ok(());
     }
     let permitted = shared.resolver.permitted(job.url.host(), &job.addresses).await;
-    permitted.map_err(|failure| (failure, format!("{} before the proxy is asked: {failure}", job.url.host())))
+    permitted.map_err(|failure| {
+        NoAnswer::Failed(failure, format!("{} before the proxy is asked: {failure}", job.url.host()))
+    })
 }
 
 /// A request for a URL whose address may be connected to.
@@ -91,10 +103,11 @@ struct Failed {
 
 impl Exchange<'_> {
     /// The answer, head and body.
-    async fn make(&self, started: Time, clock: Instant) -> Result<Placed, (Failure, String)> {
-        let mut answer = self.head().await.map_err(|failed| (failed.failure, failed.detail))?;
-        let mut place = None;
-        let (body, end) = read_body(self.shared, &mut answer, self.deadline, &mut place).await;
+    async fn make(&self, started: Time, clock: Instant) -> Result<Placed, NoAnswer> {
+        let head = self.head().await;
+        let mut answer = head.map_err(|failed| NoAnswer::Failed(failed.failure, failed.detail))?;
+        let (arrived, end) = self.shared.bodies.read(&mut answer, self.deadline).await?;
+        let duration = clock.elapsed();
         match end {
             End::Broken(Some(fault)) if answer.version() == reqwest::Version::HTTP_2 => {
                 self.shared.protocols.failed(self.origin, fault);
@@ -111,6 +124,7 @@ impl Exchange<'_> {
             answer.headers().iter().map(|(name, value)| (name.as_str().as_bytes().into(), value.as_bytes().into()));
         // that of a proxy says nothing of the server
         let address = answer.remote_addr().filter(|_| self.shared.options.proxy.is_none());
+        let (body, place) = arrived.load().await?;
         let response = Response {
             status: status.as_u16(),
             reason,
@@ -120,7 +134,7 @@ impl Exchange<'_> {
             address: address.map(|socket| socket.ip()),
             request: request_head(self.job, &self.shared.options),
             started,
-            duration: clock.elapsed(),
+            duration,
             body,
         };
         Ok((response, place))
@@ -165,68 +179,6 @@ impl Exchange<'_> {
             Err(_) => Err(late(Failure::Timeout, format!("no answer in {:?}", options.timeout_total))),
         }
     }
-}
-
-/// How a body ended.
-enum End {
-    Whole,
-    /// Here, at a limit.
-    Cut(Truncation),
-    /// There, with what it says about the server's HTTP/2.
-    Broken(Option<Http2Fault>),
-}
-
-impl End {
-    fn truncation(&self) -> Option<Truncation> {
-        match self {
-            End::Whole => None,
-            End::Cut(limit) => Some(*limit),
-            End::Broken(_) => Some(Truncation::Disconnect),
-        }
-    }
-}
-
-/// Reads the body to its end or to a limit, and says which limit.
-async fn read_body(
-    shared: &Shared,
-    answer: &mut reqwest::Response,
-    deadline: Instant,
-    place: &mut Option<OwnedSemaphorePermit>,
-) -> (Vec<u8>, End) {
-    let options = &shared.options;
-    let mut began = Instant::now();
-    let expected = usize::try_from(answer.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
-    let mut body = Vec::with_capacity(expected.min(SMALL_BODY_BYTES).min(options.body_max));
-    loop {
-        let slow_at = began + patience(body.len(), options.rate_min);
-        let chunk = match timeout_at(slow_at.min(deadline), answer.chunk()).await {
-            Err(_) => return (body, End::Cut(Truncation::Time)),
-            Ok(Err(error)) => return (body, End::Broken(http2_fault(&error))),
-            Ok(Ok(None)) => return (body, End::Whole),
-            Ok(Ok(Some(chunk))) => chunk,
-        };
-        let room = options.body_max - body.len();
-        if chunk.len() > room {
-            body.extend_from_slice(&chunk[..room]);
-            return (body, End::Cut(Truncation::Length));
-        }
-        if body.len() + chunk.len() > SMALL_BODY_BYTES && place.is_none() {
-            let asked = Instant::now();
-            match timeout_at(deadline, shared.large_bodies.clone().acquire_owned()).await {
-                Ok(permit) => *place = permit.ok(),
-                Err(_) => return (body, End::Cut(Truncation::Time)),
-            }
-            // that was not the server's time
-            began += asked.elapsed();
-        }
-        body.extend_from_slice(&chunk);
-    }
-}
-
-/// The time in which `bytes` of a body may come: what `rate_min` allows, and [`SLOW_GRACE`] at least.
-fn patience(bytes: usize, rate_min: u64) -> Duration {
-    let seconds = bytes as u64 / rate_min.max(1);
-    Duration::from_secs(seconds.min(PATIENCE_MAX_S)).max(SLOW_GRACE)
 }
 
 /// The head of the request as HTTP/1.1 text, for the archive.

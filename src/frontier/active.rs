@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::budget::ByFingerprint;
-use super::host::{Host, Place};
+use super::host::{Host, Place, large_rules_memory};
 use super::schedule::HostRef;
 use super::task::HostId;
 use crate::clock::Time;
@@ -35,6 +35,8 @@ pub(super) struct Active {
     parkable: VecDeque<HostRef>,
     /// Bytes of memory of hosts and URLs.
     pub bytes: usize,
+    /// Of those, bytes of rules that are larger than usual.
+    pub large_rules: usize,
     /// URLs in buffers.
     pub buffered: u64,
     /// Tasks that are out.
@@ -80,6 +82,7 @@ impl Active {
     /// Gives `host` a place.
     pub(super) fn insert(&mut self, host: Host) -> u32 {
         self.bytes += host.memory();
+        self.large_rules += large_rules_memory(host.rules_bytes);
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
             u32::try_from(self.slots.len() - 1).expect("fewer than 4 G hosts are active")
@@ -95,9 +98,20 @@ impl Active {
         slot.generation = slot.generation.wrapping_add(1);
         let host = slot.host.take().expect("an index that was found is taken");
         self.bytes = self.bytes.saturating_sub(host.memory());
+        self.large_rules -= large_rules_memory(host.rules_bytes);
         self.by_origin.remove(&host.origin);
         self.free.push(index);
         host
+    }
+
+    /// Changes what is known of a host, and with it what it takes.
+    pub(super) fn change(&mut self, index: u32, change: impl FnOnce(&mut Host)) {
+        let host = self.host_mut(index);
+        let before = (host.memory(), large_rules_memory(host.rules_bytes));
+        change(host);
+        let after = (host.memory(), large_rules_memory(host.rules_bytes));
+        self.bytes = (self.bytes + after.0).saturating_sub(before.0);
+        self.large_rules = self.large_rules + after.1 - before.1;
     }
 
     /// Indices of all hosts, in order.
@@ -161,6 +175,22 @@ impl Active {
             }
         }
         None
+    }
+
+    /// The host at rest that has the largest rules.
+    pub(super) fn greediest(&self) -> Option<u32> {
+        let at_rest = |host: &Host| host.is_at_rest() && matches!(host.place, Place::Scheduled(_) | Place::Idle);
+        self.with_most_rules(at_rest)
+    }
+
+    /// The host with the largest rules, if it has any, among those that have nothing to do and may be asked at `now`.
+    pub(super) fn largest_idle(&self, now: Time) -> Option<u32> {
+        self.with_most_rules(|host| host.place == Place::Idle && host.standing.available() <= now)
+    }
+
+    fn with_most_rules(&self, may_leave: impl Fn(&Host) -> bool) -> Option<u32> {
+        let hosts = self.indices().filter(|&index| self.host(index).rules_bytes > 0 && may_leave(self.host(index)));
+        hosts.max_by_key(|&index| self.host(index).rules_bytes)
     }
 
     /// Hosts that may leave, stale entries included.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::QueuedUrl;
-use super::host::{Item, Pending, Place, RULES_IN_MEMORY};
+use super::host::{Item, Pending, Place, large_rules_memory};
 use super::politeness::Trouble;
 use super::record::ADDRESSES_KEPT;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
@@ -21,8 +21,6 @@ const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
 const LOGGED_AFTER: Duration = Duration::from_secs(1);
 /// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
 const HOLDS_MIN: Duration = Duration::from_secs(1);
-/// Memory of rules that a host gets whatever there is left; most are far smaller.
-const USUAL_RULES_BYTES: usize = 8 << 10;
 /// A host at a crowded address comes back after so long at the latest.
 const CROWDED_MAX: Duration = Duration::from_secs(60);
 
@@ -94,7 +92,7 @@ impl Frontier {
         let Some(index) = self.answered(host, now, is_robots) else { return Ok(()) };
         let answer = match answer {
             // there is no memory for them: their host waits like one whose rules cannot be had
-            RobotsAnswer::Rules { rules, duration, .. } if !self.has_memory_for(&*rules) => {
+            RobotsAnswer::Rules { rules, duration, .. } if !self.finds_memory_for(&*rules, now)? => {
                 RobotsAnswer::Unreachable { duration, retry_after: None }
             }
             answer => answer,
@@ -318,23 +316,36 @@ impl Frontier {
         self.evict(index, now)
     }
 
-    /// Whether a host may get `rules`. Those of usual size always fit in; many hosts with rules of half a megabyte do not.
-    fn has_memory_for(&self, rules: &dyn Rules) -> bool {
+    /// Whether a host may get `rules`. Those of usual size always fit in; all large ones together have a share of the
+    /// memory. Hosts that have nothing to do leave for it, and hosts with larger rules that are not being asked anything:
+    /// they take their URLs to the cold side and come back when there is room.
+    fn finds_memory_for(&mut self, rules: &dyn Rules, now: Time) -> Result<bool> {
         let mut encoded = Vec::new();
         rules.encode(&mut encoded);
-        let bytes = encoded.len().saturating_mul(RULES_IN_MEMORY);
-        bytes <= USUAL_RULES_BYTES || self.active.bytes.saturating_add(bytes) <= self.options.memory / 4 * 3
+        while !self.has_memory_for_rules(encoded.len()) {
+            let larger =
+                || self.active.greediest().filter(|&index| self.active.host(index).rules_bytes > encoded.len());
+            match self.active.largest_idle(now).or_else(larger) {
+                Some(index) => self.evict(index, now)?,
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether there is memory for rules that take `encoded` bytes.
+    pub(super) fn has_memory_for_rules(&self, encoded: usize) -> bool {
+        let bytes = large_rules_memory(encoded);
+        bytes == 0 || self.active.large_rules.saturating_add(bytes) <= self.options.memory / 4
     }
 
     pub(super) fn set_rules(&mut self, index: u32, rules: Arc<dyn Rules>, expires: Time) {
         let mut encoded = Vec::new();
         rules.encode(&mut encoded);
-        let host = self.active.host_mut(index);
-        let before = host.memory();
-        host.rules_bytes = encoded.len();
-        host.rules = Some((rules, expires));
-        let after = host.memory();
-        self.active.bytes = (self.active.bytes + after).saturating_sub(before);
+        self.active.change(index, |host| {
+            host.rules_bytes = encoded.len();
+            host.rules = Some((rules, expires));
+        });
     }
 
     pub(super) fn set_addresses(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time) {

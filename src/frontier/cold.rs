@@ -47,6 +47,10 @@ impl Frontier {
         if let Some(until) = self.holds.remove(&host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
         }
+        if !self.has_memory_for_rules(host.rules_bytes) {
+            // they are asked for again, which finds memory for them or not
+            (host.rules, host.rules_bytes) = (None, 0);
+        }
         self.domains.enter(host.domain, known);
         let (origin, number) = (host.origin, self.partition_of(host.domain));
         let index = self.active.insert(host);

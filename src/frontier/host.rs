@@ -71,7 +71,15 @@ pub(super) enum Place {
 }
 
 /// Bytes of memory for each byte of encoded rules: short patterns have more of a table than of text.
-pub(super) const RULES_IN_MEMORY: usize = 4;
+const RULES_IN_MEMORY: usize = 4;
+/// Memory of rules that a host gets whatever there is left; most are far smaller.
+const USUAL_RULES_BYTES: usize = 8 << 10;
+
+/// Memory that rules of `encoded` bytes have to find; none for usual ones.
+pub(super) fn large_rules_memory(encoded: usize) -> usize {
+    let bytes = encoded.saturating_mul(RULES_IN_MEMORY);
+    if bytes > USUAL_RULES_BYTES { bytes } else { 0 }
+}
 
 /// A host in memory.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct FrontierOptions {
     /// Partitions of the cold side, a power of two; an existing frontier keeps its own number.
     pub partitions: usize,
-    /// Bytes of memory for everything: half for the active side, an eighth each for the partitions' arrays, their
-    /// newer host records and their filters, a sixteenth for a merge.
+    /// Bytes of memory for everything: half for the active side (of it, half for robots rules above 2 KiB), an eighth each
+    /// for the partitions' arrays, their newer host records and their filters, a sixteenth for a merge.
     pub memory: usize,
     /// Hosts that are in memory at once.
     pub active_hosts: usize,

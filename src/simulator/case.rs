@@ -125,7 +125,7 @@ impl Case {
                 segment_bytes: *pick(rng, &[16 << 10, 256 << 10]),
                 compression: *pick(rng, &[Compression::Gzip, Compression::None]),
                 digest_memory: *pick(rng, &[0, 64 << 10]),
-                crawl_id: 0,
+                ..ContainerOptions::default()
             },
             checkpoint_every: rng.bool().then(|| rng.u64(5..200)),
         }

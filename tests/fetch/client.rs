@@ -39,6 +39,8 @@ pub fn options() -> FetchOptions {
         timeout_total: Duration::from_secs(60),
         rate_min: 1,
         body_max: 1 << 20,
+        spool_dir: std::env::temp_dir(),
+        spool_max: 1 << 30,
         http2: true,
         connections_per_host: 1,
         idle_max: 100,
@@ -98,6 +100,14 @@ impl Client {
                 other => panic!("{other:?}"),
             },
             default(PATIENCE) => panic!("the request did not end"),
+        }
+    }
+
+    /// The fault of the disk that a request ended with.
+    pub fn fault(&self) -> crawler::disk::Error {
+        match self.events.recv_timeout(PATIENCE) {
+            Ok(Event::Fault(fault)) => fault,
+            other => panic!("{other:?}"),
         }
     }
 

@@ -8,7 +8,9 @@ use crawler::fetch::FetchOptions;
 use crawler::outcome::Failure;
 use crawler::web::warc::Truncation;
 
-use super::client::{Client, Outcome, options};
+use crossbeam_channel::{Receiver, unbounded};
+
+use super::client::{Client, Outcome, PATIENCE, options};
 use super::http::{Connection, HttpServer, page};
 
 /// Between two pieces of something that drips.
@@ -204,9 +206,14 @@ fn a_lie_about_length_reserves_no_memory() {
     assert!(response.body.capacity() <= 256 << 10);
 }
 
+/// A body in which no part is like another.
+fn varied(bytes: usize) -> String {
+    (0..).map(|number: u32| format!("{number:08x}")).take(bytes.div_ceil(8)).collect::<String>()[..bytes].to_owned()
+}
+
 #[test]
 fn many_large_bodies_at_once_share_the_memory_and_all_come() {
-    let body = "x".repeat(2 << 20);
+    let body = varied(2 << 20);
     let server = HttpServer::answering(page("", &body));
     // there are places for three bodies of this size
     let client = Client::start(FetchOptions { body_max: 16 << 20, ..options() });
@@ -215,6 +222,91 @@ fn many_large_bodies_at_once_share_the_memory_and_all_come() {
     }
     for _ in 0..24 {
         let response = client.end().unwrap();
-        assert_eq!((response.truncated, response.body.len()), (None, body.len()));
+        assert!(response.truncated.is_none() && response.body == body.as_bytes(), "{} bytes", response.body.len());
     }
+}
+
+#[test]
+fn a_large_body_comes_whole_or_up_to_where_it_was_cut_whatever_its_length() {
+    const BLOCK: usize = 256 << 10;
+    let options = || FetchOptions { body_max: 3 * BLOCK, spool_max: 3 * BLOCK, ..options() };
+    for bytes in [BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK - 1, 3 * BLOCK] {
+        let body = varied(bytes);
+        let sent = body.clone();
+        let whole = response(options(), move |connection| {
+            connection.send(page("", &sent));
+        });
+        assert!(whole.truncated.is_none() && whole.body == body.as_bytes(), "{bytes}: {}", whole.body.len());
+        let sent = body.clone();
+        let broken = response(options(), move |connection| {
+            connection.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{sent}", bytes + 1));
+        });
+        assert!(broken.truncated == Some(Truncation::Disconnect) && broken.body == body.as_bytes(), "{bytes}");
+    }
+    let body = varied(5 * BLOCK);
+    let sent = body.clone();
+    let cut = response(options(), move |connection| {
+        connection.send(page("", &sent));
+        connection.wait_for_end();
+    });
+    assert!(cut.truncated == Some(Truncation::Length) && cut.body == body.as_bytes()[..3 * BLOCK]);
+}
+
+/// A server whose bodies begin with `bytes` and then stay where they are; says through the channel that they do.
+fn stalling(bytes: usize) -> (HttpServer, Receiver<()>) {
+    let (stalled_in, stalled) = unbounded();
+    let server = HttpServer::start("127.0.0.1", move |connection| {
+        if connection.request().is_some() {
+            connection.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}", 8 << 20, varied(bytes)));
+            stalled_in.send(()).unwrap();
+            connection.wait_for_end();
+        }
+    });
+    (server, stalled)
+}
+
+#[test]
+fn s8_large_bodies_that_trickle_keep_no_other_large_body_waiting() {
+    let (server, stalled) = stalling(1 << 20);
+    let client = Client::start(FetchOptions { body_max: 16 << 20, ..options() });
+    // twice as many as there are places in memory
+    for number in 0..6 {
+        client.begin(&server.url(&format!("slow{number}.test")), &["127.0.0.1"]);
+    }
+    (0..6).for_each(|_| stalled.recv_timeout(PATIENCE).unwrap());
+    let body = varied(4 << 20);
+    let others = HttpServer::answering(page("", &body));
+    for number in 0..6 {
+        let response = client.get(&others.url(&format!("host{number}.test")), &["127.0.0.1"]).unwrap();
+        // the first that ends: none of the slow ones has
+        assert!(response.truncated.is_none() && response.body == body.as_bytes(), "{} bytes", response.body.len());
+    }
+}
+
+#[test]
+fn s8_a_large_body_for_which_the_disk_has_no_room_is_cut_when_its_time_is_over() {
+    let (server, stalled) = stalling(900 << 10);
+    let limits = FetchOptions { body_max: 1 << 20, spool_max: 1 << 20, ..options() };
+    let client = Client::start(FetchOptions { timeout_total: Duration::from_secs(4), ..limits });
+    client.begin(&server.url("slow.test"), &["127.0.0.1"]);
+    stalled.recv_timeout(PATIENCE).unwrap();
+    let others = HttpServer::answering(page("", &varied(1 << 20)));
+    client.begin(&others.url("host.test"), &["127.0.0.1"]);
+    for _ in 0..2 {
+        let response = client.end().unwrap();
+        assert!(varied(1 << 20).as_bytes().starts_with(&response.body), "{} bytes", response.body.len());
+        assert!(response.body.len() >= 256 << 10, "{} bytes", response.body.len());
+    }
+    // what the slow one had is free again
+    let response = client.get(&others.url("host.test"), &["127.0.0.1"]).unwrap();
+    assert_eq!((response.truncated, response.body.len()), (None, 1 << 20));
+}
+
+#[test]
+fn a_disk_that_takes_no_large_body_is_told_as_its_fault() {
+    let server = HttpServer::answering(page("", &varied(1 << 20)));
+    let client = Client::start(FetchOptions { spool_dir: "/nowhere/at/all".into(), ..options() });
+    client.begin(&server.url("host.test"), &["127.0.0.1"]);
+    let fault = client.fault().to_string();
+    assert!(fault.contains("/nowhere/at/all"), "{fault}");
 }

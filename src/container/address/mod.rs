@@ -21,8 +21,11 @@
 //! slot takes 14.6 bytes, and at most 15.2 with overflow pages.
 
 pub(super) mod check;
+#[cfg(test)]
+mod damage_tests;
 mod double_write;
 mod page;
+mod walk;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -31,6 +34,7 @@ use super::keys::{KeyFile, KeyRecord};
 use crate::disk::{Disk, DiskFile, Error, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 use page::{Head, PAGE_BYTES, Page, PageId, SLOTS_PER_PAGE};
+use walk::Walk;
 
 /// Slots per room for slots at which a bucket is split.
 const LOAD: f64 = 0.55;
@@ -38,6 +42,8 @@ const LOAD: f64 = 0.55;
 const CHUNK_PAGES: usize = 4_096;
 /// A page that is being rewritten is read again this often before it counts as damaged.
 const TORN_READS_MAX: usize = 200;
+/// A bucket whose pages lead in a circle is walked again this often: its pages may have been about to be rewritten.
+const CIRCLES_MAX: usize = 20;
 const VERSION: u16 = 1;
 
 /// The address file with its overflow pages.
@@ -70,7 +76,9 @@ impl AddressFile {
 
     /// Opens the file for [`AddressFile::apply`] and for look-ups beside it.
     pub fn open_for_writing(disk: &Disk, dir: &Path) -> Result<Self> {
-        AddressFile::open(disk, dir, Mode::Write)
+        let file = AddressFile::open(disk, dir, Mode::Write)?;
+        file.check_head()?;
+        Ok(file)
     }
 
     /// Opens the file for look-ups.
@@ -92,6 +100,29 @@ impl AddressFile {
             changed: HashMap::new(),
             written: 0,
         })
+    }
+
+    /// Refuses a head that speaks of more than lies there: the file would grow to what it says.
+    fn check_head(&self) -> Result<()> {
+        let damaged = |at, expected: String, found: u64| {
+            Err(Error::damaged(self.buckets.path(), at, expected, format!("{found} by its head")))
+        };
+        let pages = [(&self.buckets, 1 + self.head.buckets(), 24), (&self.overflow, self.head.overflow_pages, 48)];
+        for (file, pages, at) in pages {
+            let there = file.len()? / PAGE_BYTES as u64;
+            if pages > there {
+                return damaged(at, format!("at most {there} pages in {}", file.path().display()), pages);
+            }
+        }
+        let room = (self.head.pages() - 1) * SLOTS_PER_PAGE as u64;
+        if self.head.slots > room {
+            return damaged(32, format!("at most {room} slots"), self.head.slots);
+        }
+        let free = self.head.free.iter().map(|id| id.overflow_number().unwrap_or(u64::MAX)).max();
+        match free.filter(|&number| number >= self.head.overflow_pages) {
+            Some(number) => damaged(60, format!("free pages below {}", self.head.overflow_pages), number),
+            None => Ok(()),
+        }
     }
 
     /// Length of key.dat that the file covers.
@@ -120,9 +151,17 @@ impl AddressFile {
         record: impl Fn(u64) -> Result<Option<KeyRecord>>,
     ) -> Result<Option<KeyRecord>> {
         let mut head = read_head(&self.buckets)?;
+        let mut circles = 0;
         loop {
-            if let Some(found) = self.find_by(&head, key, url, &record)? {
-                return Ok(Some(found));
+            match self.find_by(&head, key, url, &record) {
+                Ok(None) => {}
+                Err(Error::Damaged { .. }) if circles < CIRCLES_MAX => {
+                    circles += 1;
+                    std::thread::yield_now();
+                    head = read_head(&self.buckets)?;
+                    continue;
+                }
+                found => return found,
             }
             let now = read_head(&self.buckets)?;
             if (now.level, now.split) == (head.level, head.split) {
@@ -141,7 +180,7 @@ impl AddressFile {
     ) -> Result<Option<KeyRecord>> {
         let (bucket, level) = head.bucket(key);
         let mut newest: Option<KeyRecord> = None;
-        let mut next = Some(PageId::bucket(bucket));
+        let (mut next, mut walk) = (Some(PageId::bucket(bucket)), Walk::default());
         while let Some(id) = next {
             let page = self.read_page(id)?;
             for (tag, offset) in page.slots() {
@@ -156,7 +195,7 @@ impl AddressFile {
                     newest = Some(found);
                 }
             }
-            next = page.overflow();
+            next = walk.step(self.file(id), id, page.overflow())?;
         }
         Ok(newest)
     }
@@ -186,7 +225,7 @@ impl AddressFile {
         let (bucket, level) = self.head.bucket(key);
         let tag = page::tag_of(key, level);
         let mut id = PageId::bucket(bucket);
-        let mut room = None;
+        let (mut room, mut walk) = (None, Walk::default());
         loop {
             let page = self.page_mut(id)?;
             if page.renew(tag, offset) {
@@ -195,7 +234,8 @@ impl AddressFile {
             if room.is_none() && page.len() < SLOTS_PER_PAGE {
                 room = Some(id);
             }
-            match page.overflow() {
+            let next = page.overflow();
+            match walk.step(self.file(id), id, next)? {
                 Some(next) => id = next,
                 None => break,
             }
@@ -218,11 +258,12 @@ impl AddressFile {
         let (old, level) = (self.head.split, self.head.level);
         let new = old + (1 << level);
         let mut slots = Vec::new();
-        let mut next = Some(PageId::bucket(old));
+        let (mut next, mut walk) = (Some(PageId::bucket(old)), Walk::default());
         while let Some(id) = next {
             let page = self.page_mut(id)?;
             slots.extend(page.slots());
-            next = page.overflow();
+            let following = page.overflow();
+            next = walk.step(self.file(id), id, following)?;
             if id.is_overflow() {
                 self.head.free.push(id);
             }
@@ -237,7 +278,7 @@ impl AddressFile {
                     Some(key) => (key.bits() >> level & 1 == 1, page::tag_of(key, level + 1)),
                     // its record was lost in a crash: the slot leads nowhere
                     None => {
-                        self.head.slots -= 1;
+                        self.head.slots = self.head.slots.saturating_sub(1);
                         continue;
                     }
                 },
@@ -254,13 +295,15 @@ impl AddressFile {
     }
 
     fn push_to(&mut self, mut id: PageId, tag: u32, offset: u64) -> Result<()> {
+        let mut walk = Walk::default();
         loop {
             let page = self.page_mut(id)?;
             if page.len() < SLOTS_PER_PAGE {
                 page.push(tag, offset);
                 return Ok(());
             }
-            id = match page.overflow() {
+            let next = page.overflow();
+            id = match walk.step(self.file(id), id, next)? {
                 Some(next) => next,
                 None => {
                     let fresh = self.add_overflow();
@@ -288,9 +331,12 @@ impl AddressFile {
         Ok(self.changed.get_mut(&id).expect("it was put there"))
     }
 
+    fn file(&self, id: PageId) -> &DiskFile {
+        if id.is_overflow() { &self.overflow } else { &self.buckets }
+    }
+
     fn read_page(&self, id: PageId) -> Result<Page> {
-        let file = if id.is_overflow() { &self.overflow } else { &self.buckets };
-        read_whole(file, id.position(), |bytes| Page::decode(bytes, id))
+        read_whole(self.file(id), id.position(), |bytes| Page::decode(bytes, id))
     }
 
     fn write_full_chunk(&mut self) -> Result<()> {

@@ -60,6 +60,11 @@ impl PageId {
         self.0 & OVERFLOW_BIT != 0
     }
 
+    /// Of an overflow page, its number.
+    pub(super) fn overflow_number(self) -> Option<u64> {
+        self.is_overflow().then_some(self.0 ^ OVERFLOW_BIT)
+    }
+
     /// Where the page lies in its file; page 0 of address.idx is the head.
     pub(super) fn position(self) -> u64 {
         let number = if self.is_overflow() { self.0 ^ OVERFLOW_BIT } else { self.0 + 1 };

@@ -6,6 +6,7 @@ mod cold;
 mod crash;
 mod hosts;
 mod look;
+mod memory;
 mod polite;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,9 +41,30 @@ impl Rules for TestRules {
     }
 }
 
+/// The same rules, which take so many bytes.
+#[derive(Debug)]
+struct LongRules(TestRules, usize);
+
+impl Rules for LongRules {
+    fn allows(&self, url: &str) -> bool {
+        self.0.allows(url)
+    }
+
+    fn crawl_delay(&self) -> Option<Duration> {
+        self.0.crawl_delay()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.0.encode(out);
+        out.resize(start + self.1.max(8), 0);
+    }
+}
+
 pub(super) fn decode_rules(bytes: &[u8]) -> Option<Arc<dyn Rules>> {
-    let ms = u64::from_le_bytes(bytes.try_into().ok()?);
-    Some(Arc::new(TestRules((ms != u64::MAX).then_some(MS * ms as u32))))
+    let ms = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
+    let rules = TestRules((ms != u64::MAX).then_some(MS * ms as u32));
+    Some(Arc::new(LongRules(rules, bytes.len())))
 }
 
 fn fingerprint(n: u64) -> Fingerprint {
@@ -78,6 +100,7 @@ pub(super) fn private(host: u64, n: u64) -> QueuedUrl {
 pub(super) struct Site {
     pub address: Result<u32, Failure>,
     pub robots: Option<Option<Duration>>,
+    pub rules_bytes: usize,
     pub duration: Duration,
     pub feedback: fn(u64) -> Answered,
 }
@@ -126,6 +149,7 @@ pub(super) fn plain(host: u64) -> Site {
     Site {
         address: Ok(host as u32 + 1),
         robots: Some(None),
+        rules_bytes: 0,
         duration: MS * 20,
         feedback: |_| (Verdict::Done, None, None),
     }
@@ -231,7 +255,7 @@ impl Crawl {
                 let answer = match (self.sites)(number).robots {
                     None => RobotsAnswer::Unreachable { duration, retry_after: None },
                     Some(delay) => {
-                        let rules = Arc::new(TestRules(delay));
+                        let rules = Arc::new(LongRules(TestRules(delay), (self.sites)(number).rules_bytes));
                         RobotsAnswer::Rules { rules, expires: now + S * 86_400, duration, bytes: 100 }
                     }
                 };
