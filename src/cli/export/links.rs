@@ -114,7 +114,7 @@ impl LinksArgs {
             line(target.as_str(), kind, links.nofollow_page)?;
         }
         for link in &links.entries {
-            line(links.url(link), kind(link.kind), !followed.contains(&link.keys.key))?;
+            line(link.url.as_str(), kind(link.kind), !followed.contains(&link.keys.key))?;
         }
         if links.dropped > 0 {
             writeln!(warnings, "crawler: {} links more, left out: {}", links.dropped, Escaped(&entry.url))?;
