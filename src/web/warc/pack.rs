@@ -29,7 +29,8 @@ const GZIP_LEVEL: u32 = 1;
 const ZSTD_LEVEL: i32 = 3;
 /// Magic, deflate, no flags, no time, fastest algorithm, unknown system.
 pub(crate) const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
-const OUTPUT_STEP_BYTES: usize = 32 << 10;
+/// Room for output that there is at least before the compressor is called.
+const OUTPUT_STEP_BYTES: usize = 1 << 10;
 
 /// A compressor for one record after the other.
 pub(super) enum Packer {
@@ -51,33 +52,45 @@ impl Packer {
         }
     }
 
-    /// Appends `record`, compressed alone, to `out`.
-    pub(super) fn pack(&mut self, record: &[u8], out: &mut Vec<u8>) {
+    /// Appends the record that consists of `parts`, compressed alone, to `out`.
+    pub(super) fn pack(&mut self, parts: &[&[u8]], out: &mut Vec<u8>) {
         match self {
-            Packer::Gzip(compress) => {
-                out.extend_from_slice(&GZIP_HEAD);
-                compress.reset();
-                deflate(compress, record, out);
-                out.extend_from_slice(&crc32fast::hash(record).to_le_bytes());
-                // ISIZE is the length modulo 2^32
-                out.extend_from_slice(&(record.len() as u32).to_le_bytes());
-            }
+            Packer::Gzip(compress) => gzip(compress, parts, out),
             Packer::Zstd(compressor) => {
-                let packed = compressor.compress(record).expect("zstd compresses any bytes");
+                let packed = compressor.compress(&parts.concat()).expect("zstd compresses any bytes");
                 out.extend_from_slice(&packed);
             }
-            Packer::None => out.extend_from_slice(record),
+            Packer::None => parts.iter().for_each(|part| out.extend_from_slice(part)),
         }
     }
 }
 
-fn deflate(compress: &mut Compress, record: &[u8], out: &mut Vec<u8>) {
+fn gzip(compress: &mut Compress, parts: &[&[u8]], out: &mut Vec<u8>) {
+    out.extend_from_slice(&GZIP_HEAD);
+    compress.reset();
+    let mut sum = crc32fast::Hasher::new();
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        sum.update(part);
+        deflate(compress, part, FlushCompress::None, out);
+    }
+    deflate(compress, &[], FlushCompress::Finish, out);
+    out.extend_from_slice(&sum.finalize().to_le_bytes());
+    // ISIZE is the length modulo 2^32
+    out.extend_from_slice(&(compress.total_in() as u32).to_le_bytes());
+}
+
+/// Compresses all of `part`, or to the end of the member.
+fn deflate(compress: &mut Compress, part: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
+    let begun = compress.total_in();
     loop {
-        let done = usize::try_from(compress.total_in()).expect("a record is in memory");
+        let done = usize::try_from(compress.total_in() - begun).expect("a record is in memory");
+        if matches!(flush, FlushCompress::None) && done == part.len() {
+            return;
+        }
         out.reserve(OUTPUT_STEP_BYTES);
         let status = compress
-            .compress_vec(&record[done..], out, FlushCompress::Finish)
-            .expect("a compressor that is not finished takes input");
+            .compress_vec(&part[done..], out, flush)
+            .expect("a compressor that is not finished takes input and has room for output");
         if status == Status::StreamEnd {
             return;
         }
