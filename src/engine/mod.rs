@@ -28,6 +28,7 @@ mod seeds;
 mod slots;
 mod upkeep;
 pub mod values;
+mod vias;
 mod way;
 
 use std::path::PathBuf;
@@ -59,6 +60,7 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 use limits::Limits;
 use rests::RestLog;
 use slots::Slots;
+use vias::Vias;
 use way::SeenStage;
 
 /// Results of merges that are handed on between two looks at the network.
@@ -147,6 +149,8 @@ pub struct Engine {
     crawl_log: CrawlLog,
     skipped_log: SkippedLog,
     under_way: UnderWay,
+    /// Pages that named what was fetched last.
+    vias: Vias,
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
     phase: Phase,
@@ -271,8 +275,9 @@ impl Engine {
     }
 
     /// The URL of the page that a queued URL was found on.
-    fn via(&self, via: u64) -> Result<Option<String>> {
-        via.checked_sub(1).map_or(Ok(None), |offset| self.container.url_of(offset))
+    fn via(&mut self, via: u64) -> Result<Option<String>> {
+        let Some(offset) = via.checked_sub(1) else { return Ok(None) };
+        self.vias.get(offset, || self.container.url_of(offset))
     }
 
     /// A URL that was canonical when it was queued.

@@ -34,6 +34,12 @@ pub const SMALL_BODY_BYTES: usize = 256 << 10;
 /// Memory for all bodies that are longer.
 const LARGE_BODIES_BYTES: usize = 48 << 20;
 
+/// Network threads: a request costs a third of what its answer costs to process, which every core has a thread for. Where
+/// one is enough, none is woken for what another one does anyway.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(4))
+}
+
 /// How many bodies of more than [`SMALL_BODY_BYTES`] and up to `body_max` may be in memory at once.
 pub fn large_bodies(body_max: usize) -> usize {
     (LARGE_BODIES_BYTES / body_max.max(1)).max(1)
@@ -141,7 +147,7 @@ impl Fetcher {
         events: crossbeam_channel::Sender<Event>,
     ) -> Result<Self, StartError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(threads())
             .thread_name("fetch")
             .enable_io()
             .enable_time()

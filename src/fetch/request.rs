@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
+use super::client::{ACCEPT, ACCEPT_ENCODING};
 use super::failure::{classify, describe, http2_fault};
 use super::protocols::Http2Fault;
 use super::{Arrived, FetchOptions, SMALL_BODY_BYTES, Shared};
@@ -15,8 +16,6 @@ use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Failure;
 use crate::web::warc::{HttpVersion, Truncation};
 
-const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 /// A body may be slower than `rate_min` for this long.
 const SLOW_GRACE: Duration = Duration::from_secs(10);
 /// More than any `timeout_total`, and no time that overflows a clock.
@@ -147,7 +146,7 @@ impl Exchange<'_> {
         let options = &self.shared.options;
         let client = self.shared.clients.get(http1_only, self.keeps);
         let url = self.job.url.as_str();
-        let mut request = client.get(url).header("accept", ACCEPT).header("accept-encoding", ACCEPT_ENCODING);
+        let mut request = client.get(url);
         for (name, value) in self.job.condition.iter().flat_map(|condition| condition.validators.headers()) {
             request = request.header(name, value);
         }
