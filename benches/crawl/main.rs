@@ -3,6 +3,7 @@
 //!     cargo bench --bench crawl                          documentation-like pages: 8 hosts, 20,000 pages of 24 KB
 //!     cargo bench --bench crawl -- wide                  4,000 hosts, 20,000 pages of 20 KB
 //!     cargo bench --bench crawl -- growth                500,000 pages of 8 KB, told for each tenth of the crawl
+//!     cargo bench --bench crawl -- past                  from stores that hold millions of URLs already
 //!     cargo bench --bench crawl -- --site URL            a site that is served already, on loopback
 //!     cargo bench --bench crawl -- --help                sizes, rounds, peers, other builds to compare with
 //!
@@ -20,6 +21,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use crawler::simweb::SimWeb;
 
+mod filled;
 mod options;
 mod own;
 mod peers;
@@ -65,7 +67,14 @@ fn main() -> Result<()> {
             turns.reverse();
         }
         for (name, binary) in turns {
-            let run = own::crawl(&binary, &options, &target, scratch.path())?;
+            if options.variant == Variant::Past {
+                for past in options.pasts() {
+                    let run = own::crawl(&binary, &options, &target, Some(past), scratch.path())?;
+                    table::tell_past(&name, past, &run);
+                }
+                continue;
+            }
+            let run = own::crawl(&binary, &options, &target, None, scratch.path())?;
             if options.variant == Variant::Growth {
                 table::tell_growth(&name, &run.samples);
             }

@@ -7,6 +7,8 @@ use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use crawler::simweb::SimOptions;
 
+use super::filled::Past;
+
 const SEED: u64 = 11;
 
 /// Which pages.
@@ -18,6 +20,8 @@ pub enum Variant {
     Wide,
     /// A long crawl, told for each tenth of it.
     Growth,
+    /// Crawls that go on from stores with millions of URLs, beside one from empty stores.
+    Past,
 }
 
 /// Measures whole crawls by the real binary.
@@ -46,6 +50,9 @@ pub struct Options {
     /// Tells the CPU of each thread of the crawler.
     #[arg(long)]
     pub stages: bool,
+    /// Of `past`: millions of URLs seen, and how many of them are queued [default: 0, 1, 10, 100, 100/1, 100/10].
+    #[arg(long, value_name = "SEEN[/QUEUED]", value_delimiter = ',', value_parser = millions)]
+    millions: Vec<(u64, u64)>,
     /// How often everything is measured.
     #[arg(long, default_value_t = 1)]
     pub rounds: usize,
@@ -69,6 +76,12 @@ pub struct Options {
     bench: bool,
 }
 
+/// Reads `SEEN` or `SEEN/QUEUED`.
+fn millions(text: &str) -> Result<(u64, u64), std::num::ParseIntError> {
+    let (seen, queued) = text.split_once('/').unwrap_or((text, "0"));
+    Ok((seen.parse()?, queued.parse()?))
+}
+
 impl Options {
     fn pages(&self) -> usize {
         self.pages.unwrap_or(if self.variant == Variant::Growth { 500_000 } else { 20_000 })
@@ -77,7 +90,7 @@ impl Options {
     fn hosts(&self) -> usize {
         self.hosts.unwrap_or(match self.variant {
             Variant::Docs => 8,
-            Variant::Wide => 4_000,
+            Variant::Wide | Variant::Past => 4_000,
             Variant::Growth => 5_000,
         })
     }
@@ -85,9 +98,16 @@ impl Options {
     fn page_bytes(&self) -> usize {
         self.page_bytes.unwrap_or(match self.variant {
             Variant::Docs => 24_000,
-            Variant::Wide => 20_000,
+            Variant::Wide | Variant::Past => 20_000,
             Variant::Growth => 8_000,
         })
+    }
+
+    /// The pasts that crawls go on from.
+    pub fn pasts(&self) -> Vec<Past> {
+        let usual = vec![(0, 0), (1, 0), (10, 0), (100, 0), (100, 1), (100, 10)];
+        let chosen = if self.millions.is_empty() { usual } else { self.millions.clone() };
+        chosen.iter().map(|(seen, queued)| Past { seen: seen * 1_000_000, queued: queued * 1_000_000 }).collect()
     }
 
     /// What is measured, in a line.

@@ -12,6 +12,7 @@ use crawler::disk::Disk;
 use crawler::report::Snapshot;
 
 use super::Target;
+use super::filled::{self, Past};
 use super::options::Options;
 use super::process::{self, Measured};
 
@@ -32,17 +33,21 @@ pub struct Run {
     pub samples: Vec<Sample>,
 }
 
-/// Crawls everything into a directory of its own, which is removed again.
-pub fn crawl(binary: &Path, options: &Options, target: &Target, scratch: &Path) -> Result<Run> {
+/// Crawls everything into a directory of its own, which is removed again. With a `past`, the crawl goes on from there.
+pub fn crawl(binary: &Path, options: &Options, target: &Target, past: Option<Past>, scratch: &Path) -> Result<Run> {
     let dir = tempfile::tempdir_in(scratch)?;
     fs::write(dir.path().join("seeds.txt"), target.seeds.join("\n"))?;
     fs::write(dir.path().join("crawler.toml"), config(options, target)?)?;
     if let Some(web) = &target.web {
         web.clear_log();
     }
-    let mut command = Command::new(binary);
-    command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"]).current_dir(dir.path());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    if let Some(past) = past {
+        let said = command(binary, dir.path()).args(["--max-pages", "1"]).output()?;
+        anyhow::ensure!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        filled::fill(&dir.path().join("crawl"), past)?;
+    }
+    let mut command = command(binary, dir.path());
+    command.stderr(Stdio::piped());
     let start = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
     // a line of progress every second, read here and turned into a sample there
@@ -71,6 +76,14 @@ pub fn crawl(binary: &Path, options: &Options, target: &Target, scratch: &Path) 
     samples.push(Sample { elapsed_s: measured.wall_s, cpu_s: measured.user_s + measured.system_s, pages });
     let bytes_on_disk = size_of(&crawl)?;
     Ok(Run { measured, pages, bytes_received: snapshot.statistics.bytes_received, bytes_on_disk, samples })
+}
+
+/// The line that begins the crawl in `dir`, and goes on with it.
+fn command(binary: &Path, dir: &Path) -> Command {
+    let mut command = Command::new(binary);
+    command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"]).current_dir(dir);
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
 }
 
 fn config(options: &Options, target: &Target) -> Result<String> {

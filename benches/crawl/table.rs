@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display};
 
-use super::own::Sample;
+use super::filled::Past;
+use super::own::{Run, Sample};
 use super::process::Measured;
 
 /// Parts in which a long crawl is told.
@@ -132,6 +133,23 @@ pub fn tell_stages(name: &str, measured: &Measured, pages: u64) {
         // the engine is the first thread, which has the name of the program
         println!("{name}: {kind:<16} {:>7.1} us/page", seconds * 1e6 / pages.max(1) as f64);
     }
+}
+
+/// Prints how a crawl went that began with a past: between its first twentieth and its last one, without its start, when
+/// the Bloom filter is made again, and without its end.
+pub fn tell_past(name: &str, past: Past, run: &Run) {
+    let (from, to) = (at(&run.samples, run.pages / 20), at(&run.samples, run.pages - run.pages / 20));
+    let pages = (to.pages - from.pages).max(1) as f64;
+    println!(
+        "{name}: {:>3} M seen, {:>2} M queued: pages={} pages/s={:.0} cpu_ms/page={:.3} rss_MB={:.0} start_s={:.1}",
+        past.seen / 1_000_000,
+        past.queued / 1_000_000,
+        run.pages,
+        pages / (to.elapsed_s - from.elapsed_s),
+        (to.cpu_s - from.cpu_s) * 1e3 / pages,
+        run.measured.peak_rss as f64 / 1e6,
+        run.samples.iter().find(|sample| sample.pages > 1).map_or(f64::NAN, |sample| sample.elapsed_s),
+    );
 }
 
 /// Prints pages/s and CPU a page for each tenth of the pages.
