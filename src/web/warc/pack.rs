@@ -2,6 +2,8 @@
 
 use flate2::{Compress, FlushCompress, Status};
 
+use super::short;
+
 /// How records are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -55,7 +57,10 @@ impl Packer {
     /// Appends the record that consists of `parts`, compressed alone, to `out`.
     pub(super) fn pack(&mut self, parts: &[&[u8]], out: &mut Vec<u8>) {
         match self {
-            Packer::Gzip(compress) => gzip(compress, parts, out),
+            Packer::Gzip(compress) if parts.iter().map(|part| part.len()).sum::<usize>() > short::INPUT_MAX => {
+                gzip(compress, parts, out);
+            }
+            Packer::Gzip(_) => gzip_short(&parts.concat(), out),
             Packer::Zstd(compressor) => {
                 let packed = compressor.compress(&parts.concat()).expect("zstd compresses any bytes");
                 out.extend_from_slice(&packed);
@@ -63,6 +68,13 @@ impl Packer {
             Packer::None => parts.iter().for_each(|part| out.extend_from_slice(part)),
         }
     }
+}
+
+fn gzip_short(record: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&GZIP_HEAD);
+    short::deflate(record, out);
+    out.extend_from_slice(&crc32fast::hash(record).to_le_bytes());
+    out.extend_from_slice(&(record.len() as u32).to_le_bytes());
 }
 
 fn gzip(compress: &mut Compress, parts: &[&[u8]], out: &mut Vec<u8>) {
