@@ -13,6 +13,12 @@ use super::revisit::{Profile, RevisitDraft};
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
 
+/// Content codings that compress.
+const PACKED_CODINGS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"br", b"zstd", b"deflate"];
+/// Beginnings of media types that are compressed in themselves.
+const PACKED_TYPES: [&[u8]; 8] =
+    [b"image/jpeg", b"image/png", b"image/gif", b"image/webp", b"application/zip", b"font/woff", b"video/", b"audio/"];
+
 /// One answered request.
 #[derive(Clone, Debug)]
 pub struct Exchange<'a> {
@@ -96,6 +102,8 @@ pub(super) struct Head<'a> {
     pub content_type: &'a str,
     pub url: Option<&'a str>,
     pub fields: &'a [(&'a str, Cow<'a, str>)],
+    /// Whether the payload is compressed already.
+    pub is_packed: bool,
 }
 
 impl Encoder {
@@ -165,6 +173,7 @@ impl Encoder {
             content_type: "application/warc-fields",
             url: None,
             fields: &[("WARC-Filename", filename.into())],
+            is_packed: false,
         };
         self.block.clear();
         self.block.extend_from_slice(text.as_bytes());
@@ -200,6 +209,7 @@ impl Encoder {
             content_type: "application/warc-fields",
             url: Some(exchange.url),
             fields: &[("WARC-Concurrent-To", urn(response_id).into())],
+            is_packed: false,
         };
         self.finish(&head, &[], out);
     }
@@ -218,6 +228,7 @@ impl Encoder {
             content_type: "application/http;msgtype=request",
             url: Some(exchange.url),
             fields: &fields,
+            is_packed: false,
         };
         self.finish(&head, &[], out);
     }
@@ -241,6 +252,7 @@ impl Encoder {
             content_type: "application/http;msgtype=response",
             url: Some(exchange.url),
             fields: &fields,
+            is_packed: is_packed(exchange),
         };
         self.finish(&head, exchange.body, out);
         payload_sha1
@@ -265,8 +277,21 @@ impl Encoder {
         field(text, "WARC-Block-Digest", &digest(block_sha1.into()));
         field(text, "Content-Type", head.content_type);
         let _ = write!(text, "Content-Length: {}\r\n\r\n", self.block.len() + payload.len());
-        self.packer.pack(&[text.as_bytes(), &self.block, payload, b"\r\n\r\n"], out);
+        self.packer.pack(&[text.as_bytes(), &self.block], payload, head.is_packed, out);
     }
+}
+
+/// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as any
+/// other and gain nothing.
+fn is_packed(exchange: &Exchange<'_>) -> bool {
+    exchange.headers.iter().any(|(name, value)| {
+        let starts = |known: &[u8]| value.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));
+        if name.eq_ignore_ascii_case(b"content-encoding") {
+            PACKED_CODINGS.iter().any(|coding| value.trim_ascii().eq_ignore_ascii_case(coding))
+        } else {
+            name.eq_ignore_ascii_case(b"content-type") && PACKED_TYPES.iter().any(|mime| starts(mime))
+        }
+    })
 }
 
 /// The word for the protocol of the answer.

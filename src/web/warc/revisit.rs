@@ -109,6 +109,7 @@ impl Encoder {
             content_type: "application/http;msgtype=response",
             url: Some(revisit.url),
             fields: &fields,
+            is_packed: false,
         };
         self.finish(&head, &[], out);
     }

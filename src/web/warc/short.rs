@@ -1,4 +1,5 @@
-//! Deflate (RFC 1951) of short records, in one block with the fixed codes.
+//! Deflate (RFC 1951) of short records, and of short heads before bodies that are compressed already, in one block with the
+//! fixed codes.
 //!
 //! Metadata and request records have some hundred bytes. A general compressor clears its tables for each of them, 128 KiB,
 //! which takes longer than compressing them. This one has a table of 2 KiB, and makes of them much what the fastest level
@@ -12,6 +13,8 @@ const HASH_BITS: u32 = 10;
 /// Bytes that are hashed, and shortest match.
 const MATCH_MIN: usize = 4;
 const MATCH_MAX: usize = 258;
+/// Bytes of a block that is stored as it is.
+const STORED_MAX: usize = u16::MAX as usize;
 /// Symbol that ends a block.
 const END: usize = 256;
 /// Symbol of the longest match.
@@ -37,30 +40,20 @@ const fn codes() -> [(u16, u8); 288] {
 
 /// Appends the deflated `input` of at most [`INPUT_MAX`] bytes to `out`.
 pub(super) fn deflate(input: &[u8], out: &mut Vec<u8>) {
-    debug_assert!(input.len() <= INPUT_MAX);
     let mut bits = Bits { out, gathered: 0, number: 0 };
-    // the last block, and fixed codes
-    bits.put(0b011, 3);
-    let mut last_seen = [0_u16; 1 << HASH_BITS];
-    let mut at = 0;
-    while at < input.len() {
-        let length = match input.get(at..at + MATCH_MIN) {
-            Some(start) => {
-                let hash = u32::from_le_bytes([start[0], start[1], start[2], start[3]]).wrapping_mul(0x9e37_79b1);
-                // one more than the place, for none is 0
-                let seen = std::mem::replace(&mut last_seen[(hash >> (32 - HASH_BITS)) as usize], at as u16 + 1);
-                let before = usize::from(seen).checked_sub(1);
-                before.map_or(0, |before| bits.put_match(input, before, at))
-            }
-            None => 0,
-        };
-        if length == 0 {
-            bits.put_symbol(usize::from(input[at]));
-        }
-        at += length.max(1);
+    bits.put_block(input, true);
+    bits.align();
+}
+
+/// Appends `input`, deflated, and behind it `stored` and `end` as they are, for what would not become shorter. `end` is
+/// short.
+pub(super) fn deflate_before(input: &[u8], stored: &[u8], end: &[u8], out: &mut Vec<u8>) {
+    let mut bits = Bits { out, gathered: 0, number: 0 };
+    bits.put_block(input, false);
+    for part in stored.chunks(STORED_MAX) {
+        bits.put_stored(part, false);
     }
-    bits.put_symbol(END);
-    bits.finish();
+    bits.put_stored(end, true);
 }
 
 /// Bits on their way to bytes.
@@ -71,6 +64,41 @@ struct Bits<'a> {
 }
 
 impl Bits<'_> {
+    /// A block with the fixed codes.
+    fn put_block(&mut self, input: &[u8], is_last: bool) {
+        debug_assert!(input.len() <= INPUT_MAX);
+        self.put(u64::from(is_last) | 0b010, 3);
+        let mut last_seen = [0_u16; 1 << HASH_BITS];
+        let mut at = 0;
+        while at < input.len() {
+            let length = match input.get(at..at + MATCH_MIN) {
+                Some(start) => {
+                    let hash = u32::from_le_bytes([start[0], start[1], start[2], start[3]]).wrapping_mul(0x9e37_79b1);
+                    // one more than the place, for none is 0
+                    let seen = std::mem::replace(&mut last_seen[(hash >> (32 - HASH_BITS)) as usize], at as u16 + 1);
+                    let before = usize::from(seen).checked_sub(1);
+                    before.map_or(0, |before| self.put_match(input, before, at))
+                }
+                None => 0,
+            };
+            if length == 0 {
+                self.put_symbol(usize::from(input[at]));
+            }
+            at += length.max(1);
+        }
+        self.put_symbol(END);
+    }
+
+    /// A block of bytes as they are.
+    fn put_stored(&mut self, bytes: &[u8], is_last: bool) {
+        self.put(u64::from(is_last), 3);
+        self.align();
+        let length = u16::try_from(bytes.len()).expect("a block is no longer than its length can say");
+        self.out.extend_from_slice(&length.to_le_bytes());
+        self.out.extend_from_slice(&(!length).to_le_bytes());
+        self.out.extend_from_slice(bytes);
+    }
+
     fn put(&mut self, value: u64, number: u32) {
         self.gathered |= value << self.number;
         self.number += number;
@@ -106,9 +134,11 @@ impl Bits<'_> {
         alike
     }
 
-    fn finish(self) {
+    /// Ends the byte that is begun.
+    fn align(&mut self) {
         let bytes = self.gathered.to_le_bytes();
         self.out.extend_from_slice(&bytes[..self.number.div_ceil(8) as usize]);
+        (self.gathered, self.number) = (0, 0);
     }
 }
 
@@ -163,6 +193,20 @@ mod tests {
                 input.copy_within(from..from + count, to);
             }
             check(&input);
+        }
+    }
+
+    #[test]
+    fn what_is_stored_comes_back_behind_the_head() {
+        for length in [0, 1, 100, STORED_MAX - 1, STORED_MAX, STORED_MAX + 1, 3 * STORED_MAX] {
+            let mut random = fastrand::Rng::with_seed(length as u64);
+            let stored: Vec<u8> = (0..length).map(|_| random.u8(..)).collect();
+            for head in [&b""[..], b"h", b"head head head"] {
+                let mut out = Vec::new();
+                deflate_before(head, &stored, b"\r\n\r\n", &mut out);
+                assert!(inflated(&out) == [head, &stored, b"\r\n\r\n"].concat(), "{length} bytes");
+                assert!(out.len() <= head.len() + length + 30 + length / STORED_MAX * 5);
+            }
         }
     }
 
