@@ -73,7 +73,7 @@ fn seen(
         Store::open(disk.clone(), &dir.join("url-seen"), options, front, saved, &mut |_, _| {})?;
     for (number, key) in keys.enumerate() {
         store.admit(key, (), QueuedUrl { key, ..nothing() })?;
-        if number as u64 % SERVE_EVERY == 0 {
+        if (number as u64).is_multiple_of(SERVE_EVERY) {
             while let Some(job) = store.next_merge(Need::Threshold)? {
                 store.finish_merge(job.run()?);
                 while store.dispatch(&mut Nobody, usize::MAX)? > 0 {}
@@ -100,7 +100,7 @@ fn queued(
     for (number, url) in urls.enumerate() {
         let known = Known { rests_until: Some(now + REST), ..Known::default() };
         frontier.push_known_host(url, known, now)?;
-        if number as u64 % SERVE_EVERY == 0 {
+        if (number as u64).is_multiple_of(SERVE_EVERY) {
             while let Some(job) = frontier.next_job(false)? {
                 frontier.finish_job(job.run()?, now)?;
             }

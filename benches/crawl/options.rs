@@ -83,7 +83,8 @@ fn millions(text: &str) -> Result<(u64, u64), std::num::ParseIntError> {
 }
 
 impl Options {
-    fn pages(&self) -> usize {
+    /// Pages of the synthetic web.
+    pub fn pages(&self) -> usize {
         self.pages.unwrap_or(if self.variant == Variant::Growth { 500_000 } else { 20_000 })
     }
 

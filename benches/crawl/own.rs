@@ -47,6 +47,10 @@ pub fn crawl(binary: &Path, options: &Options, target: &Target, past: Option<Pas
         filled::fill(&dir.path().join("crawl"), past)?;
     }
     let mut command = command(binary, dir.path());
+    if past.is_some() {
+        // what is queued from the past never comes out: the crawl ends before the web does
+        command.args(["--max-pages", &(options.pages() * 9 / 10).to_string()]);
+    }
     command.stderr(Stdio::piped());
     let start = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
