@@ -3,7 +3,7 @@
 //! ```text
 //! lock ─► catalog ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report
 //! ```
-//! The calling thread becomes the engine thread. The others are: two network threads (fetch), a process thread a
+//! The calling thread becomes the engine thread. The others are: a network thread (fetch) for four cores, a process thread a
 //! core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
 

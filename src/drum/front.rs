@@ -87,10 +87,16 @@ impl<V: Value> Front<V> {
         }
     }
 
+    /// Whether `key` was stored lately.
+    pub(super) fn is_recent(&mut self, key: Fingerprint) -> bool {
+        let is_recent = self.lru.get(key).is_some();
+        self.counted.lru_hits += u64::from(is_recent);
+        is_recent
+    }
+
     /// What is known of `key`; after it, `key` counts as stored with `value`.
     pub(super) fn admit(&mut self, key: Fingerprint, value: &V) -> Known<()> {
-        if self.lru.get(key).is_some() {
-            self.counted.lru_hits += 1;
+        if self.is_recent(key) {
             return Known::Recent(());
         }
         self.keep(key, value.clone());

@@ -101,6 +101,12 @@ impl<V: Value, A: Aux> Store<V, A> {
         }
     }
 
+    /// Whether `key` is in the LRU: then [`Store::admit`] would say that it is a duplicate, and need not be asked, nor an
+    /// auxiliary made for it.
+    pub fn is_recent(&mut self, key: Fingerprint) -> bool {
+        self.front.is_recent(key)
+    }
+
     /// [`Drum::anticipate`], for the LRU and the Bloom filter as well.
     #[inline]
     pub fn anticipate(&mut self, keys: impl Iterator<Item = Fingerprint> + Clone) {

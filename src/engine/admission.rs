@@ -60,6 +60,10 @@ impl Engine {
 
     /// Admits a link that processing found in scope.
     pub(super) fn admit_link(&mut self, parent: &Parent<'_>, link: FoundLink) -> Result<()> {
+        // most links of a page were met before, and nothing is made of those
+        if self.way.passes_over(link.keys.key) {
+            return Ok(());
+        }
         let below = parent.url.depth.saturating_add(1);
         // what an index names is as near to the seed as the index
         let (letter, embedded, depth) = match link.kind {

@@ -29,6 +29,7 @@ mod seeds;
 mod slots;
 mod upkeep;
 pub mod values;
+mod vias;
 mod way;
 
 use std::path::PathBuf;
@@ -63,6 +64,7 @@ use limits::Limits;
 use rests::RestLog;
 use seed_log::SeedLog;
 use slots::Slots;
+use vias::Vias;
 use way::SeenStage;
 
 /// Results of merges that are handed on between two looks at the network.
@@ -156,6 +158,8 @@ pub struct Engine {
     skipped_log: SkippedLog,
     seed_log: SeedLog,
     under_way: UnderWay,
+    /// Pages that named what was fetched last.
+    vias: Vias,
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
     phase: Phase,
@@ -292,8 +296,9 @@ impl Engine {
     }
 
     /// The URL of the page that a queued URL was found on.
-    fn via(&self, via: u64) -> Result<Option<String>> {
-        via.checked_sub(1).map_or(Ok(None), |offset| self.container.url_of(offset))
+    fn via(&mut self, via: u64) -> Result<Option<String>> {
+        let Some(offset) = via.checked_sub(1) else { return Ok(None) };
+        self.vias.get(offset, || self.container.url_of(offset))
     }
 
     /// A URL that was canonical when it was queued.

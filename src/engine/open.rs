@@ -15,6 +15,7 @@ use super::seed_log::SeedLog;
 use super::seeds::SeedTable;
 use super::slots::Slots;
 use super::values::decode_rules;
+use super::vias::Vias;
 use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
 use super::{Engine, Executors, Phase, Settings, UnderWay};
 use crate::catalog::{Batch, Catalog};
@@ -232,6 +233,7 @@ impl Engine {
             limits,
             limited_until: Time::ZERO,
             may_request: false,
+            vias: Vias::default(),
             hops: Vec::new(),
             scope: Arc::new(scope),
             scope_added,

@@ -79,6 +79,14 @@ impl SeenStage {
         }
     }
 
+    /// Whether `key` is known to be seen without looking further, for a URL that is not forced: it is counted then, and is
+    /// not admitted.
+    pub fn passes_over(&mut self, key: Fingerprint) -> bool {
+        let is_recent = self.store.is_recent(key);
+        self.arrival().duplicate += u64::from(is_recent);
+        is_recent
+    }
+
     /// Hands at most `results_max` results of each store's merges on; says how many there were.
     pub fn dispatch(&mut self, results_max: usize) -> Result<usize> {
         let robots = &mut self.next;

@@ -40,6 +40,12 @@ pub const SMALL_BODY_BYTES: usize = 256 << 10;
 /// Threads that write such bodies, and read them again.
 const SPOOL_THREADS: usize = 4;
 
+/// Network threads: a request costs a third of what its answer costs to process, which every core has a thread for. Where
+/// one is enough, none is woken for what another one does anyway.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(4))
+}
+
 /// How requests are made.
 #[derive(Clone, Debug)]
 pub struct FetchOptions {
@@ -146,7 +152,7 @@ impl Fetcher {
         events: crossbeam_channel::Sender<Event>,
     ) -> Result<Self, StartError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(threads())
             .max_blocking_threads(SPOOL_THREADS)
             .thread_name("fetch")
             .enable_io()

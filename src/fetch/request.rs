@@ -7,6 +7,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use super::body::End;
+use super::client::{ACCEPT, ACCEPT_ENCODING};
 use super::failure::{classify, describe, http2_fault};
 use super::protocols::Http2Fault;
 use super::{Arrived, FetchOptions, Shared};
@@ -15,9 +16,6 @@ use crate::disk;
 use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Failure;
 use crate::web::warc::HttpVersion;
-
-const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 
 /// Makes the request of `job` and hands on what came of it.
 pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
@@ -161,7 +159,7 @@ impl Exchange<'_> {
         let options = &self.shared.options;
         let client = self.shared.clients.get(http1_only, self.keeps);
         let url = self.job.url.as_str();
-        let mut request = client.get(url).header("accept", ACCEPT).header("accept-encoding", ACCEPT_ENCODING);
+        let mut request = client.get(url);
         for (name, value) in self.job.condition.iter().flat_map(|condition| condition.validators.headers()) {
             request = request.header(name, value);
         }

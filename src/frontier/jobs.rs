@@ -48,26 +48,42 @@ impl Frontier {
         }
         self.end_turns()?;
         let count = self.partitions.len();
-        let order = (0..count).map(|n| (self.rover + n) % count);
-        let open = |n: &usize| !self.partitions[*n].busy;
         let leaving = self.active.evictable_len();
         let room = (self.options.active_hosts.max(1) + leaving).saturating_sub(self.active.len());
         let hosts_max = if self.has_memory() || leaving > 0 { room.min(TAKE_HOSTS_MAX) } else { 0 };
         // A take costs about as much for one host as for many: it waits for some places, unless there is nothing else.
         let enough = (self.options.active_hosts / 16).clamp(1, TAKE_HOSTS_MAX / 2);
         let hosts_max = if hosts_max >= enough || starving { hosts_max } else { 0 };
-        let refill = order.clone().filter(open).find(|&n| !self.partitions[n].wanted.is_empty());
-        let fresh = || order.clone().filter(open).find(|&n| hosts_max > 0 && self.has_hosts(&self.partitions[n]));
-        if let Some(number) = refill.or_else(fresh) {
+        let (taken, overdue) = self.look_for_work(hosts_max > 0);
+        if let Some(number) = taken {
             self.rover = (number + 1) % count;
             return Ok(Some(self.take(number, hosts_max)));
         }
-        let overdue = || order.clone().filter(open).find(|&n| self.needs_merge(&self.partitions[n]));
-        let number = overdue().or_else(|| starving.then(|| self.cheapest_merge()).flatten());
+        let number = overdue.or_else(|| starving.then(|| self.cheapest_merge()).flatten());
         match number {
             Some(number) => self.merge(number).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// The partition that a take is due of, one with a host that runs dry before others, and the next one that a merge is
+    /// due of. This is asked between any two events, and mostly in vain: one pass over the partitions.
+    fn look_for_work(&self, wants_hosts: bool) -> (Option<usize>, Option<usize>) {
+        let (before, from_rover) = self.partitions.split_at(self.rover % self.partitions.len());
+        let in_turn = from_rover.iter().zip(before.len()..).chain(before.iter().zip(0..));
+        let (mut fresh, mut overdue) = (None, None);
+        for (partition, number) in in_turn.filter(|(partition, _)| !partition.busy) {
+            if !partition.wanted.is_empty() {
+                return (Some(number), overdue);
+            }
+            if fresh.is_none() && wants_hosts && self.has_hosts(partition) {
+                fresh = Some(number);
+            }
+            if overdue.is_none() && self.needs_merge(partition) {
+                overdue = Some(number);
+            }
+        }
+        (fresh, overdue)
     }
 
     /// Hosts that have had their turn leave, if others may want their place; else they have another.

@@ -55,7 +55,7 @@ pub(super) fn html(bytes: &[u8]) -> bool {
     let links = scan.html(body, content_type, &page_url(), &keys(), RobotsDirectives::default());
     assert!(links.entries.len() <= LINKS_MAX);
     for link in &links.entries {
-        let url = links.url(link);
+        let url = link.url.as_str();
         assert!(url.len() <= URL_BYTES_MAX);
         assert_eq!(CanonicalUrl::parse(url).expect("a link is a URL").as_str(), url);
     }

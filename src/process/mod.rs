@@ -18,7 +18,7 @@ use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
 use crate::web::coding;
-use crate::web::html::{LinkKind, LinkScan, canonical_header, is_html, link_header, x_robots_tag};
+use crate::web::html::{Link, LinkKind, LinkScan, canonical_header, is_html, link_header, x_robots_tag};
 use crate::web::retry_after::retry_after;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
@@ -193,11 +193,10 @@ impl Processor {
         if findings.canonical.is_none() {
             findings.canonical = links.canonical.take();
         }
-        for link in &links.entries {
-            let text = links.url(link);
-            let Ok(target) = CanonicalUrl::parse(text) else { continue };
-            match self.judge(scope, &target, depth) {
-                Ok(()) => findings.links.push(FoundLink { url: text.into(), keys: link.keys, kind: link.kind }),
+        findings.links.reserve(links.entries.len());
+        for Link { url, kind, keys } in links.entries {
+            match self.judge(scope, &url, depth) {
+                Ok(()) => findings.links.push(FoundLink { url: url.into_text(), keys, kind }),
                 Err(reason) => count(&mut findings.dropped, reason),
             }
         }

@@ -43,6 +43,10 @@ pub fn field(text: &str) -> String {
     if text.is_empty() {
         return "-".to_owned();
     }
+    // as nearly all are
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return text.to_owned();
+    }
     let mut field = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_whitespace() {

@@ -13,6 +13,7 @@
 //! - [`keys`]: what makes two of them the same
 //! - [`pattern`](mod@pattern): what URLs share that a generator counts up
 //! - `percent`: percent-encoding, for keys and robots patterns
+//! - `shortcut`: references resolved without the parser, where that is plain
 //! - [`scope`]: which URLs belong to the crawl
 //! - [`seeds`]: the seed file
 //! - [`robots`]: robots.txt by RFC 9309, compiled for one agent
@@ -37,6 +38,7 @@ pub mod retry_after;
 pub mod robots;
 pub mod scope;
 pub mod seeds;
+pub(crate) mod shortcut;
 pub mod sitemap;
 pub mod surt;
 pub mod url;

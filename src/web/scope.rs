@@ -196,6 +196,9 @@ fn territory(mode: ScopeMode, seed: &CanonicalUrl) -> &str {
     }
 }
 
+/// So few segments of a path are compared each with each; more of them are sorted.
+const SEGMENTS_COMPARED: usize = 16;
+
 /// A path of more segments than allowed, or one segment of it more often than allowed.
 fn is_trap(path: &str, segments_max: usize, repeated_max: usize) -> bool {
     let path = path.strip_prefix('/').unwrap_or(path);
@@ -203,10 +206,15 @@ fn is_trap(path: &str, segments_max: usize, repeated_max: usize) -> bool {
     if memchr::memchr_iter(b'/', path.as_bytes()).count() >= segments_max.max(1) {
         return !path.is_empty();
     }
-    let mut segments: Vec<&str> = path.split('/').collect();
-    if segments.len() <= repeated_max {
+    let number = memchr::memchr_iter(b'/', path.as_bytes()).count() + 1;
+    if number <= repeated_max {
         return false;
     }
+    if number <= SEGMENTS_COMPARED {
+        let times = |wanted: &str| path.split('/').filter(|segment| *segment == wanted).count();
+        return path.split('/').any(|segment| times(segment) > repeated_max);
+    }
+    let mut segments: Vec<&str> = path.split('/').collect();
     segments.sort_unstable();
     segments.chunk_by(|a, b| a == b).any(|same| same.len() > repeated_max)
 }

@@ -83,6 +83,17 @@ impl CanonicalUrl {
         Ok(CanonicalUrl { text: String::from(url).into(), host_end, path_start, port })
     }
 
+    /// Takes over what is the WHATWG serialisation of an http or https URL without user information and fragment. Its
+    /// host ends at `host_end`, its path begins at `path_start`.
+    pub(super) fn from_serialised(text: String, host_end: u32, path_start: usize, port: u16) -> Option<Self> {
+        Some(CanonicalUrl { text: text.into(), host_end, path_start: u32::try_from(path_start).ok()?, port })
+    }
+
+    /// The text of it.
+    pub fn into_text(self) -> Box<str> {
+        self.text
+    }
+
     /// The whole URL.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -117,7 +117,7 @@ impl LinksArgs {
             line(target.as_str(), kind, links.nofollow_page, "")?;
         }
         for (link, text) in links.entries.iter().zip(&texts) {
-            line(links.url(link), kind(link.kind), !followed.contains(&link.keys.key), text)?;
+            line(link.url.as_str(), kind(link.kind), !followed.contains(&link.keys.key), text)?;
         }
         if links.dropped > 0 {
             writeln!(warnings, "crawler: {} links more, left out: {}", links.dropped, Escaped(&entry.url))?;

@@ -107,5 +107,6 @@ fn a_base_longer_than_any_link_costs_relative_links_nothing() {
         "b".repeat(60_000)
     );
     let links = LinkScan::new(10, true, 2_000).html(html.as_bytes(), None, &page, &keys, RobotsDirectives::default());
-    assert_eq!((links.text.as_str(), links.dropped), ("http://c.example/3", 2));
+    assert_eq!((links.entries.len(), links.dropped), (1, 2));
+    assert_eq!(links.entries[0].url.as_str(), "http://c.example/3");
 }

@@ -20,14 +20,12 @@ mod tests;
 pub mod text;
 mod values;
 
-use std::ops::Range;
-
 pub use directives::{RobotsDirectives, x_robots_tag};
 pub use header::{canonical_header, link_header};
 pub use scan::LinkScan;
 pub use sniff::is_html;
 
-use super::url::Keys;
+use super::url::{CanonicalUrl, Keys};
 
 /// Memory for the URLs of a page's links: so many bytes for each link that it may have. Where a long base makes long URLs
 /// of short links, those beyond are dropped.
@@ -55,8 +53,8 @@ pub enum LinkKind {
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where its canonical absolute URL stands in [`Links::text`].
-    pub range: Range<u32>,
+    /// Where it leads.
+    pub url: CanonicalUrl,
     /// How the page names it first.
     pub kind: LinkKind,
     /// The fingerprints of the URL.
@@ -66,8 +64,6 @@ pub struct Link {
 /// What a page says about links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// All URLs, one after the other.
-    pub text: String,
     /// The links, each URL key once, in the order of the page.
     pub entries: Vec<Link>,
     /// Links beyond the limits of number and length. Beyond a multiple of the number limit, repeated ones count each
@@ -79,11 +75,4 @@ pub struct Links {
     pub noindex: bool,
     /// The canonical URL that the page names for itself.
     pub canonical: Option<String>,
-}
-
-impl Links {
-    /// The URL of an entry.
-    pub fn url(&self, link: &Link) -> &str {
-        self.text.get(link.range.start as usize..link.range.end as usize).unwrap_or_default()
-    }
 }

@@ -20,7 +20,8 @@ use super::values::{refresh_url, srcset_urls};
 use super::{BYTES_PER_LINK, Link, LinkKind, Links};
 use crate::fingerprint::Fingerprint;
 use crate::web::charset;
-use crate::web::keys::{KeyMaker, Keys, LastOrigin};
+use crate::web::keys::{KeyMaker, LastOrigin};
+use crate::web::shortcut::Shortcut;
 use crate::web::url::CanonicalUrl;
 
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
@@ -133,13 +134,14 @@ impl LinkScan {
         let is_utf8 = encoding == UTF_8 || encoding == UTF_16LE || encoding == UTF_16BE;
         // a longer base would have each of its relative links cost its whole length, only to be too long itself
         let has_base = base.as_str().len() <= self.url_length_max.max(page.as_str().len());
+        let shortcut = if has_base { Shortcut::of(&base) } else { None };
         let parser = Url::options().base_url(has_base.then_some(&base));
         let parser = if is_utf8 { parser } else { parser.encoding_override(Some(encode_query)) };
         let follows = !(self.respect_nofollow && found.directives.nofollow);
         self.values_seen.clear();
         self.keys_seen.clear();
         let mut last_origin = LastOrigin::default();
-        let mut start = 0;
+        let (mut start, mut bytes) = (0, 0);
         for &(end, kind) in &found.values {
             let value = without_fragment(&found.text[start..end]);
             start = end;
@@ -148,13 +150,14 @@ impl LinkScan {
             if !is_canonical && !is_new {
                 continue;
             }
-            let parsed = parser.parse(value);
-            if is_new && matches!(parsed, Err(url::ParseError::RelativeUrlWithoutBase)) {
-                links.dropped = links.dropped.saturating_add(1);
-            }
-            let Some(url) = parsed.ok().and_then(|url| CanonicalUrl::from_url(url).ok()) else {
-                continue;
-            };
+            let url = shortcut.as_ref().and_then(|shortcut| shortcut.resolve(value)).or_else(|| {
+                let parsed = parser.parse(value);
+                if is_new && matches!(parsed, Err(url::ParseError::RelativeUrlWithoutBase)) {
+                    links.dropped = links.dropped.saturating_add(1);
+                }
+                parsed.ok().and_then(|url| CanonicalUrl::from_url(url).ok())
+            });
+            let Some(url) = url else { continue };
             if is_canonical {
                 links.canonical = Some(url.as_str().to_owned());
             }
@@ -166,9 +169,14 @@ impl LinkScan {
                 continue;
             }
             let length = url.as_str().len();
-            let has_memory = links.text.len() + length <= self.links_max.saturating_mul(BYTES_PER_LINK);
+            let has_memory = bytes + length <= self.links_max.saturating_mul(BYTES_PER_LINK);
             let has_room = links.entries.len() < self.links_max && length <= self.url_length_max && has_memory;
-            links.add(&url, kind, url_keys, has_room);
+            if has_room {
+                bytes += length;
+                links.entries.push(Link { url, kind, keys: url_keys });
+            } else {
+                links.dropped = links.dropped.saturating_add(1);
+            }
         }
         if let Some(mut texts) = self.found.texts.take() {
             let key = |number| {
@@ -178,20 +186,6 @@ impl LinkScan {
             self.texts = texts.of(&links, key);
         }
         links
-    }
-}
-
-impl Links {
-    /// Takes a link over, or counts it as dropped.
-    fn add(&mut self, url: &CanonicalUrl, kind: LinkKind, keys: Keys, has_room: bool) {
-        let start = self.text.len();
-        match (u32::try_from(start), u32::try_from(start + url.as_str().len())) {
-            (Ok(start), Ok(end)) if has_room => {
-                self.text.push_str(url.as_str());
-                self.entries.push(Link { range: start..end, kind, keys });
-            }
-            _ => self.dropped = self.dropped.saturating_add(1),
-        }
     }
 }
 

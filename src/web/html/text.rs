@@ -125,7 +125,7 @@ mod tests {
         let none = RobotsDirectives::default();
         let (links, texts) = scan.html_with_texts(page.as_bytes(), Some("text/html"), &base, &keys, none);
         assert_eq!(links, scan.html(page.as_bytes(), Some("text/html"), &base, &keys, none), "texts change the links");
-        let urls = links.entries.iter().map(|link| links.url(link)["https://a.example/".len()..].to_owned());
+        let urls = links.entries.iter().map(|link| link.url.as_str()["https://a.example/".len()..].to_owned());
         urls.zip(texts).collect()
     }
 

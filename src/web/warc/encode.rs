@@ -1,5 +1,6 @@
 //! Records from exchanges.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -11,6 +12,12 @@ use super::pack::{Compression, Packer};
 use super::revisit::{Profile, RevisitDraft};
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
+
+/// Content codings that compress.
+const PACKED_CODINGS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"br", b"zstd", b"deflate"];
+/// Beginnings of media types that are compressed in themselves.
+const PACKED_TYPES: [&[u8]; 8] =
+    [b"image/jpeg", b"image/png", b"image/gif", b"image/webp", b"application/zip", b"font/woff", b"video/", b"audio/"];
 
 /// One answered request.
 #[derive(Clone, Debug)]
@@ -75,7 +82,9 @@ pub struct Records {
 /// Makes records; its buffers and its compressor are reused from one to the next.
 pub struct Encoder {
     packer: Packer,
-    record: Vec<u8>,
+    /// The head of the record that is written.
+    head: String,
+    /// The block of the record, or what stands before the payload there.
     pub(super) block: Vec<u8>,
 }
 
@@ -92,20 +101,22 @@ pub(super) struct Head<'a> {
     pub date: &'a str,
     pub content_type: &'a str,
     pub url: Option<&'a str>,
-    pub fields: &'a [(&'a str, String)],
+    pub fields: &'a [(&'a str, Cow<'a, str>)],
+    /// Whether the payload is compressed already.
+    pub is_packed: bool,
 }
 
 impl Encoder {
     /// An encoder that compresses by `compression`.
     pub fn new(compression: Compression) -> Self {
-        Encoder { packer: Packer::new(compression), record: Vec::new(), block: Vec::new() }
+        Encoder { packer: Packer::new(compression), head: String::new(), block: Vec::new() }
     }
 
     /// The records of `exchange`.
     pub fn encode(&mut self, exchange: &Exchange<'_>) -> Records {
         let date = format_date(exchange.fetched_at);
         let response_id = uuid(exchange.id_seed, 0);
-        let mut bytes = Vec::with_capacity(exchange.body.len() / 3 + 1_024);
+        let mut bytes = Vec::with_capacity(exchange.body.len() / 2 + 2_048);
         self.metadata(exchange, &date, response_id, &mut bytes);
         if let Some(request) = exchange.request {
             self.request(exchange, request, &date, response_id, &mut bytes);
@@ -113,13 +124,13 @@ impl Encoder {
         let start = bytes.len();
         let payload_sha1 = self.response(exchange, &date, response_id, &mut bytes);
         let payload_bytes = exchange.body.len() as u64;
-        // the block is still that of the response
+        // the block is still that of the response, before its payload
         let revisit = Profile::of(exchange.status, payload_bytes, exchange.truncated).map(|profile| RevisitDraft {
             profile,
             id_seed: exchange.id_seed,
             ip: exchange.ip,
             protocol: protocol(exchange),
-            http_head: self.block[..self.block.len() - exchange.body.len()].to_vec(),
+            http_head: self.block.clone(),
         });
         Records { response: start..bytes.len(), bytes, payload_sha1, payload_bytes, revisit }
     }
@@ -161,53 +172,54 @@ impl Encoder {
             date: &format_date(at),
             content_type: "application/warc-fields",
             url: None,
-            fields: &[("WARC-Filename", one_line(filename))],
+            fields: &[("WARC-Filename", filename.into())],
+            is_packed: false,
         };
         self.block.clear();
         self.block.extend_from_slice(text.as_bytes());
         let mut bytes = Vec::new();
-        self.finish(&head, &mut bytes);
+        self.finish(&head, &[], &mut bytes);
         bytes
     }
 
     fn metadata(&mut self, exchange: &Exchange<'_>, date: &str, response_id: u128, out: &mut Vec<u8>) {
-        let mut text = String::new();
+        let text = &mut self.head;
+        text.clear();
         if let Some(via) = exchange.via {
-            field(&mut text, "via", via);
+            field(text, "via", via);
         }
-        field(&mut text, "hopsFromSeed", exchange.hops);
-        field(&mut text, "depth", &exchange.depth.to_string());
-        field(&mut text, "seed", &exchange.seed.to_string());
-        field(&mut text, "attempt", &exchange.attempt.to_string());
-        field(&mut text, "fetchTimeMs", &exchange.duration_ms.to_string());
+        field(text, "hopsFromSeed", exchange.hops);
+        let Exchange { depth, seed, attempt, duration_ms, .. } = exchange;
+        let _ = write!(text, "depth: {depth}\r\nseed: {seed}\r\nattempt: {attempt}\r\nfetchTimeMs: {duration_ms}\r\n");
         if exchange.forced {
-            field(&mut text, "forced", "true");
+            field(text, "forced", "true");
         }
         if let Some(canonical) = exchange.canonical {
-            field(&mut text, "canonical", canonical);
+            field(text, "canonical", canonical);
         }
         if exchange.robots {
-            field(&mut text, "purpose", "robots.txt");
+            field(text, "purpose", "robots.txt");
         }
         self.block.clear();
-        self.block.extend_from_slice(text.as_bytes());
+        self.block.extend_from_slice(self.head.as_bytes());
         let head = Head {
             kind: "metadata",
             id: uuid(exchange.id_seed, 1),
             date,
             content_type: "application/warc-fields",
             url: Some(exchange.url),
-            fields: &[("WARC-Concurrent-To", urn(response_id))],
+            fields: &[("WARC-Concurrent-To", urn(response_id).into())],
+            is_packed: false,
         };
-        self.finish(&head, out);
+        self.finish(&head, &[], out);
     }
 
     fn request(&mut self, exchange: &Exchange<'_>, request: &[u8], date: &str, response_id: u128, out: &mut Vec<u8>) {
         self.block.clear();
         self.block.extend_from_slice(request);
-        let mut fields = vec![("WARC-Concurrent-To", urn(response_id))];
+        let mut fields = vec![("WARC-Concurrent-To", urn(response_id).into())];
         if let Some(ip) = exchange.ip {
-            fields.push(("WARC-IP-Address", ip.to_string()));
+            fields.push(("WARC-IP-Address", ip.to_string().into()));
         }
         let head = Head {
             kind: "request",
@@ -216,23 +228,23 @@ impl Encoder {
             content_type: "application/http;msgtype=request",
             url: Some(exchange.url),
             fields: &fields,
+            is_packed: false,
         };
-        self.finish(&head, out);
+        self.finish(&head, &[], out);
     }
 
     fn response(&mut self, exchange: &Exchange<'_>, date: &str, id: u128, out: &mut Vec<u8>) -> [u8; 20] {
         self.block.clear();
         http_head(exchange, &mut self.block);
-        self.block.extend_from_slice(exchange.body);
         let payload_sha1: [u8; 20] = Sha1::digest(exchange.body).into();
-        let mut fields = vec![("WARC-Payload-Digest", digest(payload_sha1))];
+        let mut fields = vec![("WARC-Payload-Digest", digest(payload_sha1).into())];
         if let Some(ip) = exchange.ip {
-            fields.push(("WARC-IP-Address", ip.to_string()));
+            fields.push(("WARC-IP-Address", ip.to_string().into()));
         }
         if let Some(truncation) = exchange.truncated {
-            fields.push(("WARC-Truncated", truncation.as_str().to_owned()));
+            fields.push(("WARC-Truncated", truncation.as_str().into()));
         }
-        fields.push(("WARC-Protocol", protocol(exchange).to_owned()));
+        fields.push(("WARC-Protocol", protocol(exchange).into()));
         let head = Head {
             kind: "response",
             id,
@@ -240,34 +252,46 @@ impl Encoder {
             content_type: "application/http;msgtype=response",
             url: Some(exchange.url),
             fields: &fields,
+            is_packed: is_packed(exchange),
         };
-        self.finish(&head, out);
+        self.finish(&head, exchange.body, out);
         payload_sha1
     }
 
-    /// Writes the record of `head` and the block, compressed, to `out`.
-    pub(super) fn finish(&mut self, head: &Head<'_>, out: &mut Vec<u8>) {
-        let mut text = String::with_capacity(512);
+    /// Writes the record of `head`, compressed, to `out`. Its block is `self.block` with `payload` behind it, which is not
+    /// copied for that.
+    pub(super) fn finish(&mut self, head: &Head<'_>, payload: &[u8], out: &mut Vec<u8>) {
+        let block_sha1 = Sha1::new().chain_update(&self.block).chain_update(payload).finalize();
+        let text = &mut self.head;
+        text.clear();
         text.push_str("WARC/1.1\r\n");
-        field(&mut text, "WARC-Type", head.kind);
-        field(&mut text, "WARC-Record-ID", &urn(head.id));
-        field(&mut text, "WARC-Date", head.date);
+        field(text, "WARC-Type", head.kind);
+        field(text, "WARC-Record-ID", &urn(head.id));
+        field(text, "WARC-Date", head.date);
         if let Some(url) = head.url {
-            field(&mut text, "WARC-Target-URI", url);
+            field(text, "WARC-Target-URI", url);
         }
         for (name, value) in head.fields {
-            field(&mut text, name, value);
+            field(text, name, value);
         }
-        field(&mut text, "WARC-Block-Digest", &digest(Sha1::digest(&self.block).into()));
-        field(&mut text, "Content-Type", head.content_type);
-        field(&mut text, "Content-Length", &self.block.len().to_string());
-        text.push_str("\r\n");
-        self.record.clear();
-        self.record.extend_from_slice(text.as_bytes());
-        self.record.extend_from_slice(&self.block);
-        self.record.extend_from_slice(b"\r\n\r\n");
-        self.packer.pack(&self.record, out);
+        field(text, "WARC-Block-Digest", &digest(block_sha1.into()));
+        field(text, "Content-Type", head.content_type);
+        let _ = write!(text, "Content-Length: {}\r\n\r\n", self.block.len() + payload.len());
+        self.packer.pack(&[text.as_bytes(), &self.block], payload, head.is_packed, out);
     }
+}
+
+/// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as any
+/// other and gain nothing.
+fn is_packed(exchange: &Exchange<'_>) -> bool {
+    exchange.headers.iter().any(|(name, value)| {
+        let starts = |known: &[u8]| value.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));
+        if name.eq_ignore_ascii_case(b"content-encoding") {
+            PACKED_CODINGS.iter().any(|coding| value.trim_ascii().eq_ignore_ascii_case(coding))
+        } else {
+            name.eq_ignore_ascii_case(b"content-type") && PACKED_TYPES.iter().any(|mime| starts(mime))
+        }
+    })
 }
 
 /// The word for the protocol of the answer.
@@ -282,7 +306,10 @@ fn protocol(exchange: &Exchange<'_>) -> &'static str {
 /// The head of the response in HTTP/1.1 syntax.
 fn http_head(exchange: &Exchange<'_>, out: &mut Vec<u8>) {
     let version = if exchange.http_version == HttpVersion::Http10 { "1.0" } else { "1.1" };
-    out.extend_from_slice(format!("HTTP/{version} {} {}\r\n", exchange.status, one_line(exchange.reason)).as_bytes());
+    let mut status = format!("HTTP/{version} {} ", exchange.status);
+    push_line(&mut status, exchange.reason);
+    status.push_str("\r\n");
+    out.extend_from_slice(status.as_bytes());
     let mut length_written = false;
     for (name, value) in exchange.headers {
         if name.eq_ignore_ascii_case(b"content-length") {
@@ -304,8 +331,9 @@ fn http_head(exchange: &Exchange<'_>, out: &mut Vec<u8>) {
 
 /// One header line; what would end it early is left out.
 fn header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
-    let plain = |bytes: &[u8], out: &mut Vec<u8>| {
-        out.extend(bytes.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));
+    let plain = |bytes: &[u8], out: &mut Vec<u8>| match memchr::memchr3(b'\r', b'\n', 0, bytes) {
+        Some(_) => out.extend(bytes.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0))),
+        None => out.extend_from_slice(bytes),
     };
     plain(name, out);
     out.extend_from_slice(b": ");
@@ -315,12 +343,20 @@ fn header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
 
 /// One line of a record's head or of a block of fields.
 fn field(text: &mut String, name: &str, value: &str) {
-    let _ = write!(text, "{}: {}\r\n", one_line(name), one_line(value));
+    push_line(text, name);
+    text.push_str(": ");
+    push_line(text, value);
+    text.push_str("\r\n");
 }
 
-/// `text` without what would begin a new line or confuse a reader of fields.
-fn one_line(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+/// Appends `part` without what would begin a new line or confuse a reader of fields.
+fn push_line(text: &mut String, part: &str) {
+    // controls beyond ASCII begin with this byte
+    if part.bytes().any(|byte| byte.is_ascii_control() || byte == 0xc2) {
+        text.extend(part.chars().filter(|c| !c.is_control()));
+    } else {
+        text.push_str(part);
+    }
 }
 
 pub(super) fn digest(sha1: [u8; 20]) -> String {

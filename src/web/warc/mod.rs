@@ -20,6 +20,7 @@ mod encode;
 mod pack;
 mod read;
 mod revisit;
+mod short;
 
 pub use date::{format_date, parse_date};
 pub use encode::{Encoder, Exchange, Records, id_seed};

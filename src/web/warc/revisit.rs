@@ -84,22 +84,22 @@ impl Encoder {
     pub fn revisit(&mut self, revisit: &Revisit<'_>, out: &mut Vec<u8>) {
         let draft = revisit.draft;
         let mut fields = vec![
-            ("WARC-Profile", format!("{PROFILES}{}", draft.profile.name())),
-            ("WARC-Payload-Digest", digest(revisit.payload_sha1)),
+            ("WARC-Profile", format!("{PROFILES}{}", draft.profile.name()).into()),
+            ("WARC-Payload-Digest", digest(revisit.payload_sha1).into()),
         ];
         if let Some(seed) = revisit.first_id_seed {
-            fields.push(("WARC-Refers-To", urn(uuid(seed, 0))));
+            fields.push(("WARC-Refers-To", urn(uuid(seed, 0)).into()));
         }
-        fields.push(("WARC-Refers-To-Target-URI", revisit.first_url.to_owned()));
-        fields.push(("WARC-Refers-To-Date", format_date(revisit.first_fetched_at)));
+        fields.push(("WARC-Refers-To-Target-URI", revisit.first_url.into()));
+        fields.push(("WARC-Refers-To-Date", format_date(revisit.first_fetched_at).into()));
         if let Some(ip) = draft.ip {
-            fields.push(("WARC-IP-Address", ip.to_string()));
+            fields.push(("WARC-IP-Address", ip.to_string().into()));
         }
         // a 304 has no payload that could have been left out
         if draft.profile == Profile::IdenticalPayload {
-            fields.push(("WARC-Truncated", Truncation::Length.as_str().to_owned()));
+            fields.push(("WARC-Truncated", Truncation::Length.as_str().into()));
         }
-        fields.push(("WARC-Protocol", draft.protocol.to_owned()));
+        fields.push(("WARC-Protocol", draft.protocol.into()));
         self.block.clear();
         self.block.extend_from_slice(&draft.http_head);
         let head = Head {
@@ -109,7 +109,8 @@ impl Encoder {
             content_type: "application/http;msgtype=response",
             url: Some(revisit.url),
             fields: &fields,
+            is_packed: false,
         };
-        self.finish(&head, out);
+        self.finish(&head, &[], out);
     }
 }

@@ -88,6 +88,31 @@ fn an_exchange_becomes_three_linked_records_in_every_coding() {
 }
 
 #[test]
+fn a_body_that_is_compressed_already_is_stored_as_it_came_and_read_back() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let body: Vec<u8> = (0..200_000).map(|_| random.u8(..)).collect();
+    for (name, value) in [("Content-Encoding", "GZIP"), ("content-encoding", "br"), ("content-type", "image/png")] {
+        let sent = headers(&[(name, value)]);
+        let records = Encoder::new(Compression::Gzip).encode(&exchange(&sent, &body));
+        let holds_body = records.bytes.windows(1_000).any(|window| window == &body[..1_000]);
+        assert!(holds_body, "{name}: {value}");
+        let dir = tempfile::tempdir().unwrap();
+        let response = read_all(&file_of(&dir, &records.bytes)).pop().unwrap();
+        assert_eq!(response.field("WARC-Block-Digest"), Some(sha1_of(&response.block).as_str()));
+        assert!(response.block.ends_with(&body));
+        // in the other codings it is a record like any other
+        for coding in [Compression::Zstd, Compression::None] {
+            let records = Encoder::new(coding).encode(&exchange(&sent, &body));
+            assert!(read_all(&file_of(&dir, &records.bytes)).pop().unwrap().block == response.block);
+        }
+    }
+    // a body that is too long for its record to be short, and not compressed, is compressed
+    let sent = headers(&[("content-encoding", "identity")]);
+    let plain = Encoder::new(Compression::Gzip).encode(&exchange(&sent, &b"plain ".repeat(10_000)));
+    assert!(plain.bytes.len() < 3_000, "{} bytes", plain.bytes.len());
+}
+
+#[test]
 fn transfer_encoding_is_masked_and_the_length_is_that_of_the_stored_body() {
     let sent = headers(&[("Transfer-Encoding", "chunked"), ("Content-Encoding", "gzip"), ("Content-Length", "99")]);
     let mut exchange = exchange(&sent, b"12345");

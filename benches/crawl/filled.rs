@@ -1,0 +1,146 @@
+//! A crawl directory with a past: URLs seen and URLs queued by the million, put in through the interfaces of the stores.
+//!
+//! The hosts of those that are queued rest for a long time, so that a crawl that goes on from here has them in its queue
+//! and fetches none of them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use crawler::catalog::SledCatalog;
+use crawler::clock::{Clock, SystemClock, Time};
+use crawler::disk::{self, Disk};
+use crawler::drum::{Dispatcher, DrumOptions, DrumState, FrontOptions, Need, Store};
+use crawler::engine::checkpoint::{self, Checkpoint};
+use crawler::engine::values::decode_rules;
+use crawler::engine::{Identity, rests};
+use crawler::fingerprint::Fingerprint;
+use crawler::frontier::{Frontier, FrontierOptions, FrontierState, Hops, Known, QueuedUrl};
+use crawler::web::url::{CanonicalUrl, KeyMaker};
+
+/// URLs of a host that rests.
+const URLS_OF_HOST: u64 = 100;
+/// How long it rests.
+const REST: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// Between two looks at what merges are due.
+const SERVE_EVERY: u64 = 4_096;
+
+/// How much of a past.
+#[derive(Clone, Copy, Debug)]
+pub struct Past {
+    /// URLs seen.
+    pub seen: u64,
+    /// URLs queued; they are seen too.
+    pub queued: u64,
+}
+
+/// Whom nothing has to be told.
+struct Nobody;
+
+impl Dispatcher<Fingerprint, (), QueuedUrl> for Nobody {}
+
+/// Gives the crawl in `dir`, which has stopped in good order, this past, and leaves it with a checkpoint that names it.
+pub fn fill(dir: &Path, past: Past) -> Result<()> {
+    let (disk, now) = (Disk::real(), SystemClock::new().now());
+    let catalog = SledCatalog::open(&dir.join("catalog"))?;
+    let identity = Identity::load(&catalog, dir)?.context("a crawl has an identity")?;
+    let (before, mut sections) = checkpoint::newest(&disk, dir)?.context("a crawl that stopped has a checkpoint")?;
+    let keys = identity.key_maker();
+    let mut next = Checkpoint { number: before.number + 1, ..before.clone() };
+    let numbers = (0..past.queued).map(|number| url(number, &keys).key).chain((past.queued..past.seen).map(random));
+    (next.seen, sections.seen) = seen(&disk, dir, (&before.seen, &sections.seen), &identity, numbers)?;
+    if past.queued > 0 {
+        let urls = (0..past.queued).map(|number| url(number, &keys));
+        (next.frontier, sections.frontier) =
+            queued(&disk, dir, (&before.frontier, &sections.frontier), &identity, (urls, now))?;
+    }
+    rests::carry_over(&disk, dir, before.number, next.number)?;
+    checkpoint::renew(&disk, dir, &catalog, &next, &sections)?;
+    Ok(())
+}
+
+/// URL-seen with `keys` beside what it has.
+fn seen(
+    disk: &Disk,
+    dir: &Path,
+    (state, ram): (&DrumState, &[u8]),
+    identity: &Identity,
+    keys: impl Iterator<Item = Fingerprint>,
+) -> disk::Result<(DrumState, Vec<u8>)> {
+    let options = DrumOptions { buckets: identity.buckets, ..DrumOptions::default() };
+    let (front, saved) = (FrontOptions::default(), Some((state, ram)));
+    let mut store: Store<(), QueuedUrl> =
+        Store::open(disk.clone(), &dir.join("url-seen"), options, front, saved, &mut |_, _| {})?;
+    for (number, key) in keys.enumerate() {
+        store.admit(key, (), QueuedUrl { key, ..nothing() })?;
+        if (number as u64).is_multiple_of(SERVE_EVERY) {
+            while let Some(job) = store.next_merge(Need::Threshold)? {
+                store.finish_merge(job.run()?);
+                while store.dispatch(&mut Nobody, usize::MAX)? > 0 {}
+            }
+        }
+    }
+    store.synchronize(&mut Nobody)?;
+    let mut ram = Vec::new();
+    let cut = store.cut(&mut ram)?;
+    Ok((cut.state, ram))
+}
+
+/// The frontier with `urls` beside what it has.
+fn queued(
+    disk: &Disk,
+    dir: &Path,
+    (state, ram): (&FrontierState, &[u8]),
+    identity: &Identity,
+    (urls, now): (impl Iterator<Item = QueuedUrl>, Time),
+) -> disk::Result<(FrontierState, Vec<u8>)> {
+    let options = FrontierOptions { partitions: identity.partitions, ..FrontierOptions::default() };
+    let (dir, saved) = (dir.join("frontier"), Some((state, ram)));
+    let mut frontier = Frontier::open(disk.clone(), &dir, options, decode_rules, 1, saved, now, true)?;
+    for (number, url) in urls.enumerate() {
+        let known = Known { rests_until: Some(now + REST), ..Known::default() };
+        frontier.push_known_host(url, known, now)?;
+        if (number as u64).is_multiple_of(SERVE_EVERY) {
+            while let Some(job) = frontier.next_job(false)? {
+                frontier.finish_job(job.run()?, now)?;
+            }
+        }
+    }
+    let mut ram = Vec::new();
+    let cut = frontier.cut(&mut ram)?;
+    Ok((cut.state, ram))
+}
+
+/// A key that no URL is likely to have.
+fn random(number: u64) -> Fingerprint {
+    let mut bits = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    Fingerprint::from_bits(bits ^ bits >> 31)
+}
+
+/// A URL of a host that rests.
+fn url(number: u64, keys: &KeyMaker) -> QueuedUrl {
+    let text = format!("http://rests-{}.past.example/archive/article-{number}.html", number / URLS_OF_HOST);
+    let url = CanonicalUrl::parse(&text).expect("it is a URL");
+    let keys = keys.keys(&url);
+    let (key, origin, host, domain) = (keys.key, keys.origin, keys.host, keys.domain);
+    QueuedUrl { url: url.into_text().into(), key, origin, host, domain, ..nothing() }
+}
+
+fn nothing() -> QueuedUrl {
+    QueuedUrl {
+        url: "".into(),
+        key: Fingerprint::default(),
+        origin: Fingerprint::default(),
+        host: Fingerprint::default(),
+        domain: Fingerprint::default(),
+        priority: 6,
+        depth: 3,
+        hops: Hops::parse("LLL"),
+        attempts: 0,
+        via: 0,
+        seed: 0,
+        forced: false,
+    }
+}

@@ -1,0 +1,120 @@
+//! A crawl by the crawler itself, and how it went over time.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use crawler::disk::Disk;
+use crawler::report::Snapshot;
+
+use super::Target;
+use super::filled::{self, Past};
+use super::options::Options;
+use super::process::{self, Measured};
+
+/// The state of a crawl at some moment of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    pub elapsed_s: f64,
+    pub cpu_s: f64,
+    pub pages: u64,
+}
+
+/// A crawl that is over.
+pub struct Run {
+    pub measured: Measured,
+    pub pages: u64,
+    pub bytes_received: u64,
+    pub bytes_on_disk: u64,
+    pub samples: Vec<Sample>,
+}
+
+/// Crawls everything into a directory of its own, which is removed again. With a `past`, the crawl goes on from there.
+pub fn crawl(binary: &Path, options: &Options, target: &Target, past: Option<Past>, scratch: &Path) -> Result<Run> {
+    let dir = tempfile::tempdir_in(scratch)?;
+    fs::write(dir.path().join("seeds.txt"), target.seeds.join("\n"))?;
+    fs::write(dir.path().join("crawler.toml"), config(options, target)?)?;
+    if let Some(web) = &target.web {
+        web.clear_log();
+    }
+    if let Some(past) = past {
+        let said = command(binary, dir.path()).args(["--max-pages", "1"]).output()?;
+        anyhow::ensure!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        filled::fill(&dir.path().join("crawl"), past)?;
+    }
+    let mut command = command(binary, dir.path());
+    if past.is_some() {
+        // what is queued from the past never comes out: the crawl ends before the web does
+        command.args(["--max-pages", &(options.pages() * 9 / 10).to_string()]);
+    }
+    command.stderr(Stdio::piped());
+    let start = Instant::now();
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
+    // a line of progress every second, read here and turned into a sample there
+    let pages = Arc::new(Mutex::new(None));
+    let lines = BufReader::new(child.stderr.take().context("standard error is a pipe")?).lines();
+    let told = pages.clone();
+    let reader = std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            let number = line.split(' ').find_map(|word| word.strip_prefix("pages=")?.parse::<u64>().ok());
+            if number.is_some() {
+                *told.lock().unwrap_or_else(PoisonError::into_inner) = number;
+            }
+        }
+    });
+    let mut samples = vec![Sample::default()];
+    let measured = process::watch(child, start, |pid| {
+        let new = pages.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(pages), Some((user_s, system_s))) = (new, process::cpu(pid)) {
+            samples.push(Sample { elapsed_s: start.elapsed().as_secs_f64(), cpu_s: user_s + system_s, pages });
+        }
+    })?;
+    reader.join().expect("reading lines cannot panic");
+    let crawl = dir.path().join("crawl");
+    let snapshot = Snapshot::read(&Disk::real(), &crawl)?.context("the crawl left no figures")?;
+    let pages = snapshot.statistics.pages_stored;
+    samples.push(Sample { elapsed_s: measured.wall_s, cpu_s: measured.user_s + measured.system_s, pages });
+    let bytes_on_disk = size_of(&crawl)?;
+    Ok(Run { measured, pages, bytes_received: snapshot.statistics.bytes_received, bytes_on_disk, samples })
+}
+
+/// The line that begins the crawl in `dir`, and goes on with it.
+fn command(binary: &Path, dir: &Path) -> Command {
+    let mut command = Command::new(binary);
+    command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"]).current_dir(dir);
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+fn config(options: &Options, target: &Target) -> Result<String> {
+    let politeness = format!(
+        "delay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\ngive_up = \"1s\"\nconnections_per_host = {}\n",
+        options.connections
+    );
+    let mut text = match &target.web {
+        Some(web) => web.config_with(&politeness),
+        None => format!("[network]\nallow = [\"127.0.0.0/8\"]\n[scope]\nmode = \"host\"\n[politeness]\n{politeness}"),
+    };
+    text.push_str("[report]\ninterval = \"1s\"\n");
+    // no host of these webs is a trap
+    text.push_str("[budget]\npages_per_host = \"unlimited\"\npages_per_domain = \"unlimited\"\n");
+    if let Some(more) = &options.config {
+        text.push_str(&fs::read_to_string(more).with_context(|| format!("cannot read {}", more.display()))?);
+    }
+    Ok(text)
+}
+
+/// Bytes of all files below a directory.
+pub fn size_of(dir: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        bytes += if kind.is_dir() { size_of(&entry.path())? } else { entry.metadata()?.len() };
+    }
+    Ok(bytes)
+}
