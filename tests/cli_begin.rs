@@ -132,7 +132,7 @@ fn options(dir: &Path, command: &[&str]) -> (BTreeSet<String>, Vec<String>) {
     let word = |line: &str| {
         let line = line.trim_start().trim_start_matches(|c: char| c == '-' && line.trim_start().starts_with("---"));
         let long = line.split([' ', ',']).find(|word| word.starts_with("--"))?;
-        Some(long.split(['=', '[']).next()?.to_owned())
+        Some(long.split(['=', '[', '.']).next()?.to_owned())
     };
     let is_option = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
     let found = help.lines().filter(is_option).filter_map(word).collect();
