@@ -19,6 +19,7 @@ fn c2_cases_that_once_broke_hold() {
     for (seed, why) in [
         (1821, "a page survived a power cut, but not the robots.txt before it, whose sitemaps nobody asked for again"),
         (5401, "with nothing else to do, nobody synced the log of rests"),
+        (8625, "a repair of address pages was durable before its images were, and older ones were put over it"),
     ] {
         if let Err(broken) = run(seed, None) {
             panic!("seed {seed}, {why}: {}\n{}", broken.violation, broken.trace.join("\n"));

@@ -97,6 +97,10 @@ pub(super) fn images(disk: &Disk, dir: &Path) -> Result<HashMap<Option<PageId>, 
 /// Repeats the last write, if its images are whole.
 pub(super) fn repair(disk: &Disk, dir: &Path) -> Result<()> {
     if let Some(images) = read(disk, dir)? {
+        // who wrote them may have died before the sync: if they were lost after their pages have been overwritten, the
+        // next repair would put the images before them over those
+        disk.open(path(dir), Mode::Write)?.sync()?;
+        disk.sync_dir(dir)?;
         let buckets = disk.open(dir.join("address.idx"), Mode::Write)?;
         let overflow = disk.open(dir.join("address.ovf"), Mode::Write)?;
         place(&images, &buckets, &overflow)?;
