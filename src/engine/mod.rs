@@ -12,6 +12,7 @@
 mod admission;
 mod answers;
 pub mod checkpoint;
+mod control;
 mod executors;
 mod figures;
 mod finish;
@@ -35,6 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use checkpoint::Checkpoint;
+pub use control::Reconfiguration;
 pub use executors::{Executors, StoreMerge};
 pub use finish::Phase;
 pub use job::{
@@ -136,8 +138,12 @@ pub struct Engine {
     round: Round,
     /// Whether the run before was one with `--force` and did not end in good order.
     killed_in_round: bool,
-    /// No request is made before the next checkpoint is durable.
-    held: bool,
+    /// No request is made before the checkpoint of this number is durable.
+    held_until: u64,
+    /// No request is made until somebody says so.
+    paused: bool,
+    /// The operator was warned of a Crawl-delay that is not kept to as it is written.
+    told_delay_cap: bool,
     limits: Limits,
     limited_until: Time,
     /// The right to one request, taken and not used yet.
@@ -189,6 +195,10 @@ impl Engine {
             Event::Panic(message) => panic!("{message}"),
             Event::Stop => self.stop(),
             Event::Checkpoint => self.checkpoint_wanted = true,
+            Event::Pause => self.paused = true,
+            Event::Resume => self.paused = false,
+            Event::Seeds(seeds) => self.take_seeds(&seeds)?,
+            Event::Reconfigure(new) => self.reconfigure(*new),
         }
         self.collect_dropped()
     }
@@ -200,7 +210,7 @@ impl Engine {
         self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
         self.collect_dropped()?;
         self.watch_limits(now)?;
-        if self.phase == Phase::Crawling && !self.held {
+        if self.phase == Phase::Crawling && self.may_request_now() {
             self.request(now)?;
         }
         self.upkeep(now)?;
@@ -248,7 +258,7 @@ impl Engine {
         let mut due = self.checkpoint_due;
         if let Phase::Stopping { deadline, .. } = self.phase {
             due = due.min(deadline);
-        } else {
+        } else if self.may_request_now() {
             let now = self.clock.now();
             let next = match self.under_way.requests.is_free(now) {
                 true => self.way.arrival().frontier.next_due().into_iter().chain(self.next_hop_due()).min(),

@@ -166,7 +166,6 @@ impl Engine {
         let begun = self.clock.elapsed();
         self.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
         self.under_way.checkpoint = false;
-        self.held = false;
         self.container.synced(done.container);
         self.way.store.committed();
         self.way.next.store.committed();
