@@ -2,12 +2,13 @@
 //!
 //! Each subcommand has a file of its own. Answers go to standard output and nothing else does; progress, logs and
 //! errors go to standard error. Subcommands read a crawl directory and never write to it,
-//! but for `verify --rebuild`.
+//! but for `verify --rebuild`; `ctl` talks to the process that does.
 
 pub mod archive;
 mod canonical;
 mod completions;
 mod config;
+mod ctl;
 mod exit;
 mod explain;
 mod export;
@@ -68,6 +69,8 @@ enum Command {
     Get(get::GetArgs),
     /// List what is in the archive
     List(list::ListArgs),
+    /// Tell a running crawl what to do: pause, resume, add seeds, checkpoint, stop, reload
+    Ctl(ctl::CtlArgs),
     /// Show how a crawl stands, while it runs or afterwards
     Status(status::StatusArgs),
     /// Tell everything that a crawl knows and decides about a URL
@@ -110,6 +113,7 @@ Examples:
   crawler --seeds seeds.txt --config my.toml   with settings of your own (see crawler config)
   crawler --seeds seeds.txt --force            fetch the listed URLs again, as new versions
   crawler status                               how the crawl in ./crawl stands
+  crawler ctl pause                            let the crawl in ./crawl make no requests for now
   crawler list --status 404                    which pages were not found
   crawler get https://example.com/             print an archived page
   crawler explain https://example.com/a        why it was fetched, waits, or never will be
@@ -125,7 +129,8 @@ Exit codes:
   0  done                       5   nothing could be fetched
   1  internal fault; for get:   6   directory in use
      not in the archive; for    11  stopped by a signal
-     robots: disallowed         13  forced by a second signal
+     robots: disallowed; for    13  forced by a second signal
+     ctl: refused, no crawl
   2  usage or configuration
   3  state damaged or newer
   4  disk full or failing";
@@ -154,6 +159,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         None => run::run(cli.crawl, crawl),
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
+        Some(Command::Ctl(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),
         Some(Command::Explain(args)) => args.run(),
         Some(Command::Robots(args)) => args.run(),
