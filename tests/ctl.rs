@@ -59,9 +59,18 @@ fn answer(crawl: &Crawl, words: &[&str]) -> Value {
 }
 
 /// Waits until the crawl answers.
-fn listening(crawl: &Crawl, child: Child) -> Child {
-    until("the crawl does not listen", || ctl(crawl, &["status"]).status.success());
+fn listening(crawl: &Crawl, mut child: Child) -> Child {
+    until("the crawl does not listen", || {
+        assert!(child.try_wait().unwrap().is_none(), "the crawl has ended: {}", wait_output(&mut child));
+        ctl(crawl, &["status"]).status.success()
+    });
     child
+}
+
+fn wait_output(child: &mut Child) -> String {
+    let mut said = Vec::new();
+    child.stderr.take().unwrap().read_to_end(&mut said).unwrap();
+    text(&said)
 }
 
 fn started(crawl: &Crawl) -> Child {
@@ -165,7 +174,10 @@ fn stop_ends_a_crawl_in_good_order_and_waits_if_asked_to() {
 
 /// A crawl of the first host of a web, and a URL of another one.
 fn first_host_only() -> (Site, String) {
-    let site = site("[scope]\nmode = \"host\"\n");
+    let site = site("");
+    configure(&site.crawl, "mode = \"any\"", "mode = \"host\"");
+    // one host alone is soon crawled
+    configure(&site.crawl, SLOWLY, "requests_per_second = 0.2\n");
     let seeds = site.web.seeds();
     let host = |url: &str| url.split('/').nth(2).unwrap().to_owned();
     let other = seeds.iter().find(|seed| host(seed) != host(&seeds[0])).unwrap().clone();
@@ -182,7 +194,7 @@ fn seeds_that_were_added_survive_a_kill_and_the_users_file_stays_as_it_is() {
     assert_eq!((added["seeds"]["added"].as_u64(), added["seeds"]["known"].as_u64()), (Some(1), Some(0)), "{added}");
     assert!(added["checkpoint"].as_u64().unwrap() > 0);
     kill(child);
-    configure(&site.crawl, SLOWLY, "");
+    configure(&site.crawl, "requests_per_second = 0.2\n", "");
     site.crawl.run(&[]).expect(0, &["after an unclean stop"]);
     let stored = site.crawl.stored();
     assert!(stored.contains_key(&other), "{other} is not in {stored:#?}");
@@ -209,7 +221,7 @@ fn seeds_come_from_a_file_too_and_lines_that_are_none_do_not_keep_the_others_out
     let output = piped.wait_with_output().unwrap();
     assert!(output.status.success() && text(&output.stdout).contains("0 seeds added, 1 known before"));
     let said = refused(&site.crawl, &["add-seeds", "a b", "me\u{1b}[2J@example.com"], 1);
-    assert!(said.contains("there is no seed in it") && !said.contains('\u{1b}'), "{said}");
+    assert!(said.contains("a b: one URL a line") && !said.contains('\u{1b}'), "{said}");
     assert!(refused(&site.crawl, &["add-seeds"], 2).contains("<URL>"));
     assert!(refused(&site.crawl, &["add-seeds", "--file", "none.txt"], 2).contains("none.txt"));
     fs::write(site.crawl.path("empty.txt"), "# nothing\n").unwrap();
@@ -219,7 +231,8 @@ fn seeds_come_from_a_file_too_and_lines_that_are_none_do_not_keep_the_others_out
 
 #[test]
 fn an_exclude_that_is_read_again_empties_the_queue() {
-    let site = site("[scope]\nexclude = [\"/never/\"]\n");
+    let site = site("");
+    configure(&site.crawl, "mode = \"any\"", "mode = \"any\"\nexclude = [\"/never/\"]");
     let child = started(&site.crawl);
     site.wait_for_requests(60);
     configure(&site.crawl, "[\"/never/\"]", "[\"/never/\", \"^http\"]");

@@ -97,12 +97,12 @@ impl CtlArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         run::require_crawl(&self.dir)?;
         match &self.what {
-            What::Status => self.command(&Command::Status),
-            What::Pause => self.command(&Command::Pause),
-            What::Resume => self.command(&Command::Resume),
-            What::Checkpoint => self.command(&Command::Checkpoint),
-            What::Reload => self.command(&Command::Reload),
-            What::Stop(stop) => match self.command(&Command::Stop)? {
+            What::Status => self.command(&Command::Status {}),
+            What::Pause => self.command(&Command::Pause {}),
+            What::Resume => self.command(&Command::Resume {}),
+            What::Checkpoint => self.command(&Command::Checkpoint {}),
+            What::Reload => self.command(&Command::Reload {}),
+            What::Stop(stop) => match self.command(&Command::Stop {})? {
                 Exit::Done if stop.wait => self.wait_for_end(),
                 exit => Ok(exit),
             },

@@ -142,16 +142,16 @@ async fn read_command(stream: &mut BufReader<UnixStream>) -> Option<Result<Comma
 
 async fn carry_out(command: Command, shared: &Shared) -> Reply {
     let action = match command {
-        Command::Status => Action::Status,
-        Command::Pause => Action::Pause,
-        Command::Resume => Action::Resume,
-        Command::Checkpoint => Action::Checkpoint,
-        Command::Stop => Action::Stop,
+        Command::Status {} => Action::Status,
+        Command::Pause {} => Action::Pause,
+        Command::Resume {} => Action::Resume,
+        Command::Checkpoint {} => Action::Checkpoint,
+        Command::Stop {} => Action::Stop,
         Command::AddSeeds { seeds } => match parse(&seeds) {
             (seeds, refused) if seeds.is_empty() => return no_seed(refused),
             (seeds, refused) => Action::Seeds(seeds, refused),
         },
-        Command::Reload => return reload(shared).await,
+        Command::Reload {} => return reload(shared).await,
     };
     order(action, &shared.orders).await
 }

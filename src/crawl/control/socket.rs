@@ -31,7 +31,7 @@ pub(super) fn bind(dir: &Path) -> io::Result<UnixListener> {
     let making = dir.join(MAKING);
     clear(&making)?;
     DirBuilder::new().mode(0o700).create(&making)?;
-    let listener = by_short_path(&making, |path| UnixListener::bind(path)).and_then(|listener| {
+    let listener = by_short_path(&making, UnixListener::bind).and_then(|listener| {
         fs::set_permissions(making.join(SOCKET), Permissions::from_mode(0o600))?;
         fs::rename(making.join(SOCKET), &path)?;
         Ok(listener)
@@ -69,7 +69,7 @@ pub(super) fn remove(dir: &Path) {
 pub(super) fn connect(dir: &Path) -> io::Result<UnixStream> {
     match is_socket(&dir.join(SOCKET))? {
         None => Err(ErrorKind::NotFound.into()),
-        Some(true) => by_short_path(dir, |path| UnixStream::connect(path)),
+        Some(true) => by_short_path(dir, UnixStream::connect),
         Some(false) => Err(io::Error::new(ErrorKind::InvalidInput, "it is no socket")),
     }
 }

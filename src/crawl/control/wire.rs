@@ -23,46 +23,46 @@ const REPLY_BYTES_MAX: u64 = 16 << 20;
 /// A command is sent, and one that needs no checkpoint is answered, within this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a crawl is told.
+/// What a crawl is told. Those without words have braces, for serde to refuse words that they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
     /// Tell how it stands.
-    Status,
+    Status {},
     /// Make no new requests.
-    Pause,
+    Pause {},
     /// Make requests again.
-    Resume,
+    Resume {},
     /// Take more seeds in, each as a line of a seeds file has it; answered when they are durable.
     AddSeeds {
         /// The lines.
         seeds: Vec<String>,
     },
     /// Make a checkpoint; answered when it is durable.
-    Checkpoint,
+    Checkpoint {},
     /// Stop gracefully; answered at once.
-    Stop,
+    Stop {},
     /// Read the configuration again.
-    Reload,
+    Reload {},
 }
 
 impl Command {
     /// Its name on the command line.
     pub fn name(&self) -> &'static str {
         match self {
-            Command::Status => "status",
-            Command::Pause => "pause",
-            Command::Resume => "resume",
+            Command::Status {} => "status",
+            Command::Pause {} => "pause",
+            Command::Resume {} => "resume",
             Command::AddSeeds { .. } => "add-seeds",
-            Command::Checkpoint => "checkpoint",
-            Command::Stop => "stop",
-            Command::Reload => "reload",
+            Command::Checkpoint {} => "checkpoint",
+            Command::Stop {} => "stop",
+            Command::Reload {} => "reload",
         }
     }
 
     /// Whether its answer waits for the disk, for as long as that takes.
     fn waits(&self) -> bool {
-        matches!(self, Command::AddSeeds { .. } | Command::Checkpoint)
+        matches!(self, Command::AddSeeds { .. } | Command::Checkpoint {})
     }
 }
 
@@ -253,13 +253,13 @@ mod tests {
     #[test]
     fn commands_go_by_their_names_and_strangers_are_refused() {
         let all = [
-            Command::Status,
-            Command::Pause,
-            Command::Resume,
+            Command::Status {},
+            Command::Pause {},
+            Command::Resume {},
             Command::AddSeeds { seeds: vec!["a.example".to_owned()] },
-            Command::Checkpoint,
-            Command::Stop,
-            Command::Reload,
+            Command::Checkpoint {},
+            Command::Stop {},
+            Command::Reload {},
         ];
         for command in all {
             let line = line(&command);
@@ -278,10 +278,10 @@ mod tests {
     #[test]
     fn a_directory_without_a_crawl_says_so() {
         let dir = tempfile::tempdir().unwrap();
-        let asked = ask(dir.path(), &Command::Status);
+        let asked = ask(dir.path(), &Command::Status {});
         assert!(matches!(asked, Err(AskError::NotRunning(_))), "{asked:?}");
         let _lock = DirectoryLock::acquire(dir.path()).unwrap();
-        let asked = ask(dir.path(), &Command::Status);
+        let asked = ask(dir.path(), &Command::Status {});
         assert!(matches!(asked, Err(AskError::NotListening(_))), "{asked:?}");
     }
 }
