@@ -5,9 +5,11 @@
 //! ```
 //! The calling thread becomes the engine thread. The others are: a network thread (fetch) for four cores, a process thread a
 //! core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits
-//! for signals. All of them talk to the engine through one bounded channel of [`Event`]s.
+//! for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands of the
+//! operator in, which have a channel of their own ([`control`]).
 
 pub mod asked;
+pub mod control;
 pub mod explain;
 pub mod live;
 pub mod memory;
@@ -18,11 +20,12 @@ mod request;
 mod signals;
 mod threads;
 pub mod verify;
+mod warnings;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError};
+use crossbeam_channel::Receiver;
 
 use crate::catalog::{Catalog, SledCatalog};
 use crate::clock::{Clock, SystemClock};
@@ -34,8 +37,10 @@ use crate::process::Processor;
 use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, Progress, SkippedLog, Statistics, closing};
 use crate::web::seeds::{Seed, parse_seeds};
-pub use request::{CrawlError, CrawlRequest, Verbosity};
+use control::{Control, Orders};
+pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use threads::Threads;
+use warnings::Warnings;
 
 /// Events that are taken in before the engine looks at what it can send out.
 const EVENTS_PER_PUMP: usize = 64;
@@ -60,6 +65,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     identity.write_copy(&disk, &request.dir)?;
     options::write_copy(&request.config, &disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
+    warnings::look_at_past(&disk, &request.dir, clock.now());
 
     let ceiling = memory::Ceiling::of(&request.config, threads::cores());
     let mut desk = live::Desk::open(&request.config.report.metrics, &disk, &request.dir, &ceiling)?;
@@ -126,7 +132,10 @@ fn drive(
         }
     }
     engine.seeds_admitted()?;
-    let finish = run_engine(&mut engine, (&mut display, desk), events, clock)?;
+    let (control, mut orders) = Control::start(request);
+    let floor = request.config.crawl.disk_floor.get();
+    let finish = run_engine(&mut engine, (&mut display, desk, Warnings::new(floor)), events, &mut orders, clock)?;
+    drop((orders, control));
     let (statistics, gauges) = (engine.statistics(), engine.gauges());
     display.finish(&statistics, &gauges, statistics.elapsed);
     if request.logs_json() {
@@ -143,28 +152,31 @@ fn drive(
 
 fn run_engine(
     engine: &mut Engine,
-    (display, desk): (&mut Progress, &mut live::Desk),
+    (display, desk, mut warnings): (&mut Progress, &mut live::Desk, Warnings),
     events: &Receiver<Event>,
+    orders: &mut Orders,
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
     let mut display_due = clock.now();
     loop {
         engine.pump()?;
+        orders.answer_durable(engine);
         if let Phase::Done { finish } = engine.phase() {
             return Ok(finish);
         }
         let now = clock.now();
         if now >= display_due {
             display_due = now + DISPLAY;
-            display.tick(&engine.statistics(), &engine.gauges(), engine.elapsed(now));
+            let gauges = engine.gauges();
+            display.tick(&engine.statistics(), &gauges, engine.elapsed(now));
+            warnings.look(now, gauges.disk_free_bytes);
             desk.put(engine, now);
         }
         let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
         let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };
-        match events.recv_timeout(wait) {
-            Ok(event) => take_in(engine, event)?,
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => unreachable!("the engine's executors hold a sender"),
+        match orders.next_event(engine, events, wait)? {
+            Some(event) => take_in(engine, event)?,
+            None => continue,
         }
         for event in events.try_iter().take(EVENTS_PER_PUMP) {
             take_in(engine, event)?;

@@ -103,7 +103,7 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
         let entry = entry.unwrap();
         if entry.file_type().unwrap().is_dir() {
             copy(&entry.path(), &to.join(entry.file_name()));
-        } else {
+        } else if entry.file_type().unwrap().is_file() {
             fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
         }
     }

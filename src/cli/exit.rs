@@ -14,7 +14,8 @@ use crate::report::escape::Escaped;
 pub enum Exit {
     /// What was asked for is done.
     Done = 0,
-    /// A fault of the program; for `get`, the URL is not in the archive; for `robots`, a URL is disallowed.
+    /// A fault of the program; for `get`, the URL is not in the archive; for `robots`, a URL is disallowed; for
+    /// `ctl`, the crawl refused, or none is running.
     Internal = 1,
     /// The command line, the seeds or the configuration cannot be used.
     Usage = 2,

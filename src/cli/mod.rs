@@ -2,12 +2,13 @@
 //!
 //! Each subcommand has a file of its own. Answers go to standard output and nothing else does; progress, logs and
 //! errors go to standard error. Subcommands read a crawl directory and never write to it,
-//! but for `verify --rebuild` and `report --write`.
+//! but for `verify --rebuild` and `report --write`; `ctl` talks to the process that does.
 
 pub mod archive;
 mod canonical;
 mod completions;
 mod config;
+mod ctl;
 mod exit;
 mod explain;
 mod export;
@@ -72,6 +73,8 @@ enum Command {
     List(list::ListArgs),
     /// Tell what seeds and settings imply before a crawl begins: rates, memory, disk
     Plan(plan::PlanArgs),
+    /// Tell a running crawl what to do: pause, resume, add seeds, checkpoint, stop, reload
+    Ctl(ctl::CtlArgs),
     /// Show how a crawl stands, while it runs or afterwards
     Status(status::StatusArgs),
     /// Print the tables of a crawl: crawl, hosts, seeds, status-codes, mime-types
@@ -118,6 +121,7 @@ Examples:
   crawler plan seeds.txt                       what that would need, and how fast it may be
   crawler status                               how the crawl in ./crawl stands
   crawler report hosts                         how each host was treated: gaps, delays, violations
+  crawler ctl pause                            let the crawl in ./crawl make no requests for now
   crawler list --status 404                    which pages were not found
   crawler get https://example.com/             print an archived page
   crawler explain https://example.com/a        why it was fetched, waits, or never will be
@@ -133,7 +137,8 @@ Exit codes:
   0  done                       5   nothing could be fetched
   1  internal fault; for get:   6   directory in use
      not in the archive; for    11  stopped by a signal
-     robots: disallowed         13  forced by a second signal
+     robots: disallowed; for    13  forced by a second signal
+     ctl: refused, no crawl
   2  usage or configuration
   3  state damaged or newer
   4  disk full or failing";
@@ -163,6 +168,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
         Some(Command::Plan(args)) => args.run(),
+        Some(Command::Ctl(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),
         Some(Command::Report(args)) => args.run(),
         Some(Command::Explain(args)) => args.run(),

@@ -14,7 +14,7 @@ use super::CrawlFn;
 use super::exit::{self, Exit, UsageError};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
-use crate::crawl::{CrawlRequest, Verbosity};
+use crate::crawl::{CrawlRequest, GivenLimits, Verbosity};
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::report::closing::shell_word;
 use crate::report::figures::stamp;
@@ -80,11 +80,11 @@ impl LimitArgs {
     /// The configuration in the file at `path` with these settings in it, and where each value comes from.
     pub(super) fn configure(&self, path: Option<&Path>) -> Result<(Config, Origins), ConfigError> {
         let (mut config, mut origins) = Config::load_with_origins(path)?;
-        let limits = &mut config.crawl;
+        self.given().apply(&mut config);
         let options = [
-            ("crawl.max_pages", "--max-pages", set(&mut limits.max_pages, self.max_pages)),
-            ("crawl.max_time", "--max-time", set(&mut limits.max_time, self.max_time)),
-            ("crawl.max_depth", "--max-depth", set(&mut limits.max_depth, self.max_depth)),
+            ("crawl.max_pages", "--max-pages", self.max_pages.is_some()),
+            ("crawl.max_time", "--max-time", self.max_time.is_some()),
+            ("crawl.max_depth", "--max-depth", self.max_depth.is_some()),
         ];
         for (key, option, _) in options.into_iter().filter(|&(_, _, given)| given) {
             origins.set_by_option(key, option);
@@ -92,13 +92,11 @@ impl LimitArgs {
         config.check()?;
         Ok((config, origins))
     }
-}
 
-/// Puts a value of the command line in the place of that of the file, and tells whether there is one.
-fn set<T>(setting: &mut Option<T>, given: Option<T>) -> bool {
-    let is_given = given.is_some();
-    *setting = given.or(setting.take());
-    is_given
+    /// Those of them that were given.
+    fn given(&self) -> GivenLimits {
+        GivenLimits { max_pages: self.max_pages, max_time: self.max_time, max_depth: self.max_depth }
+    }
 }
 
 /// How a crawl directory stands before the crawl.
@@ -139,6 +137,7 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     let request = CrawlRequest {
         config,
         config_path: args.config,
+        limits: args.limits.given(),
         seeds_path,
         seeds,
         dir: args.dir,

@@ -56,6 +56,18 @@ impl Config {
         self.to_toml_with(|_, _| Some(String::new()))
     }
 
+    /// Every key, as `section.key`, with its value as a file has it, in the order of the file.
+    pub fn entries(&self) -> Vec<(String, String)> {
+        let mut config = self.clone();
+        let mut entries = Vec::new();
+        for name in SECTIONS {
+            let act = |section: &mut dyn Section| section.written();
+            let written = each_section!(config, name, act).unwrap_or_default();
+            entries.extend(written.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+        }
+        entries
+    }
+
     /// As [`to_toml`](Config::to_toml), each line with the comment that `comment` gives for its key (`section.key`) and
     /// value; a key for which it gives none is left out.
     pub fn to_toml_with(&self, comment: impl Fn(&str, &str) -> Option<String>) -> String {

@@ -219,7 +219,7 @@ pub(super) fn slots(config: &Config) -> SlotOptions {
     SlotOptions { workers: fetch.workers, slow: fetch.slow_workers, slow_after: fetch.slow_after }
 }
 
-fn settings(config: &Config) -> Settings {
+pub(super) fn settings(config: &Config) -> Settings {
     let crawl = &config.crawl;
     Settings {
         slots: slots(config),

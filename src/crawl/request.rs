@@ -1,6 +1,7 @@
 //! What a crawl is asked to do, and why it may not be done.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::config::{Config, LogFormat};
 use crate::disk;
@@ -22,6 +23,27 @@ pub enum Verbosity {
     Loud,
 }
 
+/// Limits of the command line: they stand in the place of those of the file, also when that is read again.
+#[derive(Clone, Debug, Default)]
+pub struct GivenLimits {
+    /// `crawl.max_pages`.
+    pub max_pages: Option<u64>,
+    /// `crawl.max_time`.
+    pub max_time: Option<Duration>,
+    /// `crawl.max_depth`.
+    pub max_depth: Option<u16>,
+}
+
+impl GivenLimits {
+    /// Puts those that were given into `config`.
+    pub fn apply(&self, config: &mut Config) {
+        let limits = &mut config.crawl;
+        limits.max_pages = self.max_pages.or(limits.max_pages);
+        limits.max_time = self.max_time.or(limits.max_time);
+        limits.max_depth = self.max_depth.or(limits.max_depth);
+    }
+}
+
 /// A crawl that can be run: everything was read and checked.
 #[derive(Debug)]
 pub struct CrawlRequest {
@@ -29,6 +51,8 @@ pub struct CrawlRequest {
     pub config: Config,
     /// The configuration file, where one was given.
     pub config_path: Option<PathBuf>,
+    /// The limits of the command line.
+    pub limits: GivenLimits,
     /// The seeds file; `-` for standard input.
     pub seeds_path: PathBuf,
     /// Raw bytes of the seeds file.

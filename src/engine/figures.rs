@@ -23,6 +23,13 @@ impl Engine {
         self.statistics.clone()
     }
 
+    /// Everything that `status` shows, as it stands now.
+    pub fn look(&mut self) -> Snapshot {
+        let now = self.clock.now();
+        self.count(now);
+        self.snapshot(now, None)
+    }
+
     /// The seeds, and what became of them.
     pub fn seeds(&self) -> &SeedTable {
         &self.seeds

@@ -19,6 +19,7 @@ use crate::container::Condition;
 use crate::disk;
 use crate::drum::MergeDone;
 use crate::engine::checkpoint::CheckpointDone;
+use crate::engine::control::Reconfiguration;
 use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};
@@ -26,6 +27,7 @@ use crate::outcome::{Failure, Reason};
 use crate::web::html::LinkKind;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
+use crate::web::seeds::Seed;
 use crate::web::sitemap::Summary;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::warc::{Header, HttpVersion, Records, Truncation};
@@ -338,4 +340,12 @@ pub enum Event {
     Stop,
     /// Make a checkpoint now.
     Checkpoint,
+    /// Make no new requests.
+    Pause,
+    /// Make requests again.
+    Resume,
+    /// More seeds; no request is made before they are in a durable checkpoint.
+    Seeds(Vec<Seed>),
+    /// Decide by other settings from now on.
+    Reconfigure(Box<Reconfiguration>),
 }

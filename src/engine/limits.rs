@@ -56,6 +56,13 @@ impl Limits {
         Limits { clock, requests, bytes, debt_bytes: 0 }
     }
 
+    /// Other limits from now on; what was received and is not paid for stays a debt.
+    pub fn renew(&mut self, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) {
+        let renewed = Limits::new(self.clock.clone(), requests_per_second, bytes_per_second);
+        let debt_bytes = if renewed.bytes.is_some() { self.debt_bytes } else { 0 };
+        *self = Limits { debt_bytes, ..renewed };
+    }
+
     /// `count` bytes have come.
     pub fn received(&mut self, count: u64) {
         if self.bytes.is_some() {

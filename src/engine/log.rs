@@ -136,7 +136,14 @@ impl Engine {
         if let Some(delay) = asked.filter(|_| politeness.is_beyond(asked)) {
             let (delay, cap) = (delay.as_secs_f64(), politeness.crawl_delay_max.as_secs_f64());
             let what = if politeness.skips(asked) { "nothing is fetched of it" } else { "that counts" };
-            tracing::info!("{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what}");
+            if std::mem::replace(&mut self.told_delay_cap, true) {
+                tracing::info!("{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what}");
+            } else {
+                tracing::warn!(
+                    "{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what} (of others this is \
+                     told as information)"
+                );
+            }
         }
     }
 }

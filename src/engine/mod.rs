@@ -12,6 +12,7 @@
 mod admission;
 mod answers;
 pub mod checkpoint;
+mod control;
 mod executors;
 mod figures;
 mod finish;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use checkpoint::Checkpoint;
+pub use control::Reconfiguration;
 pub use executors::{Executors, StoreMerge};
 pub use finish::Phase;
 pub use job::{
@@ -142,8 +144,12 @@ pub struct Engine {
     round: Round,
     /// Whether the run before was one with `--force` and did not end in good order.
     killed_in_round: bool,
-    /// No request is made before the next checkpoint is durable.
-    held: bool,
+    /// No request is made before the checkpoint of this number is durable.
+    held_until: u64,
+    /// No request is made until somebody says so.
+    paused: bool,
+    /// The operator was warned of a Crawl-delay that is not kept to as it is written.
+    told_delay_cap: bool,
     limits: Limits,
     limited_until: Time,
     /// The right to one request, taken and not used yet.
@@ -205,6 +211,10 @@ impl Engine {
             Event::Panic(message) => panic!("{message}"),
             Event::Stop => self.stop(),
             Event::Checkpoint => self.checkpoint_wanted = true,
+            Event::Pause => self.paused = true,
+            Event::Resume => self.paused = false,
+            Event::Seeds(seeds) => self.take_seeds(&seeds)?,
+            Event::Reconfigure(new) => self.reconfigure(*new),
         }
         self.collect_dropped()
     }
@@ -216,7 +226,7 @@ impl Engine {
         self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
         self.collect_dropped()?;
         self.watch_limits(now)?;
-        if self.phase == Phase::Crawling && !self.waits_for_checkpoint() {
+        if self.phase == Phase::Crawling && self.may_request_now() {
             self.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
             self.request(now)?;
         }
@@ -260,17 +270,12 @@ impl Engine {
         self.collect_dropped()
     }
 
-    /// Whether no request is made before the checkpoint that is under way is durable.
-    fn waits_for_checkpoint(&self) -> bool {
-        self.held || (self.under_way.checkpoint && self.container.is_full())
-    }
-
     /// When `pump` may have something to do without an event.
     pub fn next_due(&mut self) -> Option<Time> {
         let now = self.clock.now();
         let next = if let Phase::Stopping { deadline, .. } = self.phase {
             Some(deadline)
-        } else if self.waits_for_checkpoint() {
+        } else if !self.may_request_now() {
             None
         } else {
             let next = match self.under_way.requests.is_free(now) {

@@ -208,7 +208,7 @@ impl Engine {
         let past = Past::of(saved.as_ref(), opening.is_new);
         let number = saved.as_ref().map_or(0, |c| c.number);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
-        let (way, rests) = open_way(&opening, saved.as_ref(), sections, (now, past), progress)?;
+        let (mut way, rests) = open_way(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
             &dir.join("pages"),
@@ -216,6 +216,7 @@ impl Engine {
             opening.warcinfo.clone(),
             saved.as_ref().map(|c| &c.container),
         )?;
+        way.arrival().frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         if let Some(checkpoint) = saved {
             checkpoint::go_on_from(&*catalog, checkpoint)?;
@@ -228,7 +229,9 @@ impl Engine {
             past,
             round: Round { running: false, ..round },
             killed_in_round: past == Past::Killed && round.running,
-            held: false,
+            held_until: 0,
+            paused: false,
+            told_delay_cap: false,
             container,
             limits,
             limited_until: Time::ZERO,

@@ -35,6 +35,11 @@ impl PatternBudget {
         Some(PatternBudget { keys, limit, cells: decode(saved)? })
     }
 
+    /// Another limit from now on. What was met while there was none was not counted.
+    pub fn limit(&mut self, limit: Option<u64>) {
+        self.limit = limit;
+    }
+
     /// Counts `url`, and says whether the budget of its pattern has room for it. Seeds always have.
     pub fn admits(&mut self, url: &QueuedUrl) -> bool {
         let Some(limit) = self.limit else { return true };

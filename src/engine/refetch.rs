@@ -62,8 +62,7 @@ impl Engine {
                 self.admit_seed_as(number, &seed.url, true)?;
             }
         }
-        self.checkpoint_wanted = true;
-        self.held = true;
+        self.hold_until_durable();
         Ok(Refetch { round: self.round.number, goes_on, seeds: put })
     }
 

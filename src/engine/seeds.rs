@@ -96,6 +96,22 @@ impl Read for Stream<'_> {
     }
 }
 
+/// Lines of the copy at `path`, if it is there.
+fn lines(disk: &Disk, path: &Path) -> Result<Option<usize>> {
+    let Some(file) = disk.open_if_there(path)? else { return Ok(None) };
+    let mut input = BufReader::with_capacity(COPY_BUFFER_BYTES, Stream { file: &file, at: 0 });
+    let mut count = 0;
+    loop {
+        let bytes = input.fill_buf().map_err(|e| Error::io("read", path, e))?;
+        if bytes.is_empty() {
+            return Ok(Some(count));
+        }
+        count += memchr::memchr_iter(b'\n', bytes).count();
+        let read = bytes.len();
+        input.consume(read);
+    }
+}
+
 /// Where the plain copy of the seeds lies.
 pub fn seeds_copy_path(dir: &Path) -> PathBuf {
     dir.join(COPY_FILE)
@@ -131,7 +147,8 @@ impl SeedTable {
     /// Puts the plain copy into `dir`, unless the one that is there has all seeds.
     pub fn write_copy(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let path = seeds_copy_path(dir);
-        if self.loaded == self.seeds.len() && disk.open_if_there(&path)?.is_some() {
+        // one more than the catalog has: a process that was killed had written them, and made no checkpoint with them
+        if self.loaded == self.seeds.len() && lines(disk, &path)? == Some(self.seeds.len()) {
             return Ok(());
         }
         self.renew_copy(disk, dir)
@@ -177,6 +194,11 @@ impl SeedTable {
         self.seeds.push(seed);
         self.changed.insert(number);
         number
+    }
+
+    /// Whether `url` is a seed already.
+    pub fn has(&self, url: &str) -> bool {
+        self.numbers.contains_key(url)
     }
 
     /// The seed `number`.

@@ -181,7 +181,6 @@ impl Engine {
         tracing::debug!(number = done.number, bytes = done.bytes, after = ?(begun - self.cut_at), "checkpoint durable");
         self.under_way.checkpoint = false;
         self.checkpointed = Some(self.clock.now());
-        self.held = false;
         self.container.synced(done.container);
         self.way.store.committed();
         self.way.next.store.committed();

@@ -105,7 +105,7 @@ impl Frontier {
         }
     }
 
-    /// Why the URLs of a host are dropped, if they are.
+    /// Why the URLs of a host, or at least its first one, are dropped, if they are.
     fn drains(&self, index: u32, now: Time) -> Option<Reason> {
         let host = self.active.host(index);
         let is_slow = || host.rules_at(now).is_some_and(|rules| self.options.politeness.skips(rules.crawl_delay()));
@@ -113,7 +113,12 @@ impl Frontier {
             Allowance::UsedUp(budget) => Some(budget),
             _ => None,
         };
-        host.gone(now).or_else(spent).or_else(|| is_slow().then_some(Reason::Robots))
+        let is_excluded = || {
+            let first = host.buffer.front();
+            first.is_some_and(|item| self.rules.as_ref().is_some_and(|rules| rules.excludes(&item.url.url)))
+        };
+        let is_left_out = || is_excluded().then_some(Reason::Scope);
+        host.gone(now).or_else(spent).or_else(|| is_slow().then_some(Reason::Robots)).or_else(is_left_out)
     }
 
     fn allowance(&self, index: u32) -> Allowance {

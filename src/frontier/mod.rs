@@ -50,10 +50,12 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::Time;
 use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
+use crate::web::scope::ScopeRules;
 
 use active::Active;
 use address::Addresses;
@@ -105,6 +107,8 @@ pub struct Frontier {
     holds: BTreeMap<Fingerprint, Time>,
     /// Long back-offs that were set since the last cut.
     long_backoffs: BTreeMap<Fingerprint, Time>,
+    /// What leaves queued URLs out.
+    rules: Option<ScopeRules>,
 }
 
 impl Frontier {
@@ -150,6 +154,7 @@ impl Frontier {
             unclean_since: (!clean).then_some(now),
             holds: BTreeMap::new(),
             long_backoffs: BTreeMap::new(),
+            rules: None,
         };
         frontier.make_partitions(saved.map_or(partitions, |(state, _)| state.partitions.len()));
         if let Some((state, ram)) = saved {
@@ -317,10 +322,16 @@ impl Frontier {
         &self.options.budget
     }
 
-    /// Takes over politeness and budgets that were changed.
-    pub fn reconfigure(&mut self, politeness: Politeness, budget: Budget) {
+    /// Takes over politeness, budgets and the time after which hosts are given up, where they were changed.
+    pub fn reconfigure(&mut self, politeness: Politeness, budget: Budget, give_up: Duration) {
         self.options.politeness = politeness;
         self.options.budget = budget;
+        self.options.give_up = give_up;
+    }
+
+    /// From now on, URLs that `rules` exclude leave by [`Task::Drop`], however long they have been queued.
+    pub fn exclude_by(&mut self, rules: ScopeRules) {
+        self.rules = Some(rules);
     }
 
     /// URLs that wait, in memory and on disk; those in flight are not among them.

@@ -85,6 +85,26 @@ pub struct ScopeError {
     pub why: String,
 }
 
+/// The rules of a scope without its seeds, their patterns compiled: what an operator may change while a crawl runs.
+#[derive(Clone, Debug)]
+pub struct ScopeRules(Arc<Limits>);
+
+impl ScopeRules {
+    /// Compiles the patterns of `options`.
+    pub fn compile(options: &ScopeOptions) -> Result<ScopeRules, ScopeError> {
+        Ok(ScopeRules(Arc::new(Limits {
+            include: compile("include", &options.include)?,
+            exclude: compile("exclude", &options.exclude)?,
+            options: options.clone(),
+        })))
+    }
+
+    /// Whether a pattern leaves `url`, in the fetch form, out whatever else says.
+    pub fn excludes(&self, url: &str) -> bool {
+        self.0.exclude.iter().any(|regex| regex.is_match(url))
+    }
+}
+
 /// Judges URLs before they are marked as seen.
 #[derive(Clone, Debug)]
 pub struct Scope {
@@ -102,16 +122,24 @@ struct Limits {
 impl Scope {
     /// The scope of a crawl from `seeds`.
     pub fn new<'a>(options: &ScopeOptions, seeds: impl Iterator<Item = &'a CanonicalUrl>) -> Result<Scope, ScopeError> {
-        let limits = Limits {
-            include: compile("include", &options.include)?,
-            exclude: compile("exclude", &options.exclude)?,
-            options: options.clone(),
-        };
+        let ScopeRules(limits) = ScopeRules::compile(options)?;
         let names: BTreeSet<Box<str>> = match options.mode {
             ScopeMode::Any => BTreeSet::new(),
             mode => seeds.map(|seed| Box::from(territory(mode, seed))).collect(),
         };
-        Ok(Scope { limits: Arc::new(limits), seeds: SeedSet::new(options.mode, names) })
+        Ok(Scope { limits, seeds: SeedSet::new(options.mode, names) })
+    }
+
+    /// Its rules.
+    pub fn rules(&self) -> ScopeRules {
+        ScopeRules(Arc::clone(&self.limits))
+    }
+
+    /// This scope with other rules. What the seeds take in stays as it is, so the mode of `rules` has to be the one that
+    /// this scope has.
+    pub fn with_rules(&self, rules: &ScopeRules) -> Scope {
+        debug_assert_eq!(rules.0.options.mode, self.limits.options.mode, "the seeds were taken in by this mode");
+        Scope { limits: Arc::clone(&rules.0), seeds: self.seeds.clone() }
     }
 
     /// This scope with one more seed: where a seed was redirected to.

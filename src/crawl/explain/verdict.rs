@@ -82,6 +82,10 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
     if let Some(never) = told.host.as_ref().and_then(|host| drained(host, facts.now)) {
         return format!("never: {never}; the queue drops its URL");
     }
+    if let Some(reason) = told.scope.refused.filter(|_| told.scope.rule.starts_with("scope.exclude: ")) {
+        // of all rules of the scope, only these are asked again in the queue
+        return format!("never: {reason}: {}; the queue drops it", told.scope.rule);
+    }
     if let Some(never) = by_robots(told) {
         return never;
     }

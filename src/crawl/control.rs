@@ -1,0 +1,81 @@
+//! Control of a running crawl by a local socket in its directory (`crawler ctl`).
+//!
+//! ```text
+//! client ──line──► control thread: bounds, parses, reads files ──Order──► engine thread, between two events
+//!        ◄─line──                                             ◄──Reply──
+//! ```
+//! What comes over the socket is hostile until it is parsed: lines, connections and times are bounded, and the engine's
+//! thread never reads or writes it. An order becomes an [`Event`](crate::engine::Event), or a question that is answered
+//! between two events. Its answer says whether it is done; what has to survive a crash is answered when it is durable.
+//! Nothing of it is needed to crawl: where the socket cannot be made, the crawl goes on, and says why nobody can talk to it.
+
+mod orders;
+mod reload;
+mod server;
+pub mod socket;
+pub mod wire;
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, bounded, never};
+use tokio::sync::oneshot;
+
+use super::CrawlRequest;
+use orders::Order;
+pub(super) use orders::Orders;
+use reload::Reloader;
+
+/// Commands that wait for the engine; more of them are told to come again.
+const ORDERS_WAITING: usize = 32;
+
+/// The control thread, for as long as a crawl can be talked to.
+pub(super) struct Control {
+    running: Option<Running>,
+}
+
+struct Running {
+    dir: PathBuf,
+    end: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Control {
+    /// Listens for commands to the crawl of `request`, whose directory this process has locked.
+    pub(super) fn start(request: &CrawlRequest) -> (Control, Orders) {
+        match Control::try_start(request) {
+            Ok((running, orders)) => (Control { running: Some(running) }, Orders::new(orders)),
+            Err(error) => {
+                let path = request.dir.join(socket::SOCKET);
+                tracing::warn!("this crawl cannot be controlled by crawler ctl: {}: {error}", path.display());
+                (Control { running: None }, Orders::new(never()))
+            }
+        }
+    }
+
+    fn try_start(request: &CrawlRequest) -> std::io::Result<(Running, Receiver<Order>)> {
+        let listener = socket::bind(&request.dir)?;
+        let (orders_in, orders) = bounded(ORDERS_WAITING);
+        let (end, ended) = oneshot::channel();
+        let thread = server::start(listener, orders_in, Reloader::new(request), ended);
+        let thread = thread.inspect_err(|_| socket::remove(&request.dir))?;
+        Ok((Running { dir: request.dir.clone(), end, thread }, orders))
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        let Some(Running { dir, end, thread }) = self.running.take() else { return };
+        // whoever comes now finds no crawl; whoever is here already gets the answer
+        socket::remove(&dir);
+        let _ = end.send(());
+        if thread.join().is_err() {
+            tracing::warn!("the control thread panicked");
+        }
+    }
+}
+
+/// Sends `command` to the crawl in `dir` and waits for its answer.
+pub fn ask(dir: &Path, command: &wire::Command) -> Result<wire::Reply, wire::AskError> {
+    wire::ask(dir, command)
+}

@@ -1,0 +1,161 @@
+//! The engine's side of control: orders carried out between two events, and answers that wait for the disk.
+
+use crossbeam_channel::{Receiver, never};
+use tokio::sync::oneshot;
+
+use super::wire::{Doing, Live, Refused, Reply, SeedsTaken};
+use crate::crawl::CrawlError;
+use crate::engine::{Engine, Event, Phase, Reconfiguration};
+use crate::web::seeds::Seed;
+
+/// A command whose words were checked.
+pub(super) enum Action {
+    /// Tell how the crawl stands.
+    Status,
+    /// Make no new requests.
+    Pause,
+    /// Make requests again.
+    Resume,
+    /// Take these in, and say why the others were not.
+    Seeds(Vec<Seed>, Vec<Refused>),
+    /// Make a checkpoint.
+    Checkpoint,
+    /// Stop gracefully.
+    Stop,
+    /// Decide by other settings.
+    Reconfigure(Box<Reconfiguration>),
+}
+
+/// An action, and the way of its answer.
+pub(super) struct Order {
+    pub action: Action,
+    pub reply: oneshot::Sender<Reply>,
+}
+
+/// Orders that came, and those that wait for a checkpoint.
+pub(in crate::crawl) struct Orders {
+    incoming: Receiver<Order>,
+    waiting: Vec<Waiting>,
+}
+
+struct Waiting {
+    checkpoint: u64,
+    answer: Reply,
+    reply: oneshot::Sender<Reply>,
+}
+
+impl Orders {
+    pub(super) fn new(incoming: Receiver<Order>) -> Orders {
+        Orders { incoming, waiting: Vec::new() }
+    }
+
+    /// Waits for an event no longer than `wait`; also returns without one when an order has come.
+    pub(in crate::crawl) fn next_event(
+        &mut self,
+        engine: &mut Engine,
+        events: &Receiver<Event>,
+        wait: std::time::Duration,
+    ) -> Result<Option<Event>, CrawlError> {
+        while let Ok(order) = self.incoming.try_recv() {
+            self.take(engine, order)?;
+        }
+        if let Ok(event) = events.try_recv() {
+            return Ok(Some(event));
+        }
+        crossbeam_channel::select! {
+            recv(events) -> event => Ok(Some(event.expect("the engine's executors hold a sender"))),
+            recv(self.incoming) -> order => {
+                match order {
+                    Ok(order) => self.take(engine, order)?,
+                    // the control thread is gone
+                    Err(_) => self.incoming = never(),
+                }
+                Ok(None)
+            }
+            default(wait) => Ok(None),
+        }
+    }
+
+    /// Answers those whose checkpoint is durable.
+    pub(in crate::crawl) fn answer_durable(&mut self, engine: &Engine) {
+        let durable = engine.durable_checkpoint();
+        for Waiting { checkpoint, answer, reply } in
+            self.waiting.extract_if(.., |waiting| waiting.checkpoint <= durable)
+        {
+            // whoever asked may have gone
+            let _ = reply.send(Reply { checkpoint: Some(checkpoint), ..answer });
+        }
+    }
+
+    fn take(&mut self, engine: &mut Engine, Order { action, reply }: Order) -> Result<(), CrawlError> {
+        let is_crawling = engine.phase() == Phase::Crawling;
+        let answer = match action {
+            Action::Status => Reply { status: Some(Box::new(live(engine))), ..Reply::done("") },
+            Action::Checkpoint => {
+                let checkpoint = engine.checkpoint_ahead();
+                engine.handle(Event::Checkpoint)?;
+                let answer = Reply::done(format!("checkpoint {checkpoint} is durable"));
+                self.waiting.push(Waiting { checkpoint, answer, reply });
+                return Ok(());
+            }
+            Action::Stop if !is_crawling => Reply::done("the crawl is stopping already"),
+            _ if !is_crawling => Reply::refused("the crawl is stopping"),
+            Action::Stop => {
+                engine.handle(Event::Stop)?;
+                Reply::done("stopping: requests under way may finish")
+            }
+            Action::Pause if engine.is_paused() => Reply::done("the crawl was paused already"),
+            Action::Pause => {
+                engine.handle(Event::Pause)?;
+                Reply::done("paused: requests under way may finish, new ones wait for crawler ctl resume")
+            }
+            Action::Resume if !engine.is_paused() => Reply::done("the crawl was not paused"),
+            Action::Resume => {
+                engine.handle(Event::Resume)?;
+                Reply::done("resumed")
+            }
+            Action::Seeds(seeds, refused) => {
+                let taken = take_seeds(engine, seeds, refused)?;
+                let (checkpoint, answer) = (engine.checkpoint_ahead(), tell_seeds(taken));
+                self.waiting.push(Waiting { checkpoint, answer, reply });
+                return Ok(());
+            }
+            Action::Reconfigure(new) => {
+                engine.handle(Event::Reconfigure(new))?;
+                Reply::done("the settings are in effect")
+            }
+        };
+        let _ = reply.send(answer);
+        Ok(())
+    }
+}
+
+fn take_seeds(engine: &mut Engine, seeds: Vec<Seed>, refused: Vec<Refused>) -> Result<SeedsTaken, CrawlError> {
+    let (before, count) = (engine.seeds().all().len(), seeds.len() as u64);
+    engine.handle(Event::Seeds(seeds))?;
+    let added = (engine.seeds().all().len() - before) as u64;
+    Ok(SeedsTaken { added, known: count - added, refused })
+}
+
+/// With a line that is no seed the rest is taken all the same, but it is not all done.
+fn tell_seeds(taken: SeedsTaken) -> Reply {
+    let count = |number: u64, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
+    let mut message = count(taken.added, "seed added", "seeds added");
+    if taken.known > 0 {
+        message.push_str(&format!(", {} known before", taken.known));
+    }
+    if !taken.refused.is_empty() {
+        message.push_str(&format!(", {}", count(taken.refused.len() as u64, "line is no seed", "lines are no seeds")));
+    }
+    Reply { ok: taken.refused.is_empty(), message, seeds: Some(taken), ..Reply::default() }
+}
+
+fn live(engine: &mut Engine) -> Live {
+    let doing = match engine.phase() {
+        Phase::Crawling if engine.is_paused() => Doing::Paused,
+        Phase::Crawling => Doing::Running,
+        _ => Doing::Stopping,
+    };
+    let checkpoint = engine.durable_checkpoint();
+    Live { doing, pid: std::process::id(), checkpoint, figures: engine.look() }
+}

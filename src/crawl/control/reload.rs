@@ -1,0 +1,195 @@
+//! Reading the configuration again while a crawl runs: what may change, what waits for the next start, what never does.
+//!
+//! In effect at once: limits of the crawl, its checkpoints, scope patterns and limits, politeness, budgets, retries. What
+//! threads were started with (workers, time-outs, name servers, memory) waits for the next start, and what shapes the disk
+//! was fixed when the crawl was created. Those that stay are named, each with the reason.
+
+use std::path::PathBuf;
+
+use super::wire::{Change, NotChanged, SettingsChanged};
+use crate::config::{self, Config};
+use crate::crawl::request::GivenLimits;
+use crate::crawl::{CrawlRequest, options};
+use crate::disk::Disk;
+use crate::engine::Reconfiguration;
+use crate::web::scope::{ScopeError, ScopeRules};
+
+/// Keys that shape what lies on disk.
+const FIXED: [&str; 2] = ["drum.buckets", "scope.strip_query_params"];
+
+/// Knows where the configuration comes from, and which one is in effect.
+pub(super) struct Reloader {
+    dir: PathBuf,
+    path: Option<PathBuf>,
+    limits: GivenLimits,
+    current: Config,
+}
+
+/// A configuration that may take effect.
+pub(super) struct Reload {
+    pub reconfiguration: Box<Reconfiguration>,
+    pub settings: SettingsChanged,
+    effective: Config,
+}
+
+impl Reloader {
+    pub(super) fn new(request: &CrawlRequest) -> Self {
+        Reloader {
+            dir: request.dir.clone(),
+            path: request.config_path.clone(),
+            limits: request.limits.clone(),
+            current: request.config.clone(),
+        }
+    }
+
+    /// Reads the file, and compares; or says why nothing changes.
+    pub(super) fn read(&self) -> Result<Reload, String> {
+        let Some(path) = &self.path else {
+            return Err("this crawl was started without --config: there is no file to read again".to_owned());
+        };
+        let mut new = Config::load(Some(path)).map_err(|error| error.to_string())?;
+        self.limits.apply(&mut new);
+        new.check().map_err(|error| error.to_string())?;
+        let effective = effective(&self.current, &new);
+        let reconfiguration = reconfiguration(&effective).map_err(|error| error.to_string())?;
+        let settings = SettingsChanged {
+            changed: differences(&self.current, &effective),
+            refused: differences(&effective, &new).into_iter().map(not_changed).collect(),
+        };
+        Ok(Reload { reconfiguration: Box::new(reconfiguration), settings, effective })
+    }
+
+    /// It has taken effect: it is logged, and kept as the settings that later questions are answered by.
+    pub(super) fn took_effect(&mut self, reload: Reload) -> SettingsChanged {
+        let Reload { settings, effective, .. } = reload;
+        for Change { key, old, new } in &settings.changed {
+            tracing::info!("reload: {key}: {old} -> {new}");
+        }
+        for NotChanged { key, why } in &settings.refused {
+            tracing::warn!("reload: {key} {why}");
+        }
+        self.current = effective;
+        if let Err(error) = options::write_copy(&self.current, &Disk::real(), &self.dir) {
+            tracing::warn!("reload: the copy of the settings stays as it was: {error}");
+        }
+        settings
+    }
+}
+
+fn not_changed(Change { key, .. }: Change) -> NotChanged {
+    let why = if FIXED.contains(&key.as_str()) {
+        "was fixed when this crawl was created, and stays as it is"
+    } else {
+        "takes effect when the crawl is started again"
+    };
+    NotChanged { key, why: why.to_owned() }
+}
+
+/// `current` with everything of `new` that a running crawl can change to.
+fn effective(current: &Config, new: &Config) -> Config {
+    Config {
+        crawl: config::Crawl {
+            user_agent: current.crawl.user_agent.clone(),
+            contact: current.crawl.contact.clone(),
+            ..new.crawl.clone()
+        },
+        scope: config::Scope {
+            mode: current.scope.mode,
+            max_url_length: current.scope.max_url_length,
+            max_links_per_page: current.scope.max_links_per_page,
+            strip_query_params: current.scope.strip_query_params.clone(),
+            ..new.scope.clone()
+        },
+        politeness: new.politeness.clone(),
+        budget: new.budget.clone(),
+        fetch: config::Fetch { retries: new.fetch.retries, ..current.fetch.clone() },
+        ..current.clone()
+    }
+}
+
+fn reconfiguration(config: &Config) -> Result<Reconfiguration, ScopeError> {
+    // the number of partitions is not looked at
+    let frontier = options::frontier(config, 1);
+    Ok(Reconfiguration {
+        settings: options::settings(config),
+        politeness: frontier.politeness,
+        budget: frontier.budget,
+        give_up: frontier.give_up,
+        rules: ScopeRules::compile(&options::scope(config))?,
+    })
+}
+
+fn differences(old: &Config, new: &Config) -> Vec<Change> {
+    let (old, new) = (old.without_secrets().entries(), new.without_secrets().entries());
+    let pairs = old.into_iter().zip(new).filter(|(old, new)| old != new);
+    pairs.map(|((key, old), (_, new))| Change { key, old, new }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_running_crawl_can_change_to_is_told_from_what_it_cannot() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("crawler.toml");
+        let reloader = |config: &str| {
+            std::fs::write(&path, config).unwrap();
+            Reloader {
+                dir: dir.path().to_owned(),
+                path: Some(path.clone()),
+                limits: GivenLimits { max_pages: Some(9), ..GivenLimits::default() },
+                current: Config {
+                    crawl: config::Crawl { max_pages: Some(9), ..Default::default() },
+                    ..Config::default()
+                },
+            }
+        };
+        let mut unchanged = reloader("[crawl]\nmax_pages = 5\n");
+        let reload = unchanged.read().unwrap();
+        assert_eq!(reload.settings, SettingsChanged::default(), "the command line has the last word");
+        let config = "[scope]\nexclude = [\"/x/\"]\nstrip_query_params = []\n[politeness]\ndelay_min = \"7s\"\n\
+                      [drum]\nbuckets = 128\n[fetch]\nworkers = 3\nretries = 1\n";
+        let mut changed = reloader(config);
+        let reload = changed.read().unwrap();
+        let keys: Vec<&str> = reload.settings.changed.iter().map(|change| change.key.as_str()).collect();
+        assert_eq!(keys, ["scope.exclude", "politeness.delay_min", "fetch.retries"]);
+        assert_eq!((&*reload.settings.changed[1].old, &*reload.settings.changed[1].new), ("\"1s\"", "\"7s\""));
+        let refused: Vec<(&str, bool)> = reload
+            .settings
+            .refused
+            .iter()
+            .map(|setting| (setting.key.as_str(), setting.why.contains("was fixed")))
+            .collect();
+        assert_eq!(refused, [("scope.strip_query_params", true), ("fetch.workers", false), ("drum.buckets", true)]);
+        assert!(reload.reconfiguration.rules.excludes("http://a.example/x/y"));
+        changed.took_effect(reload);
+        assert!(changed.read().unwrap().settings.changed.is_empty());
+        let copy = options::read_copy(&Disk::real(), dir.path()).unwrap().unwrap();
+        assert_eq!((copy.fetch.retries, copy.fetch.workers), (1, Config::default().fetch.workers));
+        unchanged.path = None;
+        assert!(unchanged.read().is_err_and(|why| why.contains("without --config")));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("crawler.toml");
+        let reloader = Reloader {
+            dir: dir.path().to_owned(),
+            path: Some(path.clone()),
+            limits: GivenLimits::default(),
+            current: Config::default(),
+        };
+        assert!(reloader.read().is_err_and(|why| why.contains("crawler.toml")));
+        for (text, said) in [
+            ("[crawl]\nmax_page = 5\n", "max_pages"),
+            ("[scope]\nexclude = [\"(\"]\n", "scope.exclude"),
+            ("[politeness]\ndelay_min = 1\n", "delay_min"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let why = reloader.read().err().unwrap();
+            assert!(why.contains(said), "{why}");
+        }
+    }
+}

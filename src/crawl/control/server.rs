@@ -1,0 +1,210 @@
+//! The control thread: reads a line of each connection, checks it, passes it on, and writes the answer.
+//!
+//! It has a thread and a runtime of its own, so that neither the engine nor the network waits for whoever is at the other
+//! end. A connection that says too much, too slowly, or nothing, costs one of a few places for a few seconds.
+
+use std::io;
+use std::os::unix::net::UnixListener as StdListener;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crossbeam_channel::{Sender, TrySendError};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Mutex, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::orders::{Action, Order};
+use super::reload::Reloader;
+use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
+use crate::report::escape::Escaped;
+use crate::web::seeds::{Seed, parse_seeds};
+
+/// Connections at a time; others wait at the door.
+const CONNECTIONS_MAX: usize = 16;
+/// A command has to have come, and an answer has to be taken, within this time.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// After the crawl has ended, answers have this time to get away.
+const GRACE: Duration = Duration::from_secs(1);
+/// Without files for another connection, it is tried again after this time.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// What connections share.
+struct Shared {
+    orders: Sender<Order>,
+    reloader: Mutex<Reloader>,
+}
+
+/// Starts the thread, which ends when `ended` says so.
+pub(super) fn start(
+    listener: StdListener,
+    orders: Sender<Order>,
+    reloader: Reloader,
+    ended: oneshot::Receiver<()>,
+) -> io::Result<JoinHandle<()>> {
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    let shared = Arc::new(Shared { orders, reloader: Mutex::new(reloader) });
+    thread::Builder::new().name("control".into()).spawn(move || {
+        runtime.block_on(async move {
+            match UnixListener::from_std(listener) {
+                Ok(listener) => serve(listener, shared, ended).await,
+                Err(error) => tracing::warn!("this crawl cannot be controlled by crawler ctl: {error}"),
+            }
+        });
+    })
+}
+
+async fn serve(listener: UnixListener, shared: Arc<Shared>, mut ended: oneshot::Receiver<()>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            _ = &mut ended => break,
+            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
+                Ok((stream, _)) => drop(connections.spawn(converse(stream, shared.clone()))),
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            },
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+        }
+    }
+    drop((listener, shared));
+    let _ = timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
+}
+
+/// One command and its answer.
+async fn converse(stream: UnixStream, shared: Arc<Shared>) {
+    let who = match stream.peer_cred() {
+        Ok(peer) if is_allowed(peer.uid()) => peer.pid().map_or_else(String::new, |pid| format!(" (process {pid})")),
+        _ => return tracing::warn!("ctl: somebody else's connection was refused"),
+    };
+    let mut stream = BufReader::new(stream);
+    let Ok(read) = timeout(PATIENCE, read_command(&mut stream)).await else {
+        return tracing::debug!("ctl: no command came{who}");
+    };
+    let reply = match read {
+        None => return,
+        Some(Err(why)) => {
+            tracing::warn!("ctl: refused{who}: {why}");
+            Reply::refused(why)
+        }
+        Some(Ok(command)) => {
+            let name = command.name();
+            tell(name, &who, "");
+            let reply = carry_out(command, &shared).await;
+            if !reply.ok {
+                tracing::warn!("ctl {name}{who}: refused: {}", Escaped(&reply.message));
+            } else if !reply.message.is_empty() {
+                tell(name, &who, &format!(": {}", reply.message));
+            }
+            reply
+        }
+    };
+    let mut line = serde_json::to_vec(&reply).expect("a reply consists of plain data");
+    line.push(b'\n');
+    let _ = timeout(PATIENCE, async {
+        stream.get_mut().write_all(&line).await?;
+        stream.get_mut().shutdown().await
+    })
+    .await;
+}
+
+/// Questions are not worth a line of everybody's log.
+fn tell(name: &str, who: &str, what: &str) {
+    if name == "status" {
+        tracing::debug!("ctl {name}{who}{what}");
+    } else {
+        tracing::info!("ctl {name}{who}{what}");
+    }
+}
+
+/// The user of this process, and root, who can do everything anyhow.
+fn is_allowed(uid: u32) -> bool {
+    uid == 0 || uid == rustix::process::geteuid().as_raw()
+}
+
+/// The command of a connection; nothing where it was closed without one.
+async fn read_command(stream: &mut BufReader<UnixStream>) -> Option<Result<Command, String>> {
+    let mut line = Vec::new();
+    let read = stream.take(COMMAND_BYTES_MAX as u64).read_until(b'\n', &mut line).await;
+    if read.is_err() || line.is_empty() {
+        return None;
+    }
+    if line.last() != Some(&b'\n') {
+        let is_long = line.len() >= COMMAND_BYTES_MAX;
+        let why =
+            if is_long { format!("a line of more than {COMMAND_BYTES_MAX} bytes") } else { "half a line".to_owned() };
+        return Some(Err(why));
+    }
+    Some(serde_json::from_slice(&line).map_err(|error| format!("no command: {}", Escaped(&error.to_string()))))
+}
+
+async fn carry_out(command: Command, shared: &Shared) -> Reply {
+    let action = match command {
+        Command::Status {} => Action::Status,
+        Command::Pause {} => Action::Pause,
+        Command::Resume {} => Action::Resume,
+        Command::Checkpoint {} => Action::Checkpoint,
+        Command::Stop {} => Action::Stop,
+        Command::AddSeeds { seeds } => match parse(&seeds) {
+            (seeds, refused) if seeds.is_empty() => return no_seed(refused),
+            (seeds, refused) => Action::Seeds(seeds, refused),
+        },
+        Command::Reload {} => return reload(shared).await,
+    };
+    order(action, &shared.orders).await
+}
+
+/// Has the engine carry `action` out.
+async fn order(action: Action, orders: &Sender<Order>) -> Reply {
+    let (reply, answer) = oneshot::channel();
+    match orders.try_send(Order { action, reply }) {
+        Ok(()) => {}
+        Err(TrySendError::Full(_)) => return Reply::refused("too many commands wait; try again"),
+        Err(TrySendError::Disconnected(_)) => return Reply::refused("the crawl has ended"),
+    }
+    answer.await.unwrap_or_else(|_| Reply::refused("the crawl ended before it was done"))
+}
+
+/// One at a time: what changed is told by what was in effect before.
+async fn reload(shared: &Shared) -> Reply {
+    let mut reloader = shared.reloader.lock().await;
+    let reload = match reloader.read() {
+        Ok(reload) => reload,
+        Err(why) => return Reply::refused(format!("nothing was changed: {why}")),
+    };
+    let new = reload.reconfiguration.clone();
+    let reply = order(Action::Reconfigure(new), &shared.orders).await;
+    if !reply.ok {
+        return reply;
+    }
+    let settings = reloader.took_effect(reload);
+    let message = match (settings.changed.len(), settings.refused.len()) {
+        (0, 0) => "nothing has changed".to_owned(),
+        (changed, 0) => format!("settings changed: {changed}"),
+        (changed, refused) => format!("settings changed: {changed}; not changed: {refused}"),
+    };
+    Reply { settings: Some(settings), ..Reply::done(message) }
+}
+
+fn no_seed(refused: Vec<Refused>) -> Reply {
+    let seeds = super::wire::SeedsTaken { refused, ..Default::default() };
+    Reply { seeds: Some(seeds), ..Reply::refused("there is no seed in it") }
+}
+
+/// Each text is read as one line of a seeds file.
+fn parse(texts: &[String]) -> (Vec<Seed>, Vec<Refused>) {
+    let (mut seeds, mut refused) = (Vec::new(), Vec::new());
+    for text in texts {
+        if text.contains('\n') {
+            let seed = Escaped(text.lines().next().unwrap_or_default()).to_string();
+            refused.push(Refused { seed, why: "more than one line".to_owned() });
+            continue;
+        }
+        let (found, problems) = parse_seeds(text.as_bytes());
+        seeds.extend(found);
+        refused.extend(problems.into_iter().map(|problem| Refused { seed: problem.text, why: problem.why }));
+    }
+    (seeds, refused)
+}

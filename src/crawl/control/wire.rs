@@ -1,0 +1,287 @@
+//! What goes over the socket: one line of JSON there, one line of JSON back, then it is closed.
+//!
+//! ```text
+//! {"command":"add-seeds","seeds":["https://example.com/"]}
+//! {"ok":true,"message":"1 seed added","seeds":{"added":1,"known":0,"refused":[]},"checkpoint":17}
+//! ```
+//! Both sides read no more than a bounded line.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::socket;
+use crate::disk::DirectoryLock;
+use crate::report::Snapshot;
+
+/// Longest command, the line's end included.
+pub const COMMAND_BYTES_MAX: usize = 1 << 20;
+/// Longest answer: what is said of every seed of a command.
+const REPLY_BYTES_MAX: u64 = 16 << 20;
+/// A command is sent, and one that needs no checkpoint is answered, within this time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a crawl is told. Those without words have braces, for serde to refuse words that they do not know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Command {
+    /// Tell how it stands.
+    Status {},
+    /// Make no new requests.
+    Pause {},
+    /// Make requests again.
+    Resume {},
+    /// Take more seeds in, each as a line of a seeds file has it; answered when they are durable.
+    AddSeeds {
+        /// The lines.
+        seeds: Vec<String>,
+    },
+    /// Make a checkpoint; answered when it is durable.
+    Checkpoint {},
+    /// Stop gracefully; answered at once.
+    Stop {},
+    /// Read the configuration again.
+    Reload {},
+}
+
+impl Command {
+    /// Its name on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Command::Status {} => "status",
+            Command::Pause {} => "pause",
+            Command::Resume {} => "resume",
+            Command::AddSeeds { .. } => "add-seeds",
+            Command::Checkpoint {} => "checkpoint",
+            Command::Stop {} => "stop",
+            Command::Reload {} => "reload",
+        }
+    }
+
+    /// Whether its answer waits for the disk, for as long as that takes.
+    fn waits(&self) -> bool {
+        matches!(self, Command::AddSeeds { .. } | Command::Checkpoint {})
+    }
+}
+
+/// What a crawl answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Whether it is done.
+    pub ok: bool,
+    /// What was done, or why not.
+    pub message: String,
+    /// How the crawl stands (`status`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Box<Live>>,
+    /// What became of the seeds (`add-seeds`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<SeedsTaken>,
+    /// What the configuration changed (`reload`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<SettingsChanged>,
+    /// The checkpoint that is durable now and has it (`checkpoint`, `add-seeds`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<u64>,
+}
+
+impl Reply {
+    /// It is done.
+    pub fn done(message: impl Into<String>) -> Reply {
+        Reply { ok: true, message: message.into(), ..Reply::default() }
+    }
+
+    /// It is not done.
+    pub fn refused(why: impl Into<String>) -> Reply {
+        Reply { message: why.into(), ..Reply::default() }
+    }
+}
+
+/// What a running crawl does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Doing {
+    /// It makes requests.
+    Running,
+    /// It makes none until `resume`.
+    Paused,
+    /// It lets requests under way finish, and ends.
+    Stopping,
+}
+
+/// A running crawl at this moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Live {
+    /// What it does.
+    pub doing: Doing,
+    /// Its process.
+    pub pid: u32,
+    /// The last checkpoint that is durable.
+    pub checkpoint: u64,
+    /// Its figures, as `crawler status` has them of the last checkpoint.
+    pub figures: Snapshot,
+}
+
+/// What became of seeds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedsTaken {
+    /// Seeds that are new.
+    pub added: u64,
+    /// Seeds that the crawl had already.
+    pub known: u64,
+    /// Lines that are no seeds.
+    pub refused: Vec<Refused>,
+}
+
+/// A line that is no seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The start of the line.
+    pub seed: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// What a configuration changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingsChanged {
+    /// Settings that are in effect now.
+    pub changed: Vec<Change>,
+    /// Settings that the file has otherwise, and that stay as they are.
+    pub refused: Vec<NotChanged>,
+}
+
+/// A setting that is in effect now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// `section.key`.
+    pub key: String,
+    /// What it was, as the file would have it.
+    pub old: String,
+    /// What it is.
+    pub new: String,
+}
+
+/// A setting that stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotChanged {
+    /// `section.key`.
+    pub key: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// Nobody holds the directory.
+    #[error("no crawl is running in {}", .0.display())]
+    NotRunning(PathBuf),
+    /// A process holds the directory but does not listen.
+    #[error(
+        "a crawl has {} but does not listen: it is starting or ending, or was not able to make {} (its log says why)",
+        .0.display(), socket::SOCKET
+    )]
+    NotListening(PathBuf),
+    /// The command is too long to be sent.
+    #[error("the command is longer than {COMMAND_BYTES_MAX} bytes")]
+    TooLong,
+    /// The crawl did not answer in time.
+    #[error("the crawl in {} does not answer; is its process stopped or its disk stuck?", .0.display())]
+    Silent(PathBuf),
+    /// The crawl ended before it answered, or something else listens there.
+    #[error("no answer from the crawl in {}: it ended meanwhile", .0.display())]
+    NoAnswer(PathBuf),
+    /// The socket.
+    #[error("cannot talk to the crawl by {}: {source}", path.display())]
+    Io {
+        /// Its path.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// `command` as it is sent.
+pub fn line(command: &Command) -> Vec<u8> {
+    let mut line = serde_json::to_vec(command).expect("a command consists of plain data");
+    line.push(b'\n');
+    line
+}
+
+pub(super) fn ask(dir: &Path, command: &Command) -> Result<Reply, AskError> {
+    let line = line(command);
+    if line.len() > COMMAND_BYTES_MAX {
+        return Err(AskError::TooLong);
+    }
+    let mut stream = socket::connect(dir).map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused if DirectoryLock::is_held(dir) => {
+            AskError::NotListening(dir.to_owned())
+        }
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => AskError::NotRunning(dir.to_owned()),
+        _ => fault(dir, error),
+    })?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(|error| fault(dir, error))?;
+    let patience = (!command.waits()).then_some(PATIENCE);
+    stream.set_read_timeout(patience).map_err(|error| fault(dir, error))?;
+    // a crawl that refuses before it has read all has answered all the same
+    let sent = stream.write_all(&line);
+    let mut answer = Vec::new();
+    let read = BufReader::new(stream.take(REPLY_BYTES_MAX)).read_until(b'\n', &mut answer);
+    match (read, sent) {
+        (Ok(_), _) if answer.last() == Some(&b'\n') => {}
+        (Err(error), _) | (_, Err(error)) => return Err(fault(dir, error)),
+        _ => return Err(AskError::NoAnswer(dir.to_owned())),
+    }
+    serde_json::from_slice(&answer).map_err(|_| AskError::NoAnswer(dir.to_owned()))
+}
+
+fn fault(dir: &Path, source: io::Error) -> AskError {
+    match source.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => AskError::Silent(dir.to_owned()),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => AskError::NoAnswer(dir.to_owned()),
+        _ => AskError::Io { path: dir.join(socket::SOCKET), source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_go_by_their_names_and_strangers_are_refused() {
+        let all = [
+            Command::Status {},
+            Command::Pause {},
+            Command::Resume {},
+            Command::AddSeeds { seeds: vec!["a.example".to_owned()] },
+            Command::Checkpoint {},
+            Command::Stop {},
+            Command::Reload {},
+        ];
+        for command in all {
+            let line = line(&command);
+            assert_eq!(serde_json::from_slice::<Command>(&line).unwrap(), command);
+            let text = String::from_utf8(line).unwrap();
+            assert!(text.starts_with(&format!("{{\"command\":\"{}\"", command.name())), "{text}");
+            assert_eq!(text.matches('\n').count(), 1);
+        }
+        for strange in
+            ["{\"command\":\"format\"}", "{\"command\":\"add-seeds\"}", "{}", "[]", "\"status\"", "{\"command\":7}"]
+        {
+            serde_json::from_str::<Command>(strange).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_directory_without_a_crawl_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let asked = ask(dir.path(), &Command::Status {});
+        assert!(matches!(asked, Err(AskError::NotRunning(_))), "{asked:?}");
+        let _lock = DirectoryLock::acquire(dir.path()).unwrap();
+        let asked = ask(dir.path(), &Command::Status {});
+        assert!(matches!(asked, Err(AskError::NotListening(_))), "{asked:?}");
+    }
+}

@@ -1,0 +1,111 @@
+//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep.
+//!
+//! That no contact is set is said before the crawl begins, and that a Crawl-delay is longer than what is kept to, where
+//! the rules of robots.txt are learnt.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::clock::Time;
+use crate::disk::Disk;
+use crate::report::Snapshot;
+use crate::report::figures::{size, span};
+
+/// A clock that differs by less is no news.
+const CLOCK_DIFFERS: Duration = Duration::from_secs(60);
+/// Free space below so many times the floor is told.
+const FLOORS: u64 = 2;
+
+/// Remembers what was told.
+pub(super) struct Warnings {
+    disk_floor: u64,
+    told_disk: bool,
+    told_clock: bool,
+}
+
+impl Warnings {
+    /// Free space will be held against `disk_floor`.
+    pub(super) fn new(disk_floor: u64) -> Self {
+        Warnings { disk_floor, told_disk: false, told_clock: false }
+    }
+
+    /// Looks at the disk and at the clock, by the crawl's own time `now`.
+    pub(super) fn look(&mut self, now: Time, disk_free: u64) {
+        if !self.told_disk
+            && let Some(warning) = of_disk(disk_free, self.disk_floor)
+        {
+            tracing::warn!("{warning}");
+            self.told_disk = true;
+        }
+        if !self.told_clock
+            && let Some(warning) = of_clock(now, system_time())
+        {
+            tracing::warn!("{warning}");
+            self.told_clock = true;
+        }
+    }
+}
+
+/// Whether the clock was set back since the crawl in `dir` was written last.
+pub(super) fn look_at_past(disk: &Disk, dir: &std::path::Path, now: Time) {
+    // a copy that cannot be read is for `verify`
+    let Ok(Some(snapshot)) = Snapshot::read(disk, dir) else { return };
+    let ahead = snapshot.updated.since(now);
+    if ahead > CLOCK_DIFFERS {
+        tracing::warn!(
+            "the clock is {} behind the last checkpoint of this crawl: it was set back, or is wrong now; hosts wait until \
+             the times that were noted for them",
+            span(ahead)
+        );
+    }
+}
+
+fn system_time() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn of_disk(free: u64, floor: u64) -> Option<String> {
+    // the disk was not looked at yet, or is not to be
+    if free == 0 || floor == 0 || free >= floor.saturating_mul(FLOORS) {
+        return None;
+    }
+    let (free, floor) = (size(free), size(floor));
+    Some(format!("the disk fills: {free} are free, and at crawl.disk_floor = {floor} the crawl stops"))
+}
+
+fn of_clock(crawl: Time, system: Time) -> Option<String> {
+    let difference = crawl.since(system).max(system.since(crawl));
+    if difference <= CLOCK_DIFFERS {
+        return None;
+    }
+    let way = if system > crawl { "ahead of" } else { "behind" };
+    Some(format!(
+        "the machine's clock is {} {way} the crawl's: it was set, or the machine slept; delays hold all the same, and times \
+         in logs and archive go on from the old clock until the crawl is started again",
+        span(difference)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filling_disk_is_told_before_it_stops_the_crawl() {
+        let gib = 1 << 30;
+        assert_eq!(of_disk(5 * gib, 2 * gib), None);
+        let said = of_disk(3 * gib, 2 * gib).unwrap();
+        assert!(said.contains("3.0 GiB are free") || said.contains("3 GiB are free"), "{said}");
+        assert_eq!(of_disk(3 * gib, 0), None, "no floor, no word");
+        assert_eq!(of_disk(0, 2 * gib), None, "not looked at yet");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_told_whichever_way() {
+        let now = Time::from_ms(1_700_000_000_000);
+        assert_eq!(of_clock(now, now + Duration::from_secs(59)), None);
+        assert_eq!(of_clock(now, now - Duration::from_secs(59)), None);
+        assert!(of_clock(now, now + Duration::from_secs(3_600)).unwrap().contains("ahead of"));
+        assert!(of_clock(now, now - Duration::from_secs(3_600)).unwrap().contains("behind"));
+    }
+}

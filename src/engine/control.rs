@@ -1,0 +1,88 @@
+//! What an operator does to a crawl that runs: pause and resume, more seeds, other settings.
+//!
+//! Each of these is an [`Event`](super::Event) like any other, so that a crawl stays a function of what it was given. A
+//! pause is no part of a checkpoint: a crawl that is started again makes requests. New seeds are: no request is made
+//! before they are in a durable checkpoint, so that nothing is archived for a seed that a crash could forget. Settings are
+//! those of the process; the next one reads its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Engine, Phase, Settings};
+use crate::disk::Result;
+use crate::frontier::{Budget, Politeness};
+use crate::web::scope::ScopeRules;
+use crate::web::seeds::Seed;
+
+/// Settings that a running crawl can change to.
+#[derive(Clone, Debug)]
+pub struct Reconfiguration {
+    /// What the engine decides by. Slots and the pace of merges stay as they are.
+    pub settings: Settings,
+    /// How hosts are treated.
+    pub politeness: Politeness,
+    /// How much of a host or domain is fetched.
+    pub budget: Budget,
+    /// How long a host may be dead before its URLs are dropped.
+    pub give_up: Duration,
+    /// Patterns and limits of the scope, of the same mode as before; URLs that are queued are left out by them too.
+    pub rules: ScopeRules,
+}
+
+impl Engine {
+    /// Whether the crawl is paused.
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Number of the last checkpoint that is durable; 0 before the first one.
+    pub fn durable_checkpoint(&self) -> u64 {
+        self.checkpoint_number - u64::from(self.under_way.checkpoint)
+    }
+
+    /// Number of the checkpoint that has everything that was taken in so far, if one is wanted.
+    pub fn checkpoint_ahead(&self) -> u64 {
+        let is_closed = self.last_cut && matches!(self.phase, Phase::Closing { .. } | Phase::Done { .. });
+        self.checkpoint_number + u64::from(!is_closed)
+    }
+
+    /// Whether requests may be made: nobody has paused the crawl, and no checkpoint has to be durable first.
+    pub(super) fn may_request_now(&self) -> bool {
+        let is_full = self.under_way.checkpoint && self.container.is_full();
+        !self.paused && !is_full && self.durable_checkpoint() >= self.held_until
+    }
+
+    /// Makes a checkpoint, and no request before it is durable.
+    pub(super) fn hold_until_durable(&mut self) {
+        self.held_until = self.checkpoint_ahead();
+        self.checkpoint_wanted = true;
+    }
+
+    /// Admits seeds as those of the file are admitted.
+    pub(super) fn take_seeds(&mut self, seeds: &[Seed]) -> Result<()> {
+        for seed in seeds {
+            self.scope = Arc::new(self.scope.with_seed(&seed.url));
+            self.admit_seed(&seed.url, seed.fallback.as_ref())?;
+        }
+        self.seeds_admitted()?;
+        self.hold_until_durable();
+        Ok(())
+    }
+
+    /// Decides by other settings from now on.
+    pub(super) fn reconfigure(&mut self, new: Reconfiguration) {
+        let rates = |settings: &Settings| (settings.requests_per_second, settings.bytes_per_second);
+        if rates(&self.settings) != rates(&new.settings) {
+            self.limits.renew(new.settings.requests_per_second, new.settings.bytes_per_second);
+            self.limited_until = crate::clock::Time::ZERO;
+        }
+        let now = self.clock.now();
+        self.checkpoint_due = self.checkpoint_due.min(now + new.settings.checkpoint_interval);
+        self.scope = Arc::new(self.scope.with_rules(&new.rules));
+        self.way.next.patterns.limit(new.settings.urls_per_pattern);
+        self.settings = new.settings;
+        let frontier = &mut self.way.arrival().frontier;
+        frontier.reconfigure(new.politeness, new.budget, new.give_up);
+        frontier.exclude_by(new.rules);
+    }
+}
