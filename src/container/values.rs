@@ -159,7 +159,10 @@ impl ValueFiles {
         let same_coding = found.path.to_string_lossy().ends_with(&suffix);
         let file = self.disk.open(&found.path, Mode::Write)?;
         if file.len()? > end {
+            // durable before anything is written there: after a power cut, sectors of what lay there must not stand
+            // among those of new records, whose heads have no checksum where they are not compressed
             file.set_len(end)?;
+            file.sync()?;
         }
         self.number = found.number;
         if found.open && same_coding && end > 0 {
