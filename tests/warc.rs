@@ -176,7 +176,7 @@ fn every_file_begins_with_a_warcinfo_record_and_none_outgrows_its_segment() {
         let software = format!("software: crawler/{}\r\n", env!("CARGO_PKG_VERSION"));
         assert!(text.contains(&software), "{text}");
         assert!(text.contains("format: WARC File Format 1.1\r\n"), "{text}");
-        assert!(text.contains("crawler-config: segment_bytes = 1048576\r\n"), "{text}");
+        assert!(text.contains("crawler-config: segment_bytes = \"1MiB\"\r\n"), "{text}");
         assert!(text.contains("x-crawler-transfer-encoding"), "{text}");
         let stored: usize = here.iter().map(|record| record.block.len()).sum();
         assert!(stored < (1 << 20) + 8_192, "{file}: {stored}");

@@ -85,7 +85,10 @@ impl StatusArgs {
         };
         let running = DirectoryLock::is_held(dir);
         let live = if running { asked::live(&Disk::real(), dir, snapshot.started) } else { None };
-        let checkpointed = snapshot.updated;
+        // live figures are a second old at most: they know nothing of a checkpoint that came after them
+        let checkpointed = live
+            .as_ref()
+            .map_or(snapshot.updated, |live| live.checkpointed.unwrap_or(snapshot.updated).min(live.snapshot.updated));
         let mut newest = live.as_ref().map_or(snapshot, |live| live.snapshot.clone());
         measure(&mut newest.stores, dir);
         let ceiling = Ceiling::of_crawl(&Disk::real(), dir)?;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::catalog::Known;
 use crate::container::Report;
+use crate::crawl::control::socket::SOCKET;
 use crate::crawl::options;
 use crate::disk::{Disk, Error, Mode, Result};
 use crate::engine::checkpoint::{self, Checkpoint, checkpoint_path};
@@ -17,7 +18,7 @@ use crate::report::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapsho
 
 const ANEW: &str = "crawler verify --rebuild makes it again";
 /// What belongs into a crawl directory.
-const PARTS: [&str; 14] = [
+const PARTS: [&str; 15] = [
     "LOCK",
     "catalog",
     "url-seen",
@@ -32,6 +33,7 @@ const PARTS: [&str; 14] = [
     "config.json",
     "seeds.jsonl",
     "metrics.address",
+    SOCKET,
 ];
 
 /// Where a crawl lies.
