@@ -1,3 +1,5 @@
+//! Cases that hold, cases that once did not, and mistakes that are found.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! What the simulated disk keeps, loses and tears.
+
 use std::collections::BTreeSet;
 
 use super::*;
