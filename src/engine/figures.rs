@@ -60,8 +60,6 @@ impl Engine {
 
     /// All that can be said of this moment; rates and the memory ceiling are for others to fill in.
     pub fn live(&mut self) -> Live {
-        let now = self.clock.now();
-        self.count(now);
         let phase = match self.phase {
             Phase::Crawling => "crawling",
             Phase::Stopping { .. } => "stopping",
@@ -69,7 +67,7 @@ impl Engine {
             Phase::Done { .. } => "done",
         };
         Live {
-            snapshot: self.snapshot(now, None),
+            snapshot: self.look(),
             phase: phase.to_owned(),
             durations: self.durations.clone(),
             checkpointed: self.checkpointed,

@@ -129,9 +129,7 @@ impl RestLog {
     /// What has to be synced now, if anything has: one file at a time, and not all the time.
     pub fn next_sync(&mut self, now: Time) -> Option<RestSync> {
         const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
-        if !self.unsynced || self.syncing || now < self.sync_due {
-            return None;
-        }
+        self.next_sync_due().filter(|&due| due <= now)?;
         (self.unsynced, self.syncing, self.sync_due) = (false, true, now + PAUSE);
         Some(RestSync { disk: self.disk.clone(), dir: self.dir.clone(), path: self.path(self.number) })
     }
