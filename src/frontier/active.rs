@@ -41,6 +41,10 @@ pub(super) struct Active {
     pub buffered: u64,
     /// Tasks that are out.
     pub in_flight: usize,
+    /// Hosts that have something to do.
+    pub busy: usize,
+    /// Of those, the ones that came here without having been on the cold side.
+    pub newcomers: usize,
 }
 
 impl Active {
@@ -114,6 +118,15 @@ impl Active {
         self.large_rules = self.large_rules + after.1 - before.1;
     }
 
+    /// A host has something to do from now on, or not any more.
+    pub(super) fn count_busy(&mut self, busy: bool, newcomer: bool) {
+        let count = |counter: &mut usize| *counter = if busy { *counter + 1 } else { counter.saturating_sub(1) };
+        count(&mut self.busy);
+        if newcomer {
+            count(&mut self.newcomers);
+        }
+    }
+
     /// Indices of all hosts, in order.
     pub(super) fn indices(&self) -> impl Iterator<Item = u32> {
         (0_u32..).zip(&self.slots).filter(|(_, slot)| slot.host.is_some()).map(|(index, _)| index)
@@ -148,20 +161,42 @@ impl Active {
         }
     }
 
-    /// A host that may leave at `now`: one that has been idle longest, else one that is held back for long.
+    /// A host that may leave at `now`: one that has been idle longest, else one that is held back for long, else one that is
+    /// idle and still rests from its last request.
     pub(super) fn evictable(&mut self, now: Time) -> Option<u32> {
-        for _ in 0..self.idle.len().min(TRIES) {
-            let reference = self.idle.pop_front()?;
-            let Some(index) = self.resolve(reference) else { continue };
-            let host = self.host(index);
-            if host.place != Place::Idle {
-                continue;
-            }
-            if host.standing.available() <= now {
+        let mut resting = None;
+        for _ in 0..TRIES {
+            let Some((reference, index)) = self.next_idle() else { break };
+            if self.host(index).standing.available() <= now {
+                self.idle.extend(resting.map(|(reference, _)| reference));
                 return Some(index);
             }
-            self.idle.push_back(reference);
+            match resting {
+                None => resting = Some((reference, index)),
+                Some(_) => self.idle.push_back(reference),
+            }
         }
+        if let Some(index) = self.held_back(now) {
+            self.idle.extend(resting.map(|(reference, _)| reference));
+            return Some(index);
+        }
+        resting.map(|(_, index)| index)
+    }
+
+    /// Takes the first host out of the idle line that is idle.
+    fn next_idle(&mut self) -> Option<(HostRef, u32)> {
+        while let Some(reference) = self.idle.pop_front() {
+            if let Some(index) = self.resolve(reference)
+                && self.host(index).place == Place::Idle
+            {
+                return Some((reference, index));
+            }
+        }
+        None
+    }
+
+    /// A host at rest that cannot be contacted for long.
+    fn held_back(&mut self, now: Time) -> Option<u32> {
         for _ in 0..self.parkable.len().min(TRIES) {
             let reference = self.parkable.pop_front()?;
             let Some(index) = self.resolve(reference) else { continue };
@@ -191,10 +226,5 @@ impl Active {
     fn with_most_rules(&self, may_leave: impl Fn(&Host) -> bool) -> Option<u32> {
         let hosts = self.indices().filter(|&index| self.host(index).rules_bytes > 0 && may_leave(self.host(index)));
         hosts.max_by_key(|&index| self.host(index).rules_bytes)
-    }
-
-    /// Hosts that may leave, stale entries included.
-    pub(super) fn evictable_len(&self) -> usize {
-        self.idle.len() + self.parkable.len()
     }
 }

@@ -290,8 +290,7 @@ impl Frontier {
     /// Whether as many busy hosts as may be share an address. Without a delay for addresses none is crowded: its hosts
     /// do not wait for each other.
     pub(super) fn is_crowded(&self, ip: IpAddr) -> bool {
-        !self.options.politeness.delay_per_ip.is_zero()
-            && self.addresses.hosts(ip) >= self.options.per_address_active_max.max(1)
+        !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
     }
 
     /// When a host at a crowded address may try again: about when those before it have had a turn.

@@ -16,7 +16,7 @@ impl Frontier {
     pub(super) fn push_cold(&mut self, item: &Item) -> Result<()> {
         let number = self.partition_of(item.url.domain);
         self.cold_urls += 1;
-        self.partitions[number].push_url(item, &mut self.files)
+        self.partitions[number].push_url(item, self.now, &mut self.files)
     }
 
     /// Puts what is known of a host of which the cold side holds nothing yet there, before its first URL.
@@ -59,8 +59,9 @@ impl Frontier {
         index
     }
 
-    /// Whether there is a place below `limit`, if need be one that an idle or long waiting host leaves.
-    pub(super) fn make_room(&mut self, limit: usize) -> Result<bool> {
+    /// Whether there is a place, if need be one that an idle or long waiting host leaves.
+    pub(super) fn make_room(&mut self) -> Result<bool> {
+        let limit = self.options.active_hosts.max(1);
         for _ in 0..=LEAVING_MAX {
             if self.active.len() < limit && self.has_memory() {
                 return Ok(true);

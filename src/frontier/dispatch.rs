@@ -54,7 +54,7 @@ impl Frontier {
             }
         }
         if let Some(due) = self.addresses.reschedule(ip) {
-            self.schedule.push(due, Entry::Address(ip));
+            self.schedule.push(due, Entry::Address(ip), None);
         }
         task
     }
@@ -181,7 +181,7 @@ impl Frontier {
         self.active.host_mut(index).place = Place::Address;
         let reference = self.active.reference(index);
         if let Some(due) = self.addresses.wait(ip, reference) {
-            self.schedule.push(due, Entry::Address(ip));
+            self.schedule.push(due, Entry::Address(ip), None);
         }
     }
 
@@ -248,7 +248,8 @@ impl Frontier {
     }
 
     fn put(&mut self, index: u32, place: Place, now: Time) {
-        self.set_busy(index, place != Place::Idle, now);
+        let rests = matches!(place, Place::Scheduled(due) if due > now + active::PARK_AFTER);
+        self.set_busy(index, place != Place::Idle && !rests, now);
         let reference = self.active.reference(index);
         let host = self.active.host_mut(index);
         let before = std::mem::replace(&mut host.place, place);
@@ -257,8 +258,8 @@ impl Frontier {
         }
         match place {
             Place::Scheduled(due) => {
-                self.schedule.push(due, Entry::Host(reference));
-                if due > now + active::PARK_AFTER {
+                self.schedule.push(due, Entry::Host(reference), Some(host.domain));
+                if rests {
                     self.active.parkable(index);
                 }
             }
@@ -297,6 +298,8 @@ impl Frontier {
             return;
         }
         let domain = host.domain;
+        let is_newcomer = host.newcomer;
+        self.active.count_busy(busy, is_newcomer);
         let counter = &mut self.domains.get_mut(domain).busy;
         *counter = if busy { *counter + 1 } else { counter.saturating_sub(1) };
         self.count_at_address(index);

@@ -114,6 +114,8 @@ pub(super) struct Host {
     pub counted_at: Option<IpAddr>,
     /// Whether it is counted as having something to do.
     pub busy: bool,
+    /// Whether it came here without having been on the cold side.
+    pub newcomer: bool,
     /// Whether it stands in the line of hosts that may be parked.
     pub parkable: bool,
 }
@@ -147,6 +149,7 @@ impl Host {
             answered_by: None,
             counted_at: None,
             busy: false,
+            newcomer: false,
             parkable: false,
         }
     }

@@ -1,9 +1,10 @@
 //! Which work on partitions is due, and what follows when it is done.
 //!
-//! In this order: takes for active hosts that run dry; takes of new hosts while there is room; merges where the tail
-//! has grown beyond its base, most of the base is consumed, or newer records take too much memory; and, when
-//! the active side starves, the merge that frees most URLs for what it has to write, but no partition more often
-//! than its size allows. So every URL comes out, and a giant base is not rewritten for ten.
+//! In this order, but with a merge that is due after every take: takes for active hosts that run dry; takes of new hosts
+//! while there is room; merges where the tail has grown beyond its base, most of the base is consumed, newer records take
+//! too much memory, or URLs have waited for long; and, when the active side starves, the merge that frees most URLs for what
+//! it has to write, but no partition more often than its size allows. So every URL comes out, even where other partitions
+//! never run dry, and a giant base is not rewritten for ten.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +27,11 @@ const TAKE_HOSTS_MAX: usize = 512;
 const STARVING_BYTES_PER_MS: u64 = 8 << 10;
 /// Nor more often than this: a small crawl of one host has all its URLs in one partition and waits for them.
 const STARVING_PAUSE_MS: u64 = 20;
-/// A tail below this is merged only when the active side starves.
+/// The URLs of a tail wait for a merge no longer than this, and as long as it takes to rewrite the bases of all partitions at
+/// so many bytes a second.
+const STALE_MIN: Duration = Duration::from_secs(10);
+const STALE_BYTES_PER_S: u64 = 1 << 20;
+/// A tail below this is merged only when the active side starves, or its URLs have waited for long.
 const TAIL_BYTES_MIN: u64 = 128 << 10;
 /// A host that was refilled less than this before gets twice as much the next time, up to so many buffers; one that
 /// needs its URLs slowly does not fill the memory.
@@ -48,17 +53,20 @@ impl Frontier {
         }
         self.end_turns()?;
         let count = self.partitions.len();
-        let leaving = self.active.evictable_len();
-        let room = (self.options.active_hosts.max(1) + leaving).saturating_sub(self.active.len());
-        let hosts_max = if self.has_memory() || leaving > 0 { room.min(TAKE_HOSTS_MAX) } else { 0 };
+        let may_leave = self.active.len() > self.active.busy;
+        let hosts_max = if self.has_memory() || may_leave { self.free_places().min(TAKE_HOSTS_MAX) } else { 0 };
         // A take costs about as much for one host as for many: it waits for some places, unless there is nothing else.
         let enough = (self.options.active_hosts / 16).clamp(1, TAKE_HOSTS_MAX / 2);
         let hosts_max = if hosts_max >= enough || starving { hosts_max } else { 0 };
         let (taken, overdue) = self.look_for_work(hosts_max > 0);
-        if let Some(number) = taken {
+        // Takes come first, but do not hold up the merge that is due for ever; one place is always theirs.
+        let yields = self.took_last && self.jobs_out + 1 < JOBS_MAX && overdue.is_some();
+        if let Some(number) = taken.filter(|_| !yields) {
+            self.took_last = true;
             self.rover = (number + 1) % count;
             return Ok(Some(self.take(number, hosts_max)));
         }
+        self.took_last = false;
         let number = overdue.or_else(|| starving.then(|| self.cheapest_merge()).flatten());
         match number {
             Some(number) => self.merge(number).map(Some),
@@ -71,10 +79,10 @@ impl Frontier {
     fn look_for_work(&self, wants_hosts: bool) -> (Option<usize>, Option<usize>) {
         let (before, from_rover) = self.partitions.split_at(self.rover % self.partitions.len());
         let in_turn = from_rover.iter().zip(before.len()..).chain(before.iter().zip(0..));
-        let (mut fresh, mut overdue) = (None, None);
+        let (mut wanted, mut fresh, mut overdue) = (None, None, None);
         for (partition, number) in in_turn.filter(|(partition, _)| !partition.busy) {
-            if !partition.wanted.is_empty() {
-                return (Some(number), overdue);
+            if wanted.is_none() && !partition.wanted.is_empty() {
+                wanted = Some(number);
             }
             if fresh.is_none() && wants_hosts && self.has_hosts(partition) {
                 fresh = Some(number);
@@ -82,8 +90,11 @@ impl Frontier {
             if overdue.is_none() && self.needs_merge(partition) {
                 overdue = Some(number);
             }
+            if wanted.is_some() && overdue.is_some() {
+                break;
+            }
         }
-        (fresh, overdue)
+        (wanted.or(fresh), overdue)
     }
 
     /// Hosts that have had their turn leave, if others may want their place; else they have another.
@@ -113,7 +124,15 @@ impl Frontier {
         let grown = partition.recent.tail_bytes() >= TAIL_BYTES_MIN.max(2 * base);
         let consumed = partition.consumed / 2 > partition.base_left() && base >= RECLAIM_BYTES_MIN;
         let overlay_max = (self.options.memory / 8 / self.partitions.len()).max(16 << 10);
-        grown || consumed || (partition.overlay_bytes() > overlay_max && partition.recent.urls + partition.consumed > 0)
+        let crowded = partition.overlay_bytes() > overlay_max && partition.recent.urls + partition.consumed > 0;
+        grown || consumed || crowded || (partition.recent.urls > 0 && self.stale_at(partition) <= self.now)
+    }
+
+    /// From when on the URLs of a partition's tail have waited for long.
+    fn stale_at(&self, partition: &Partition) -> Time {
+        let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
+        let all = base.saturating_mul(self.partitions.len() as u64);
+        partition.recent.since + STALE_MIN.max(Duration::from_secs(all / STALE_BYTES_PER_S))
     }
 
     /// From when on a partition may be merged because the active side starves.
@@ -145,8 +164,9 @@ impl Frontier {
             return None;
         }
         let take = partition.wake.filter(|_| partition.base_left() > 0);
-        let merge = (partition.recent.urls > 0).then(|| self.merge_allowed(partition));
-        take.into_iter().chain(merge).filter(|&time| time > self.now).min()
+        let merges = [self.merge_allowed(partition), self.stale_at(partition)];
+        let merges = merges.into_iter().filter(|_| partition.recent.urls > 0);
+        take.into_iter().chain(merges).filter(|&time| time > self.now).min()
     }
 
     fn take(&mut self, number: usize, hosts_max: usize) -> PartitionJob {
@@ -160,6 +180,7 @@ impl Frontier {
         });
         let domains = domains.collect();
         let buffer_urls = self.options.buffer_urls.max(1);
+        let share = self.share();
         let partition = &mut self.partitions[number];
         partition.busy = true;
         if hosts_max > 0 {
@@ -180,7 +201,7 @@ impl Frontier {
             active,
             available: partition.availability(self.now),
             domains,
-            per_domain_max: u32::try_from(self.options.per_domain_active_max.max(1)).unwrap_or(u32::MAX),
+            share,
             hosts_max,
             urls_max: buffer_urls,
             bytes_max: self.options.memory / 32,
@@ -292,7 +313,12 @@ impl Frontier {
             self.wake_at(number, host.standing.due);
             return Ok(());
         }
-        if !self.make_room(self.options.active_hosts.max(1))? {
+        if !self.has_share(host.domain) {
+            // Others took places while the take was out: one of this domain that leaves wakes the partition.
+            self.partitions[number].blocked = true;
+            return Ok(());
+        }
+        if !self.make_room()? {
             self.partitions[number].wake = Some(now + Duration::from_millis(REJECTED_MS));
             return Ok(());
         }

@@ -39,6 +39,7 @@ mod politeness;
 mod queued;
 mod record;
 mod schedule;
+mod share;
 mod state;
 mod task;
 pub mod verify;
@@ -95,6 +96,8 @@ pub struct Frontier {
     jobs_out: usize,
     /// The partition with which the next search for a job begins.
     rover: usize,
+    /// Whether the last job was a take.
+    took_last: bool,
     /// Hosts that have had their turn, and whose places others may want.
     turns_over: Vec<HostRef>,
     /// Of the next URL or record.
@@ -148,6 +151,7 @@ impl Frontier {
             cold_urls: 0,
             jobs_out: 0,
             rover: 0,
+            took_last: false,
             turns_over: Vec::new(),
             sequence: 1,
             now,
@@ -185,7 +189,7 @@ impl Frontier {
         match self.active.find(item.url.origin) {
             Some(index) => self.push_active(index, item, now),
             None if self.may_start(&item)? => {
-                let index = self.activate(Host::of(&item.url), 0);
+                let index = self.activate(Host { newcomer: true, ..Host::of(&item.url) }, 0);
                 self.learn_known(index, known, now);
                 self.buffer(index, item);
                 self.settle(index, now);
@@ -221,20 +225,22 @@ impl Frontier {
     }
 
     /// Whether a URL of a host that is not active can make it so: nothing of it is on the cold side, and there is
-    /// room. A quarter of the room is left to hosts from the cold side, if there are any.
+    /// room. A quarter of the places are left to hosts from the cold side, if there are any.
     fn may_start(&mut self, item: &Item) -> Result<bool> {
         let (origin, domain) = (item.url.origin, item.url.domain);
         let partition = &self.partitions[self.partition_of(domain)];
         if partition.may_hold(origin) {
             return Ok(false);
         }
-        if self.domains.get(domain).is_some_and(|active| active.busy as usize >= self.options.per_domain_active_max) {
+        if !self.has_share(domain) {
             return Ok(false);
         }
         let all = self.options.active_hosts.max(1);
-        let limit = if self.cold_urls == 0 { all } else { (all * 3 / 4).max(1) };
+        if self.cold_urls > 0 && self.active.newcomers >= (all * 3 / 4).max(1) {
+            return Ok(false);
+        }
         // Asked last, for the host that makes room may have been the last one of this domain.
-        Ok(self.make_room(limit)? && self.knows_pages_of(domain))
+        Ok(self.make_room()? && self.knows_pages_of(domain))
     }
 
     /// Whether the pages fetched of a domain are known here, or do not matter.

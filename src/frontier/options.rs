@@ -25,9 +25,10 @@ pub struct FrontierOptions {
     pub budget: Budget,
     /// How long a host may be dead, or its robots.txt unreachable, before its URLs are dropped.
     pub give_up: Duration,
-    /// Active hosts with URLs that share an address, at most; of no effect without `delay_per_ip`.
+    /// Active hosts with URLs that share an address, at most, and fewer where places are scarce; of no effect without
+    /// `delay_per_ip`.
     pub per_address_active_max: usize,
-    /// Active hosts with URLs that share a registrable domain, at most.
+    /// Active hosts with URLs that share a registrable domain, at most, and fewer where places are scarce.
     pub per_domain_active_max: usize,
 }
 

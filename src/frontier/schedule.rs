@@ -1,13 +1,25 @@
 //! When something may be done: a heap of due times, and the line of what is due.
 //!
+//! The line is fair between lanes, which are registrable domains: where more is due than can be done, each domain that has
+//! something in line gets as much, whether it has one host there or a thousand. An entry gets its turn when it enters: one
+//! after the last of its lane, but not before the present one (start-time fair queueing: Goyal, Vin and Cheng, "Start-Time
+//! Fair Queueing", IEEE/ACM Transactions on Networking 5(5), 1997); the smallest comes first. Domains that nobody saw before
+//! cannot hold up the others for ever: a turn ends after as many entries as were in line when it began.
+//!
 //! Entries are never removed: one that no longer fits the place of its host is skipped when it comes up (the owner of
-//! the hosts knows). Entries with the same due time come in the order in which they were made, so a run replays.
+//! the hosts knows). Entries with the same due time, and in line with the same turn, come in the order in which they were made,
+//! so a run replays.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::net::IpAddr;
 
+use super::budget::ByFingerprint;
 use crate::clock::Time;
+use crate::fingerprint::Fingerprint;
+
+/// Lanes that may be remembered although nothing of them is in line, beside twice as many as there are entries.
+const LANES_SPARE: usize = 1_024;
 
 /// A host of the active side, perhaps one that has left since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,34 +37,73 @@ pub(super) enum Entry {
     Address(IpAddr),
 }
 
+/// Whose turn an entry takes; none for addresses, which come at once: there the address's delay decides.
+pub(super) type Lane = Option<Fingerprint>;
+
+/// An entry that is due; of the same turn the one that came first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct InLine {
+    turn: u64,
+    came: u64,
+    due: Time,
+    entry: Entry,
+}
+
 /// The heap and the line.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    heap: BinaryHeap<Reverse<(Time, u64, Entry)>>,
-    line: VecDeque<(Time, Entry)>,
+    heap: BinaryHeap<Reverse<(Time, u64, Entry, Lane)>>,
+    line: BinaryHeap<Reverse<InLine>>,
     made: u64,
+    came: u64,
+    /// The present turn, and how many entries it has left.
+    turn: u64,
+    turn_left: usize,
+    /// The next turn of lanes that have had the present one.
+    lanes: ByFingerprint<u64>,
 }
 
 impl Schedule {
-    /// Lets `entry` come up at `due`.
-    pub(super) fn push(&mut self, due: Time, entry: Entry) {
+    /// Lets `entry` come up at `due`, in the turn of `lane`.
+    pub(super) fn push(&mut self, due: Time, entry: Entry, lane: Lane) {
         self.made += 1;
-        self.heap.push(Reverse((due, self.made, entry)));
+        self.heap.push(Reverse((due, self.made, entry, lane)));
     }
 
     /// Moves what is due at `now` into the line.
     pub(super) fn advance(&mut self, now: Time) {
-        while let Some(&Reverse((due, _, entry))) = self.heap.peek()
+        while let Some(&Reverse((due, _, entry, lane))) = self.heap.peek()
             && due <= now
         {
             self.heap.pop();
-            self.line.push_back((due, entry));
+            self.came += 1;
+            let turn = self.turn_of(lane);
+            self.line.push(Reverse(InLine { turn, came: self.came, due, entry }));
         }
+    }
+
+    /// The turn of an entry of `lane` that enters the line.
+    fn turn_of(&mut self, lane: Lane) -> u64 {
+        let Some(lane) = lane else { return self.turn };
+        let next = self.lanes.entry(lane).or_default();
+        let turn = self.turn.max(*next);
+        *next = turn + 1;
+        turn
     }
 
     /// The first in the line, with its due time.
     pub(super) fn pop(&mut self) -> Option<(Time, Entry)> {
-        self.line.pop_front()
+        let Reverse(first) = self.line.pop()?;
+        self.turn_left = self.turn_left.saturating_sub(1);
+        if first.turn > self.turn || self.turn_left == 0 {
+            self.turn = first.turn.max(self.turn + u64::from(self.turn_left == 0));
+            self.turn_left = self.line.len();
+        }
+        if self.lanes.len() > 2 * self.line.len() + LANES_SPARE {
+            let turn = self.turn;
+            self.lanes.retain(|_, next| *next > turn);
+        }
+        Some((first.due, first.entry))
     }
 
     /// Entries in the line, stale ones included.
@@ -62,7 +113,7 @@ impl Schedule {
 
     /// When the next entry comes up; stale ones included.
     pub(super) fn next_due(&self) -> Option<Time> {
-        let first = self.line.front().map(|&(due, _)| due);
+        let first = self.line.peek().map(|Reverse(first)| first.due);
         first.or_else(|| self.heap.peek().map(|Reverse((due, ..))| *due))
     }
 }
@@ -76,7 +127,7 @@ mod tests {
         let mut schedule = Schedule::default();
         let host = |index| Entry::Host(HostRef { index, generation: 0 });
         for (due, index) in [(30, 1), (10, 2), (20, 3), (10, 1), (20, 0)] {
-            schedule.push(Time::from_ms(due), host(index));
+            schedule.push(Time::from_ms(due), host(index), Some(Fingerprint::from_bits(index.into())));
         }
         assert_eq!(schedule.next_due(), Some(Time::from_ms(10)));
         schedule.advance(Time::from_ms(25));
@@ -84,5 +135,51 @@ mod tests {
         let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).map(|(_, entry)| entry).collect();
         assert_eq!(order, [host(2), host(1), host(3), host(0)]);
         assert_eq!(schedule.next_due(), Some(Time::from_ms(30)));
+    }
+    #[test]
+    fn a_lane_of_a_thousand_and_a_lane_of_one_have_turns_alike() {
+        let mut schedule = Schedule::default();
+        let host = |index| Entry::Host(HostRef { index, generation: 0 });
+        let lane = |n| Some(Fingerprint::from_bits(n));
+        (0..1_000).for_each(|index| schedule.push(Time::from_ms(0), host(index), lane(1)));
+        schedule.advance(Time::from_ms(0));
+        let first: Vec<_> = (0..10).map(|_| schedule.pop().unwrap().1).collect();
+        assert_eq!(first, (0..10).map(host).collect::<Vec<_>>());
+        // one of another lane that comes again and again has every other turn
+        for n in 0..900 {
+            schedule.push(Time::from_ms(n), host(2_000), lane(2));
+            schedule.advance(Time::from_ms(n));
+            let two = [schedule.pop().unwrap().1, schedule.pop().unwrap().1];
+            assert!(two.contains(&host(2_000)), "{n}: {two:?}");
+        }
+    }
+
+    #[test]
+    fn lanes_without_end_hold_up_nobody_for_ever() {
+        let mut schedule = Schedule::default();
+        let host = |index| Entry::Host(HostRef { index, generation: 0 });
+        let lane = |n: u32| Some(Fingerprint::from_bits(n.into()));
+        let now = Time::from_ms(0);
+        (0..100).for_each(|n| schedule.push(now, host(n), lane(0)));
+        // two new ones for each that is served, each of a lane of its own
+        let mut served = 0;
+        for n in (1_000..200_000).step_by(2) {
+            (n..n + 2).for_each(|n| schedule.push(now, host(n), lane(n)));
+            schedule.advance(now);
+            served += usize::from(schedule.pop().unwrap().1 < host(1_000));
+        }
+        assert!(served >= 8, "{served}");
+    }
+
+    #[test]
+    fn lanes_that_are_not_in_line_are_forgotten() {
+        let mut schedule = Schedule::default();
+        for n in 0..100_000_u32 {
+            let entry = Entry::Host(HostRef { index: n, generation: 0 });
+            schedule.push(Time::from_ms(n.into()), entry, Some(Fingerprint::from_bits(n.into())));
+            schedule.advance(Time::from_ms(n.into()));
+            assert!(schedule.pop().is_some());
+        }
+        assert!(schedule.lanes.len() <= LANES_SPARE + 1, "{}", schedule.lanes.len());
     }
 }

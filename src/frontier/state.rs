@@ -164,6 +164,7 @@ impl Frontier {
         self.sequence = reader.varint()?;
         for (partition, saved) in self.partitions.iter_mut().zip(&state.partitions) {
             read_partition(reader, partition)?;
+            partition.recent.since = now;
             partition.recent.tails.clone_from(&saved.tails);
             partition.generation_next = saved.generation_next;
         }

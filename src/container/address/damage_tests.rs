@@ -183,3 +183,18 @@ fn slots_that_lead_nowhere_are_dropped_also_where_the_head_counts_none() {
         (0..2_000).map(|n| (Fingerprint::from_bits(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(n)), 16 + n)).collect();
     forged.apply(&slots).unwrap();
 }
+
+#[test]
+fn a_damaged_page_that_nobody_writes_is_not_read_for_long() {
+    let forged = Forged::new();
+    forged.put("address.idx", &[0xff; PAGE_BYTES], PAGE_BYTES as u64);
+    let file = forged.disk.open(forged.path().join("address.idx"), Mode::Read).unwrap();
+    let reads = std::cell::Cell::new(0);
+    let decode = |_: &[u8]| -> Option<()> {
+        reads.set(reads.get() + 1);
+        None
+    };
+    let damage = super::read_whole(&file, PAGE_BYTES as u64, decode).unwrap_err();
+    assert!(matches!(damage, Error::Damaged { .. }), "{damage}");
+    assert!(reads.get() <= 30, "{} reads", reads.get());
+}

@@ -40,8 +40,9 @@ use walk::Walk;
 const LOAD: f64 = 0.55;
 /// Pages that are changed in memory before they are written.
 const CHUNK_PAGES: usize = 4_096;
-/// A page that is being rewritten is read again this often before it counts as damaged.
+/// A page that is being rewritten is read again this often before it counts as damaged, and this often if it stays the same.
 const TORN_READS_MAX: usize = 200;
+const SAME_READS_MAX: usize = 20;
 /// A bucket whose pages lead in a circle is walked again this often: its pages may have been about to be rewritten.
 const CIRCLES_MAX: usize = 20;
 const VERSION: u16 = 1;
@@ -373,12 +374,17 @@ fn read_head(buckets: &DiskFile) -> Result<Head> {
 
 /// Reads a page that another thread or process may be writing at this moment.
 fn read_whole<T>(file: &DiskFile, position: u64, decode: impl Fn(&[u8]) -> Option<T>) -> Result<T> {
-    let mut bytes = vec![0; PAGE_BYTES];
+    let (mut bytes, mut before, mut same) = (vec![0; PAGE_BYTES], Vec::new(), 0);
     for _ in 0..TORN_READS_MAX {
         file.read_exact_at(&mut bytes, position)?;
         if let Some(value) = decode(&bytes) {
             return Ok(value);
         }
+        same = if bytes == before { same + 1 } else { 0 };
+        if same == SAME_READS_MAX {
+            break;
+        }
+        before.clone_from(&bytes);
         std::thread::yield_now();
     }
     Err(Error::damaged(file.path(), position, "a page with its checksum", "another checksum"))

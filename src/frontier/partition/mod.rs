@@ -108,6 +108,8 @@ pub(super) struct BaseFile {
 pub(super) struct Recent {
     pub tails: Vec<FileState>,
     pub urls: u64,
+    /// When the first of them came.
+    pub since: Time,
     /// Which origins and domains there are.
     pub filter: Filter,
     /// Records of hosts that may have URLs in the base.
@@ -224,8 +226,11 @@ impl Partition {
     }
 
     /// Takes in a URL.
-    pub(super) fn push_url(&mut self, item: &Item, files: &mut Files) -> Result<()> {
+    pub(super) fn push_url(&mut self, item: &Item, now: Time, files: &mut Files) -> Result<()> {
         Entry::Url(UrlView::of(item)).put(&mut self.array, &mut self.front);
+        if self.recent.urls == 0 {
+            self.recent.since = now;
+        }
         self.recent.urls += 1;
         self.recent.filter.insert(item.url.origin);
         self.flush_if_full(files)

@@ -16,6 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::frontier::budget::ByFingerprint;
 use crate::frontier::host::Item;
 use crate::frontier::record::HostRecord;
+use crate::frontier::share::Share;
 
 /// Room that is made for the URLs of a host before they are read, at most.
 const READ_AHEAD: usize = 4_096;
@@ -88,9 +89,9 @@ pub(in crate::frontier) struct Take {
     pub active: Vec<Fingerprint>,
     /// From when on hosts with a newer record than the base's are available.
     pub available: BTreeMap<Fingerprint, Time>,
-    /// Busy hosts of active domains, and how many a domain may have.
+    /// Busy hosts of active domains, and what says how many a domain may have.
     pub domains: ByFingerprint<u32>,
-    pub per_domain_max: u32,
+    pub share: Share,
     pub hosts_max: usize,
     pub urls_max: usize,
     pub bytes_max: usize,
@@ -203,6 +204,7 @@ impl Take {
                 bytes += taken.items.iter().map(Item::memory).sum::<usize>();
                 hosts += 1;
                 *self.domains.entry(host.domain).or_default() += 1;
+                self.share.take_place();
                 done.taken.push(taken);
                 done.rover = Some(host);
                 if hosts >= self.hosts_max || bytes >= self.bytes_max {
@@ -226,7 +228,7 @@ impl Take {
             done.wake = Some(done.wake.map_or(available, |wake| wake.min(available)));
             return false;
         }
-        let crowded = self.domains.get(&host.domain).is_some_and(|&busy| busy >= self.per_domain_max);
+        let crowded = self.domains.get(&host.domain).is_some_and(|&busy| !self.share.lets_in(busy));
         done.blocked |= crowded;
         !crowded
     }

@@ -192,3 +192,49 @@ fn random_pushes_takes_and_merges_lose_and_double_nothing() {
         assert!(crawl.gaps(ip_number).values().all(|&gap| gap >= MS * 250), "seed {seed}");
     }
 }
+
+/// How long it takes until five pages of each of sixty hosts are out, which come ten seconds after `wild` domains with
+/// hosts without end, of a page each.
+fn took_among(wild: u64) -> Duration {
+    let options = FrontierOptions { partitions: 16, active_hosts: 256, per_domain_active_max: 32, ..small_options() };
+    let uneven = |host| Site { duration: MS * (20 + host as u32 % 7 * 30), ..plain(host) };
+    let mut crawl = Crawl::new(options, uneven);
+    for n in 0..1_000 * wild {
+        crawl.push(QueuedUrl { domain: fingerprint(5_000 + n % wild), ..url(n, 0, 1) });
+    }
+    crawl.run_until(START + S * 10);
+    let start = crawl.clock.now();
+    let ordinary = 100_000..100_060;
+    for host in ordinary.clone() {
+        (0..5).for_each(|page| crawl.push(QueuedUrl { domain: fingerprint(host), ..url(host, page, 1) }));
+    }
+    let mut left = 300;
+    let mut seen = crawl.out.len();
+    while left > 0 {
+        crawl.step();
+        left -= crawl.out[seen..].iter().filter(|(url, _)| ordinary.contains(&host_number(&url.url))).count();
+        seen = crawl.out.len();
+    }
+    crawl.clock.now().since(start)
+}
+
+#[test]
+fn wildcard_domains_do_not_hold_up_the_others() {
+    let (alone, among) = (took_among(0), took_among(12));
+    assert!(among < alone * 5 / 4, "{among:?} instead of {alone:?}");
+}
+
+#[test]
+fn a_url_in_a_tail_comes_out_although_other_partitions_never_run_dry() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    let alone = QueuedUrl { domain: fingerprint(1 << 40), ..url(1 << 30, 0, 1) };
+    let its_own = crawl.frontier.partition_of(alone.domain);
+    let elsewhere = (0_u64..).map(fingerprint).filter(|&domain| crawl.frontier.partition_of(domain) != its_own);
+    let others: Vec<_> = (0..20_000).zip(elsewhere).map(|(n, domain)| QueuedUrl { domain, ..url(n, 0, 1) }).collect();
+    others.into_iter().for_each(|url| crawl.push(url));
+    crawl.run_until(START + S * 5);
+    crawl.push(alone.clone());
+    crawl.run_until(START + S * 30);
+    assert!(crawl.frontier.queued() > 15_000, "{}", crawl.frontier.queued());
+    assert!(crawl.out.iter().any(|(url, _)| url.key == alone.key), "it still waits");
+}
