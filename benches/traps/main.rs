@@ -1,7 +1,8 @@
 //! What hosts without end cost the others: a crawl of 1,000 ordinary hosts by the real binary, alone and among traps.
 //!
-//!     cargo bench --bench traps                     100 traps of all kinds that do not drip
-//!     cargo bench --bench traps -- drips            1,000 hosts that drip one byte every 10 s
+//!     cargo bench --bench traps                     100 traps of all kinds that do not drip, a second between requests
+//!     cargo bench --bench traps -- rush             the same without delays: what the machine can do is shared
+//!     cargo bench --bench traps -- drips            1,000 hosts that drip one byte every 10 s, without delays
 //!     cargo bench --bench traps -- drips unslotted  the same without places for slow requests
 //!     cargo bench --bench traps -- drips 10         ten rounds instead of three
 //!
@@ -35,15 +36,21 @@ struct Took {
     trapped: usize,
 }
 
-fn options(traps: usize, kinds: &[TrapKind]) -> SimOptions {
+/// A second between two requests of a host, and 10 ms between two of an address: all traps are at one.
+const POLITE: &str = "delay_factor = 0.0\ndelay_min = \"1s\"\ndelay_per_ip = \"10ms\"\n";
+
+fn options(traps: usize, pages: usize, kinds: &[TrapKind]) -> SimOptions {
     SimOptions {
         hosts: 1_000,
-        pages: 10_000,
-        addresses: 8,
+        pages,
+        addresses: 64,
         latency: ms(20),
         page_bytes: 4_000,
         links: 10,
         cross_links: 0.4,
+        giant_share: 0.0,
+        slow_share: 0.0,
+        robots_crawl_delay_share: 0.0,
         robots_5xx_share: 0.0,
         server_error_share: 0.0,
         flaky_share: 0.0,
@@ -55,9 +62,8 @@ fn options(traps: usize, kinds: &[TrapKind]) -> SimOptions {
 }
 
 /// Crawls until the ordinary hosts are done.
-fn crawl(options: SimOptions, slots: &str) -> Took {
-    let budgets = "[budget]\npages_per_host = 2000\npages_per_domain = 20000\n";
-    let site = Site::new(options, &format!("{RUSH}{budgets}{slots}"));
+fn crawl(options: SimOptions, config: &str) -> Took {
+    let site = Site::new(options, config);
     let expected = site.web.expected();
     let child = site.crawl.start(&["-q"]);
     let start = Instant::now();
@@ -98,15 +104,18 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
     let still = &TrapKind::ALL[..7];
-    let (traps, kinds) = if has("drips") { (1_000, &[TrapKind::Drip][..]) } else { (100, still) };
+    let (traps, pages, kinds) =
+        if has("drips") { (1_000, 50_000, &[TrapKind::Drip][..]) } else { (100, 10_000, still) };
+    let delays = if has("drips") || has("rush") { RUSH } else { POLITE };
     let slots = if has("unslotted") { "[fetch]\nslow_workers = 0\n" } else { "" };
+    let config = format!("{delays}[budget]\npages_per_host = 2000\npages_per_domain = 20000\n{slots}");
     println!("load average {}", fs::read_to_string("/proc/loadavg").unwrap_or_default().trim());
     println!("{:<8}{:>12}{:>12}{:>10}{:>12}", "", "9 of 10, s", "all, s", "CPU, s", "to traps");
     let mut ratios = Vec::new();
     let rounds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(ROUNDS);
     for _ in 0..rounds {
-        let alone = crawl(options(0, kinds), slots);
-        let among = crawl(options(traps, kinds), slots);
+        let alone = crawl(options(0, pages, kinds), &config);
+        let among = crawl(options(traps, pages, kinds), &config);
         for (name, took) in [("alone", alone), ("among", among)] {
             let Took { most_s, all_s, cpu_s, trapped } = took;
             println!("{name:<8}{most_s:>12.2}{all_s:>12.2}{cpu_s:>10.2}{trapped:>12}");
