@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use super::schedule::HostRef;
 use crate::clock::Time;
@@ -15,6 +16,8 @@ struct Address {
     due: Time,
     /// Active hosts with something to do that have it first.
     hosts: usize,
+    /// Up to when it has been promised to hosts that were sent away.
+    promised: Time,
     waiting: VecDeque<HostRef>,
     scheduled: bool,
 }
@@ -43,7 +46,10 @@ impl Addresses {
         let address = self.map.entry(ip).or_default();
         address.due = address.due.max(due);
         if self.map.len() > 2 * self.swept_len + 64 {
-            self.map.retain(|_, address| address.hosts > 0 || address.due > now || !address.waiting.is_empty());
+            let is_used = |address: &Address| {
+                address.hosts > 0 || address.due.max(address.promised) > now || !address.waiting.is_empty()
+            };
+            self.map.retain(|_, address| is_used(address));
             self.swept_len = self.map.len();
         }
     }
@@ -51,6 +57,16 @@ impl Addresses {
     /// Busy hosts at `ip`.
     pub(super) fn hosts(&self, ip: IpAddr) -> usize {
         self.map.get(&ip).map_or(0, |address| address.hosts)
+    }
+
+    /// When a host that finds `ip` crowded has its turn there, `delay` after the one that was sent away before it: about when
+    /// those that are here have had theirs, and not beyond `horizon`.
+    pub(super) fn promise(&mut self, ip: IpAddr, delay: Duration, now: Time, horizon: Time) -> Time {
+        let address = self.map.entry(ip).or_default();
+        let here = u32::try_from(address.hosts).unwrap_or(u32::MAX);
+        let turn = address.promised.max(now + delay.saturating_mul(here)).min(horizon);
+        address.promised = turn + delay;
+        turn
     }
 
     /// A busy host has `ip` first.

@@ -22,7 +22,8 @@ const LOGGED_AFTER: Duration = Duration::from_secs(1);
 /// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
 const HOLDS_MIN: Duration = Duration::from_secs(1);
 /// A host at a crowded address comes back after so long at the latest.
-const CROWDED_MAX: Duration = Duration::from_secs(60);
+const CROWDED_MIN: Duration = Duration::from_secs(1);
+const CROWDED_MAX: Duration = Duration::from_secs(600);
 
 impl Frontier {
     /// The answer to a [`Task::Resolve`](super::Task::Resolve), and until when it holds.
@@ -293,14 +294,15 @@ impl Frontier {
         !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
     }
 
-    /// When a host at a crowded address may try again: about when those before it have had a turn.
-    pub(super) fn after_the_crowd(&self, ip: IpAddr, now: Time) -> Time {
-        let turns = u32::try_from(self.addresses.hosts(ip)).unwrap_or(u32::MAX);
-        let wait = self.options.politeness.delay_per_ip.saturating_mul(turns);
-        now + wait.clamp(Duration::from_secs(1), CROWDED_MAX)
+    /// When a host at a crowded address may try again: each of those that are sent away has a turn of its own, so that they
+    /// do not all come back at once.
+    pub(super) fn after_the_crowd(&mut self, ip: IpAddr, now: Time) -> Time {
+        let turn = self.addresses.promise(ip, self.options.politeness.delay_per_ip, now, now + CROWDED_MAX);
+        turn.max(now + CROWDED_MIN)
     }
 
-    /// Sends a host whose address is crowded to the cold side for a while.
+    /// Sends a host whose address is crowded to the cold side for a while. Others of its domain that are not active yet wait
+    /// with it: they are likely to be found at the same address.
     fn postpone(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time, now: Time) -> Result<()> {
         let due = self.after_the_crowd(addresses[0], now);
         let host = self.active.host_mut(index);
@@ -312,6 +314,8 @@ impl Frontier {
             return Ok(());
         }
         host.addresses = Some((addresses, expires));
+        let domain = host.domain;
+        self.domains.get_mut(domain).held_until = due;
         self.evict(index, now)
     }
 

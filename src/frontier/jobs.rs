@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Frontier;
+use super::budget::ByFingerprint;
 use super::host::{Host, Place};
 use super::partition::{
     Done, HostKey, Merge, MergeDone, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
@@ -41,6 +42,8 @@ const REFILL_BUFFERS_MAX: usize = 64;
 const URL_BYTES: usize = 256;
 /// A consumed base below this is not worth reclaiming.
 const RECLAIM_BYTES_MIN: u64 = 1 << 20;
+/// A walk that went over all hosts of a partition is not repeated before this for each of them.
+const WALK_PAUSE: Duration = Duration::from_micros(10);
 /// After a take brought what found no room, the next one waits so long.
 const REJECTED_MS: u64 = 1_000;
 
@@ -114,7 +117,7 @@ impl Frontier {
 
     /// Whether a take may find a host now.
     fn has_hosts(&self, partition: &Partition) -> bool {
-        partition.base_left() > 0 && partition.wake.is_some_and(|wake| wake <= self.now)
+        partition.base_left() > 0 && partition.wake.is_some_and(|wake| wake.max(partition.walk_after) <= self.now)
     }
 
     fn needs_merge(&self, partition: &Partition) -> bool {
@@ -163,7 +166,7 @@ impl Frontier {
         if partition.busy {
             return None;
         }
-        let take = partition.wake.filter(|_| partition.base_left() > 0);
+        let take = partition.wake.filter(|_| partition.base_left() > 0).map(|wake| wake.max(partition.walk_after));
         let merges = [self.merge_allowed(partition), self.stale_at(partition)];
         let merges = merges.into_iter().filter(|_| partition.recent.urls > 0);
         take.into_iter().chain(merges).filter(|&time| time > self.now).min()
@@ -174,18 +177,23 @@ impl Frontier {
         let wanted = std::mem::take(&mut self.partitions[number].wanted);
         let refills = self.refills(wanted);
         let active = self.partitions[number].active.keys().copied().collect();
-        let domains = self.partitions[number].active.values().map(|&index| {
+        let mut domains = ByFingerprint::default();
+        let mut held_until: Option<Time> = None;
+        for &index in self.partitions[number].active.values() {
             let domain = self.active.host(index).domain;
-            (domain, self.domains.get(domain).map_or(0, |entry| entry.busy))
-        });
-        let domains = domains.collect();
+            let Some(entry) = self.domains.get(domain) else { continue };
+            domains.insert(domain, self.busy_of(entry));
+            let held = Some(entry.held_until).filter(|&until| until > self.now);
+            held_until = [held_until, held].into_iter().flatten().min();
+        }
         let buffer_urls = self.options.buffer_urls.max(1);
         let share = self.share();
         let partition = &mut self.partitions[number];
         partition.busy = true;
+        let hosts_max = if partition.walk_after <= self.now { hosts_max } else { 0 };
         if hosts_max > 0 {
             // The walk will say when there are more; without one, what is known stays.
-            (partition.wake, partition.freed) = (None, false);
+            (partition.wake, partition.freed) = (held_until, false);
         }
         let (path, bytes) = match &partition.base {
             Some(base) => (partition.path(base.generation, "base"), base.summary.bytes),
@@ -272,6 +280,10 @@ impl Frontier {
     fn finish_take(&mut self, number: usize, done: TakeDone, now: Time) -> Result<()> {
         let partition = &mut self.partitions[number];
         partition.rover = done.rover;
+        if done.all_around {
+            let hosts = partition.base.as_ref().map_or(0, |base| base.summary.hosts);
+            partition.walk_after = now + WALK_PAUSE.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX));
+        }
         // What left the active side while the take was out was not considered by it.
         let freed = (done.blocked && partition.freed).then_some(now);
         partition.wake = [partition.wake, done.wake, freed].into_iter().flatten().min();
@@ -316,6 +328,8 @@ impl Frontier {
         if !self.has_share(host.domain) {
             // Others took places while the take was out: one of this domain that leaves wakes the partition.
             self.partitions[number].blocked = true;
+            let held = self.domains.get(host.domain).map(|entry| entry.held_until).filter(|&until| until > now);
+            held.into_iter().for_each(|until| self.wake_at(number, until));
             return Ok(());
         }
         if !self.make_room()? {

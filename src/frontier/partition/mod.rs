@@ -167,6 +167,8 @@ pub(super) struct Partition {
     pub rover: Option<HostKey>,
     /// When a take may find a host; `None` when it needs another event first.
     pub wake: Option<Time>,
+    /// The base's hosts are not walked over before.
+    pub walk_after: Time,
     /// Whether hosts wait until others of their domain have nothing to do.
     pub blocked: bool,
     /// Whether a host of it has had nothing more to do since its last take was planned.
@@ -217,6 +219,7 @@ impl Partition {
             blocked: false,
             freed: false,
             merged_at: Time::ZERO,
+            walk_after: Time::ZERO,
         }
     }
 

@@ -122,6 +122,8 @@ pub(in crate::frontier) struct TakeDone {
     pub rover: Option<HostKey>,
     /// When a host that was not chosen will be available; `None` if all wait for something else.
     pub wake: Option<Time>,
+    /// Whether the walk found less than it was to.
+    pub all_around: bool,
     /// Whether hosts were passed over because their domain has enough busy hosts.
     pub blocked: bool,
 }
@@ -138,7 +140,7 @@ struct Candidate<'a> {
 impl Take {
     pub(super) fn run(mut self) -> Result<TakeDone> {
         let mut base = Base::open(&self.disk, &self.path, self.bytes)?;
-        let mut done = TakeDone { taken: Vec::new(), rover: self.rover, wake: None, blocked: false };
+        let mut done = TakeDone { taken: Vec::new(), rover: self.rover, wake: None, all_around: false, blocked: false };
         for refill in std::mem::take(&mut self.refills) {
             done.taken.extend(self.refill(&mut base, &refill)?);
         }
@@ -214,6 +216,7 @@ impl Take {
             }
             base.recycle(block);
         }
+        done.all_around = true;
         Ok(())
     }
 

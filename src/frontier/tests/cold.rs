@@ -238,3 +238,19 @@ fn a_url_in_a_tail_comes_out_although_other_partitions_never_run_dry() {
     assert!(crawl.frontier.queued() > 15_000, "{}", crawl.frontier.queued());
     assert!(crawl.out.iter().any(|(url, _)| url.key == alone.key), "it still waits");
 }
+
+#[test]
+fn hosts_without_end_at_one_address_are_asked_for_as_fast_as_it_may_be_asked() {
+    let mut options = small_options();
+    options.active_hosts = 256;
+    let mut crawl = Crawl::new(options, |host| Site { address: Ok(1), ..plain(host) });
+    for n in 0..20_000 {
+        crawl.push(QueuedUrl { domain: fingerprint(5_000 + n % 10), ..url(n, 0, 1) });
+    }
+    crawl.run_until(START + S * 120);
+    // four requests a second, of which half are for rules
+    let requests = crawl.requests.len();
+    assert!(requests >= 450, "{requests}");
+    assert!(crawl.resolved <= 3 * requests, "{} names for {requests} requests", crawl.resolved);
+    assert!(crawl.worked <= 2 * requests, "{} jobs for {requests} requests", crawl.worked);
+}

@@ -140,6 +140,9 @@ pub(super) struct Crawl {
     pub attempts: BTreeMap<Fingerprint, u64>,
     answers: BTreeMap<(Time, u64), Answer>,
     answered: u64,
+    /// Names that were resolved, and jobs that were done.
+    pub resolved: usize,
+    pub worked: usize,
     pub slots: usize,
     pub jobs: Vec<PartitionJob>,
     pub done: Vec<PartitionDone>,
@@ -188,6 +191,8 @@ impl Crawl {
             attempts: BTreeMap::new(),
             answers: BTreeMap::new(),
             answered: 0,
+            resolved: 0,
+            worked: 0,
             slots: 1_000,
             jobs: Vec::new(),
             done: Vec::new(),
@@ -241,6 +246,7 @@ impl Crawl {
         let now = self.clock.now();
         match answer {
             Answer::Resolved(host, number) => {
+                self.resolved += 1;
                 let address = (self.sites)(number).address;
                 let (answer, holds) = match address {
                     Ok(n) => (NameAnswer::Found([IpAddr::V4(Ipv4Addr::from(n))].into()), S * 3_600),
@@ -296,6 +302,7 @@ impl Crawl {
             self.frontier.finish_job(done, now).unwrap();
         }
         while let Some(job) = self.frontier.next_job(self.frontier.starving(now)).unwrap() {
+            self.worked += 1;
             self.frontier.finish_job(job.run().unwrap(), now).unwrap();
             self.dispatch();
         }
