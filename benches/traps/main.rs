@@ -45,7 +45,7 @@ fn options(traps: usize, pages: usize, kinds: &[TrapKind]) -> SimOptions {
         hosts: 1_000,
         pages,
         addresses: 64,
-        latency: ms(20),
+        latency: ms(5),
         page_bytes: 4_000,
         links: 10,
         cross_links: 0.4,
@@ -109,7 +109,8 @@ fn main() {
         if has("drips") { (1_000, 50_000, &[TrapKind::Drip][..]) } else { (100, 10_000, still) };
     let delays = if has("drips") || has("rush") { RUSH } else { POLITE };
     let slots = if has("unslotted") { "[fetch]\nslow_workers = 0\n" } else { "" };
-    let config = format!("{delays}[budget]\npages_per_host = 2000\npages_per_domain = 20000\n{slots}");
+    let budgets = if has("drips") { "" } else { "[budget]\npages_per_host = 2000\npages_per_domain = 20000\n" };
+    let config = format!("{delays}{budgets}{slots}");
     println!("load average {}", fs::read_to_string("/proc/loadavg").unwrap_or_default().trim());
     println!("{:<8}{:>12}{:>12}{:>10}{:>12}", "", "9 of 10, s", "all, s", "CPU, s", "to traps");
     let mut ratios = Vec::new();
