@@ -219,7 +219,7 @@ fn took_among(wild: u64) -> Duration {
 }
 
 #[test]
-fn wildcard_domains_do_not_hold_up_the_others() {
+fn s18_wildcard_domains_do_not_hold_up_the_others() {
     let (alone, among) = (took_among(0), took_among(12));
     assert!(among < alone * 5 / 4, "{among:?} instead of {alone:?}");
 }
@@ -240,7 +240,7 @@ fn a_url_in_a_tail_comes_out_although_other_partitions_never_run_dry() {
 }
 
 #[test]
-fn hosts_without_end_at_one_address_are_asked_for_as_fast_as_it_may_be_asked() {
+fn s18_hosts_without_end_at_one_address_are_asked_for_as_fast_as_it_may_be_asked() {
     let mut options = small_options();
     options.active_hosts = 256;
     let mut crawl = Crawl::new(options, |host| Site { address: Ok(1), ..plain(host) });
