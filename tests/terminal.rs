@@ -112,6 +112,28 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
 }
 
 #[test]
+fn a_pause_has_a_line_of_the_display_for_as_long_as_it_lasts() {
+    let place = Place::slow();
+    let mut run = place.on_terminal(&RUN);
+    let state = |rows: &[String]| rows.iter().find(|row| row.starts_with("state ")).cloned();
+    run.until("the display shows answers", |rows| {
+        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
+    });
+    assert_eq!(state(&run.rows()), None);
+    let ctl = |word: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        command.args(["ctl", word]).current_dir(place.crawl.dir.path()).output().unwrap()
+    };
+    assert!(ctl("pause").status.success());
+    let paused = "state    paused: no new requests until crawler ctl resume";
+    run.until("the pause shows", |rows| state(rows).as_deref() == Some(paused) && display(rows).len() == 1);
+    assert!(ctl("resume").status.success());
+    run.until("the pause is taken away", |rows| state(rows).is_none() && display(rows).len() == 1);
+    run.interrupt();
+    assert_eq!(run.ended(), 11);
+}
+
+#[test]
 fn quiet_leaves_the_terminal_empty() {
     let place = Place::quick();
     let mut run = place.on_terminal(&[&RUN[..], &["-q"]].concat());

@@ -8,13 +8,11 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, UsageError};
-use super::run;
+use super::{run, status};
 use crate::crawl::control::ask;
-use crate::crawl::control::wire::{AskError, COMMAND_BYTES_MAX, Command, Doing, Live, Refused, Reply, line};
+use crate::crawl::control::wire::{AskError, COMMAND_BYTES_MAX, Command, Refused, Reply, line};
 use crate::disk::{DirectoryLock, Disk};
-use crate::report::closing::{Table, figures};
 use crate::report::escape::{Escaped, escaped, json_line};
-use crate::report::figures::{count, date, size};
 use crate::report::{Snapshot, State};
 
 /// Longest file of seeds, as for a crawl.
@@ -152,7 +150,7 @@ impl CtlArgs {
         if self.json {
             writeln!(out, "{}", json_line(&reply)?)?;
         } else {
-            out.write_all(text(&reply, &self.dir).as_bytes())?;
+            out.write_all(text(&reply, &self.dir)?.as_bytes())?;
         }
         out.flush()?;
         Ok(Some(reply))
@@ -230,9 +228,9 @@ fn batches(lines: Vec<String>) -> impl Iterator<Item = Command> {
 }
 
 /// An answer for people.
-fn text(reply: &Reply, dir: &Path) -> String {
+fn text(reply: &Reply, dir: &Path) -> anyhow::Result<String> {
     if let Some(live) = &reply.status {
-        return status(live, dir);
+        return status::text_of(live, dir);
     }
     let mut text = if reply.ok { format!("{}\n", escaped(&reply.message)) } else { String::new() };
     if let (Some(checkpoint), Some(_)) = (reply.checkpoint, &reply.seeds) {
@@ -248,32 +246,7 @@ fn text(reply: &Reply, dir: &Path) -> String {
             text.push_str(&format!("{} {}\n", escaped(&setting.key), escaped(&setting.why)));
         }
     }
-    text
-}
-
-fn status(live: &Live, dir: &Path) -> String {
-    let (snapshot, gauges) = (&live.figures, &live.figures.gauges);
-    let mut table = Table::default();
-    table.row(
-        "state",
-        match live.doing {
-            Doing::Running => "running",
-            Doing::Paused => "paused; crawler ctl resume goes on",
-            Doing::Stopping => "stopping",
-        },
-    );
-    table.row("process", live.pid);
-    table.row("directory", crate::report::closing::shell_word(dir));
-    table.row("started", date(snapshot.started));
-    table.row("as of", date(snapshot.updated));
-    table.row("last checkpoint", live.checkpoint);
-    figures(&mut table, &snapshot.statistics, gauges);
-    let (active, ready, waiting) = (count(gauges.hosts_active), count(gauges.hosts_ready), count(gauges.hosts_waiting));
-    table.row("active hosts", format!("{active}: {ready} ready, {waiting} waiting"));
-    table.row("in flight", count(gauges.in_flight));
-    table.row("URLs seen", format!("{}, {} keys to merge", count(gauges.keys_seen), count(gauges.keys_pending)));
-    table.row("disk free", size(gauges.disk_free_bytes));
-    table.0
+    Ok(text)
 }
 
 #[cfg(test)]

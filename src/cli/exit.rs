@@ -27,7 +27,7 @@ pub enum Exit {
     NothingFetched = 5,
     /// Another process works on the directory.
     InUse = 6,
-    /// Stopped gracefully by a signal.
+    /// Stopped gracefully by a signal or by `crawler ctl stop`.
     Stopped = 11,
     /// Stopped at once by a second signal.
     Forced = 13,
@@ -43,7 +43,7 @@ impl From<Finish> for Exit {
     fn from(finish: Finish) -> Self {
         match finish {
             Finish::Complete | Finish::PageLimit | Finish::ByteLimit | Finish::TimeLimit => Exit::Done,
-            Finish::StoppedBySignal => Exit::Stopped,
+            Finish::StoppedBySignal | Finish::StoppedByControl => Exit::Stopped,
             Finish::ForcedBySignal => Exit::Forced,
             Finish::DiskLow => Exit::Disk,
         }
@@ -146,6 +146,7 @@ mod tests {
         assert_eq!(Exit::from(Finish::TimeLimit) as u8, 0);
         assert_eq!(Exit::from(Finish::DiskLow) as u8, 4);
         assert_eq!(Exit::from(Finish::StoppedBySignal) as u8, 11);
+        assert_eq!(Exit::from(Finish::StoppedByControl) as u8, 11);
         assert_eq!(Exit::from(Finish::ForcedBySignal) as u8, 13);
         let path = Path::new("crawl/x");
         let damaged = disk::Error::damaged(path, 7, "a", "b");
