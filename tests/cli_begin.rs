@@ -206,9 +206,8 @@ fn completions_and_manual_refuse_what_is_not_there() {
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("there are: none"));
 }
 
-#[test]
-fn every_option_there_is_stands_in_a_test() {
-    let dir = tempfile::tempdir().unwrap();
+/// The lines of all tests, without the marks between words; a string that goes on in the next line is one line.
+fn lines_of_all_tests() -> Vec<String> {
     let mut tests = String::new();
     let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")];
     while let Some(path) = open.pop() {
@@ -218,10 +217,30 @@ fn every_option_there_is_stands_in_a_test() {
             tests += &fs::read_to_string(path).unwrap();
         }
     }
+    let words = |line: &str| {
+        let words = line.split(|c: char| c.is_whitespace() || "\",&[]()=".contains(c)).filter(|word| !word.is_empty());
+        format!(" {} ", words.collect::<Vec<_>>().join(" "))
+    };
+    tests.replace("\\\n", " ").lines().map(words).collect()
+}
+
+#[test]
+fn every_option_of_every_command_stands_in_a_line_of_a_test() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = lines_of_all_tests();
+    let mut missing = Vec::new();
     for (command, options) in all_options(dir.path()) {
-        for option in options {
-            let whole = ["\"", " "].map(|end| format!("{option}{end}"));
-            assert!(whole.iter().any(|option| tests.contains(option)), "no test has {option} of crawler {command:?}");
+        let command = if command.is_empty() { String::new() } else { format!(" {} ", command.join(" ")) };
+        for option in options.iter().filter(|option| *option != "--help") {
+            let option = format!(" {option} ");
+            let is_there = |line: &String| {
+                let after = line.find(&command).map(|start| &line[(start + command.len()).saturating_sub(1)..]);
+                after.is_some_and(|after| after.contains(&option))
+            };
+            if !lines.iter().any(is_there) {
+                missing.push(format!("{command}{option}"));
+            }
         }
     }
+    assert!(missing.is_empty(), "no test has {missing:#?}");
 }

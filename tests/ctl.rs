@@ -243,6 +243,30 @@ fn a_crawl_that_cannot_be_asked_is_told_by_its_last_checkpoint_and_why() {
 }
 
 #[test]
+fn every_command_takes_a_directory_and_answers_in_json() {
+    let site = site("");
+    let child = started(&site.crawl);
+    for line in [
+        "ctl status --dir crawl --json",
+        "ctl pause --dir crawl --json",
+        "ctl resume --dir crawl --json",
+        "ctl add-seeds --dir crawl --json http://h1.test/",
+        "ctl checkpoint --dir crawl --json",
+        "ctl reload --dir crawl --json",
+        "ctl --dir crawl --json status",
+        "ctl stop --dir crawl --wait --json",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let output = command(site.crawl.dir.path(), &words).output().unwrap();
+        let out = text(&output.stdout);
+        assert!(output.status.success() && out.lines().count() == 1, "{line}: {out}{}", text(&output.stderr));
+        let answer: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(answer["ok"], true, "{line}: {answer}");
+    }
+    wait(child).expect(11, &[]);
+}
+
+#[test]
 fn stop_ends_a_crawl_in_good_order_and_waits_if_asked_to() {
     let site = site("");
     let child = started(&site.crawl);

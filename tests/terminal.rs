@@ -134,6 +134,34 @@ fn a_pause_has_a_line_of_the_display_for_as_long_as_it_lasts() {
 }
 
 #[test]
+fn what_is_no_text_does_not_reach_the_terminal() {
+    let place = Place::of(SimOptions {
+        hosts: 1,
+        pages: 5,
+        gzip_share: 1.0,
+        latency: Duration::ZERO,
+        ..SimOptions::default().smooth()
+    });
+    place.crawl.run(&[]).expect(0, &[]);
+    for (args, words) in [
+        (
+            &["get", &place.seed, "--raw"][..],
+            "and could upset the terminal; write it to a file: crawler get URL > FILE",
+        ),
+        (&["export", "warc"], "that is no text: write it to a file with --output FILE, or pipe it on"),
+    ] {
+        let mut run = place.on_terminal(args);
+        assert_eq!(run.ended(), 2, "{args:?}");
+        let text = run.all_text().replace('\n', "");
+        assert!(text.contains(words), "{args:?}: {text}");
+        assert!(run.bytes().iter().all(|&byte| byte == b'\r' || byte == b'\n' || (b' '..=b'~').contains(&byte)));
+    }
+    let mut get = place.on_terminal(&["get", &place.seed]);
+    assert_eq!(get.ended(), 0);
+    assert!(get.all_text().contains("<title>"), "{}", get.all_text());
+}
+
+#[test]
 fn quiet_leaves_the_terminal_empty() {
     let place = Place::quick();
     let mut run = place.on_terminal(&[&RUN[..], &["-q"]].concat());

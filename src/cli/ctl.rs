@@ -1,7 +1,6 @@
 //! `crawler ctl`: tells a running crawl what to do, over the socket in its directory.
 
-use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,8 +14,6 @@ use crate::disk::{DirectoryLock, Disk};
 use crate::report::escape::{Escaped, escaped, json_line};
 use crate::report::{Snapshot, State};
 
-/// Longest file of seeds, as for a crawl.
-const SEEDS_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of a line that are sent: no URL is nearly as long.
 const LINE_SENT_MAX: usize = 64 << 10;
 /// A crawl that stops is looked at this often.
@@ -183,8 +180,10 @@ impl SeedsArgs {
     fn lines(&self) -> anyhow::Result<Vec<String>> {
         let mut lines = self.urls.clone();
         if let Some(path) = &self.file {
-            let bytes = read(path).map_err(|error| match error.kind() {
-                io::ErrorKind::FileTooLarge => UsageError::because(format!("{} is longer than 1 GiB", path.display())),
+            let bytes = run::read_whole(path).map_err(|error| match error.kind() {
+                io::ErrorKind::FileTooLarge => {
+                    UsageError::because(format!("{} is longer than 1 GiB: split it", path.display()))
+                }
                 _ => UsageError::because(format!("cannot read the seeds in {}: {error}", path.display())),
             })?;
             let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
@@ -196,14 +195,6 @@ impl SeedsArgs {
             false => Ok(lines),
         }
     }
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let source: Box<dyn Read> =
-        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(fs::File::open(path)?) };
-    let mut bytes = Vec::new();
-    source.take(SEEDS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > SEEDS_BYTES_MAX { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// `lines` in commands that a crawl reads; a line that is too long for one is sent by its start, and refused there.

@@ -104,7 +104,7 @@ pub(super) fn of(error: &anyhow::Error) -> Exit {
 
 /// What is said of an error: every line safe for a terminal, and what to do where the system's word does not tell.
 pub(super) fn message(error: &anyhow::Error) -> String {
-    let text = error.to_string();
+    let text = whole(error);
     let mut message = String::from("crawler: ");
     for (number, line) in text.lines().enumerate() {
         if number > 0 {
@@ -117,6 +117,19 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     }
     message.push('\n');
     message
+}
+
+/// The error and its causes, each but where the words before have said it.
+fn whole(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 fn advice(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
@@ -167,6 +180,14 @@ mod tests {
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("free some space"));
         assert!(message(&io_error(io::ErrorKind::PermissionDenied)).contains("choose another --dir"));
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("crawl/x"));
+    }
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error = anyhow::Error::from(io::Error::other("no space")).context("cannot write x").context("cannot end");
+        assert_eq!(message(&error), "crawler: cannot end: cannot write x: no space\n");
+        let said = message(&io_error(io::ErrorKind::NotFound));
+        assert_eq!(said.matches("entity not found").count(), 1, "{said}");
     }
 
     #[test]

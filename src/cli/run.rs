@@ -191,19 +191,30 @@ fn seeds_name(path: &Path) -> String {
 }
 
 pub(super) fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let refuse = |e: io::Error| {
-        let hint = if e.kind() == io::ErrorKind::NotFound { format!("\n{HOW_TO_SEED}") } else { String::new() };
-        UsageError::because(format!("cannot read the seeds in {}: {e}{hint}", seeds_name(path)))
+    let name = seeds_name(path);
+    read_whole(path).map_err(|e| match e.kind() {
+        io::ErrorKind::FileTooLarge => {
+            UsageError::because(format!("{name} is longer than 1 GiB: split it, and add the parts one by one"))
+        }
+        io::ErrorKind::NotFound => UsageError::because(format!("cannot read the seeds in {name}: {e}\n{HOW_TO_SEED}")),
+        _ => UsageError::because(format!("cannot read the seeds in {name}: {e}")),
+    })
+}
+
+/// All of the file of seeds at `path`, or of standard input; `FileTooLarge` where that is more than any has.
+pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let source: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = fs::File::open(path)?;
+        if file.metadata()?.len() > SEEDS_BYTES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Box::new(file)
     };
-    let source: Box<dyn Read> =
-        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(fs::File::open(path).map_err(refuse)?) };
-    let mut seeds = Vec::new();
-    source.take(SEEDS_BYTES_MAX + 1).read_to_end(&mut seeds).map_err(refuse)?;
-    if seeds.len() as u64 > SEEDS_BYTES_MAX {
-        let problem = format!("{} is longer than 1 GiB: split it, and add the parts one by one", seeds_name(path));
-        return Err(UsageError::because(problem));
-    }
-    Ok(seeds)
+    let mut bytes = Vec::new();
+    source.take(SEEDS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > SEEDS_BYTES_MAX { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// Whether any line is neither blank nor a comment. Whether it is a URL, the crawl says, with its number.
