@@ -206,6 +206,33 @@ fn completions_and_manual_refuse_what_is_not_there() {
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("there are: none"));
 }
 
+/// The help of a command as a terminal of so many columns shows it.
+fn help_at(dir: &Path, command: &[String], columns: u16) -> String {
+    let mut run = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    run.args(command).arg("--help").env("COLUMNS", columns.to_string()).current_dir(dir);
+    String::from_utf8(run.output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn every_help_can_be_read_at_eighty_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    for (command, _) in all_options(dir.path()) {
+        let (wide, narrow) = (help_at(dir.path(), &command, 2_000), help_at(dir.path(), &command, 80));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        // a paragraph is one line where there is room: one that is torn by hand would be torn twice on a narrow terminal
+        let lines: Vec<&str> = wide.lines().collect();
+        for pair in lines.windows(2) {
+            let is_prose =
+                pair.iter().all(|line| !line.is_empty() && !line.starts_with(' ') && !line.contains("Usage:"));
+            assert!(!is_prose, "{command:?}: torn between {pair:#?}");
+        }
+        // examples and tables are as they were written
+        for line in wide.split("-h, --help").last().unwrap().lines().skip(1).filter(|line| line.starts_with("  ")) {
+            assert!(narrow.lines().any(|found| found == line), "{command:?}: {line}");
+        }
+    }
+}
+
 /// The lines of all tests, without the marks between words; a string that goes on in the next line is one line.
 fn lines_of_all_tests() -> Vec<String> {
     let mut tests = String::new();

@@ -102,6 +102,8 @@ fn a_running_crawl_tells_how_it_stands_and_only_to_its_user() {
     for row in ["state", "running", "process", "last checkpoint", "pages stored", "in flight", "time left"] {
         assert!(told.contains(row), "{row} is missing in\n{told}");
     }
+    assert!(told.contains("last checkpoint          none yet\n"), "{told}");
+    assert!(told.contains("time left                known with the first checkpoint\n"), "{told}");
     let live = answer(&site.crawl, &["status"]);
     assert_eq!((live["ok"].as_bool(), live["status"]["phase"].as_str()), (Some(true), Some("crawling")));
     assert_eq!(live["status"]["pid"].as_u64(), Some(child.id().into()));

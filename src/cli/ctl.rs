@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Only the user who runs the crawl can talk to it, by the socket control.sock in its directory. Answers go to standard
+Only the user who runs the crawl can talk to it, by the socket control.sock in its directory. Answers go to standard \
 output; with --json as the one line that the crawl has sent.
 
 Examples:

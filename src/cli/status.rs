@@ -187,8 +187,10 @@ fn why_silent(error: &AskError) -> &'static str {
 pub(super) fn parts(ceiling: &Ceiling) -> String {
     let mut lines = String::from("\nmemory at most:\n");
     for part in &ceiling.parts {
-        let keys = if part.keys.is_empty() { String::new() } else { format!("  ({})", part.keys) };
-        let _ = writeln!(lines, "  {:>10}  {}{keys}", size(part.bytes), part.name);
+        let _ = writeln!(lines, "  {:>10}  {}", size(part.bytes), part.name);
+        if !part.keys.is_empty() {
+            let _ = writeln!(lines, "  {:>10}  ({})", "", part.keys);
+        }
     }
     lines
 }
@@ -216,16 +218,21 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
     table.row("started", date(snapshot.started));
     let age = span(now.since(snapshot.updated));
     table.row("as of", format!("{} ({age} ago)", date(snapshot.updated)));
-    let made = told.checkpointed_ms.map(|made| format!("{} ({} ago)", date(made), span(now.since(made))));
-    let number =
-        told.checkpoint.filter(|_| made.is_some()).map_or(String::new(), |number| format!(", number {number}"));
-    table.row("last checkpoint", made.unwrap_or_else(|| "none yet".to_owned()) + &number);
+    let made = told.checkpointed_ms;
+    let number = told.checkpoint.map_or(String::new(), |number| format!(", number {number}"));
+    let of = |made: Time| format!("{} ({} ago){number}", date(made), span(now.since(made)));
+    table.row("last checkpoint", made.map_or_else(|| "none yet".to_owned(), of));
     if let Some(Rates { pages, requests, bytes }) = told.rates {
         let (pages, requests, bytes) = (rate(pages), rate(requests), size(bytes as u64));
         table.row("now", format!("{pages} pages/s, {requests} requests/s, {bytes}/s"));
     }
     figures(&mut table, &snapshot.statistics, &snapshot.gauges);
-    table.row("time left", told.left.map_or("--estimate reads log and queue for it".to_owned(), time_left));
+    let left = match (told.left, made) {
+        (_, None) => "known with the first checkpoint".to_owned(),
+        (Some(left), _) => time_left(left),
+        (None, _) => "--estimate reads log and queue for it".to_owned(),
+    };
+    table.row("time left", left);
     let gauges = &snapshot.gauges;
     let (active, ready, waiting) = (count(gauges.hosts_active), count(gauges.hosts_ready), count(gauges.hosts_waiting));
     table.row("active hosts", format!("{active}: {ready} ready, {waiting} waiting"));

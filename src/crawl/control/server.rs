@@ -95,12 +95,12 @@ async fn converse(stream: UnixStream, shared: Arc<Shared>) {
         }
         Some(Ok(command)) => {
             let name = command.name();
-            tell(name, &who, "");
+            tracing::debug!("ctl {name}{who}");
             let reply = carry_out(command, &shared).await;
             if !reply.ok {
                 tracing::warn!("ctl {name}{who}: refused: {}", Escaped(&reply.message));
             } else if !reply.message.is_empty() {
-                tell(name, &who, &format!(": {}", reply.message));
+                tracing::info!("ctl {name}{who}: {}", reply.message);
             }
             reply
         }
@@ -112,15 +112,6 @@ async fn converse(stream: UnixStream, shared: Arc<Shared>) {
         stream.get_mut().shutdown().await
     })
     .await;
-}
-
-/// Questions are not worth a line of everybody's log.
-fn tell(name: &str, who: &str, what: &str) {
-    if name == "status" {
-        tracing::debug!("ctl {name}{who}{what}");
-    } else {
-        tracing::info!("ctl {name}{who}{what}");
-    }
 }
 
 /// The user of this process, and root, who can do everything anyhow.
