@@ -92,8 +92,9 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
 
     let mut resumed = place.on_terminal(&RUN);
     resumed.until("the resumed run says what it goes on from", |rows| {
-        rows.iter().any(|row| row.contains("resuming the crawl in ./crawl"))
+        rows.iter().any(|row| row.contains("resuming the crawl in ./crawl")) && !display(rows).is_empty()
     });
+    record("--seeds seeds.txt --config crawler.toml     (again)", &resumed.rows());
     assert_eq!(resumed.ended(), 0);
     let text = resumed.all_text();
     assert!(text.contains("resuming the crawl in ./crawl"), "{text}");
@@ -108,7 +109,28 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
     assert_eq!(extract.ended(), 0);
     assert!(extract.all_text().starts_with("url"), "{}", extract.all_text());
     record(&format!("extract --prefix {}", place.seed), &extract.rows());
+    let whole = [run.all_text(), resumed.all_text(), explain.all_text(), extract.all_text()].join("\n");
+    assert_readme_shows(&whole);
     fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/recording.txt"), recording).unwrap();
+}
+
+/// What README.md shows has the rows that there are, by their names; figures differ from run to run.
+fn assert_readme_shows(recorded: &str) {
+    let readme = include_str!("../README.md");
+    let section = readme.split("\n### What it looks like\n").nth(1).unwrap().split("\n### ").next().unwrap();
+    let shown: Vec<&str> = section.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    for command in ["--seeds", "explain", "extract"] {
+        assert!(shown.iter().any(|line| line.starts_with(&format!("$ crawler {command}"))), "{command} is not shown");
+    }
+    // of a line of the log its words count, of a row its name
+    let name = |line: &str| match line.split_once("Z  ") {
+        Some((_, words)) => words.split(" (").next().unwrap().to_owned(),
+        None => line.split("  ").next().unwrap().to_owned(),
+    };
+    for line in shown.iter().filter(|line| !line.starts_with("$ ") && **line != "..." && !line.starts_with("http")) {
+        let name = name(line);
+        assert!(recorded.contains(&name), "README.md shows {line:?}, and there is no {name:?} in\n{recorded}");
+    }
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! What an operator is warned of, once each, by the real binary: no contact, a Crawl-delay that is not kept to, a disk that
 //! fills, a clock that was set back between two runs. A clock that is set during a run is for `crawl::warnings`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 mod site;
 
 use std::fs;

@@ -176,6 +176,28 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_has_every_code() {
+        let (operating, readme) = (include_str!("../../docs/OPERATING.md"), include_str!("../../README.md"));
+        let codes = readme.split("Exit codes: ").nth(1).and_then(|text| text.split("\n\n").next()).unwrap();
+        for exit in [
+            Exit::Done,
+            Exit::Internal,
+            Exit::Usage,
+            Exit::Damaged,
+            Exit::Disk,
+            Exit::NothingFetched,
+            Exit::InUse,
+            Exit::Stopped,
+            Exit::Forced,
+        ] {
+            let code = exit as u8;
+            assert!(operating.contains(&format!("\n| {code} | ")), "{exit:?} is not in docs/OPERATING.md");
+            let is_there = codes.split([' ', '\n']).any(|word| word == code.to_string());
+            assert!(is_there, "{exit:?} is not in README.md: {codes}");
+        }
+    }
+
+    #[test]
     fn a_full_or_forbidden_disk_says_what_to_do() {
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("free some space"));
         assert!(message(&io_error(io::ErrorKind::PermissionDenied)).contains("choose another --dir"));

@@ -1,5 +1,6 @@
 //! `crawler --seeds FILE`: everything is read and checked before the first byte is written, then the crawl is called.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,6 +8,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -17,7 +20,7 @@ use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity};
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::report::closing::shell_word;
-use crate::report::figures::stamp;
+use crate::report::figures::{iso_ms, stamp};
 use crate::report::{JsonScreen, Screen};
 
 /// Longest seeds file: some ten million URLs.
@@ -287,6 +290,16 @@ fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
     Ok(aside)
 }
 
+/// The time of a line on a terminal, where room is scarce and nobody counts microseconds.
+struct WholeSeconds;
+
+impl FormatTime for WholeSeconds {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let now = iso_ms(SystemClock::new().now());
+        write!(writer, "{}Z", now.split('.').next().unwrap_or(&now))
+    }
+}
+
 /// Sends the log to `screen`. A second call in a process keeps the first one's.
 fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::Result<()> {
     let (level, others) = match verbosity {
@@ -305,7 +318,12 @@ fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::R
     let _ = match format {
         LogFormat::Text => {
             let layer = tracing_subscriber::fmt::layer().with_writer(screen.clone()).with_ansi(screen.colour());
-            registry.with(layer.with_target(verbosity >= Verbosity::Verbose)).try_init()
+            let layer = layer.with_target(verbosity >= Verbosity::Verbose);
+            if screen.is_terminal() {
+                registry.with(layer.with_timer(WholeSeconds)).try_init()
+            } else {
+                registry.with(layer).try_init()
+            }
         }
         LogFormat::Json => {
             let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false);

@@ -6,6 +6,7 @@
 
 use super::*;
 use crawler::container::Reader;
+use crawler::engine::StopBy;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
