@@ -13,6 +13,7 @@ pub mod explain;
 pub mod live;
 pub mod memory;
 mod metrics;
+mod nothing;
 mod options;
 pub mod plan;
 pub mod reports;
@@ -32,10 +33,9 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Bytes;
 use crate::disk::{DirectoryLock, Disk};
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
-use crate::outcome::{Failure, Reason};
 use crate::process::Processor;
 use crate::report::escape::Escaped;
-use crate::report::{CrawlLog, Finish, SkippedLog, Statistics, closing};
+use crate::report::{CrawlLog, Finish, SkippedLog, closing};
 use crate::web::seeds::{Seed, parse_seeds};
 use control::{Control, Orders};
 use live::{DISPLAY, Onlookers};
@@ -143,7 +143,7 @@ fn drive(
     }
     tell_reports(request, reports::put_at_the_end(&request.dir));
     if finish == Finish::Complete && statistics.pages_stored == 0 {
-        return Err(CrawlError::NothingFetched(why_nothing(&statistics)));
+        return Err(CrawlError::NothingFetched(nothing::why(&statistics, &request.dir)));
     }
     Ok(finish)
 }
@@ -245,20 +245,4 @@ fn tell_replay() -> impl FnMut(u64, u64) {
             tracing::warn!("taking back in what was stored since the last checkpoint: {done} of {total} bytes");
         }
     }
-}
-
-/// What stood in the way of every page, and what to do.
-fn why_nothing(statistics: &Statistics) -> String {
-    let failures = statistics.failures.iter().map(|(failure, count)| format!("{failure} ({count})"));
-    let dropped = statistics.dropped.iter().map(|(reason, count)| format!("{reason} ({count})"));
-    let reasons: Vec<String> = failures.chain(dropped).collect();
-    let private = statistics.failures.contains_key(&Failure::PrivateAddress)
-        || statistics.dropped.contains_key(&Reason::PrivateAddress);
-    let hint = if private {
-        "; addresses outside of the public internet are refused unless network.allow names them"
-    } else {
-        ""
-    };
-    let reasons = if reasons.is_empty() { "there was nothing to fetch".to_owned() } else { reasons.join(", ") };
-    format!("{reasons}{hint}")
 }

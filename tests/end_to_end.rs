@@ -406,8 +406,10 @@ fn a_second_signal_stops_at_once_and_the_next_run_goes_on() {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("stopping")), "no word of the graceful stop");
     signal(&child, rustix::process::Signal::INT);
-    for _ in lines {}
+    let said: Vec<String> = lines.map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(13));
+    let word = "stopped at once; the next run takes back in what was stored since the last checkpoint";
+    assert!(said.iter().any(|line| line.contains(word)), "{said:#?}");
     let output = site.crawl();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     site.assert_whole();
