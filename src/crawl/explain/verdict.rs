@@ -49,10 +49,11 @@ pub(super) fn verdict(told: &Explanation, facts: &Facts<'_>) -> String {
 /// The URL ended without a request, and what its host is refused for now, if it still is.
 fn dropped(told: &Explanation, skipped: &Skipped, now: Time) -> String {
     let mut text = format!("was skipped: {}", skipped.reason);
-    if !skipped.rule.is_empty() {
+    let never = forbidden(told, now);
+    if !skipped.rule.is_empty() && !never.as_ref().is_some_and(|never| never.contains(&skipped.rule)) {
         text.push_str(&format!(": {}", skipped.rule));
     }
-    if let Some(never) = forbidden(told, now) {
+    if let Some(never) = never {
         text.push_str(&format!("; {}", never.trim_start_matches("never: ")));
     }
     text
@@ -287,5 +288,9 @@ mod tests {
         told.dns.answer = Some("no such host");
         told.dns.fresh = true;
         assert_eq!(said(&told), "was skipped: host given up; the name servers say: no such host");
+        told.skipped = Some(Skipped { reason: "host given up".to_owned(), rule: "no such host".to_owned() });
+        assert_eq!(said(&told), "was skipped: host given up; the name servers say: no such host");
+        told.dns.fresh = false;
+        assert_eq!(said(&told), "was skipped: host given up: no such host");
     }
 }
