@@ -192,6 +192,13 @@ fn a_pause_shows_wherever_a_crawl_is_looked_at() {
     let json: Value = serde_json::from_str(&status(&site.crawl, &["--json"])).unwrap();
     assert_eq!((&json["phase"], &json["is_live"]), (&"paused".into(), &true.into()), "{json}");
     phase("paused");
+    let waiting: &Value = &json["gauges"]["queued"];
+    assert!(waiting.as_u64() > Some(0), "{json}");
+    done(&site.crawl, &["checkpoint"]);
+    let seed = &site.web.seeds()[0];
+    let explained = command(site.crawl.dir.path(), &["explain", seed, "--dir", "crawl"]).output().unwrap();
+    let explained = text(&explained.stdout);
+    assert!(explained.contains("crawl                    paused: no new requests until"), "{explained}");
     // both commands tell the same
     until("merges and checkpoints do not end", || {
         lasting(&status(&site.crawl, &[])) == lasting(&done(&site.crawl, &["status"]))

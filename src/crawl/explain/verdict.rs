@@ -9,6 +9,7 @@ use super::model::{Explanation, Host, Queue, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
 use crate::outcome::{Reason, Verdict, judge_answer};
+use crate::report::Doing;
 use crate::report::figures::{count, date, size, span};
 
 /// What is known besides the explanation.
@@ -90,10 +91,13 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
     if let Some(never) = by_robots(told) {
         return never;
     }
-    let when =
-        if told.crawl.running { "would be fetched" } else { "is queued; would be fetched when the crawl goes on," };
+    let when = match told.crawl.phase {
+        None | Some(Doing::Crawling) if told.crawl.running => "would be fetched",
+        Some(Doing::Paused) => "is queued; would be fetched when crawler ctl resume ends the pause,",
+        _ => "is queued; would be fetched when the crawl goes on,",
+    };
     let first = queue.place.starts_with("under way");
-    if first && queue.attempts == 0 && told.crawl.running {
+    if first && queue.attempts == 0 && when == "would be fetched" {
         return "is being fetched, or is next of its host".to_owned();
     }
     let Some(host) = &told.host else { return format!("{when} as soon as its host has its turn") };
@@ -248,6 +252,10 @@ mod tests {
         told.host = Some(Host::default());
         told.queue = Some(queue(0));
         assert_eq!(said(&told), "would be fetched as soon as its host has its turn");
+        told.crawl.phase = Some(Doing::Paused);
+        let paused =
+            "is queued; would be fetched when crawler ctl resume ends the pause, as soon as its host has its turn";
+        assert_eq!(said(&told), paused);
         told.host = Some(Host { gone: Some(Reason::HostGivenUp), ..Host::default() });
         assert_eq!(said(&told), "never: its host is given up for good; the queue drops its URL");
         told.host = Some(Host { pages: 7, pages_max: Some(7), ..Host::default() });
