@@ -104,6 +104,12 @@ fn a_running_crawl_tells_how_it_stands_and_only_to_its_user() {
     }
     assert!(told.contains("last checkpoint          none yet\n"), "{told}");
     assert!(told.contains("time left                known with the first checkpoint\n"), "{told}");
+    assert!(status(&site.crawl, &[]).contains("last checkpoint          none yet\n"));
+    for name in ["crawl", "seeds", "status-codes"] {
+        let report = command(site.crawl.dir.path(), &["report", name, "--dir", "crawl"]).output().unwrap();
+        let report = text(&report.stdout);
+        assert!(report.contains("no checkpoint yet: there are no figures\n"), "{name}: {report}");
+    }
     let live = answer(&site.crawl, &["status"]);
     assert_eq!((live["ok"].as_bool(), live["status"]["phase"].as_str()), (Some(true), Some("crawling")));
     assert_eq!(live["status"]["pid"].as_u64(), Some(child.id().into()));
