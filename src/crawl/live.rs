@@ -34,8 +34,8 @@ pub(super) struct Onlookers {
 impl Onlookers {
     /// Those of the crawl of `request`, which takes no more memory than `ceiling`; `desk` is where its metrics are.
     pub fn new(request: &CrawlRequest, desk: Desk, ceiling: u64) -> Onlookers {
-        let warnings = Warnings::new(request.config.crawl.disk_floor.get());
-        Onlookers { display: request.progress(), pulse: Pulse::new(ceiling), desk, warnings, due: Time::ZERO }
+        let (pulse, warnings) = (Pulse::new(ceiling), Warnings::default());
+        Onlookers { display: request.progress(), pulse, desk, warnings, due: Time::ZERO }
     }
 
     /// Looks at the crawl, if it is time to.
@@ -46,7 +46,7 @@ impl Onlookers {
         self.due = now + DISPLAY;
         let (statistics, gauges) = (engine.statistics(), engine.gauges());
         self.display.tick(&statistics, &gauges, engine.doing(), engine.elapsed(now));
-        self.warnings.look(now, gauges.disk_free_bytes);
+        self.warnings.look(now, gauges.disk_free_bytes, engine.disk_floor());
         if self.pulse.beat(&statistics, now) && self.desk.is_open() {
             self.desk.put(self.pulse.live(engine));
         }

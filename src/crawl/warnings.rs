@@ -16,28 +16,23 @@ const CLOCK_DIFFERS: Duration = Duration::from_secs(60);
 const FLOORS: u64 = 2;
 
 /// Remembers what was told.
+#[derive(Default)]
 pub(super) struct Warnings {
-    disk_floor: u64,
     told_disk: bool,
     told_clock: bool,
 }
 
 impl Warnings {
-    /// Free space will be held against `disk_floor`.
-    pub(super) fn new(disk_floor: u64) -> Self {
-        Warnings { disk_floor, told_disk: false, told_clock: false }
-    }
-
-    /// Looks at the disk and at the clock, by the crawl's own time `now`.
-    pub(super) fn look(&mut self, now: Time, disk_free: u64) {
-        for warning in self.news(now, system_time(), disk_free) {
+    /// Looks at the disk, where free space is held against `disk_floor`, and at the clock, by the crawl's own time `now`.
+    pub(super) fn look(&mut self, now: Time, disk_free: u64, disk_floor: u64) {
+        for warning in self.news(now, system_time(), (disk_free, disk_floor)) {
             tracing::warn!("{warning}");
         }
     }
 
     /// What was not told before.
-    fn news(&mut self, now: Time, system: Time, disk_free: u64) -> impl Iterator<Item = String> {
-        let (disk, clock) = (of_disk(disk_free, self.disk_floor), of_clock(now, system));
+    fn news(&mut self, now: Time, system: Time, (free, floor): (u64, u64)) -> impl Iterator<Item = String> {
+        let (disk, clock) = (of_disk(free, floor), of_clock(now, system));
         let once = |told: &mut bool, warning: Option<String>| {
             let news = warning.filter(|_| !*told);
             *told |= news.is_some();
@@ -114,8 +109,8 @@ mod tests {
     #[test]
     fn each_is_told_once_and_none_keeps_the_other_from_being_told() {
         let (hour, now) = (Duration::from_secs(3_600), Time::from_ms(1_700_000_000_000));
-        let mut warnings = Warnings::new(1 << 30);
-        let mut told = |system: Time, free: u64| warnings.news(now, system, free).collect::<Vec<_>>();
+        let mut warnings = Warnings::default();
+        let mut told = |system: Time, free: u64| warnings.news(now, system, (free, 1 << 30)).collect::<Vec<_>>();
         assert!(told(now, 5 << 30).is_empty());
         let first = told(now, 1 << 30);
         assert!(first.len() == 1 && first[0].starts_with("the disk fills"), "{first:?}");

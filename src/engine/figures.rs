@@ -29,6 +29,11 @@ impl Engine {
         self.snapshot(now, None)
     }
 
+    /// Free bytes below which the crawl stops, as it is in effect now.
+    pub fn disk_floor(&self) -> u64 {
+        self.settings.disk_floor
+    }
+
     /// The seeds, and what became of them.
     pub fn seeds(&self) -> &SeedTable {
         &self.seeds
