@@ -120,6 +120,8 @@ impl StatusArgs {
         let mut out = io::stdout().lock();
         let running = DirectoryLock::is_held(dir);
         let live = running.then(|| control::live(dir, PATIENCE));
+        // it may have ended in between
+        let running = running && !matches!(live, Some(Err(AskError::NotRunning(_))));
         let stored = Snapshot::read(&Disk::real(), dir)?.map(|mut stored| {
             measure(&mut stored.stores, dir);
             stored
@@ -127,7 +129,7 @@ impl StatusArgs {
         let told = match (&live, &stored) {
             (Some(Ok(live)), stored) => Told::live(live, stored.as_ref().map(|stored| stored.updated)),
             (live, Some(stored)) => {
-                let silent = live.as_ref().and_then(|live| live.as_ref().err()).map(why_silent);
+                let silent = live.as_ref().and_then(|live| live.as_ref().err()).filter(|_| running).map(why_silent);
                 Told { running, silent, ..Told::stored(stored) }
             }
             (_, None) => {
