@@ -8,11 +8,12 @@
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands of the
 //! operator in, which have a channel of their own ([`control`]).
 
-pub mod asked;
 pub mod control;
 pub mod explain;
 pub mod live;
 pub mod memory;
+mod metrics;
+mod nothing;
 mod options;
 pub mod plan;
 pub mod reports;
@@ -32,20 +33,17 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Bytes;
 use crate::disk::{DirectoryLock, Disk};
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
-use crate::outcome::{Failure, Reason};
 use crate::process::Processor;
 use crate::report::escape::Escaped;
-use crate::report::{CrawlLog, Finish, Progress, SkippedLog, Statistics, closing};
+use crate::report::{CrawlLog, Finish, SkippedLog, closing};
 use crate::web::seeds::{Seed, parse_seeds};
 use control::{Control, Orders};
+use live::{DISPLAY, Onlookers};
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use threads::Threads;
-use warnings::Warnings;
 
 /// Events that are taken in before the engine looks at what it can send out.
 const EVENTS_PER_PUMP: usize = 64;
-/// The display is looked after this often.
-const DISPLAY: Duration = Duration::from_millis(250);
 /// A long start says how far it is this often.
 const TELL: Duration = Duration::from_secs(2);
 
@@ -68,7 +66,8 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     warnings::look_at_past(&disk, &request.dir, clock.now());
 
     let ceiling = memory::Ceiling::of(&request.config, threads::cores());
-    let mut desk = live::Desk::open(&request.config.report.metrics, &disk, &request.dir, &ceiling)?;
+    let desk = metrics::Desk::open(&request.config.report.metrics, &disk, &request.dir)?;
+    let mut onlookers = Onlookers::new(&request, desk, ceiling.bytes);
     let process = options::process(&request.config, keys.clone(), guard.clone());
     let fetch = options::fetch(&request.config, &request.dir)?;
     let (threads, executors, events) = Threads::start(
@@ -85,7 +84,8 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     );
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
-    let finish = drive(&request, opening, &seeds, Processor::new(process), (&threads, &events, &mut desk), &*clock);
+    let finish =
+        drive(&request, opening, &seeds, Processor::new(process), (&threads, &events, &mut onlookers), &*clock);
     // answers that wait there hold places in memory that the threads may wait for
     drop(events);
     threads.stop();
@@ -114,10 +114,9 @@ fn drive(
     opening: Opening,
     seeds: &[Seed],
     mut processor: Processor,
-    (threads, events, desk): (&Threads, &Receiver<Event>, &mut live::Desk),
+    (threads, events, onlookers): (&Threads, &Receiver<Event>, &mut Onlookers),
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
-    let mut display = request.progress();
     let (mut engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
     let mut find =
         |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
@@ -133,11 +132,10 @@ fn drive(
     }
     engine.seeds_admitted()?;
     let (control, mut orders) = Control::start(request);
-    let floor = request.config.crawl.disk_floor.get();
-    let finish = run_engine(&mut engine, (&mut display, desk, Warnings::new(floor)), events, &mut orders, clock)?;
+    let finish = run_engine(&mut engine, onlookers, events, &mut orders, clock)?;
     drop((orders, control));
     let (statistics, gauges) = (engine.statistics(), engine.gauges());
-    display.finish(&statistics, &gauges, statistics.elapsed);
+    onlookers.display.finish(&statistics, &gauges, engine.doing(), statistics.elapsed);
     if request.logs_json() {
         closing::event(&statistics, &gauges, &finish, &request.closing());
     } else if request.verbosity != Verbosity::Quiet {
@@ -145,19 +143,18 @@ fn drive(
     }
     tell_reports(request, reports::put_at_the_end(&request.dir));
     if finish == Finish::Complete && statistics.pages_stored == 0 {
-        return Err(CrawlError::NothingFetched(why_nothing(&statistics)));
+        return Err(CrawlError::NothingFetched(nothing::why(&statistics, &request.dir)));
     }
     Ok(finish)
 }
 
 fn run_engine(
     engine: &mut Engine,
-    (display, desk, mut warnings): (&mut Progress, &mut live::Desk, Warnings),
+    onlookers: &mut Onlookers,
     events: &Receiver<Event>,
     orders: &mut Orders,
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
-    let mut display_due = clock.now();
     loop {
         engine.pump()?;
         orders.answer_durable(engine);
@@ -165,16 +162,10 @@ fn run_engine(
             return Ok(finish);
         }
         let now = clock.now();
-        if now >= display_due {
-            display_due = now + DISPLAY;
-            let gauges = engine.gauges();
-            display.tick(&engine.statistics(), &gauges, engine.elapsed(now));
-            warnings.look(now, gauges.disk_free_bytes);
-            desk.put(engine, now);
-        }
+        onlookers.look(engine, now);
         let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
         let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };
-        match orders.next_event(engine, events, wait)? {
+        match orders.next_event(engine, &onlookers.pulse, events, wait)? {
             Some(event) => take_in(engine, event)?,
             None => continue,
         }
@@ -254,20 +245,4 @@ fn tell_replay() -> impl FnMut(u64, u64) {
             tracing::warn!("taking back in what was stored since the last checkpoint: {done} of {total} bytes");
         }
     }
-}
-
-/// What stood in the way of every page, and what to do.
-fn why_nothing(statistics: &Statistics) -> String {
-    let failures = statistics.failures.iter().map(|(failure, count)| format!("{failure} ({count})"));
-    let dropped = statistics.dropped.iter().map(|(reason, count)| format!("{reason} ({count})"));
-    let reasons: Vec<String> = failures.chain(dropped).collect();
-    let private = statistics.failures.contains_key(&Failure::PrivateAddress)
-        || statistics.dropped.contains_key(&Reason::PrivateAddress);
-    let hint = if private {
-        "; addresses outside of the public internet are refused unless network.allow names them"
-    } else {
-        ""
-    };
-    let reasons = if reasons.is_empty() { "there was nothing to fetch".to_owned() } else { reasons.join(", ") };
-    format!("{reasons}{hint}")
 }

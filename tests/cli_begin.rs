@@ -206,9 +206,35 @@ fn completions_and_manual_refuse_what_is_not_there() {
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("there are: none"));
 }
 
+/// The help of a command as a terminal of so many columns shows it.
+fn help_at(dir: &Path, command: &[String], columns: u16) -> String {
+    let mut run = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    run.args(command).arg("--help").env("COLUMNS", columns.to_string()).current_dir(dir);
+    String::from_utf8(run.output().unwrap().stdout).unwrap()
+}
+
 #[test]
-fn every_option_there_is_stands_in_a_test() {
+fn every_help_can_be_read_at_eighty_columns() {
     let dir = tempfile::tempdir().unwrap();
+    for (command, _) in all_options(dir.path()) {
+        let (wide, narrow) = (help_at(dir.path(), &command, 2_000), help_at(dir.path(), &command, 80));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        // a paragraph is one line where there is room: one that is torn by hand would be torn twice on a narrow terminal
+        let lines: Vec<&str> = wide.lines().collect();
+        for pair in lines.windows(2) {
+            let is_prose =
+                pair.iter().all(|line| !line.is_empty() && !line.starts_with(' ') && !line.contains("Usage:"));
+            assert!(!is_prose, "{command:?}: torn between {pair:#?}");
+        }
+        // examples and tables are as they were written
+        for line in wide.split("-h, --help").last().unwrap().lines().skip(1).filter(|line| line.starts_with("  ")) {
+            assert!(narrow.lines().any(|found| found == line), "{command:?}: {line}");
+        }
+    }
+}
+
+/// The lines of all tests, without the marks between words; a string that goes on in the next line is one line.
+fn lines_of_all_tests() -> Vec<String> {
     let mut tests = String::new();
     let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")];
     while let Some(path) = open.pop() {
@@ -218,10 +244,30 @@ fn every_option_there_is_stands_in_a_test() {
             tests += &fs::read_to_string(path).unwrap();
         }
     }
+    let words = |line: &str| {
+        let words = line.split(|c: char| c.is_whitespace() || "\",&[]()=".contains(c)).filter(|word| !word.is_empty());
+        format!(" {} ", words.collect::<Vec<_>>().join(" "))
+    };
+    tests.replace("\\\n", " ").lines().map(words).collect()
+}
+
+#[test]
+fn every_option_of_every_command_stands_in_a_line_of_a_test() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = lines_of_all_tests();
+    let mut missing = Vec::new();
     for (command, options) in all_options(dir.path()) {
-        for option in options {
-            let whole = ["\"", " "].map(|end| format!("{option}{end}"));
-            assert!(whole.iter().any(|option| tests.contains(option)), "no test has {option} of crawler {command:?}");
+        let command = if command.is_empty() { String::new() } else { format!(" {} ", command.join(" ")) };
+        for option in options.iter().filter(|option| *option != "--help") {
+            let option = format!(" {option} ");
+            let is_there = |line: &String| {
+                let after = line.find(&command).map(|start| &line[(start + command.len()).saturating_sub(1)..]);
+                after.is_some_and(|after| after.contains(&option))
+            };
+            if !lines.iter().any(is_there) {
+                missing.push(format!("{command}{option}"));
+            }
         }
     }
+    assert!(missing.is_empty(), "no test has {missing:#?}");
 }

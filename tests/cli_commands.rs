@@ -4,6 +4,7 @@
 
 mod site;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -109,12 +110,57 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("export links", "\tfollow\t"),
         ("export links --jsonl --mime text/*", "\"text\":"),
         ("config --config crawler.toml", "# crawler.toml:"),
+        ("extract --status 4xx --mime text/* --since 2020-01-01 --until 2199-12-31 --robots", "url\ttitle\n"),
+        ("export warc --prefix SEED --since 2020-01-01 --until 2199-12-31 --robots --output -", ""),
+        ("export cdxj --prefix SEED --status 200 --mime text/* --since 2020-01-01 --until 2199-12-31 --robots", "{"),
+        ("export cdxj --output index.cdxj", ""),
+        ("export urls --prefix SEED --since 2020-01-01 --until 2199-12-31 --robots", "http"),
+        ("export links --prefix SEED --status 200 --since 2020-01-01 --until 2199-12-31 --robots", "http"),
+        ("export links --output links.tsv", ""),
     ] {
         let printed = crawled.prints(line);
         assert!(printed.contains(words), "{line}: {words:?} is not in\n{printed}");
     }
     assert_eq!(crawled.output("get http://none.example/").status.code(), Some(1));
     assert_eq!(crawled.output("robots robots.txt --agent me /a").status.code(), Some(1));
+}
+
+#[test]
+fn a_filter_means_the_same_to_every_command_that_has_it() {
+    let crawled = crawled();
+    let all = crawled.prints("list").lines().count();
+    for (filter, some) in [
+        ("--status 200", true),
+        ("--status 4xx", true),
+        ("--status 3xx --status 4xx", true),
+        ("--mime text/html", true),
+        ("--mime image/*", false),
+        ("--prefix SEED", true),
+        ("--robots", true),
+        ("--since 2199-01-01", false),
+        ("--until 2020-01-01", false),
+    ] {
+        let listed: BTreeSet<String> = crawled.prints(&format!("list {filter}")).lines().map(str::to_owned).collect();
+        assert_eq!(!listed.is_empty(), some, "{filter}");
+        assert!(filter == "--robots" || listed.len() < all || filter.contains("mime"), "{filter}");
+        let urls: BTreeSet<String> =
+            crawled.prints(&format!("export urls {filter}")).lines().map(str::to_owned).collect();
+        assert_eq!(urls, listed, "{filter}");
+        let index = crawled.prints(&format!("export cdxj {filter}"));
+        let of_line = |line: &str| -> String {
+            let json: serde_json::Value = serde_json::from_str(line.splitn(3, ' ').nth(2).unwrap()).unwrap();
+            json["url"].as_str().unwrap().to_owned()
+        };
+        let indexed: BTreeSet<String> = index.lines().filter(|line| !line.starts_with('!')).map(of_line).collect();
+        assert_eq!(indexed, listed, "{filter}");
+        let sources = crawled.prints(&format!("export links {filter}"));
+        let source = |line: &str| line.split('\t').next().unwrap().to_owned();
+        assert!(sources.lines().all(|line| listed.contains(&source(line))), "{filter}");
+        let table = crawled.prints(&format!("extract {filter}"));
+        assert!(table.lines().skip(1).all(|line| listed.contains(&source(line))), "{filter}");
+        let exchanges = crawled.output(&format!("export warc {filter}"));
+        assert!(exchanges.status.success() && exchanges.stdout.starts_with(&[0x1f, 0x8b]), "{filter}");
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "ctl/looks.rs"]
+mod looks;
 mod site;
 
 use std::fs;
@@ -93,28 +95,6 @@ fn configure(crawl: &Crawl, from: &str, to: &str) {
 }
 
 #[test]
-fn a_running_crawl_tells_how_it_stands_and_only_to_its_user() {
-    let site = site("");
-    let child = started(&site.crawl);
-    site.wait_for_requests(30);
-    let told = done(&site.crawl, &["status"]);
-    for row in ["state", "running", "process", "last checkpoint", "pages stored", "in flight"] {
-        assert!(told.contains(row), "{row} is missing in\n{told}");
-    }
-    let live = answer(&site.crawl, &["status"]);
-    assert_eq!((live["ok"].as_bool(), live["status"]["doing"].as_str()), (Some(true), Some("running")));
-    assert_eq!(live["status"]["pid"].as_u64(), Some(child.id().into()));
-    // these are not the figures of a checkpoint: there has been none
-    assert_eq!(live["status"]["checkpoint"].as_u64(), Some(0));
-    assert!(live["status"]["figures"]["statistics"]["requests"].as_u64().unwrap() >= 20, "{live}");
-    let socket = fs::symlink_metadata(site.crawl.path("crawl/control.sock")).unwrap();
-    assert!(socket.file_type().is_socket());
-    assert_eq!(socket.permissions().mode() & 0o7777, 0o600);
-    interrupt(child).expect(11, &[]);
-    assert!(!site.crawl.path("crawl/control.sock").exists());
-}
-
-#[test]
 fn a_paused_crawl_makes_checkpoints_but_no_requests_until_it_goes_on() {
     let site = site("");
     let child = started(&site.crawl);
@@ -123,8 +103,8 @@ fn a_paused_crawl_makes_checkpoints_but_no_requests_until_it_goes_on() {
     until("requests under way do not end", || {
         answer(&site.crawl, &["status"])["status"]["figures"]["gauges"]["in_flight"].as_u64() == Some(0)
     });
-    assert_eq!(answer(&site.crawl, &["status"])["status"]["doing"], "paused");
-    assert!(done(&site.crawl, &["status"]).contains("paused; crawler ctl resume goes on"));
+    assert_eq!(answer(&site.crawl, &["status"])["status"]["phase"], "paused");
+    assert!(done(&site.crawl, &["status"]).contains("paused: no new requests until crawler ctl resume"));
     let requests = site.log().len();
     let first = answer(&site.crawl, &["checkpoint"])["checkpoint"].as_u64().unwrap();
     let second = answer(&site.crawl, &["checkpoint"])["checkpoint"].as_u64().unwrap();
@@ -139,7 +119,7 @@ fn a_paused_crawl_makes_checkpoints_but_no_requests_until_it_goes_on() {
     done(&site.crawl, &["pause"]);
     interrupt(child).expect(11, &["ctl pause", "ctl resume", "ctl checkpoint"]);
     let child = started(&site.crawl);
-    assert_eq!(answer(&site.crawl, &["status"])["status"]["doing"], "running");
+    assert_eq!(answer(&site.crawl, &["status"])["status"]["phase"], "crawling");
     interrupt(child).expect(11, &[]);
 }
 
@@ -149,11 +129,35 @@ fn a_paused_crawl_can_be_stopped_and_loses_nothing() {
     let child = started(&site.crawl);
     site.wait_for_requests(20);
     done(&site.crawl, &["pause"]);
-    assert!(done(&site.crawl, &["stop", "--wait"]).contains("ended: stopped by a signal"));
-    wait(child).expect(11, &["ctl stop"]);
+    assert!(done(&site.crawl, &["stop", "--wait"]).contains("ended: stopped by crawler ctl stop"));
+    wait(child).expect(11, &["ctl stop", "finish reason            stopped by crawler ctl stop"]);
     configure(&site.crawl, SLOWLY, "");
-    site.crawl.run(&[]).expect(0, &[]);
+    site.crawl.run(&[]).expect(0, &["resuming the crawl in crawl (last run: stopped by crawler ctl stop)"]);
     site.assert_whole();
+}
+
+#[test]
+fn every_command_takes_a_directory_and_answers_in_json() {
+    let site = site("");
+    let child = started(&site.crawl);
+    for line in [
+        "ctl status --dir crawl --json",
+        "ctl pause --dir crawl --json",
+        "ctl resume --dir crawl --json",
+        "ctl add-seeds --dir crawl --json http://h1.test/",
+        "ctl checkpoint --dir crawl --json",
+        "ctl reload --dir crawl --json",
+        "ctl --dir crawl --json status",
+        "ctl stop --dir crawl --wait --json",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let output = command(site.crawl.dir.path(), &words).output().unwrap();
+        let out = text(&output.stdout);
+        assert!(output.status.success() && out.lines().count() == 1, "{line}: {out}{}", text(&output.stderr));
+        let answer: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(answer["ok"], true, "{line}: {answer}");
+    }
+    wait(child).expect(11, &[]);
 }
 
 #[test]
@@ -396,7 +400,7 @@ fn garbage_on_the_socket_is_refused_and_harms_nothing() {
         let answer = raw(&site.crawl, &bytes);
         assert!(answer.contains("\"ok\":false"), "{answer} to {bytes:?}");
     }
-    assert_eq!(answer(&site.crawl, &["status"])["status"]["doing"], "running");
+    assert_eq!(answer(&site.crawl, &["status"])["status"]["phase"], "crawling");
     drop(silent);
     let ended: Ended = interrupt(child);
     ended.expect(11, &["ctl: refused"]);

@@ -5,145 +5,33 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::collections::{BTreeMap, HashMap};
+mod site;
+
+use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crawler::simweb::{Limits, SimOptions, SimWeb, judge};
+use crawler::simweb::{Limits, SimOptions, judge};
+use site::{PATIENCE, RUSH, Site, everything, interrupt, kill, wait};
 
-/// No crawl of these tests takes nearly as long; one that hangs must not hang the suite.
-const PATIENCE: Duration = Duration::from_secs(240);
-
-struct Site {
-    web: SimWeb,
-    dir: tempfile::TempDir,
+fn begun(options: SimOptions) -> Site {
+    with(options, "")
 }
 
-impl Site {
-    fn start(options: SimOptions) -> Site {
-        let web = SimWeb::start(options).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let site = Site { web, dir };
-        fs::write(site.path("seeds.txt"), site.web.seeds().join("\n")).unwrap();
-        site.configure("");
-        site
-    }
-
-    /// Writes the configuration for this web with `extra` sections.
-    fn configure(&self, extra: &str) {
-        // twice is as often as a flaky page fails, and every retry of one that stays broken holds its host back
-        let config = format!("{}\n[fetch]\nretries = 2\n{extra}", self.web.config_toml());
-        fs::write(self.path("crawler.toml"), config).unwrap();
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn crawler(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
-        command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"]);
-        command.current_dir(self.dir.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn crawl(&self) -> Output {
-        wait(self.crawler().spawn().unwrap())
-    }
-
-    /// The newest status of every URL in the archive.
-    fn stored(&self) -> BTreeMap<String, u16> {
-        let listing = Command::new(env!("CARGO_BIN_EXE_crawler"))
-            .args(["list", "--json", "--dir"])
-            .arg(self.path("crawl"))
-            .output()
-            .unwrap();
-        assert!(listing.status.success(), "{}", String::from_utf8_lossy(&listing.stderr));
-        let lines = String::from_utf8(listing.stdout).unwrap();
-        let entries = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        entries
-            .map(|entry| (entry["url"].as_str().unwrap().to_owned(), entry["status"].as_u64().unwrap() as u16))
-            .collect()
-    }
-
-    /// Exit code and output of `crawler verify`.
-    fn verify(&self, options: &[&str]) -> (Option<i32>, String) {
-        let output = Command::new(env!("CARGO_BIN_EXE_crawler"))
-            .args(["verify", "--dir"])
-            .arg(self.path("crawl"))
-            .args(options)
-            .output()
-            .unwrap();
-        (output.status.code(), String::from_utf8(output.stdout).unwrap())
-    }
-
-    fn assert_whole(&self) {
-        let expected: BTreeMap<String, u16> =
-            self.web.expected().pages.iter().map(|(url, page)| (url.clone(), page.status)).collect();
-        let stored = self.stored();
-        let missing: Vec<_> = expected.iter().filter(|(url, status)| stored.get(*url) != Some(status)).collect();
-        let surplus: Vec<_> = stored.iter().filter(|(url, _)| !expected.contains_key(*url)).collect();
-        assert!(missing.is_empty() && surplus.is_empty(), "missing {missing:#?}\nsurplus {surplus:#?}");
-    }
-
-    /// No request to what robots.txt excludes, and nothing that only `nofollow` links name.
-    fn assert_obedient(&self) {
-        let expected = self.web.expected();
-        for request in self.web.log() {
-            let url = request.url(self.web.http_port());
-            assert!(!expected.disallowed.contains(&url), "{url} is disallowed and was requested");
-            assert!(!expected.never.contains(&url), "{url} must not be followed and was requested");
-        }
-    }
-
-    /// Pages that were requested more often than their status asks for.
-    fn fetched_twice(&self) -> Vec<String> {
-        let mut answers: HashMap<String, u32> = HashMap::new();
-        for request in self.web.log() {
-            if request.status < 500 && !request.path.starts_with("/robots.txt") {
-                *answers.entry(request.url(self.web.http_port())).or_default() += 1;
-            }
-        }
-        answers.into_iter().filter(|(_, times)| *times > 1).map(|(url, _)| url).collect()
-    }
-
-    /// Waits until the web has served `count` requests.
-    fn wait_for_requests(&self, count: usize) {
-        let start = Instant::now();
-        while self.web.log().len() < count {
-            assert!(start.elapsed() < PATIENCE, "only {} requests came", self.web.log().len());
-            std::thread::yield_now();
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
+/// A site whose configuration has `extra` sections. Twice is as often as a flaky page fails, and every retry of one that
+/// stays broken holds its host back.
+fn with(options: SimOptions, extra: &str) -> Site {
+    Site::new(options, &format!("{RUSH}give_up = \"1s\"\n[fetch]\nretries = 2\n{extra}"))
 }
 
-fn wait(mut child: Child) -> Output {
-    let start = Instant::now();
-    // the output is read while the crawler runs, or a full pipe would stop it
-    let mut stderr = child.stderr.take().unwrap();
-    let reader = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        std::io::Read::read_to_end(&mut stderr, &mut text).unwrap();
-        text
-    });
-    while child.try_wait().unwrap().is_none() {
-        if start.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            panic!("the crawl did not end:\n{}", String::from_utf8_lossy(&reader.join().unwrap()));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let mut output = child.wait_with_output().unwrap();
-    output.stderr = reader.join().unwrap();
-    output
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// Exit code and output of `crawler verify`.
+fn verify(site: &Site, options: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.args(["verify", "--dir"]).arg(site.crawl.path("crawl")).args(options).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }
 
 fn signal(child: &Child, signal: rustix::process::Signal) {
@@ -157,9 +45,8 @@ fn small() -> SimOptions {
 
 #[test]
 fn a_crawl_of_the_synthetic_web_ends_with_exactly_the_expected_pages() {
-    let site = Site::start(SimOptions { seed: 5, hosts: 1_000, pages: 20_000, ..small() });
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let site = begun(SimOptions { seed: 5, hosts: 1_000, pages: 20_000, ..small() });
+    site.crawl.run(&[]).expect(0, &[]);
     site.assert_whole();
     site.assert_obedient();
     assert_eq!(site.fetched_twice(), Vec::<String>::new());
@@ -168,12 +55,12 @@ fn a_crawl_of_the_synthetic_web_ends_with_exactly_the_expected_pages() {
 #[test]
 fn stored_bodies_are_what_the_web_sent() {
     use sha1::Digest;
-    let site = Site::start(SimOptions { hosts: 8, pages: 60, ..small() });
-    assert_eq!(site.crawl().status.code(), Some(0));
+    let site = begun(SimOptions { hosts: 8, pages: 60, ..small() });
+    site.crawl.run(&[]).expect(0, &[]);
     for (url, page) in &site.web.expected().pages {
         let body = Command::new(env!("CARGO_BIN_EXE_crawler"))
             .args(["get", url, "--dir"])
-            .arg(site.path("crawl"))
+            .arg(site.crawl.path("crawl"))
             .output()
             .unwrap();
         assert!(body.status.success(), "{url}: {}", String::from_utf8_lossy(&body.stderr));
@@ -185,19 +72,18 @@ fn stored_bodies_are_what_the_web_sent() {
 #[test]
 fn pages_with_the_same_content_are_stored_once_and_read_from_everywhere_also_after_a_kill() {
     use sha1::Digest;
-    let site = Site::start(SimOptions { hosts: 6, pages: 240, duplicate_share: 0.4, ..small().smooth() });
-    site.configure("[crawl]\ncheckpoint_interval = \"1h\"\n");
-    let mut child = site.crawler().spawn().unwrap();
+    let site = with(
+        SimOptions { hosts: 6, pages: 240, duplicate_share: 0.4, ..small().smooth() },
+        "[crawl]\ncheckpoint_interval = \"1h\"\n",
+    );
+    let child = site.crawl.start(&[]);
     site.wait_for_requests(150);
-    child.kill().unwrap();
-    wait(child);
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    assert!(text(&output).contains("stored as references"), "{}", text(&output));
+    kill(child);
+    site.crawl.run(&[]).expect(0, &["stored as references"]);
     site.assert_whole();
     let read = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
-        let output = command.args(args).arg("--dir").arg(site.path("crawl")).output().unwrap();
+        let output = command.args(args).arg("--dir").arg(site.crawl.path("crawl")).output().unwrap();
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         output.stdout
     };
@@ -226,15 +112,10 @@ fn pages_with_the_same_content_are_stored_once_and_read_from_everywhere_also_aft
 
 #[test]
 fn delays_and_single_connections_hold_by_the_servers_own_log() {
-    let site = Site::start(SimOptions { hosts: 12, pages: 60, addresses: 3, ..small().smooth() });
-    let extra = "[politeness]\ndelay_min = \"150ms\"\ndelay_factor = 0.0\ndelay_per_ip = \"60ms\"\ngive_up = \"2s\"\n";
-    let without_politeness: String = site.web.config_toml().split("[politeness]").next().unwrap().to_owned();
-    let rest = site.web.config_toml();
-    let rest =
-        rest.split("[politeness]").nth(1).unwrap().split_once("\n[").map_or(String::new(), |(_, r)| format!("[{r}"));
-    fs::write(site.path("crawler.toml"), format!("{without_politeness}\n{extra}\n{rest}")).unwrap();
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let options = SimOptions { hosts: 12, pages: 60, addresses: 3, ..small().smooth() };
+    let politeness = "delay_min = \"150ms\"\ndelay_factor = 0.0\ndelay_per_ip = \"60ms\"\ngive_up = \"2s\"\n";
+    let site = Site::new(options, politeness);
+    site.crawl.run(&[]).expect(0, &[]);
     site.assert_whole();
     let limits = Limits {
         // from the end of an answer to the next request nothing can shrink the gap; between the starts of two hosts'
@@ -249,15 +130,11 @@ fn delays_and_single_connections_hold_by_the_servers_own_log() {
 
 #[test]
 fn a_crawl_that_was_interrupted_goes_on_and_fetches_nothing_twice() {
-    let site = Site::start(small());
-    let child = site.crawler().spawn().unwrap();
+    let site = begun(small());
+    let child = site.crawl.start(&[]);
     site.wait_for_requests(300);
-    signal(&child, rustix::process::Signal::INT);
-    let output = wait(child);
-    assert_eq!(output.status.code(), Some(11), "{}", text(&output));
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    assert!(text(&output).contains("resuming"), "{}", text(&output));
+    interrupt(child).expect(11, &[]);
+    site.crawl.run(&[]).expect(0, &["resuming"]);
     site.assert_whole();
     site.assert_obedient();
     assert_eq!(site.fetched_twice(), Vec::<String>::new());
@@ -265,17 +142,14 @@ fn a_crawl_that_was_interrupted_goes_on_and_fetches_nothing_twice() {
 
 #[test]
 fn a_crawl_that_was_killed_again_and_again_ends_with_exactly_the_expected_pages() {
-    let site = Site::start(small());
-    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
+    let site = with(small(), "[crawl]\ncheckpoint_interval = \"1s\"\n");
     for round in 1..=6 {
-        let mut child = site.crawler().spawn().unwrap();
+        let child = site.crawl.start(&[]);
         let before = site.web.log().len();
         site.wait_for_requests(before + 60 + 20 * round);
-        child.kill().unwrap();
-        wait(child);
+        kill(child);
     }
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    site.crawl.run(&[]).expect(0, &[]);
     site.assert_whole();
     site.assert_obedient();
     // what was under way at a kill has no record and is asked for again, and nothing else
@@ -285,32 +159,33 @@ fn a_crawl_that_was_killed_again_and_again_ends_with_exactly_the_expected_pages(
 
 #[test]
 fn pages_that_only_sitemaps_name_are_found_also_after_kills() {
-    let site = Site::start(SimOptions { sitemap_share: 1.0, robots_share: 0.4, ..small() });
+    let options = SimOptions { sitemap_share: 1.0, robots_share: 0.4, ..small() };
+    let site = with(options, "[crawl]\ncheckpoint_interval = \"1s\"\n");
     let expected = site.web.expected();
     let (listed, sitemaps) =
         ["/listed/", "/sitemap"].map(|part| expected.pages.keys().filter(|url| url.contains(part)).count()).into();
     assert!(listed > 50 && sitemaps > 30, "{listed} pages, {sitemaps} sitemaps");
-    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
     for round in 1..=4 {
-        let mut child = site.crawler().spawn().unwrap();
+        let child = site.crawl.start(&[]);
         let before = site.web.log().len();
         site.wait_for_requests(before + 80 + 20 * round);
-        child.kill().unwrap();
-        wait(child);
+        kill(child);
     }
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let output = site.crawl.run(&[]);
+    output.expect(0, &[]);
     site.assert_whole();
     site.assert_obedient();
-    let row = text(&output).lines().find(|line| line.starts_with("sitemaps")).map(str::to_owned);
+    let row = output.said.lines().find(|line| line.starts_with("sitemaps")).map(str::to_owned);
     assert!(row.as_ref().is_some_and(|row| row.contains(" read, ")), "{row:?}");
 }
 
 #[test]
 fn without_the_word_of_the_configuration_no_sitemap_is_fetched() {
-    let site = Site::start(SimOptions { sitemap_share: 1.0, hosts: 6, pages: 60, ..small().smooth() });
-    site.configure("[robots]\nsitemaps = false\n");
-    assert_eq!(site.crawl().status.code(), Some(0));
+    let site = with(
+        SimOptions { sitemap_share: 1.0, hosts: 6, pages: 60, ..small().smooth() },
+        "[robots]\nsitemaps = false\n",
+    );
+    site.crawl.run(&[]).expect(0, &[]);
     assert!(
         site.web.log().iter().all(|request| !request.path.contains("/sitemap") && !request.path.contains("/listed/"))
     );
@@ -318,195 +193,172 @@ fn without_the_word_of_the_configuration_no_sitemap_is_fetched() {
 
 #[test]
 fn a_page_limit_counts_over_the_whole_crawl() {
-    let site = Site::start(small().smooth());
-    let limited = |limit: &str| {
-        let mut command = site.crawler();
-        command.args(["--max-pages", limit]);
-        wait(command.spawn().unwrap())
-    };
-    assert_eq!(limited("40").status.code(), Some(0));
-    assert_eq!(site.stored().len(), 40);
-    assert_eq!(limited("40").status.code(), Some(0));
-    assert_eq!(site.stored().len(), 40);
-    assert_eq!(limited("70").status.code(), Some(0));
-    assert_eq!(site.stored().len(), 70);
+    let site = begun(small().smooth());
+    let limited = |limit: &str| site.crawl.run(&["--max-pages", limit]);
+    limited("40").expect(0, &[]);
+    assert_eq!(site.crawl.stored().len(), 40);
+    limited("40").expect(0, &[]);
+    assert_eq!(site.crawl.stored().len(), 40);
+    limited("70").expect(0, &[]);
+    assert_eq!(site.crawl.stored().len(), 70);
 }
 
 #[test]
 fn one_page_stop_and_resume() {
-    let site = Site::start(small().smooth());
+    let site = begun(small().smooth());
     let one = &site.web.seeds()[0];
-    fs::write(site.path("seeds.txt"), one).unwrap();
-    let run = |depth: &str| {
-        let mut command = site.crawler();
-        command.args(["--max-depth", depth]);
-        wait(command.spawn().unwrap())
-    };
-    assert_eq!(run("0").status.code(), Some(0));
-    assert_eq!(site.stored().len(), 1);
+    fs::write(site.crawl.path("seeds.txt"), one).unwrap();
+    let run = |depth: &str| site.crawl.run(&["--max-depth", depth]);
+    run("0").expect(0, &[]);
+    assert_eq!(site.crawl.stored().len(), 1);
     let again = run("0");
-    assert_eq!(again.status.code(), Some(0), "{}", text(&again));
-    assert!(text(&again).contains("complete"), "{}", text(&again));
-    assert_eq!(site.stored().len(), 1);
+    again.expect(0, &["complete"]);
+    assert_eq!(site.crawl.stored().len(), 1);
     assert_eq!(site.fetched_twice(), Vec::<String>::new());
 }
 
 #[test]
 fn private_addresses_are_refused_without_the_configurations_word() {
-    let site = Site::start(small().smooth());
+    let site = begun(small().smooth());
     let config = site.web.config_toml().replace("allow = [\"127.0.0.0/8\"]", "allow = []");
-    fs::write(site.path("crawler.toml"), config).unwrap();
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(5), "{}", text(&output));
-    assert!(text(&output).contains("network.allow"), "{}", text(&output));
+    fs::write(site.crawl.path("crawler.toml"), config).unwrap();
+    site.crawl.run(&[]).expect(5, &["network.allow"]);
     assert!(site.web.log().is_empty());
 }
 
 #[test]
 fn a_seed_whose_host_does_not_resolve_ends_the_crawl_with_nothing_fetched() {
-    let site = Site::start(small().smooth());
-    fs::write(site.path("seeds.txt"), "http://nowhere.invalid/\n").unwrap();
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(5), "{}", text(&output));
-    assert!(text(&output).contains("no such host"), "{}", text(&output));
+    let site = begun(small().smooth());
+    fs::write(site.crawl.path("seeds.txt"), "http://nowhere.invalid/\n").unwrap();
+    site.crawl.run(&[]).expect(5, &["no such host"]);
 }
 
 #[test]
 fn a_second_crawler_on_the_same_directory_is_refused() {
-    let site = Site::start(small());
-    let child = site.crawler().spawn().unwrap();
+    let site = begun(small());
+    let child = site.crawl.start(&[]);
     site.wait_for_requests(5);
-    let second = site.crawl();
-    assert_eq!(second.status.code(), Some(6), "{}", text(&second));
-    assert!(text(&second).contains("in use"), "{}", text(&second));
+    let second = site.crawl.run(&[]);
+    second.expect(6, &["in use"]);
     signal(&child, rustix::process::Signal::TERM);
-    assert_eq!(wait(child).status.code(), Some(11));
+    wait(child).expect(11, &[]);
 }
 
 #[test]
 fn a_bad_line_among_the_seeds_is_reported_and_the_rest_is_crawled() {
-    let site = Site::start(small().smooth());
+    let site = begun(small().smooth());
     let seeds = format!("# comment\r\n\r\nhttp://[broken\r\n{}\r\n", site.web.seeds()[0]);
-    fs::write(site.path("seeds.txt"), format!("\u{feff}{seeds}")).unwrap();
-    let mut command = site.crawler();
-    command.args(["--max-depth", "0"]);
-    let output = wait(command.spawn().unwrap());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    assert!(text(&output).contains("seeds.txt:3"), "{}", text(&output));
-    assert_eq!(site.stored().len(), 1);
+    fs::write(site.crawl.path("seeds.txt"), format!("\u{feff}{seeds}")).unwrap();
+    site.crawl.run(&["--max-depth", "0"]).expect(0, &["seeds.txt:3"]);
+    assert_eq!(site.crawl.stored().len(), 1);
 }
 
 #[test]
 fn a_second_signal_stops_at_once_and_the_next_run_goes_on() {
-    let site = Site::start(SimOptions { latency: Duration::from_millis(800), hosts: 4, pages: 12, ..small().smooth() });
-    let mut slow = site.crawler();
-    let mut child = slow.spawn().unwrap();
+    let site = begun(SimOptions { latency: Duration::from_millis(800), hosts: 4, pages: 12, ..small().smooth() });
+    let mut child = site.crawl.start(&[]);
     site.wait_for_requests(1);
     signal(&child, rustix::process::Signal::INT);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("stopping")), "no word of the graceful stop");
     signal(&child, rustix::process::Signal::INT);
-    for _ in lines {}
+    let said: Vec<String> = lines.map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(13));
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let word = "stopped at once; the next run takes back in what was stored since the last checkpoint";
+    assert!(said.iter().any(|line| line.contains(word)), "{said:#?}");
+    site.crawl.run(&[]).expect(0, &[]);
     site.assert_whole();
 }
 
 #[test]
 fn a_checkpoint_is_made_on_demand() {
-    let site = Site::start(small());
-    site.configure("[crawl]\ncheckpoint_interval = \"1h\"\n");
-    let child = site.crawler().spawn().unwrap();
+    let site = with(small(), "[crawl]\ncheckpoint_interval = \"1h\"\n");
+    let child = site.crawl.start(&[]);
     site.wait_for_requests(100);
-    assert!(!site.path("crawl/checkpoint.g000001").exists());
+    assert!(!site.crawl.path("crawl/checkpoint.g000001").exists());
     signal(&child, rustix::process::Signal::USR1);
     let start = Instant::now();
-    while !site.path("crawl/status.json").exists() {
+    while !site.crawl.path("crawl/status.json").exists() {
         assert!(start.elapsed() < PATIENCE, "no checkpoint came");
         std::thread::sleep(Duration::from_millis(5));
     }
     signal(&child, rustix::process::Signal::TERM);
-    assert_eq!(wait(child).status.code(), Some(11));
+    wait(child).expect(11, &[]);
 }
 
 #[test]
 fn a_seed_without_scheme_is_tried_by_https_and_then_by_http() {
-    let site = Site::start(small().smooth());
+    let site = begun(small().smooth());
     let plain = &site.web.seeds()[0];
     let bare = plain.strip_prefix("http://").unwrap();
-    fs::write(site.path("seeds.txt"), bare).unwrap();
-    let mut command = site.crawler();
-    command.args(["--max-depth", "0"]);
-    let output = wait(command.spawn().unwrap());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    assert_eq!(site.stored().keys().collect::<Vec<_>>(), [plain]);
+    fs::write(site.crawl.path("seeds.txt"), bare).unwrap();
+    site.crawl.run(&["--max-depth", "0"]).expect(0, &[]);
+    assert_eq!(site.crawl.stored().keys().collect::<Vec<_>>(), [plain]);
 }
 
 #[test]
 fn a_live_crawl_is_read_without_disturbing_it() {
-    let site = Site::start(small());
-    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
-    let child = site.crawler().spawn().unwrap();
+    let site = with(small(), "[crawl]\ncheckpoint_interval = \"1s\"\n");
+    let child = site.crawl.start(&[]);
     site.wait_for_requests(200);
-    let listing =
-        Command::new(env!("CARGO_BIN_EXE_crawler")).args(["list", "--dir"]).arg(site.path("crawl")).output().unwrap();
+    let listing = Command::new(env!("CARGO_BIN_EXE_crawler"))
+        .args(["list", "--dir"])
+        .arg(site.crawl.path("crawl"))
+        .output()
+        .unwrap();
     assert!(listing.status.success(), "{}", String::from_utf8_lossy(&listing.stderr));
     assert!(!listing.stdout.is_empty());
-    let output = wait(child);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    wait(child).expect(0, &[]);
     site.assert_whole();
 }
 
 #[test]
 fn verify_finds_a_finished_crawl_sound_and_changes_nothing() {
-    let site = Site::start(SimOptions { hosts: 8, pages: 60, ..small().smooth() });
-    assert_eq!(site.crawl().status.code(), Some(0));
-    let before = everything(&site.path("crawl"));
-    let (code, said) = site.verify(&[]);
+    let site = begun(SimOptions { hosts: 8, pages: 60, ..small().smooth() });
+    site.crawl.run(&[]).expect(0, &[]);
+    let before = everything(&site.crawl.path("crawl"));
+    let (code, said) = verify(&site, &[]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.ends_with("no damage\n"), "{said}");
-    assert_eq!(everything(&site.path("crawl")), before, "verify changed a file");
-    let value = site.path("crawl/pages/value-00000.warc.gz");
+    assert_eq!(everything(&site.crawl.path("crawl")), before, "verify changed a file");
+    let value = site.crawl.path("crawl/pages/value-00000.warc.gz");
     let mut bytes = fs::read(&value).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x10;
     fs::write(&value, bytes).unwrap();
-    let (code, said) = site.verify(&[]);
+    let (code, said) = verify(&site, &[]);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("value-00000.warc.gz:") && said.contains("bytes are passed over"), "{said}");
 }
 
 #[test]
 fn verify_beside_a_running_crawl_finds_no_damage_and_after_a_kill_none_either() {
-    let site = Site::start(SimOptions { latency: Duration::from_millis(40), ..small() });
-    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
-    let mut child = site.crawler().spawn().unwrap();
+    let site =
+        with(SimOptions { latency: Duration::from_millis(40), ..small() }, "[crawl]\ncheckpoint_interval = \"1s\"\n");
+    let child = site.crawl.start(&[]);
     site.wait_for_requests(50);
-    let (code, _) = site.verify(&["--rebuild"]);
+    let (code, _) = verify(&site, &["--rebuild"]);
     assert_eq!(code, Some(6), "a rebuild beside a running crawl");
     for requests in [60, 150, 300] {
         site.wait_for_requests(requests);
-        let (code, said) = site.verify(&[]);
+        let (code, said) = verify(&site, &[]);
         assert_eq!(code, Some(0), "{said}");
     }
-    child.kill().unwrap();
-    wait(child);
-    let (code, said) = site.verify(&[]);
+    kill(child);
+    let (code, said) = verify(&site, &[]);
     assert_eq!(code, Some(0), "{said}");
-    assert_eq!(site.crawl().status.code(), Some(0));
+    site.crawl.run(&[]).expect(0, &[]);
     site.assert_whole();
-    let (code, said) = site.verify(&[]);
+    let (code, said) = verify(&site, &[]);
     assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]
 fn a_crawl_goes_on_after_its_lost_index_was_made_again() {
-    let site = Site::start(small());
-    site.configure("[crawl]\ncheckpoint_interval = \"1s\"\n");
+    let site = with(small(), "[crawl]\ncheckpoint_interval = \"1s\"\n");
     // stopped in good order, then killed with pages behind the last checkpoint
     for kill in [false, true] {
-        let mut child = site.crawler().spawn().unwrap();
+        let mut child = site.crawl.start(&[]);
         let before = site.web.log().len();
         site.wait_for_requests(before + 250);
         if kill {
@@ -515,64 +367,46 @@ fn a_crawl_goes_on_after_its_lost_index_was_made_again() {
             signal(&child, rustix::process::Signal::INT);
         }
         wait(child);
-        let stored = site.stored();
+        let stored = site.crawl.stored();
         for name in ["key.dat", "address.idx", "address.ovf", "address.dw"] {
-            let _ = fs::remove_file(site.path("crawl/pages").join(name));
+            let _ = fs::remove_file(site.crawl.path("crawl/pages").join(name));
         }
         if kill {
-            fs::write(site.path("crawl/pages/key.dat"), b"garbage").unwrap();
-            fs::write(site.path("crawl/pages/address.idx"), vec![7; 9_000]).unwrap();
+            fs::write(site.crawl.path("crawl/pages/key.dat"), b"garbage").unwrap();
+            fs::write(site.crawl.path("crawl/pages/address.idx"), vec![7; 9_000]).unwrap();
         }
-        let (code, said) = site.verify(&[]);
+        let (code, said) = verify(&site, &[]);
         assert_eq!(code, Some(3), "{said}");
-        let (code, said) = site.verify(&["--rebuild"]);
+        let (code, said) = verify(&site, &["--rebuild"]);
         assert_eq!(code, Some(0), "{said}");
-        assert_eq!(site.stored(), stored);
-        let (code, said) = site.verify(&[]);
+        assert_eq!(site.crawl.stored(), stored);
+        let (code, said) = verify(&site, &[]);
         assert_eq!(code, Some(0), "{said}");
     }
-    let output = site.crawl();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    site.crawl.run(&[]).expect(0, &[]);
     site.assert_whole();
     site.assert_obedient();
-    let (code, said) = site.verify(&[]);
+    let (code, said) = verify(&site, &[]);
     assert_eq!(code, Some(0), "{said}");
-}
-
-/// Path, time of the last change and content of every file below `dir`.
-fn everything(dir: &Path) -> Vec<(PathBuf, std::time::SystemTime, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let entry = entry.unwrap();
-        let modified = entry.metadata().unwrap().modified().unwrap();
-        if entry.file_type().unwrap().is_dir() {
-            found.push((entry.path(), modified, Vec::new()));
-            found.extend(everything(&entry.path()));
-        } else {
-            found.push((entry.path(), modified, fs::read(entry.path()).unwrap()));
-        }
-    }
-    found.sort();
-    found
 }
 
 /// The directory of a crawl holds what the documentation says and nothing else.
 #[test]
 fn the_crawl_directory_has_the_documented_parts() {
-    let site = Site::start(SimOptions { hosts: 4, pages: 20, ..small().smooth() });
-    assert_eq!(site.crawl().status.code(), Some(0));
+    let site = begun(SimOptions { hosts: 4, pages: 20, ..small().smooth() });
+    site.crawl.run(&[]).expect(0, &[]);
     let names = |dir: &Path| -> Vec<String> {
         let mut names: Vec<_> =
             fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     };
-    let top = names(&site.path("crawl"));
+    let top = names(&site.crawl.path("crawl"));
     for part in ["LOCK", "catalog", "dns", "frontier", "logs", "pages", "reports", "robots", "status.json", "url-seen"]
     {
         assert!(top.iter().any(|name| name == part), "{part} is missing in {top:?}");
     }
-    let pages = names(&site.path("crawl/pages"));
+    let pages = names(&site.crawl.path("crawl/pages"));
     assert!(pages.iter().any(|name| name == "value-00000.warc.gz"), "{pages:?}");
     assert!(pages.iter().all(|name| !name.ends_with(".open")), "{pages:?}");
 }

@@ -141,9 +141,11 @@ fn a_seed_that_redirects_out_and_back_ends_at_home() {
 #[test]
 fn a_host_whose_robots_txt_never_answers_is_given_up_and_the_crawl_ends() {
     let two = Two::start(&[("1/robots.txt", "hang"), ("1/", "200 OK")]);
-    let ended = two.crawl().run(&[]);
+    let crawl = two.crawl();
+    let ended = crawl.run(&[]);
     tell("silent robots.txt", &ended);
-    ended.expect(5, &["host given up", "timed out"]);
+    assert_skipped(&crawl, "host given up", "politeness.give_up: its robots.txt cannot be had");
+    ended.expect(5, &["host given up", "timed out", "servers do not answer"]);
     assert!(two.asked.lock().unwrap().iter().all(|path| path == "1/robots.txt"));
 }
 
@@ -176,7 +178,7 @@ fn hosts_that_are_all_dead_end_the_crawl_with_nothing_fetched() {
     let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}give_up = \"1s\"\n");
     let ended = Crawl::new(&seeds.join("\n"), &config).run(&[]);
     tell("20 dead hosts", &ended);
-    ended.expect(5, &["no connection", "host given up (20)"]);
+    ended.expect(5, &["no connection", "is a proxy needed (fetch.proxy)?", "host given up (20)"]);
 }
 
 #[test]
@@ -185,7 +187,31 @@ fn names_that_nobody_knows_end_the_crawl_at_once() {
     let crawl = Crawl::new("http://a.invalid/\nhttp://b.invalid/\n", &web.config_with(RUSH));
     let ended = crawl.run(&[]);
     tell("unknown names", &ended);
-    ended.expect(5, &["no such host"]);
+    ended.expect(
+        5,
+        &["no such host", "are the seeds spelt right?", "crawler report seeds --dir crawl tells it of each seed"],
+    );
+    assert_skipped(&crawl, "host given up", "no such host");
+}
+
+#[test]
+fn a_private_address_is_skipped_with_the_setting_that_would_let_it_in() {
+    let crawl = Crawl::new("http://127.0.0.1:9/\n", "");
+    let ended = crawl.run(&[]);
+    tell("private address", &ended);
+    ended.expect(5, &["refused unless network.allow names them"]);
+    assert_skipped(&crawl, "private address", "network.allow has none of its addresses");
+}
+
+/// Every URL that was not asked for has this reason and rule in the log.
+#[track_caller]
+fn assert_skipped(crawl: &Crawl, reason: &str, rule: &str) {
+    let log = std::fs::read_to_string(crawl.path("crawl/logs/skipped.jsonl")).unwrap();
+    assert!(!log.is_empty());
+    for line in log.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!((line["reason"].as_str(), line["rule"].as_str()), (Some(reason), Some(rule)), "{log}");
+    }
 }
 
 #[test]
@@ -195,5 +221,5 @@ fn name_servers_that_are_not_there_end_the_crawl_when_the_host_is_given_up() {
     );
     let ended = Crawl::new("http://a.sim.test/\n", &config).run(&[]);
     tell("no name server", &ended);
-    ended.expect(5, &["DNS failed"]);
+    ended.expect(5, &["DNS failed", "is dns.nameservers right?"]);
 }

@@ -132,6 +132,7 @@ fn the_server_of_the_metrics_answers_nothing_else_and_survives_nonsense() {
     metrics(&address, |_| true);
     assert_eq!(ask(&address, "GET /").0, 200);
     assert_eq!(ask(&address, "GET /../etc/passwd").0, 404);
+    assert_eq!(ask(&address, "GET /status.json").0, 404);
     assert_eq!(ask(&address, "POST /metrics").0, 405);
     let mut nonsense = TcpStream::connect(&address).unwrap();
     nonsense.write_all(&[0xff; 4_096]).unwrap();

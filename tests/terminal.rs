@@ -92,8 +92,9 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
 
     let mut resumed = place.on_terminal(&RUN);
     resumed.until("the resumed run says what it goes on from", |rows| {
-        rows.iter().any(|row| row.contains("resuming the crawl in ./crawl"))
+        rows.iter().any(|row| row.contains("resuming the crawl in ./crawl")) && !display(rows).is_empty()
     });
+    record("--seeds seeds.txt --config crawler.toml     (again)", &resumed.rows());
     assert_eq!(resumed.ended(), 0);
     let text = resumed.all_text();
     assert!(text.contains("resuming the crawl in ./crawl"), "{text}");
@@ -108,7 +109,78 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
     assert_eq!(extract.ended(), 0);
     assert!(extract.all_text().starts_with("url"), "{}", extract.all_text());
     record(&format!("extract --prefix {}", place.seed), &extract.rows());
+    let whole = [run.all_text(), resumed.all_text(), explain.all_text(), extract.all_text()].join("\n");
+    assert_readme_shows(&whole);
     fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/recording.txt"), recording).unwrap();
+}
+
+/// What README.md shows has the rows that there are, by their names; figures differ from run to run.
+fn assert_readme_shows(recorded: &str) {
+    let readme = include_str!("../README.md");
+    let section = readme.split("\n### What it looks like\n").nth(1).unwrap().split("\n### ").next().unwrap();
+    let shown: Vec<&str> = section.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    for command in ["--seeds", "explain", "extract"] {
+        assert!(shown.iter().any(|line| line.starts_with(&format!("$ crawler {command}"))), "{command} is not shown");
+    }
+    // of a line of the log its words count, of a row its name
+    let name = |line: &str| match line.split_once("Z  ") {
+        Some((_, words)) => words.split(" (").next().unwrap().to_owned(),
+        None => line.split("  ").next().unwrap().to_owned(),
+    };
+    for line in shown.iter().filter(|line| !line.starts_with("$ ") && **line != "..." && !line.starts_with("http")) {
+        let name = name(line);
+        assert!(recorded.contains(&name), "README.md shows {line:?}, and there is no {name:?} in\n{recorded}");
+    }
+}
+
+#[test]
+fn a_pause_has_a_line_of_the_display_for_as_long_as_it_lasts() {
+    let place = Place::slow();
+    let mut run = place.on_terminal(&RUN);
+    let state = |rows: &[String]| rows.iter().find(|row| row.starts_with("state ")).cloned();
+    run.until("the display shows answers", |rows| {
+        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
+    });
+    assert_eq!(state(&run.rows()), None);
+    let ctl = |word: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        command.args(["ctl", word]).current_dir(place.crawl.dir.path()).output().unwrap()
+    };
+    assert!(ctl("pause").status.success());
+    let paused = "state    paused: no new requests until crawler ctl resume";
+    run.until("the pause shows", |rows| state(rows).as_deref() == Some(paused) && display(rows).len() == 1);
+    assert!(ctl("resume").status.success());
+    run.until("the pause is taken away", |rows| state(rows).is_none() && display(rows).len() == 1);
+    run.interrupt();
+    assert_eq!(run.ended(), 11);
+}
+
+#[test]
+fn what_is_no_text_does_not_reach_the_terminal() {
+    let place = Place::of(SimOptions {
+        hosts: 1,
+        pages: 5,
+        gzip_share: 1.0,
+        latency: Duration::ZERO,
+        ..SimOptions::default().smooth()
+    });
+    place.crawl.run(&[]).expect(0, &[]);
+    for (args, words) in [
+        (
+            &["get", &place.seed, "--raw"][..],
+            "and could upset the terminal; write it to a file: crawler get URL > FILE",
+        ),
+        (&["export", "warc"], "that is no text: write it to a file with --output FILE, or pipe it on"),
+    ] {
+        let mut run = place.on_terminal(args);
+        assert_eq!(run.ended(), 2, "{args:?}");
+        let text = run.all_text().replace('\n', "");
+        assert!(text.contains(words), "{args:?}: {text}");
+        assert!(run.bytes().iter().all(|&byte| byte == b'\r' || byte == b'\n' || (b' '..=b'~').contains(&byte)));
+    }
+    let mut get = place.on_terminal(&["get", &place.seed]);
+    assert_eq!(get.ended(), 0);
+    assert!(get.all_text().contains("<title>"), "{}", get.all_text());
 }
 
 #[test]

@@ -13,8 +13,10 @@ use super::exit::Exit;
 #[command(after_help = "\
 Examples:
   crawler completions bash > ~/.local/share/bash-completion/completions/crawler
-  crawler completions zsh > ~/.zfunc/_crawler          with fpath+=~/.zfunc before compinit in ~/.zshrc
-  crawler completions fish > ~/.config/fish/completions/crawler.fish")]
+  crawler completions zsh > ~/.zfunc/_crawler
+  crawler completions fish > ~/.config/fish/completions/crawler.fish
+
+For zsh write fpath+=~/.zfunc before compinit in ~/.zshrc.")]
 pub(super) struct CompletionsArgs {
     /// Which shell
     #[arg(value_enum, value_name = "SHELL")]

@@ -16,9 +16,9 @@ What is printed is a file of settings itself. A comment on each line says where 
 an option of the command line. The name and password of a proxy are left out.
 
 Examples:
-  crawler config                                   all settings with their defaults
-  crawler config --config my.toml --changed        what my.toml changes
-  crawler config > my.toml                         a file to begin with")]
+  crawler config                              all settings, their defaults
+  crawler config --config my.toml --changed   what my.toml changes
+  crawler config > my.toml                    a file to begin with")]
 pub(super) struct ConfigArgs {
     /// Settings in TOML
     #[arg(long, value_name = "FILE")]

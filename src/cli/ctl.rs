@@ -1,24 +1,19 @@
 //! `crawler ctl`: tells a running crawl what to do, over the socket in its directory.
 
-use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, UsageError};
-use super::run;
+use super::{run, status};
 use crate::crawl::control::ask;
-use crate::crawl::control::wire::{AskError, COMMAND_BYTES_MAX, Command, Doing, Live, Refused, Reply, line};
+use crate::crawl::control::wire::{AskError, COMMAND_BYTES_MAX, Command, Refused, Reply, line};
 use crate::disk::{DirectoryLock, Disk};
-use crate::report::closing::{Table, figures};
 use crate::report::escape::{Escaped, escaped, json_line};
-use crate::report::figures::{count, date, size};
 use crate::report::{Snapshot, State};
 
-/// Longest file of seeds, as for a crawl.
-const SEEDS_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of a line that are sent: no URL is nearly as long.
 const LINE_SENT_MAX: usize = 64 << 10;
 /// A crawl that stops is looked at this often.
@@ -26,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Only the user who runs the crawl can talk to it, by the socket control.sock in its directory. Answers go to standard
+Only the user who runs the crawl can talk to it, by the socket control.sock in its directory. Answers go to standard \
 output; with --json as the one line that the crawl has sent.
 
 Examples:
@@ -152,7 +147,7 @@ impl CtlArgs {
         if self.json {
             writeln!(out, "{}", json_line(&reply)?)?;
         } else {
-            out.write_all(text(&reply, &self.dir).as_bytes())?;
+            out.write_all(text(&reply, &self.dir)?.as_bytes())?;
         }
         out.flush()?;
         Ok(Some(reply))
@@ -185,8 +180,10 @@ impl SeedsArgs {
     fn lines(&self) -> anyhow::Result<Vec<String>> {
         let mut lines = self.urls.clone();
         if let Some(path) = &self.file {
-            let bytes = read(path).map_err(|error| match error.kind() {
-                io::ErrorKind::FileTooLarge => UsageError::because(format!("{} is longer than 1 GiB", path.display())),
+            let bytes = run::read_whole(path).map_err(|error| match error.kind() {
+                io::ErrorKind::FileTooLarge => {
+                    UsageError::because(format!("{} is longer than 1 GiB: split it", path.display()))
+                }
                 _ => UsageError::because(format!("cannot read the seeds in {}: {error}", path.display())),
             })?;
             let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
@@ -198,14 +195,6 @@ impl SeedsArgs {
             false => Ok(lines),
         }
     }
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let source: Box<dyn Read> =
-        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(fs::File::open(path)?) };
-    let mut bytes = Vec::new();
-    source.take(SEEDS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > SEEDS_BYTES_MAX { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// `lines` in commands that a crawl reads; a line that is too long for one is sent by its start, and refused there.
@@ -230,9 +219,9 @@ fn batches(lines: Vec<String>) -> impl Iterator<Item = Command> {
 }
 
 /// An answer for people.
-fn text(reply: &Reply, dir: &Path) -> String {
+fn text(reply: &Reply, dir: &Path) -> anyhow::Result<String> {
     if let Some(live) = &reply.status {
-        return status(live, dir);
+        return status::text_of(live, dir);
     }
     let mut text = if reply.ok { format!("{}\n", escaped(&reply.message)) } else { String::new() };
     if let (Some(checkpoint), Some(_)) = (reply.checkpoint, &reply.seeds) {
@@ -248,32 +237,7 @@ fn text(reply: &Reply, dir: &Path) -> String {
             text.push_str(&format!("{} {}\n", escaped(&setting.key), escaped(&setting.why)));
         }
     }
-    text
-}
-
-fn status(live: &Live, dir: &Path) -> String {
-    let (snapshot, gauges) = (&live.figures, &live.figures.gauges);
-    let mut table = Table::default();
-    table.row(
-        "state",
-        match live.doing {
-            Doing::Running => "running",
-            Doing::Paused => "paused; crawler ctl resume goes on",
-            Doing::Stopping => "stopping",
-        },
-    );
-    table.row("process", live.pid);
-    table.row("directory", crate::report::closing::shell_word(dir));
-    table.row("started", date(snapshot.started));
-    table.row("as of", date(snapshot.updated));
-    table.row("last checkpoint", live.checkpoint);
-    figures(&mut table, &snapshot.statistics, gauges);
-    let (active, ready, waiting) = (count(gauges.hosts_active), count(gauges.hosts_ready), count(gauges.hosts_waiting));
-    table.row("active hosts", format!("{active}: {ready} ready, {waiting} waiting"));
-    table.row("in flight", count(gauges.in_flight));
-    table.row("URLs seen", format!("{}, {} keys to merge", count(gauges.keys_seen), count(gauges.keys_pending)));
-    table.row("disk free", size(gauges.disk_free_bytes));
-    table.0
+    Ok(text)
 }
 
 #[cfg(test)]

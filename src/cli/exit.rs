@@ -27,7 +27,7 @@ pub enum Exit {
     NothingFetched = 5,
     /// Another process works on the directory.
     InUse = 6,
-    /// Stopped gracefully by a signal.
+    /// Stopped gracefully by a signal or by `crawler ctl stop`.
     Stopped = 11,
     /// Stopped at once by a second signal.
     Forced = 13,
@@ -43,7 +43,7 @@ impl From<Finish> for Exit {
     fn from(finish: Finish) -> Self {
         match finish {
             Finish::Complete | Finish::PageLimit | Finish::ByteLimit | Finish::TimeLimit => Exit::Done,
-            Finish::StoppedBySignal => Exit::Stopped,
+            Finish::StoppedBySignal | Finish::StoppedByControl => Exit::Stopped,
             Finish::ForcedBySignal => Exit::Forced,
             Finish::DiskLow => Exit::Disk,
         }
@@ -104,7 +104,7 @@ pub(super) fn of(error: &anyhow::Error) -> Exit {
 
 /// What is said of an error: every line safe for a terminal, and what to do where the system's word does not tell.
 pub(super) fn message(error: &anyhow::Error) -> String {
-    let text = error.to_string();
+    let text = whole(error);
     let mut message = String::from("crawler: ");
     for (number, line) in text.lines().enumerate() {
         if number > 0 {
@@ -117,6 +117,19 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     }
     message.push('\n');
     message
+}
+
+/// The error and its causes, each but where the words before have said it.
+fn whole(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 fn advice(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
@@ -146,6 +159,7 @@ mod tests {
         assert_eq!(Exit::from(Finish::TimeLimit) as u8, 0);
         assert_eq!(Exit::from(Finish::DiskLow) as u8, 4);
         assert_eq!(Exit::from(Finish::StoppedBySignal) as u8, 11);
+        assert_eq!(Exit::from(Finish::StoppedByControl) as u8, 11);
         assert_eq!(Exit::from(Finish::ForcedBySignal) as u8, 13);
         let path = Path::new("crawl/x");
         let damaged = disk::Error::damaged(path, 7, "a", "b");
@@ -162,10 +176,40 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_has_every_code() {
+        let (operating, readme) = (include_str!("../../docs/OPERATING.md"), include_str!("../../README.md"));
+        let codes = readme.split("Exit codes: ").nth(1).and_then(|text| text.split("\n\n").next()).unwrap();
+        for exit in [
+            Exit::Done,
+            Exit::Internal,
+            Exit::Usage,
+            Exit::Damaged,
+            Exit::Disk,
+            Exit::NothingFetched,
+            Exit::InUse,
+            Exit::Stopped,
+            Exit::Forced,
+        ] {
+            let code = exit as u8;
+            assert!(operating.contains(&format!("\n| {code} | ")), "{exit:?} is not in docs/OPERATING.md");
+            let is_there = codes.split([' ', '\n']).any(|word| word == code.to_string());
+            assert!(is_there, "{exit:?} is not in README.md: {codes}");
+        }
+    }
+
+    #[test]
     fn a_full_or_forbidden_disk_says_what_to_do() {
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("free some space"));
         assert!(message(&io_error(io::ErrorKind::PermissionDenied)).contains("choose another --dir"));
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("crawl/x"));
+    }
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error = anyhow::Error::from(io::Error::other("no space")).context("cannot write x").context("cannot end");
+        assert_eq!(message(&error), "crawler: cannot end: cannot write x: no space\n");
+        let said = message(&io_error(io::ErrorKind::NotFound));
+        assert_eq!(said.matches("entity not found").count(), 1, "{said}");
     }
 
     #[test]

@@ -51,11 +51,11 @@ Tabs, line ends and what a terminal obeys are written as \\t, \\n, \\x1b. A page
 elements nested by the thousands, or that takes longer than 10 s is left out, and that is said.
 
 Examples:
-  crawler extract                                        a table of all titles
+  crawler extract                  a table of all titles
   crawler extract --select h1 --text
   crawler extract --select 'a[rel~=author]' --attr href --jsonl
   crawler extract --fields fields.toml --prefix https://example.com/docs/
-  crawler extract --text --jsonl                         url, title and text of every page")]
+  crawler extract --text --jsonl   url, title and text of every page")]
 pub(super) struct ExtractArgs {
     #[command(flatten)]
     dir: DirArg,

@@ -22,7 +22,7 @@ Examples:
   crawler list --prefix https://example.com/docs/
   crawler list --status 4xx --status 5xx --json
   crawler list --mime 'image/*' --since 2026-11-21
-  crawler list --all --prefix https://example.com/    every version, the oldest first")]
+  crawler list --all --prefix https://example.com/   every version")]
 pub(super) struct ListArgs {
     #[command(flatten)]
     dir: DirArg,

@@ -113,30 +113,31 @@ struct DirArg {
 
 const EXAMPLES: &str = "\
 Examples:
-  crawler init                                 write seeds.txt and crawler.toml, to begin with
-  crawler --seeds seeds.txt                    start a crawl in ./crawl; the same line resumes it
+  crawler init                                 write the first files
+  crawler --seeds seeds.txt                    crawl; the same line resumes it
   crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
-  crawler --seeds seeds.txt --config my.toml   with settings of your own (see crawler config)
-  crawler --seeds seeds.txt --force            fetch the listed URLs again, as new versions
-  crawler plan seeds.txt                       what that would need, and how fast it may be
+  crawler --seeds seeds.txt --config my.toml   with settings of your own
+  crawler --seeds seeds.txt --force            fetch the listed URLs again
+  crawler plan seeds.txt                       what that would need
   crawler status                               how the crawl in ./crawl stands
-  crawler report hosts                         how each host was treated: gaps, delays, violations
-  crawler ctl pause                            let the crawl in ./crawl make no requests for now
-  crawler list --status 404                    which pages were not found
+  crawler report hosts                         how each host was treated
+  crawler ctl pause                            make no requests for now
+  crawler list --status 404                    pages that were not found
   crawler get https://example.com/             print an archived page
-  crawler explain https://example.com/a        why it was fetched, waits, or never will be
-  crawler robots robots.txt --agent me /a /b   which of these may be fetched, and by which line
-  crawler verify                               check the crawl directory for damage
-  crawler extract --select h1 --text           headings of all pages; without --select, titles
-  crawler export cdxj --output index.cdxj      an index for pywb and other tools of web archives
+  crawler explain https://example.com/a        why fetched, waiting, or never
+  crawler robots robots.txt --agent me /a /b   which of these may be fetched
+  crawler verify                               look for damage
+  crawler extract --select h1 --text           headings; without it, titles
+  crawler export cdxj --output index.cdxj      an index for pywb and others
 
 A seeds file has one URL a line; blank lines and lines that begin with # are skipped.
+
 Ctrl-C stops gracefully: what is in flight is finished and saved. A second Ctrl-C stops at once.
 
 Exit codes:
   0  done                       5   nothing could be fetched
   1  internal fault; for get:   6   directory in use
-     not in the archive; for    11  stopped by a signal
+     not in the archive; for    11  stopped by a signal or ctl stop
      robots: disallowed; for    13  forced by a second signal
      ctl: refused, no crawl
   2  usage or configuration

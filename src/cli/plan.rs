@@ -17,7 +17,7 @@ use crate::web::seeds::parse_seeds;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Rates are those of the hosts in the seeds; more hosts, more requests. Disk is an estimate by the size of pages that
+Rates are those of the hosts in the seeds; more hosts, more requests. Disk is an estimate by the size of pages that \
 --page-bytes states; memory is a ceiling.
 
 Examples:
@@ -73,13 +73,8 @@ impl PlanArgs {
             let name = format!("answers in {}", brief(bound.answer));
             let (per_host, all, delay) = (rate(bound.per_host), rate(bound.all), brief(bound.delay));
             let a_day = count((bound.all * 86_400.0) as u64);
-            table.row(
-                &name,
-                format!(
-                    "{delay} of delay: {per_host} requests/s a host, {all}/s in all, {a_day} a day, by {}",
-                    bound.by
-                ),
-            );
+            table.row(&name, format!("{per_host} requests/s a host, {all}/s in all, {a_day} a day"));
+            table.row("", format!("{delay} between two of a host; bound by {}", bound.by));
         }
         let machine = plan.machine_memory.map_or(String::new(), |bytes| format!(" of {}", size(bytes)));
         table.row("memory ceiling", format!("{}{machine} (--memory has its parts)", size(plan.memory.bytes)));

@@ -12,13 +12,14 @@ use crate::crawl::reports::{self, Form, Name};
 #[command(after_help = "\
 Reports:
   crawl         how the crawl stands, in all
-  hosts         a row a host: requests, pages, bytes, errors, URLs that wait, the gaps between requests, what was
-                owed to it, and every request that came too early (there must be none)
+  hosts         a row a host: requests, pages, bytes, errors, URLs that wait,
+                gaps between requests, what was owed to it, and how many
+                requests came too early (there must be none)
   seeds         what became of every seed, and where it redirected
   status-codes  URLs by status, or by what stood in the way
   mime-types    answers and bytes by type
 
-crawl, seeds, status-codes and the queue are as of the last checkpoint, the rest as of now. A crawl that runs is not
+crawl, seeds, status-codes and the queue are as of the last checkpoint, the rest as of now. A crawl that runs is not \
 disturbed. Without --write nothing is written.
 
 Examples:

@@ -20,7 +20,7 @@ as a crawl obeys by default (500 KiB).
 
 Examples:
   crawler robots robots.txt --agent mybot /private/x /public/
-  crawler get https://example.com/robots.txt | crawler robots - --agent mybot https://example.com/a --verbose
+  crawler get https://a.example/robots.txt | crawler robots - --agent me /b
 
 Exit codes: 0 all are allowed, 1 one is disallowed, 2 usage.")]
 pub(super) struct RobotsArgs {

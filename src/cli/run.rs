@@ -1,5 +1,6 @@
 //! `crawler --seeds FILE`: everything is read and checked before the first byte is written, then the crawl is called.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,6 +8,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -17,7 +20,7 @@ use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity};
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::report::closing::shell_word;
-use crate::report::figures::stamp;
+use crate::report::figures::{iso_ms, stamp};
 use crate::report::{JsonScreen, Screen};
 
 /// Longest seeds file: some ten million URLs.
@@ -191,19 +194,30 @@ fn seeds_name(path: &Path) -> String {
 }
 
 pub(super) fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let refuse = |e: io::Error| {
-        let hint = if e.kind() == io::ErrorKind::NotFound { format!("\n{HOW_TO_SEED}") } else { String::new() };
-        UsageError::because(format!("cannot read the seeds in {}: {e}{hint}", seeds_name(path)))
+    let name = seeds_name(path);
+    read_whole(path).map_err(|e| match e.kind() {
+        io::ErrorKind::FileTooLarge => {
+            UsageError::because(format!("{name} is longer than 1 GiB: split it, and add the parts one by one"))
+        }
+        io::ErrorKind::NotFound => UsageError::because(format!("cannot read the seeds in {name}: {e}\n{HOW_TO_SEED}")),
+        _ => UsageError::because(format!("cannot read the seeds in {name}: {e}")),
+    })
+}
+
+/// All of the file of seeds at `path`, or of standard input; `FileTooLarge` where that is more than any has.
+pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let source: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = fs::File::open(path)?;
+        if file.metadata()?.len() > SEEDS_BYTES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Box::new(file)
     };
-    let source: Box<dyn Read> =
-        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(fs::File::open(path).map_err(refuse)?) };
-    let mut seeds = Vec::new();
-    source.take(SEEDS_BYTES_MAX + 1).read_to_end(&mut seeds).map_err(refuse)?;
-    if seeds.len() as u64 > SEEDS_BYTES_MAX {
-        let problem = format!("{} is longer than 1 GiB: split it, and add the parts one by one", seeds_name(path));
-        return Err(UsageError::because(problem));
-    }
-    Ok(seeds)
+    let mut bytes = Vec::new();
+    source.take(SEEDS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > SEEDS_BYTES_MAX { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// Whether any line is neither blank nor a comment. Whether it is a URL, the crawl says, with its number.
@@ -276,6 +290,16 @@ fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
     Ok(aside)
 }
 
+/// The time of a line on a terminal, where room is scarce and nobody counts microseconds.
+struct WholeSeconds;
+
+impl FormatTime for WholeSeconds {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let now = iso_ms(SystemClock::new().now());
+        write!(writer, "{}Z", now.split('.').next().unwrap_or(&now))
+    }
+}
+
 /// Sends the log to `screen`. A second call in a process keeps the first one's.
 fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::Result<()> {
     let (level, others) = match verbosity {
@@ -294,7 +318,12 @@ fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::R
     let _ = match format {
         LogFormat::Text => {
             let layer = tracing_subscriber::fmt::layer().with_writer(screen.clone()).with_ansi(screen.colour());
-            registry.with(layer.with_target(verbosity >= Verbosity::Verbose)).try_init()
+            let layer = layer.with_target(verbosity >= Verbosity::Verbose);
+            if screen.is_terminal() {
+                registry.with(layer.with_timer(WholeSeconds)).try_init()
+            } else {
+                registry.with(layer).try_init()
+            }
         }
         LogFormat::Json => {
             let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false);

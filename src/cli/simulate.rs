@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
+use super::UsageError;
 use crate::simweb::{Expected, Limits, Request, SimOptions, SimWeb, Timeline, TrapKind, judge, largest_concurrency};
 
 /// Offences against politeness that are told one by one.
@@ -216,7 +217,11 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     if args.faults {
         return super::faults::run(args.cases.clone(), args.mistake);
     }
-    let web = SimWeb::start(args.options()).context("cannot start the synthetic web")?;
+    let web = SimWeb::start(args.options()).map_err(|e| match e.kind() {
+        // options that no web can be made of
+        std::io::ErrorKind::InvalidInput => UsageError::because(e.to_string()),
+        _ => anyhow::Error::from(e).context("cannot start the synthetic web"),
+    })?;
     fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
     write_start(&web, &args.config(&web), &args.out)?;
     print!("{}", introduction(&web, &args.out));

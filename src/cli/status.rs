@@ -1,9 +1,10 @@
-//! `crawler status`: how a crawl stands, from the plain copy of its last checkpoint, or from the crawl itself where it runs
-//! and serves its figures.
+//! `crawler status`: how a crawl stands. One that runs is asked by the socket in its directory, as `crawler ctl status` does,
+//! and both show the same; of one that does not run, or does not answer, the plain copy of its last checkpoint is told.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
@@ -11,21 +12,22 @@ use serde::Serialize;
 use super::exit::Exit;
 use super::{DirArg, run};
 use crate::clock::{Clock, SystemClock, Time};
-use crate::crawl::asked;
+use crate::crawl::control;
+use crate::crawl::control::wire::AskError;
+use crate::crawl::live::measure;
 use crate::crawl::memory::Ceiling;
 use crate::crawl::reports::{self, Left};
 use crate::disk::{DirectoryLock, Disk};
 use crate::report::closing::{Table, figures, shell_word};
 use crate::report::escape::{Escaped, json_line};
 use crate::report::figures::{count, date, rate, size, span};
-use crate::report::metrics::{Live, Rates};
-use crate::report::{Snapshot, State, StoreBytes};
+use crate::report::{Doing, Live, Rates, Snapshot, State};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The figures are those of the last checkpoint, 30 seconds old at most while a crawl runs; with report.metrics they are
-those of this moment. The time left is what politeness takes at least for what is queued; links that are not found yet
-come on top. Nothing is written, and the crawl is not disturbed.
+Figures of a crawl that runs are those of this moment, asked of it by the socket in its directory; where it does not answer, \
+and of a crawl that does not run, they are those of the last checkpoint. The time left is what politeness takes at least for \
+what is queued; links that are not found yet come on top. Nothing is written, and the crawl is not disturbed.
 
 Examples:
   crawler status
@@ -49,6 +51,9 @@ pub(super) struct StatusArgs {
 /// So much of log and queue is read for the time left without being asked to.
 const ESTIMATE_BYTES: u64 = 32 << 20;
 
+/// A crawl that runs answers within this time, or is told by its last checkpoint.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// All that is told.
 #[derive(Serialize)]
 struct Told<'a> {
@@ -57,18 +62,55 @@ struct Told<'a> {
     snapshot: &'a Snapshot,
     /// Whether a process is at work.
     running: bool,
-    /// What the crawl says of itself; `None` where it does not run or serves nothing.
-    #[serde(skip)]
-    live: Option<&'a Live>,
+    /// Why that process was not asked, or did not answer.
+    silent: Option<&'static str>,
     /// Whether the figures are of this moment.
     is_live: bool,
+    /// What the crawl does, where it tells.
+    phase: Option<Doing>,
+    pid: Option<u32>,
+    /// The number of the last checkpoint, where the crawl tells.
+    checkpoint: Option<u64>,
+    /// When the last checkpoint was made; nothing before the first one.
+    checkpointed_ms: Option<Time>,
     /// Rates of the last seconds, where they are.
     rates: Option<Rates>,
-    /// When the last checkpoint was made.
-    checkpointed: Time,
     memory_ceiling: Option<&'a Ceiling>,
     /// `None` where it would take long to tell.
     left: Option<&'a Left>,
+}
+
+impl<'a> Told<'a> {
+    /// Of the last checkpoint.
+    fn stored(snapshot: &'a Snapshot) -> Told<'a> {
+        Told {
+            snapshot,
+            running: false,
+            silent: None,
+            is_live: false,
+            phase: None,
+            pid: None,
+            checkpoint: None,
+            checkpointed_ms: Some(snapshot.updated),
+            rates: None,
+            memory_ceiling: None,
+            left: None,
+        }
+    }
+
+    /// Of this moment; the last checkpoint was made at `checkpointed`, if not by this process.
+    fn live(live: &'a Live, checkpointed: Option<Time>) -> Told<'a> {
+        Told {
+            running: true,
+            is_live: true,
+            phase: Some(live.phase),
+            pid: Some(live.pid),
+            checkpoint: Some(live.checkpoint),
+            checkpointed_ms: live.checkpointed.or(checkpointed.map(|made| made.min(live.figures.updated))),
+            rates: Some(live.rates),
+            ..Told::stored(&live.figures)
+        }
+    }
 }
 
 impl StatusArgs {
@@ -76,33 +118,30 @@ impl StatusArgs {
         let dir = &self.dir.dir;
         run::require_crawl(dir)?;
         let mut out = io::stdout().lock();
-        let Some(snapshot) = Snapshot::read(&Disk::real(), dir)? else {
-            let state =
-                if DirectoryLock::is_held(dir) { "a crawl has just begun" } else { "a crawl was begun, and ended" };
-            anyhow::ensure!(!self.json, "{}: no checkpoint yet: {state}", dir.display());
-            writeln!(out, "{}: no checkpoint yet: {state}", dir.display())?;
-            return Ok(Exit::Done);
-        };
         let running = DirectoryLock::is_held(dir);
-        let live = if running { asked::live(&Disk::real(), dir, snapshot.started) } else { None };
-        // live figures are a second old at most: they know nothing of a checkpoint that came after them
-        let checkpointed = live
-            .as_ref()
-            .map_or(snapshot.updated, |live| live.checkpointed.unwrap_or(snapshot.updated).min(live.snapshot.updated));
-        let mut newest = live.as_ref().map_or(snapshot, |live| live.snapshot.clone());
-        measure(&mut newest.stores, dir);
-        let ceiling = Ceiling::of_crawl(&Disk::real(), dir)?;
-        let left = self.left(dir)?;
-        let told = Told {
-            snapshot: &newest,
-            running,
-            live: live.as_ref(),
-            is_live: live.is_some(),
-            rates: live.as_ref().map(|live| live.rates),
-            checkpointed,
-            memory_ceiling: ceiling.as_ref(),
-            left: left.as_ref(),
+        let live = running.then(|| control::live(dir, PATIENCE));
+        // it may have ended in between
+        let running = running && !matches!(live, Some(Err(AskError::NotRunning(_))));
+        let stored = Snapshot::read(&Disk::real(), dir)?.map(|mut stored| {
+            measure(&mut stored.stores, dir);
+            stored
+        });
+        let told = match (&live, &stored) {
+            (Some(Ok(live)), stored) => Told::live(live, stored.as_ref().map(|stored| stored.updated)),
+            (live, Some(stored)) => {
+                let silent = live.as_ref().and_then(|live| live.as_ref().err()).filter(|_| running).map(why_silent);
+                Told { running, silent, ..Told::stored(stored) }
+            }
+            (_, None) => {
+                let state = if running { "a crawl has just begun" } else { "a crawl was begun, and ended" };
+                anyhow::ensure!(!self.json, "{}: no checkpoint yet: {state}", dir.display());
+                writeln!(out, "{}: no checkpoint yet: {state}", dir.display())?;
+                return Ok(Exit::Done);
+            }
         };
+        let ceiling = Ceiling::of_crawl(&Disk::real(), dir)?;
+        let left = left(dir, self.estimate)?;
+        let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), ..told };
         if self.json {
             writeln!(out, "{}", json_line(&told)?)?;
         } else {
@@ -114,25 +153,35 @@ impl StatusArgs {
         out.flush()?;
         Ok(Exit::Done)
     }
-
-    /// The time left, if it does not take long to tell or is wanted anyhow.
-    fn left(&self, dir: &Path) -> anyhow::Result<Option<Left>> {
-        let is_short = reports::left_reads(dir)? <= ESTIMATE_BYTES;
-        Ok(if self.estimate || is_short { Some(reports::left(dir)?) } else { None })
-    }
 }
 
-/// What lies on disk now: the crawl does not count all of it.
-fn measure(stores: &mut StoreBytes, dir: &Path) {
-    let parts: [(&mut u64, &str); 5] = [
-        (&mut stores.url_seen, "url-seen"),
-        (&mut stores.robots, "robots"),
-        (&mut stores.dns, "dns"),
-        (&mut stores.frontier, "frontier"),
-        (&mut stores.catalog, "catalog"),
-    ];
-    for (bytes, part) in parts {
-        *bytes = reports::file_bytes(&dir.join(part)).max(*bytes);
+/// What a crawl in `dir` said of itself, as `crawler status` shows it.
+pub(super) fn text_of(live: &Live, dir: &Path) -> anyhow::Result<String> {
+    let stored = Snapshot::read(&Disk::real(), dir)?;
+    let ceiling = Ceiling::of_crawl(&Disk::real(), dir)?;
+    let left = left(dir, false)?;
+    let told = Told::live(live, stored.map(|stored| stored.updated));
+    let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), ..told };
+    Ok(text(&told, dir, SystemClock::new().now()))
+}
+
+/// The time left, if it does not take long to tell or is wanted anyhow.
+fn left(dir: &Path, is_wanted: bool) -> anyhow::Result<Option<Left>> {
+    let is_short = reports::left_reads(dir)? <= ESTIMATE_BYTES;
+    Ok(if is_wanted || is_short { Some(reports::left(dir)?) } else { None })
+}
+
+/// Why there are no figures of this moment.
+fn why_silent(error: &AskError) -> &'static str {
+    match error {
+        AskError::NotListening(_) => "it is starting or ending, or cannot be controlled",
+        AskError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            "only the user who runs it can ask it"
+        }
+        AskError::Silent(_) => "it does not answer",
+        AskError::NotRunning(_) | AskError::TooLong | AskError::NoAnswer(_) | AskError::Io { .. } => {
+            "it gave no answer"
+        }
     }
 }
 
@@ -140,8 +189,10 @@ fn measure(stores: &mut StoreBytes, dir: &Path) {
 pub(super) fn parts(ceiling: &Ceiling) -> String {
     let mut lines = String::from("\nmemory at most:\n");
     for part in &ceiling.parts {
-        let keys = if part.keys.is_empty() { String::new() } else { format!("  ({})", part.keys) };
-        let _ = writeln!(lines, "  {:>10}  {}{keys}", size(part.bytes), part.name);
+        let _ = writeln!(lines, "  {:>10}  {}", size(part.bytes), part.name);
+        if !part.keys.is_empty() {
+            let _ = writeln!(lines, "  {:>10}  ({})", "", part.keys);
+        }
     }
     lines
 }
@@ -150,35 +201,46 @@ pub(super) fn parts(ceiling: &Ceiling) -> String {
 fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
     let snapshot = told.snapshot;
     let mut table = Table::default();
-    let phase = told.live.map_or("running", |live| match live.phase.as_str() {
-        "stopping" => "running; a stop was asked for",
-        "closing" | "done" => "running; the last checkpoint is made",
-        _ => "running",
-    });
     let state = match (snapshot.state, told.running) {
-        (_, true) => phase,
+        (_, true) => told.phase.map_or("running", Doing::meaning),
         (State::Running, false) => "not running: it was killed; the line that started it resumes it",
         (State::Stopped, false) => "stopped; the line that started it resumes it",
         (State::Finished, false) => "finished",
     };
     table.row("state", state);
+    if let Some(why) = told.silent {
+        table.row("", format!("its last checkpoint is told: {why}"));
+    }
+    if let Some(pid) = told.pid {
+        table.row("process", pid);
+    }
     if let Some(finish) = snapshot.finish.filter(|_| !told.running) {
         table.row("finish reason", finish);
     }
     table.row("started", date(snapshot.started));
     let age = span(now.since(snapshot.updated));
     table.row("as of", format!("{} ({age} ago)", date(snapshot.updated)));
-    let age = span(now.since(told.checkpointed));
-    table.row("last checkpoint", format!("{} ({age} ago)", date(told.checkpointed)));
+    let made = told.checkpointed_ms;
+    let number = told.checkpoint.map_or(String::new(), |number| format!(", number {number}"));
+    let of = |made: Time| format!("{} ({} ago){number}", date(made), span(now.since(made)));
+    table.row("last checkpoint", made.map_or_else(|| "none yet".to_owned(), of));
     if let Some(Rates { pages, requests, bytes }) = told.rates {
         let (pages, requests, bytes) = (rate(pages), rate(requests), size(bytes as u64));
         table.row("now", format!("{pages} pages/s, {requests} requests/s, {bytes}/s"));
     }
     figures(&mut table, &snapshot.statistics, &snapshot.gauges);
-    table.row("time left", told.left.map_or("--estimate reads log and queue for it".to_owned(), time_left));
+    let left = match (told.left, made) {
+        (_, None) => "known with the first checkpoint".to_owned(),
+        (Some(left), _) => time_left(left),
+        (None, _) => "--estimate reads log and queue for it".to_owned(),
+    };
+    table.row("time left", left);
     let gauges = &snapshot.gauges;
     let (active, ready, waiting) = (count(gauges.hosts_active), count(gauges.hosts_ready), count(gauges.hosts_waiting));
     table.row("active hosts", format!("{active}: {ready} ready, {waiting} waiting"));
+    if told.is_live {
+        table.row("in flight", count(gauges.in_flight));
+    }
     table.row("URLs seen", format!("{}, {} keys to merge", count(gauges.keys_seen), count(gauges.keys_pending)));
     let stores = &snapshot.stores;
     for (name, bytes) in [
@@ -245,16 +307,7 @@ mod tests {
     }
 
     fn text(snapshot: &Snapshot, running: bool, now: Time) -> String {
-        let told = Told {
-            snapshot,
-            running,
-            live: None,
-            is_live: false,
-            rates: None,
-            checkpointed: snapshot.updated,
-            memory_ceiling: None,
-            left: None,
-        };
+        let told = Told { running, ..Told::stored(snapshot) };
         super::text(&told, Path::new("crawl"), now)
     }
 

@@ -86,7 +86,7 @@ fn line(finding: &Finding) -> String {
 
 fn summed_up(summary: &Summary, rebuilt: Option<u64>) -> String {
     let mut text = format!(
-        "{} files, {} records, {} pages, {}: {}",
+        "{} files, {} records, {} pages and robots.txt, {}: {}",
         count(summary.files),
         count(summary.records),
         count(summary.pages),
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn the_last_line_has_all_counts() {
         let summary = Summary { files: 4, records: 1_201, pages: 400, bytes: 1 << 20, findings: 0, unfinished: 0 };
-        assert_eq!(summed_up(&summary, None), "4 files, 1,201 records, 400 pages, 1.0 MiB: no damage");
+        assert_eq!(summed_up(&summary, None), "4 files, 1,201 records, 400 pages and robots.txt, 1.0 MiB: no damage");
         let damaged = Summary { findings: 2, unfinished: 1, ..summary };
         assert!(
             summed_up(&damaged, Some(7)).ends_with("2 findings, 1 unfinished; the index was made again, 7 key records")

@@ -51,7 +51,7 @@ pub enum ConfigError {
         problem: String,
     },
     /// No section has this name.
-    #[error("{place}: unknown section [{section}]{}", suggestion(nearest))]
+    #[error("{place}: unknown section [{section}]{}", suggestion(&nearest.as_ref().map(|name| format!("[{name}]"))))]
     UnknownSection {
         /// Where.
         place: Place,
@@ -99,6 +99,6 @@ pub enum ConfigError {
 fn suggestion(nearest: &Option<String>) -> String {
     match nearest {
         Some(nearest) => format!("; did you mean {nearest}?"),
-        None => "; config/default.toml lists them all".to_owned(),
+        None => "; crawler config lists them all".to_owned(),
     }
 }

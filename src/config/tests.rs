@@ -46,8 +46,8 @@ fn an_unknown_key_is_named_with_file_line_and_the_nearest_key() {
         "my.toml:2: unknown key fetch.max_pages; did you mean crawl.max_pages?"
     );
     assert_eq!(refusal("max_page = 1"), "my.toml:1: unknown key max_page; did you mean crawl.max_pages?");
-    assert_eq!(refusal("[politenes]\n"), "my.toml:1: unknown section [politenes]; did you mean politeness?");
-    assert!(refusal("[fetch]\nhat_colour_of_bot = 1").contains("config/default.toml lists them all"));
+    assert_eq!(refusal("[politenes]\n"), "my.toml:1: unknown section [politenes]; did you mean [politeness]?");
+    assert!(refusal("[fetch]\nhat_colour_of_bot = 1").contains("crawler config lists them all"));
     assert_eq!(refusal("drum = 5"), "my.toml:1: drum is a section: write [drum] and its keys below");
 }
 

@@ -17,11 +17,13 @@ pub mod wire;
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded, never};
 use tokio::sync::oneshot;
 
 use super::CrawlRequest;
+use crate::report::Live;
 use orders::Order;
 pub(super) use orders::Orders;
 use reload::Reloader;
@@ -57,7 +59,7 @@ impl Control {
         let listener = socket::bind(&request.dir)?;
         let (orders_in, orders) = bounded(ORDERS_WAITING);
         let (end, ended) = oneshot::channel();
-        let thread = server::start(listener, orders_in, Reloader::new(request), ended);
+        let thread = server::start(listener, orders_in, Reloader::new(request), request.dir.clone(), ended);
         let thread = thread.inspect_err(|_| socket::remove(&request.dir))?;
         Ok((Running { dir: request.dir.clone(), end, thread }, orders))
     }
@@ -77,5 +79,11 @@ impl Drop for Control {
 
 /// Sends `command` to the crawl in `dir` and waits for its answer.
 pub fn ask(dir: &Path, command: &wire::Command) -> Result<wire::Reply, wire::AskError> {
-    wire::ask(dir, command)
+    wire::ask(dir, command, wire::PATIENCE)
+}
+
+/// How the crawl in `dir` stands at this moment, if it tells within `patience`.
+pub fn live(dir: &Path, patience: Duration) -> Result<Live, wire::AskError> {
+    let reply = wire::ask(dir, &wire::Command::Status {}, patience)?;
+    reply.status.map(|live| *live).ok_or_else(|| wire::AskError::NoAnswer(dir.to_owned()))
 }

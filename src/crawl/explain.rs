@@ -15,7 +15,7 @@ mod verdict;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{CrawlError, options};
+use super::{CrawlError, control, options};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
 use crate::disk::{DirectoryLock, Disk, Error};
@@ -30,6 +30,9 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 use archive::{Archive, ArchivedRobots, VERSIONS_MAX};
 pub use model::{Explanation, Hop};
 use state::State;
+
+/// A crawl that runs says within this time whether it is paused, or is not asked further.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The crawl's fingerprints: the key maker of the crawl in `dir`.
 pub fn key_maker(dir: &Path) -> Result<KeyMaker, CrawlError> {
@@ -114,6 +117,9 @@ impl Gatherer<'_> {
     fn standing(&mut self, state: Option<&State>) {
         let crawl = &mut self.told.crawl;
         crawl.running = DirectoryLock::is_held(self.dir);
+        if crawl.running {
+            crawl.phase = control::live(self.dir, PATIENCE).ok().map(|live| live.phase);
+        }
         crawl.now = self.now;
         let Some(State { checkpoint, .. }) = state else {
             let note = "there is no checkpoint yet: queue, stores and hosts are not told";

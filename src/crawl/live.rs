@@ -1,191 +1,139 @@
-//! The figures of this moment for whoever asks over HTTP: `/metrics` for Prometheus, `/status.json` for `crawler status`.
+//! What is told of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
 //!
-//! The engine's thread puts a copy down once a second; the server's own thread hands it out and touches nothing of the
-//! crawl. Where it listens lies in `metrics.address` for as long as it does. Whoever can connect can read: it listens where
-//! the operator says, has no secrets and takes no orders. Connections are few and short.
+//! The engine's thread looks at itself here a few times a second, between two events. Whoever asks gets the same figures,
+//! made by the same hands ([`Pulse::live`]).
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::sync::{Semaphore, oneshot};
-
-use super::CrawlError;
-use super::memory::Ceiling;
+use super::CrawlRequest;
+use super::metrics::Desk;
+use super::reports::file_bytes;
+use super::warnings::Warnings;
 use crate::clock::Time;
-use crate::disk::Disk;
 use crate::engine::Engine;
-use crate::report::metrics::{Live, Process, Rates, render};
+use crate::report::{Live, Progress, Rates, Statistics, StoreBytes};
 
-/// Name of the file that says where it listens.
-pub const ADDRESS_FILE: &str = "metrics.address";
-/// The figures are put down this often.
+/// The display is looked after this often.
+pub(super) const DISPLAY: Duration = Duration::from_millis(250);
+/// Rates are taken, and the metrics put down, this often.
 const EVERY: Duration = Duration::from_secs(1);
 /// Time that a rate covers.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Connections at a time.
-const CONNECTIONS_MAX: usize = 16;
-/// A connection ends after so long, whatever it does.
-const CONNECTION_MAX: Duration = Duration::from_secs(30);
 
-type Shared = Arc<Mutex<Option<Arc<Live>>>>;
-
-/// The copy that is handed out, and the server that does it. Where no address is configured it does nothing.
-pub(super) struct Desk {
-    open: Option<Open>,
+/// All that looks at a crawl while it runs.
+pub(super) struct Onlookers {
+    pub display: Progress,
+    pub pulse: Pulse,
+    desk: Desk,
+    warnings: Warnings,
+    due: Time,
 }
 
-struct Open {
-    shared: Shared,
+impl Onlookers {
+    /// Those of the crawl of `request`, which takes no more memory than `ceiling`; `desk` is where its metrics are.
+    pub fn new(request: &CrawlRequest, desk: Desk, ceiling: u64) -> Onlookers {
+        let (pulse, warnings) = (Pulse::new(ceiling), Warnings::default());
+        Onlookers { display: request.progress(), pulse, desk, warnings, due: Time::ZERO }
+    }
+
+    /// Looks at the crawl, if it is time to.
+    pub fn look(&mut self, engine: &mut Engine, now: Time) {
+        if now < self.due {
+            return;
+        }
+        self.due = now + DISPLAY;
+        let (statistics, gauges) = (engine.statistics(), engine.gauges());
+        self.display.tick(&statistics, &gauges, engine.doing(), engine.elapsed(now));
+        self.warnings.look(now, gauges.disk_free_bytes, engine.disk_floor());
+        if self.pulse.beat(&statistics, now) && self.desk.is_open() {
+            self.desk.put(self.pulse.live(engine));
+        }
+    }
+}
+
+/// What makes figures of a moment of those that the engine has: the seconds before it, and the memory ceiling.
+pub(super) struct Pulse {
+    ceiling: u64,
     due: Time,
     samples: VecDeque<(Time, [u64; 3])>,
-    ceiling: u64,
-    file: PathBuf,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
-impl Desk {
-    /// Listens at `address`, unless that is `off`, for the crawl in `dir`.
-    pub(super) fn open(address: &str, disk: &Disk, dir: &Path, ceiling: &Ceiling) -> Result<Desk, CrawlError> {
-        let file = dir.join(ADDRESS_FILE);
-        // what a killed process left behind
-        disk.remove(&file)?;
-        if address == "off" {
-            return Ok(Desk { open: None });
-        }
-        let refused = |e: std::io::Error| CrawlError::Usage(format!("report.metrics: cannot listen at {address}: {e}"));
-        let listener = TcpListener::bind(address).map_err(refused)?;
-        listener.set_nonblocking(true).map_err(refused)?;
-        let at = listener.local_addr().map_err(refused)?;
-        let shared = Shared::default();
-        let (stop, stopped) = oneshot::channel();
-        let given = shared.clone();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(refused)?;
-        let thread = thread::Builder::new()
-            .name("metrics".into())
-            .spawn(move || runtime.block_on(serve(listener, given, stopped)))
-            .map_err(refused)?;
-        disk.replace(&file, format!("{at}\n").as_bytes())?;
-        tracing::info!("metrics at http://{at}/metrics");
-        if !at.ip().is_loopback() {
-            tracing::warn!("report.metrics: {at} is open to others; whoever can connect can read the figures");
-        }
-        let (due, samples) = (Time::ZERO, VecDeque::new());
-        let (stop, thread) = (Some(stop), Some(thread));
-        Ok(Desk { open: Some(Open { shared, due, samples, ceiling: ceiling.bytes, file, stop, thread }) })
+impl Pulse {
+    /// Of a crawl that takes no more memory than `ceiling`.
+    pub fn new(ceiling: u64) -> Pulse {
+        Pulse { ceiling, due: Time::ZERO, samples: VecDeque::new() }
     }
 
-    /// Puts the figures of the engine down, if it is time to.
-    pub(super) fn put(&mut self, engine: &mut Engine, now: Time) {
-        let Some(open) = self.open.as_mut().filter(|open| now >= open.due) else { return };
-        open.due = now + EVERY;
-        let mut live = engine.live();
-        live.memory_ceiling_bytes = open.ceiling;
-        let statistics = &live.snapshot.statistics;
-        live.rates = open.rates(now, [statistics.pages_stored, statistics.requests, statistics.bytes_received]);
-        *open.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(live));
-    }
-}
-
-impl Open {
-    fn rates(&mut self, now: Time, counts: [u64; 3]) -> Rates {
+    /// Takes the counters down, if it is time to, and says whether it was.
+    fn beat(&mut self, statistics: &Statistics, now: Time) -> bool {
+        if now < self.due {
+            return false;
+        }
+        self.due = now + EVERY;
         while self.samples.len() > 1 && now.since(self.samples[1].0) >= WINDOW {
             self.samples.pop_front();
         }
-        self.samples.push_back((now, counts));
-        let &(since, before) = self.samples.front().expect("one was pushed");
+        self.samples.push_back((now, counts(statistics)));
+        true
+    }
+
+    fn rates(&self, statistics: &Statistics, now: Time) -> Rates {
+        let present = counts(statistics);
+        let &(since, before) = self.samples.front().unwrap_or(&(now, present));
         let seconds = now.since(since).as_secs_f64();
-        let rate = |n: usize| if seconds > 0.0 { counts[n].saturating_sub(before[n]) as f64 / seconds } else { 0.0 };
+        let rate = |n: usize| if seconds > 0.0 { present[n].saturating_sub(before[n]) as f64 / seconds } else { 0.0 };
         Rates { pages: rate(0), requests: rate(1), bytes: rate(2) }
     }
-}
 
-impl Drop for Open {
-    fn drop(&mut self) {
-        // one that stays says where nobody listens any more, which its readers find out
-        let _ = Disk::real().remove(&self.file);
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+    /// How the crawl stands at this moment.
+    pub fn live(&self, engine: &mut Engine) -> Live {
+        let mut live = engine.live();
+        live.rates = self.rates(&live.figures.statistics, live.figures.updated);
+        live.memory_ceiling_bytes = self.ceiling;
+        live
     }
 }
 
-async fn serve(listener: TcpListener, shared: Shared, stopped: oneshot::Receiver<()>) {
-    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let accept = async {
-        loop {
-            let Ok(place) = places.clone().acquire_owned().await else { return };
-            let Ok((stream, _)) = listener.accept().await else {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let shared = shared.clone();
-            tokio::spawn(async move {
-                let service = service_fn(|request| {
-                    let response = answer(&request, &shared, started);
-                    async { Ok::<_, Infallible>(response) }
-                });
-                let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-                let _ = tokio::time::timeout(CONNECTION_MAX, connection).await;
-                drop(place);
-            });
-        }
-    };
-    tokio::select! {
-        () = accept => {}
-        _ = stopped => {}
+/// What rates are told of: pages, requests, bytes.
+fn counts(statistics: &Statistics) -> [u64; 3] {
+    [statistics.pages_stored, statistics.requests, statistics.bytes_received]
+}
+
+/// Puts down what lies on disk in `dir` now: the engine does not count all of it.
+pub fn measure(stores: &mut StoreBytes, dir: &Path) {
+    let parts: [(&mut u64, &str); 5] = [
+        (&mut stores.url_seen, "url-seen"),
+        (&mut stores.robots, "robots"),
+        (&mut stores.dns, "dns"),
+        (&mut stores.frontier, "frontier"),
+        (&mut stores.catalog, "catalog"),
+    ];
+    for (bytes, part) in parts {
+        *bytes = file_bytes(&dir.join(part)).max(*bytes);
     }
 }
 
-fn answer<B>(request: &Request<B>, shared: &Shared, started: f64) -> Response<Full<Bytes>> {
-    const PLAIN: &str = "text/plain; charset=utf-8";
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return respond(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "GET is all there is\n".to_owned());
-    }
-    let live = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    match (request.uri().path(), live) {
-        ("/", _) => respond(StatusCode::OK, PLAIN, "/metrics\n/status.json\n".to_owned()),
-        ("/metrics" | "/status.json", None) => {
-            respond(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "the crawl is being opened\n".to_owned())
-        }
-        ("/metrics", Some(live)) => {
-            let text = render(&live, &Process::now(started));
-            respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
-        }
-        ("/status.json", Some(live)) => {
-            let json = serde_json::to_string(&*live).expect("figures always have a JSON form");
-            respond(StatusCode::OK, "application/json", json + "\n")
-        }
-        _ => respond(StatusCode::NOT_FOUND, PLAIN, "there are /metrics and /status.json\n".to_owned()),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn respond(status: StatusCode, mime: &'static str, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(mime));
-    response
-}
-
-/// Where the crawl in `dir` says that it listens.
-pub fn address(disk: &Disk, dir: &Path) -> Option<SocketAddr> {
-    let file = disk.open_if_there(dir.join(ADDRESS_FILE)).ok()??;
-    let mut bytes = [0; 64];
-    let count = file.read_at(&mut bytes, 0).ok()?;
-    std::str::from_utf8(&bytes[..count]).ok()?.trim().parse().ok()
+    #[test]
+    fn a_rate_covers_the_last_seconds_and_not_what_was_before_the_process() {
+        let mut pulse = Pulse::new(0);
+        let at = |second: u64| Time::from_ms(1_000_000 + second * 1_000);
+        let counted = |requests: u64| Statistics { requests, ..Statistics::default() };
+        assert_eq!(pulse.rates(&counted(5_000), at(0)).requests, 0.0);
+        for second in 0..=100 {
+            let requests = 5_000 + if second <= 50 { second * 10 } else { 500 + (second - 50) * 2 };
+            assert!(pulse.beat(&counted(requests), at(second)));
+            assert!(!pulse.beat(&counted(requests), at(second)), "once a second");
+            if second == 1 {
+                assert_eq!(pulse.rates(&counted(requests), at(second)).requests, 10.0);
+            }
+        }
+        assert_eq!(pulse.rates(&counted(5_600), at(100)).requests, 2.0);
+        assert!(pulse.samples.len() < 20);
+    }
 }

@@ -59,12 +59,16 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RateBound {
     /// Time that an answer takes.
+    #[serde(rename = "answer_s", with = "crate::report::seconds")]
     pub answer: Duration,
     /// The delay that follows from it.
+    #[serde(rename = "delay_s", with = "crate::report::seconds")]
     pub delay: Duration,
     /// Requests a second to a host.
+    #[serde(rename = "requests_per_second_per_host")]
     pub per_host: f64,
     /// Requests a second to all of them.
+    #[serde(rename = "requests_per_second")]
     pub all: f64,
     /// What sets the limit.
     pub by: &'static str,

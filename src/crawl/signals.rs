@@ -11,7 +11,7 @@ use std::thread;
 use crossbeam_channel::Sender;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::engine::Event;
+use crate::engine::{Event, StopBy};
 
 /// Exit code of a graceful stop, here of one before anything was begun.
 const STOPPED: i32 = 11;
@@ -55,6 +55,6 @@ async fn wait(events: Sender<Event>, is_up: &AtomicBool) {
         }
         stopping = true;
         tracing::warn!("stopping: requests under way may finish; once more stops at once");
-        let _ = events.send(Event::Stop);
+        let _ = events.send(Event::Stop(StopBy::Signal));
     }
 }

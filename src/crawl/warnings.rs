@@ -16,32 +16,29 @@ const CLOCK_DIFFERS: Duration = Duration::from_secs(60);
 const FLOORS: u64 = 2;
 
 /// Remembers what was told.
+#[derive(Default)]
 pub(super) struct Warnings {
-    disk_floor: u64,
     told_disk: bool,
     told_clock: bool,
 }
 
 impl Warnings {
-    /// Free space will be held against `disk_floor`.
-    pub(super) fn new(disk_floor: u64) -> Self {
-        Warnings { disk_floor, told_disk: false, told_clock: false }
+    /// Looks at the disk, where free space is held against `disk_floor`, and at the clock, by the crawl's own time `now`.
+    pub(super) fn look(&mut self, now: Time, disk_free: u64, disk_floor: u64) {
+        for warning in self.news(now, system_time(), (disk_free, disk_floor)) {
+            tracing::warn!("{warning}");
+        }
     }
 
-    /// Looks at the disk and at the clock, by the crawl's own time `now`.
-    pub(super) fn look(&mut self, now: Time, disk_free: u64) {
-        if !self.told_disk
-            && let Some(warning) = of_disk(disk_free, self.disk_floor)
-        {
-            tracing::warn!("{warning}");
-            self.told_disk = true;
-        }
-        if !self.told_clock
-            && let Some(warning) = of_clock(now, system_time())
-        {
-            tracing::warn!("{warning}");
-            self.told_clock = true;
-        }
+    /// What was not told before.
+    fn news(&mut self, now: Time, system: Time, (free, floor): (u64, u64)) -> impl Iterator<Item = String> {
+        let (disk, clock) = (of_disk(free, floor), of_clock(now, system));
+        let once = |told: &mut bool, warning: Option<String>| {
+            let news = warning.filter(|_| !*told);
+            *told |= news.is_some();
+            news
+        };
+        [once(&mut self.told_disk, disk), once(&mut self.told_clock, clock)].into_iter().flatten()
     }
 }
 
@@ -107,5 +104,18 @@ mod tests {
         assert_eq!(of_clock(now, now - Duration::from_secs(59)), None);
         assert!(of_clock(now, now + Duration::from_secs(3_600)).unwrap().contains("ahead of"));
         assert!(of_clock(now, now - Duration::from_secs(3_600)).unwrap().contains("behind"));
+    }
+
+    #[test]
+    fn each_is_told_once_and_none_keeps_the_other_from_being_told() {
+        let (hour, now) = (Duration::from_secs(3_600), Time::from_ms(1_700_000_000_000));
+        let mut warnings = Warnings::default();
+        let mut told = |system: Time, free: u64| warnings.news(now, system, (free, 1 << 30)).collect::<Vec<_>>();
+        assert!(told(now, 5 << 30).is_empty());
+        let first = told(now, 1 << 30);
+        assert!(first.len() == 1 && first[0].starts_with("the disk fills"), "{first:?}");
+        let second = told(now + hour, 1 << 29);
+        assert!(second.len() == 1 && second[0].starts_with("the machine's clock is 1h 00m ahead of"), "{second:?}");
+        assert!(told(now - hour, 0).is_empty() && told(now, 1 << 20).is_empty(), "each was told");
     }
 }

@@ -353,9 +353,15 @@ impl Engine {
     fn robots_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
         self.statistics.count_failure(failed.failure);
         self.log_failure(&failed, failed.failure.code(), worker)?;
-        let FetchFailed { job, duration, .. } = failed;
+        let FetchFailed { job, duration, failure, .. } = failed;
         let Target::Robots { origin, key, redirects, .. } = job.target else { return Ok(()) };
         self.end_hop(redirects, key, &job.url, duration);
+        let is_guess = !self.seeds.guesses_at(&origin).is_empty();
+        if failure == Failure::PrivateAddress && redirects == 0 && !is_guess {
+            // an address as a host: no name server was asked who would have said so before
+            let arrival = self.way.arrival();
+            return arrival.frontier.robots(job.host, RobotsAnswer::PrivateAddress, arrival.now);
+        }
         self.robots_failed(job.host, &origin, key, duration)
     }
 

@@ -3,8 +3,7 @@
 use super::{Engine, Phase, SeedTable};
 use crate::clock::Time;
 use crate::drum::{Aux, Store, Value};
-use crate::report::metrics::{Live, Rates};
-use crate::report::{Finish, Gauges, Layers, Snapshot, State, Statistics, StoreBytes, StoreLayers};
+use crate::report::{Doing, Finish, Gauges, Layers, Live, Rates, Snapshot, State, Statistics, StoreBytes, StoreLayers};
 
 impl Engine {
     /// Brings the counters up to date that are kept elsewhere.
@@ -28,6 +27,11 @@ impl Engine {
         let now = self.clock.now();
         self.count(now);
         self.snapshot(now, None)
+    }
+
+    /// Free bytes below which the crawl stops, as it is in effect now.
+    pub fn disk_floor(&self) -> u64 {
+        self.settings.disk_floor
     }
 
     /// The seeds, and what became of them.
@@ -58,21 +62,28 @@ impl Engine {
         }
     }
 
+    /// What the crawl does.
+    pub fn doing(&self) -> Doing {
+        match self.phase {
+            Phase::Crawling if self.is_paused() => Doing::Paused,
+            Phase::Crawling => Doing::Crawling,
+            Phase::Stopping { .. } => Doing::Stopping,
+            Phase::Closing { .. } => Doing::Closing,
+            Phase::Done { .. } => Doing::Done,
+        }
+    }
+
     /// All that can be said of this moment; rates and the memory ceiling are for others to fill in.
     pub fn live(&mut self) -> Live {
-        let phase = match self.phase {
-            Phase::Crawling => "crawling",
-            Phase::Stopping { .. } => "stopping",
-            Phase::Closing { .. } => "closing",
-            Phase::Done { .. } => "done",
-        };
         Live {
-            snapshot: self.look(),
-            phase: phase.to_owned(),
-            durations: self.durations.clone(),
+            phase: self.doing(),
+            pid: std::process::id(),
+            checkpoint: self.durable_checkpoint(),
             checkpointed: self.checkpointed,
             rates: Rates::default(),
             memory_ceiling_bytes: 0,
+            durations: self.durations.clone(),
+            figures: self.look(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! How a crawl ends: by itself, by a limit, by a signal.
+//! How a crawl ends: by itself, by a limit, because somebody asks for it.
 
 use super::Engine;
 use crate::clock::Time;
@@ -32,6 +32,15 @@ pub enum Phase {
     },
 }
 
+/// Who asks a crawl to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopBy {
+    /// A signal.
+    Signal,
+    /// `crawler ctl stop`.
+    Control,
+}
+
 impl Engine {
     /// Where the crawl stands.
     pub fn phase(&self) -> Phase {
@@ -39,8 +48,11 @@ impl Engine {
     }
 
     /// Begins a graceful stop.
-    pub(super) fn stop(&mut self) {
-        self.begin_stop(Finish::StoppedBySignal);
+    pub(super) fn stop(&mut self, by: StopBy) {
+        self.begin_stop(match by {
+            StopBy::Signal => Finish::StoppedBySignal,
+            StopBy::Control => Finish::StoppedByControl,
+        });
     }
 
     fn begin_stop(&mut self, finish: Finish) {

@@ -20,6 +20,7 @@ use crate::disk;
 use crate::drum::MergeDone;
 use crate::engine::checkpoint::CheckpointDone;
 use crate::engine::control::Reconfiguration;
+use crate::engine::finish::StopBy;
 use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};
@@ -337,7 +338,7 @@ pub enum Event {
     /// An executor panicked: the crawl stops loudly.
     Panic(String),
     /// Stop gracefully.
-    Stop,
+    Stop(StopBy),
     /// Make a checkpoint now.
     Checkpoint,
     /// Make no new requests.

@@ -7,7 +7,7 @@ use super::job::{FetchFailed, Processed, Target};
 use super::values::RobotsAnswer;
 use crate::container::Stored;
 use crate::disk::Result;
-use crate::frontier::{Hops, QueuedUrl};
+use crate::frontier::{Hops, NameAnswer, QueuedUrl};
 use crate::outcome::{Failure, Reason, failure_of_answer};
 use crate::report::LogLine;
 use crate::web::pattern::pattern;
@@ -82,9 +82,24 @@ impl Engine {
                 if judgement.verdict == Err(reason) { judgement.rule.to_string() } else { String::new() }
             }
             Reason::HostPages | Reason::HostBytes | Reason::DomainPages => self.budget_rule(url, reason),
-            Reason::PrivateAddress | Reason::HostGivenUp | Reason::PageLimit => String::new(),
+            Reason::PrivateAddress => "network.allow has none of its addresses".to_owned(),
+            Reason::HostGivenUp => self.gone_because(url).to_owned(),
+            Reason::PageLimit => String::new(),
         };
         self.skipped_log.push(&url.url, reason, &rule)
+    }
+
+    /// Why a host was given up, as far as memory has it.
+    fn gone_because(&mut self, url: &QueuedUrl) -> &'static str {
+        let now = self.way.arrival().now;
+        let robots = self.way.next.store.peek(url.origin);
+        let name = self.way.next.next.store.peek(url.host);
+        let name = name.as_ref().and_then(|name| name.fresh(now)).map(|(answer, _)| answer);
+        match (name, robots.as_ref().and_then(|robots| robots.failing_since())) {
+            (Some(NameAnswer::NoSuchHost), _) => "no such host",
+            (_, Some(_)) => "politeness.give_up: its robots.txt cannot be had",
+            _ => "",
+        }
     }
 
     /// The budget that is used up, and whose it is.

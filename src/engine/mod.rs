@@ -40,7 +40,7 @@ use std::time::Duration;
 pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use executors::{Executors, StoreMerge};
-pub use finish::Phase;
+pub use finish::{Phase, StopBy};
 pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response,
     Room, StoreMerged, Target, Unresolved,
@@ -209,7 +209,7 @@ impl Engine {
             Event::Fault(fault) => return Err(fault),
             // whoever runs the engine ends the program before it comes to this
             Event::Panic(message) => panic!("{message}"),
-            Event::Stop => self.stop(),
+            Event::Stop(by) => self.stop(by),
             Event::Checkpoint => self.checkpoint_wanted = true,
             Event::Pause => self.paused = true,
             Event::Resume => self.paused = false,

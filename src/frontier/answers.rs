@@ -107,6 +107,7 @@ impl Frontier {
                 self.options.politeness.learn(standing, duration, false);
             }
             RobotsAnswer::NoServer => self.give_up(index, Reason::HostGivenUp, now + SILENT_FOR),
+            RobotsAnswer::PrivateAddress => self.give_up(index, Reason::PrivateAddress, now + HOLDS_MIN),
             RobotsAnswer::Unreachable { duration, retry_after } => {
                 let standing = &mut self.active.host_mut(index).standing;
                 if standing.robots_level == 0 {

@@ -202,6 +202,8 @@ pub enum RobotsAnswer {
     /// Nothing answers there, and nothing needs to: the origin was a guess. Its URLs end, and those that come within a
     /// day.
     NoServer,
+    /// Its address is not in the public internet and not allowed. Its URLs end.
+    PrivateAddress,
     /// 5xx, 429, time-out, no connection: nothing of the origin may be fetched.
     Unreachable {
         /// How long the attempt took.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why a session of a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Finish {
     /// No URL is left.
     Complete,
@@ -21,6 +22,8 @@ pub enum Finish {
     ForcedBySignal,
     /// Less free space than `crawl.disk_floor`.
     DiskLow,
+    /// `crawler ctl stop` asked for a stop; what was in flight was finished.
+    StoppedByControl,
 }
 
 impl Finish {
@@ -40,6 +43,7 @@ impl fmt::Display for Finish {
             Finish::StoppedBySignal => "stopped by a signal",
             Finish::ForcedBySignal => "forced to stop by a second signal",
             Finish::DiskLow => "disk low: less free space than crawl.disk_floor",
+            Finish::StoppedByControl => "stopped by crawler ctl stop",
         })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::figures::{rate, short, size, span};
-use super::{Gauges, Screen, Statistics};
+use super::{Doing, Gauges, Screen, Statistics};
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Progress {
 
     /// Shows the present figures where it is time to; `elapsed` is the time of this session. Call it as often as you
     /// like: it costs a comparison when there is nothing to show.
-    pub fn tick(&mut self, statistics: &Statistics, gauges: &Gauges, elapsed: Duration) {
+    pub fn tick(&mut self, statistics: &Statistics, gauges: &Gauges, doing: Doing, elapsed: Duration) {
         let pause = match self.mode {
             Mode::Quiet => return,
             Mode::Live => REDRAW,
@@ -92,26 +92,26 @@ impl Progress {
             None => self.mode == Mode::Live || elapsed >= pause,
         };
         if due {
-            self.show(statistics, gauges, elapsed);
+            self.show(statistics, gauges, doing, elapsed);
         }
     }
 
     /// Shows the present figures a last time and leaves them standing.
-    pub fn finish(&mut self, statistics: &Statistics, gauges: &Gauges, elapsed: Duration) {
+    pub fn finish(&mut self, statistics: &Statistics, gauges: &Gauges, doing: Doing, elapsed: Duration) {
         if self.mode == Mode::Live {
-            self.show(statistics, gauges, elapsed);
+            self.show(statistics, gauges, doing, elapsed);
         }
         self.screen.keep();
     }
 
-    fn show(&mut self, statistics: &Statistics, gauges: &Gauges, elapsed: Duration) {
+    fn show(&mut self, statistics: &Statistics, gauges: &Gauges, doing: Doing, elapsed: Duration) {
         self.shown = Some(elapsed);
         let (pages_now, bytes_now) = self.rates(statistics, elapsed);
         // The average is that of the whole crawl, as the counters are.
         let total = statistics.elapsed.max(elapsed).as_secs_f64();
         let average = if total > 0.0 { statistics.pages_stored as f64 / total } else { 0.0 };
-        let figures =
-            Figures { statistics, gauges, elapsed: statistics.elapsed.max(elapsed), pages_now, bytes_now, average };
+        let elapsed = statistics.elapsed.max(elapsed);
+        let figures = Figures { statistics, gauges, doing, elapsed, pages_now, bytes_now, average };
         match self.mode {
             Mode::Live => self.screen.redraw(&figures.display(self.screen.colour(), self.screen.columns())),
             Mode::Lines => self.screen.print(&(figures.line() + "\n")),
@@ -142,6 +142,7 @@ impl Progress {
 struct Figures<'a> {
     statistics: &'a Statistics,
     gauges: &'a Gauges,
+    doing: Doing,
     elapsed: Duration,
     pages_now: f64,
     bytes_now: f64,
@@ -149,7 +150,7 @@ struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// The display: four lines. The last column is left free, for some terminals wrap when it is written; a line that
+    /// The display: four lines, and one more where the crawl does anything but crawl. The last column is left free, for some terminals wrap when it is written; a line that
     /// wrapped would not be taken away by the next display.
     fn display(&self, colour: bool, columns: usize) -> Vec<String> {
         let (statistics, gauges) = (self.statistics, self.gauges);
@@ -195,11 +196,13 @@ impl Figures<'_> {
                 ),
             ),
         ];
+        let more = (!matches!(self.doing, Doing::Crawling | Doing::Done))
+            .then_some(("state", self.doing.meaning().to_owned()));
         let paint = |(name, text): (&str, String)| {
             let text: String = text.chars().take(columns.saturating_sub(NAME_COLUMNS + 1)).collect();
             if colour { format!("\x1b[1m{name:<8}\x1b[0m {text}") } else { format!("{name:<8} {text}") }
         };
-        lines.into_iter().map(paint).collect()
+        lines.into_iter().chain(more).map(paint).collect()
     }
 
     /// The same as an event of the log, by name and number.
@@ -208,6 +211,7 @@ impl Figures<'_> {
         let [_, ok, moved, refused, broken] = statistics.status_classes();
         tracing::info!(
             elapsed_s = self.elapsed.as_secs(),
+            state = %self.doing,
             pages = statistics.pages_stored,
             pages_per_second = self.pages_now,
             pages_per_second_average = self.average,
@@ -233,9 +237,10 @@ impl Figures<'_> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes();
         format!(
-            "{} pages={} now={}/s average={}/s in={}/s queued={} ready={} waiting={} in_flight={} 2xx={ok} 3xx={moved} \
+            "{} state={} pages={} now={}/s average={}/s in={}/s queued={} ready={} waiting={} in_flight={} 2xx={ok} 3xx={moved} \
              4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
             span(self.elapsed).replace(' ', ""),
+            self.doing,
             statistics.pages_stored,
             rate(self.pages_now),
             rate(self.average),
@@ -279,12 +284,15 @@ mod tests {
     fn off_a_terminal_there_is_one_line_an_interval() {
         let (mut progress, paper) = progress(Mode::Lines, false);
         for second in 0..35 {
-            progress.tick(&pages(u64::from(second) * 2), &Gauges::default(), SECOND * second);
+            progress.tick(&pages(u64::from(second) * 2), &Gauges::default(), Doing::Crawling, SECOND * second);
         }
         let text = paper.text();
         assert_eq!(text.lines().count(), 3, "{text}");
-        assert!(text.starts_with("10s pages=20 now=2.0/s average=2.0/s"), "{text}");
-        assert!(text.lines().nth(1).unwrap().starts_with("20s pages=40 now=2.0/s average=2.0/s in=2.0MiB/s"), "{text}");
+        assert!(text.starts_with("10s state=crawling pages=20 now=2.0/s average=2.0/s"), "{text}");
+        assert!(
+            text.lines().nth(1).unwrap().starts_with("20s state=crawling pages=40 now=2.0/s average=2.0/s in=2.0MiB/s"),
+            "{text}"
+        );
         assert!(!text.contains('\x1b'));
     }
 
@@ -293,7 +301,7 @@ mod tests {
         let (mut progress, paper) = progress(Mode::Live, false);
         for second in 0..=200_u32 {
             let stored = if second <= 100 { u64::from(second) * 10 } else { 1_000 };
-            progress.tick(&pages(stored), &Gauges::default(), SECOND * second);
+            progress.tick(&pages(stored), &Gauges::default(), Doing::Crawling, SECOND * second);
         }
         let text = paper.text();
         let last = text.rsplit("pages ").next().unwrap();
@@ -304,7 +312,7 @@ mod tests {
     fn a_resumed_crawl_does_not_count_its_past_as_present() {
         let (mut progress, paper) = progress(Mode::Lines, false);
         let resumed = Statistics { elapsed: SECOND * 1_000, ..pages(5_000) };
-        progress.tick(&resumed, &Gauges::default(), SECOND * 10);
+        progress.tick(&resumed, &Gauges::default(), Doing::Crawling, SECOND * 10);
         assert!(paper.text().contains("pages=5000 now=0.00/s average=5.0/s"), "{}", paper.text());
     }
 
@@ -332,22 +340,39 @@ mod tests {
             ..Default::default()
         };
         let (mut progress, paper) = progress(Mode::Live, false);
-        progress.tick(&statistics, &gauges, Duration::from_secs(1_000 * 86_400));
+        progress.tick(&statistics, &gauges, Doing::Paused, Duration::from_secs(1_000 * 86_400));
         for line in paper.text().lines() {
             assert!(line.chars().count() < 80, "{} {line}", line.chars().count());
         }
-        assert_eq!(paper.text().lines().count(), 4);
+        assert_eq!(paper.text().lines().count(), 5);
+    }
+
+    #[test]
+    fn a_pause_shows_in_every_kind_of_progress_and_a_crawl_that_runs_needs_no_line_for_it() {
+        let (mut live, paper) = progress(Mode::Live, false);
+        live.tick(&pages(1), &Gauges::default(), Doing::Crawling, SECOND);
+        assert!(!paper.text().contains("state"), "{}", paper.text());
+        live.tick(&pages(1), &Gauges::default(), Doing::Paused, SECOND * 2);
+        assert!(paper.text().contains("\nstate    paused: no new requests until"), "{}", paper.text());
+        live.tick(&pages(1), &Gauges::default(), Doing::Crawling, SECOND * 3);
+        live.finish(&pages(1), &Gauges::default(), Doing::Done, SECOND * 4);
+        let text = paper.text();
+        assert_eq!(text.matches("state").count(), 1, "{text}");
+        assert!(text.contains("\x1b[5A\r\x1b[J"), "the line is taken away again: {text:?}");
+        let (mut lines, paper) = progress(Mode::Lines, false);
+        lines.tick(&pages(1), &Gauges::default(), Doing::Paused, SECOND * 10);
+        assert!(paper.text().starts_with("10s state=paused pages=1 "), "{}", paper.text());
     }
 
     #[test]
     fn quiet_says_nothing_and_colours_come_only_where_they_are_wanted() {
         let (mut quiet, paper) = progress(Mode::Quiet, false);
-        quiet.tick(&pages(1), &Gauges::default(), SECOND * 60);
-        quiet.finish(&pages(1), &Gauges::default(), SECOND * 61);
+        quiet.tick(&pages(1), &Gauges::default(), Doing::Crawling, SECOND * 60);
+        quiet.finish(&pages(1), &Gauges::default(), Doing::Done, SECOND * 61);
         assert_eq!(paper.text(), "");
         for colour in [false, true] {
             let (mut live, paper) = progress(Mode::Live, colour);
-            live.tick(&pages(1), &Gauges::default(), SECOND);
+            live.tick(&pages(1), &Gauges::default(), Doing::Crawling, SECOND);
             assert_eq!(paper.text().contains("\x1b[1m"), colour);
         }
     }
@@ -356,7 +381,7 @@ mod tests {
     fn a_display_is_not_redrawn_more_often_than_eyes_can_follow() {
         let (mut progress, paper) = progress(Mode::Live, false);
         for ms in 0..1_000 {
-            progress.tick(&pages(ms), &Gauges::default(), Duration::from_millis(ms));
+            progress.tick(&pages(ms), &Gauges::default(), Doing::Crawling, Duration::from_millis(ms));
         }
         assert_eq!(paper.text().matches("pages ").count(), 4);
     }

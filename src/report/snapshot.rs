@@ -93,8 +93,10 @@ pub struct Snapshot {
     /// Why the last session ended, where it has.
     pub finish: Option<Finish>,
     /// When the crawl was created.
+    #[serde(rename = "started_ms")]
     pub started: Time,
     /// When these figures were taken.
+    #[serde(rename = "updated_ms")]
     pub updated: Time,
     /// What has happened.
     pub statistics: Statistics,

@@ -64,6 +64,7 @@ pub struct Statistics {
     /// Most links between a seed and a page that was fetched.
     pub depth_max: u16,
     /// Time of all sessions together.
+    #[serde(rename = "elapsed_s", with = "super::seconds")]
     pub elapsed: Duration,
     /// What checkpoints cost.
     #[serde(default)]
@@ -76,12 +77,16 @@ pub struct CheckpointCosts {
     /// Checkpoints that became durable.
     pub count: u64,
     /// Time that the crawl stood still for their cuts, and afterwards for the removal of what they supersede.
+    #[serde(rename = "pause_s", with = "super::seconds")]
     pub pause: Duration,
     /// The longest pause among those.
+    #[serde(rename = "pause_max_s", with = "super::seconds")]
     pub pause_max: Duration,
     /// Time from the cuts to the moments at which they were durable, beside the crawl.
+    #[serde(rename = "durable_s", with = "super::seconds")]
     pub beside: Duration,
     /// The longest among those.
+    #[serde(rename = "durable_max_s", with = "super::seconds")]
     pub beside_max: Duration,
     /// Bytes written only for them: checkpoint files, address pages, records of the catalog.
     pub bytes: u64,

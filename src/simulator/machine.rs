@@ -18,7 +18,7 @@ use crate::container::Reader;
 use crate::container::WarcInfo;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{self, Disk};
-use crate::engine::{Engine, Event, Identity, Opening, Past, Phase, Purpose};
+use crate::engine::{Engine, Event, Identity, Opening, Past, Phase, Purpose, StopBy};
 use crate::process::{ProcessOptions, Processor};
 use crate::report::{CrawlLog, Finish, SkippedLog, Statistics};
 use crate::simweb::PaperWeb;
@@ -347,7 +347,7 @@ impl Process {
         }
         if stop {
             *events += 1;
-            self.engine.handle(Event::Stop)?;
+            self.engine.handle(Event::Stop(StopBy::Signal))?;
             return Ok(None);
         }
         if case.checkpoint_every.is_some_and(|every| (*events + 1).is_multiple_of(every)) {

@@ -19,7 +19,7 @@ use crawler::catalog::{Batch, SledCatalog};
 use crawler::container::Reader;
 use crawler::disk::{Backend, Error, Mode, RawFile};
 use crawler::engine::seeds_copy_path;
-use crawler::engine::{SeedCopy, checkpoint};
+use crawler::engine::{SeedCopy, StopBy, checkpoint};
 use crawler::report::Snapshot;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
@@ -180,7 +180,7 @@ impl State {
         run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
         assert_eq!(run.go_until(|run| reached(&disk, run.record.borrow().requests.len())), None);
         if clean {
-            run.engine.handle(Event::Stop).unwrap();
+            run.engine.handle(Event::Stop(StopBy::Signal)).unwrap();
             assert_eq!(run.go(usize::MAX), Some(Finish::StoppedBySignal));
         }
         State::of(&disk, &*catalog, run.clock.now())

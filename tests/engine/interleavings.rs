@@ -6,6 +6,7 @@
 
 use super::*;
 use crawler::container::Reader;
+use crawler::engine::StopBy;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -348,7 +349,7 @@ fn one_page_can_be_stopped_at_every_event_and_resumed() {
         let seen = std::cell::Cell::new(0);
         let stopped = run.go_until(|_| seen.replace(seen.get() + 1) >= event);
         if stopped.is_none() {
-            run.engine.handle(Event::Stop).unwrap();
+            run.engine.handle(Event::Stop(StopBy::Signal)).unwrap();
             assert!(run.go(usize::MAX).is_some());
         }
         crawl.kill(run);

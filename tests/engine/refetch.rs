@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::*;
 use crawler::container::{KeyRecord, Reader};
-use crawler::engine::{Refetch, SeedStatus};
+use crawler::engine::{Refetch, SeedStatus, StopBy};
 use crawler::web::seeds::parse_seeds;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
@@ -127,7 +127,7 @@ impl Crawl {
     /// Stops in good order after `requests` of them.
     fn stop(&mut self, mut run: Run, requests: usize) -> Vec<String> {
         assert_eq!(run.go(requests), None);
-        run.engine.handle(Event::Stop).unwrap();
+        run.engine.handle(Event::Stop(StopBy::Signal)).unwrap();
         assert_eq!(run.go(usize::MAX), Some(Finish::StoppedBySignal));
         self.leave(run)
     }

@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "no test needs all of it")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crawler::simweb::{Limits, Request, SimOptions, SimWeb, Violation, judge};
 
@@ -140,6 +140,28 @@ impl Site {
         }
     }
 
+    /// No request to what robots.txt excludes, and nothing that only `nofollow` links name.
+    #[track_caller]
+    pub fn assert_obedient(&self) {
+        let expected = self.web.expected();
+        for request in self.log() {
+            let url = request.url(self.web.http_port());
+            assert!(!expected.disallowed.contains(&url), "{url} is disallowed and was requested");
+            assert!(!expected.never.contains(&url), "{url} must not be followed and was requested");
+        }
+    }
+
+    /// Pages that were requested more often than their status asks for.
+    pub fn fetched_twice(&self) -> Vec<String> {
+        let mut answers: HashMap<String, u32> = HashMap::new();
+        for request in self.log() {
+            if request.status < 500 && !request.path.starts_with("/robots.txt") {
+                *answers.entry(request.url(self.web.http_port())).or_default() += 1;
+            }
+        }
+        answers.into_iter().filter(|(_, times)| *times > 1).map(|(url, _)| url).collect()
+    }
+
     #[track_caller]
     pub fn assert_whole(&self) {
         let pages = &self.web.expected().pages;
@@ -183,6 +205,23 @@ impl Site {
         let violations = judge(&self.log(), limits);
         violations.iter().filter(|violation| !unknown(violation)).map(Violation::to_string).collect()
     }
+}
+
+/// Path, time of the last change and content of every file below `dir`.
+pub fn everything(dir: &Path) -> Vec<(PathBuf, SystemTime, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap();
+        let modified = entry.metadata().unwrap().modified().unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            found.push((entry.path(), modified, Vec::new()));
+            found.extend(everything(&entry.path()));
+        } else {
+            found.push((entry.path(), modified, fs::read(entry.path()).unwrap()));
+        }
+    }
+    found.sort();
+    found
 }
 
 pub const fn ms(number: u64) -> Duration {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::clock::Time;
 use crate::crawl::explain::{Explanation, Hop};
+use crate::report::Doing;
 use crate::report::closing::Table;
 use crate::report::escape::escaped;
 use crate::report::figures::{count, date, size, span};
@@ -56,7 +57,7 @@ impl Page<'_> {
     fn crawl(&mut self) {
         let crawl = &self.told.crawl;
         let state = match (crawl.running, crawl.finish) {
-            (true, _) => "running".to_owned(),
+            (true, _) => crawl.phase.map_or("running", Doing::meaning).to_owned(),
             (false, Some(finish)) => format!("not running; {finish}"),
             (false, None) => "not running; it was killed, or has no checkpoint yet".to_owned(),
         };

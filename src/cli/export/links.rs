@@ -33,7 +33,7 @@ what --status says.
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv
   crawler export links --jsonl --output links.jsonl
-  crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head     what is linked most")]
+  crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head")]
 pub(super) struct LinksArgs {
     #[command(flatten)]
     common: Common,

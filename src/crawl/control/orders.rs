@@ -3,9 +3,10 @@
 use crossbeam_channel::{Receiver, never};
 use tokio::sync::oneshot;
 
-use super::wire::{Doing, Live, Refused, Reply, SeedsTaken};
+use super::wire::{Refused, Reply, SeedsTaken};
 use crate::crawl::CrawlError;
-use crate::engine::{Engine, Event, Phase, Reconfiguration};
+use crate::crawl::live::Pulse;
+use crate::engine::{Engine, Event, Phase, Reconfiguration, StopBy};
 use crate::web::seeds::Seed;
 
 /// A command whose words were checked.
@@ -49,15 +50,17 @@ impl Orders {
         Orders { incoming, waiting: Vec::new() }
     }
 
-    /// Waits for an event no longer than `wait`; also returns without one when an order has come.
+    /// Waits for an event no longer than `wait`; also returns without one when an order has come. Who asks how the crawl
+    /// stands gets the figures of `pulse`.
     pub(in crate::crawl) fn next_event(
         &mut self,
         engine: &mut Engine,
+        pulse: &Pulse,
         events: &Receiver<Event>,
         wait: std::time::Duration,
     ) -> Result<Option<Event>, CrawlError> {
         while let Ok(order) = self.incoming.try_recv() {
-            self.take(engine, order)?;
+            self.take(engine, pulse, order)?;
         }
         if let Ok(event) = events.try_recv() {
             return Ok(Some(event));
@@ -66,7 +69,7 @@ impl Orders {
             recv(events) -> event => Ok(Some(event.expect("the engine's executors hold a sender"))),
             recv(self.incoming) -> order => {
                 match order {
-                    Ok(order) => self.take(engine, order)?,
+                    Ok(order) => self.take(engine, pulse, order)?,
                     // the control thread is gone
                     Err(_) => self.incoming = never(),
                 }
@@ -87,10 +90,10 @@ impl Orders {
         }
     }
 
-    fn take(&mut self, engine: &mut Engine, Order { action, reply }: Order) -> Result<(), CrawlError> {
+    fn take(&mut self, engine: &mut Engine, pulse: &Pulse, Order { action, reply }: Order) -> Result<(), CrawlError> {
         let is_crawling = engine.phase() == Phase::Crawling;
         let answer = match action {
-            Action::Status => Reply { status: Some(Box::new(live(engine))), ..Reply::done("") },
+            Action::Status => Reply { status: Some(Box::new(pulse.live(engine))), ..Reply::done("") },
             Action::Checkpoint => {
                 let checkpoint = engine.checkpoint_ahead();
                 engine.handle(Event::Checkpoint)?;
@@ -101,7 +104,7 @@ impl Orders {
             Action::Stop if !is_crawling => Reply::done("the crawl is stopping already"),
             _ if !is_crawling => Reply::refused("the crawl is stopping"),
             Action::Stop => {
-                engine.handle(Event::Stop)?;
+                engine.handle(Event::Stop(StopBy::Control))?;
                 Reply::done("stopping: requests under way may finish")
             }
             Action::Pause if engine.is_paused() => Reply::done("the crawl was paused already"),
@@ -148,14 +151,4 @@ fn tell_seeds(taken: SeedsTaken) -> Reply {
         message.push_str(&format!(", {}", count(taken.refused.len() as u64, "line is no seed", "lines are no seeds")));
     }
     Reply { ok: taken.refused.is_empty(), message, seeds: Some(taken), ..Reply::default() }
-}
-
-fn live(engine: &mut Engine) -> Live {
-    let doing = match engine.phase() {
-        Phase::Crawling if engine.is_paused() => Doing::Paused,
-        Phase::Crawling => Doing::Running,
-        _ => Doing::Stopping,
-    };
-    let checkpoint = engine.durable_checkpoint();
-    Live { doing, pid: std::process::id(), checkpoint, figures: engine.look() }
 }

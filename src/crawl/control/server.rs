@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::unix::net::UnixListener as StdListener;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -19,6 +20,7 @@ use tokio::time::timeout;
 use super::orders::{Action, Order};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
+use crate::crawl::live::measure;
 use crate::report::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
 
@@ -34,6 +36,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// What connections share.
 struct Shared {
     orders: Sender<Order>,
+    dir: PathBuf,
     reloader: Mutex<Reloader>,
 }
 
@@ -42,11 +45,12 @@ pub(super) fn start(
     listener: StdListener,
     orders: Sender<Order>,
     reloader: Reloader,
+    dir: PathBuf,
     ended: oneshot::Receiver<()>,
 ) -> io::Result<JoinHandle<()>> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-    let shared = Arc::new(Shared { orders, reloader: Mutex::new(reloader) });
+    let shared = Arc::new(Shared { orders, dir, reloader: Mutex::new(reloader) });
     thread::Builder::new().name("control".into()).spawn(move || {
         runtime.block_on(async move {
             match UnixListener::from_std(listener) {
@@ -91,12 +95,12 @@ async fn converse(stream: UnixStream, shared: Arc<Shared>) {
         }
         Some(Ok(command)) => {
             let name = command.name();
-            tell(name, &who, "");
+            tracing::debug!("ctl {name}{who}");
             let reply = carry_out(command, &shared).await;
             if !reply.ok {
                 tracing::warn!("ctl {name}{who}: refused: {}", Escaped(&reply.message));
             } else if !reply.message.is_empty() {
-                tell(name, &who, &format!(": {}", reply.message));
+                tracing::info!("ctl {name}{who}: {}", reply.message);
             }
             reply
         }
@@ -108,15 +112,6 @@ async fn converse(stream: UnixStream, shared: Arc<Shared>) {
         stream.get_mut().shutdown().await
     })
     .await;
-}
-
-/// Questions are not worth a line of everybody's log.
-fn tell(name: &str, who: &str, what: &str) {
-    if name == "status" {
-        tracing::debug!("ctl {name}{who}{what}");
-    } else {
-        tracing::info!("ctl {name}{who}{what}");
-    }
 }
 
 /// The user of this process, and root, who can do everything anyhow.
@@ -142,7 +137,6 @@ async fn read_command(stream: &mut BufReader<UnixStream>) -> Option<Result<Comma
 
 async fn carry_out(command: Command, shared: &Shared) -> Reply {
     let action = match command {
-        Command::Status {} => Action::Status,
         Command::Pause {} => Action::Pause,
         Command::Resume {} => Action::Resume,
         Command::Checkpoint {} => Action::Checkpoint,
@@ -151,6 +145,7 @@ async fn carry_out(command: Command, shared: &Shared) -> Reply {
             (seeds, refused) if seeds.is_empty() => return no_seed(refused),
             (seeds, refused) => Action::Seeds(seeds, refused),
         },
+        Command::Status {} => return status(shared).await,
         Command::Reload {} => return reload(shared).await,
     };
     order(action, &shared.orders).await
@@ -165,6 +160,15 @@ async fn order(action: Action, orders: &Sender<Order>) -> Reply {
         Err(TrySendError::Disconnected(_)) => return Reply::refused("the crawl has ended"),
     }
     answer.await.unwrap_or_else(|_| Reply::refused("the crawl ended before it was done"))
+}
+
+/// What the engine tells, and what lies on disk, which it does not count.
+async fn status(shared: &Shared) -> Reply {
+    let mut reply = order(Action::Status, &shared.orders).await;
+    if let Some(live) = &mut reply.status {
+        measure(&mut live.figures.stores, &shared.dir);
+    }
+    reply
 }
 
 /// One at a time: what changed is told by what was in effect before.

@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use super::socket;
 use crate::disk::DirectoryLock;
-use crate::report::Snapshot;
+use crate::report::Live;
 
 /// Longest command, the line's end included.
 pub const COMMAND_BYTES_MAX: usize = 1 << 20;
 /// Longest answer: what is said of every seed of a command.
 const REPLY_BYTES_MAX: u64 = 16 << 20;
 /// A command is sent, and one that needs no checkpoint is answered, within this time.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a crawl is told. Those without words have braces, for serde to refuse words that they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,31 +97,6 @@ impl Reply {
     pub fn refused(why: impl Into<String>) -> Reply {
         Reply { message: why.into(), ..Reply::default() }
     }
-}
-
-/// What a running crawl does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Doing {
-    /// It makes requests.
-    Running,
-    /// It makes none until `resume`.
-    Paused,
-    /// It lets requests under way finish, and ends.
-    Stopping,
-}
-
-/// A running crawl at this moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Live {
-    /// What it does.
-    pub doing: Doing,
-    /// Its process.
-    pub pid: u32,
-    /// The last checkpoint that is durable.
-    pub checkpoint: u64,
-    /// Its figures, as `crawler status` has them of the last checkpoint.
-    pub figures: Snapshot,
 }
 
 /// What became of seeds.
@@ -211,7 +186,7 @@ pub fn line(command: &Command) -> Vec<u8> {
     line
 }
 
-pub(super) fn ask(dir: &Path, command: &Command) -> Result<Reply, AskError> {
+pub(super) fn ask(dir: &Path, command: &Command, patience: Duration) -> Result<Reply, AskError> {
     let line = line(command);
     if line.len() > COMMAND_BYTES_MAX {
         return Err(AskError::TooLong);
@@ -223,8 +198,8 @@ pub(super) fn ask(dir: &Path, command: &Command) -> Result<Reply, AskError> {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => AskError::NotRunning(dir.to_owned()),
         _ => fault(dir, error),
     })?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(|error| fault(dir, error))?;
-    let patience = (!command.waits()).then_some(PATIENCE);
+    stream.set_write_timeout(Some(patience)).map_err(|error| fault(dir, error))?;
+    let patience = (!command.waits()).then_some(patience);
     stream.set_read_timeout(patience).map_err(|error| fault(dir, error))?;
     // a crawl that refuses before it has read all has answered all the same
     let sent = stream.write_all(&line);
@@ -278,10 +253,10 @@ mod tests {
     #[test]
     fn a_directory_without_a_crawl_says_so() {
         let dir = tempfile::tempdir().unwrap();
-        let asked = ask(dir.path(), &Command::Status {});
+        let asked = ask(dir.path(), &Command::Status {}, PATIENCE);
         assert!(matches!(asked, Err(AskError::NotRunning(_))), "{asked:?}");
         let _lock = DirectoryLock::acquire(dir.path()).unwrap();
-        let asked = ask(dir.path(), &Command::Status {});
+        let asked = ask(dir.path(), &Command::Status {}, PATIENCE);
         assert!(matches!(asked, Err(AskError::NotListening(_))), "{asked:?}");
     }
 }

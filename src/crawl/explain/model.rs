@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::clock::Time;
 use crate::outcome::Reason;
 use crate::report::figures::iso_ms;
+use crate::report::{Doing, Finish};
 
 /// Everything that a crawl knows of a URL.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -73,9 +74,11 @@ pub struct Fingerprints {
 pub struct Standing {
     /// Whether a process works on it.
     pub running: bool,
+    /// What that process does, where it tells.
+    pub phase: Option<Doing>,
     /// Why it ended, where it ended in good order.
     #[serde(serialize_with = "shown")]
-    pub finish: Option<crate::report::Finish>,
+    pub finish: Option<Finish>,
     /// The checkpoint that queue, stores and hosts are told of.
     pub checkpoint: Option<u64>,
     /// When that was made.

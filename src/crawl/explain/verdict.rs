@@ -9,6 +9,7 @@ use super::model::{Explanation, Host, Queue, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
 use crate::outcome::{Reason, Verdict, judge_answer};
+use crate::report::Doing;
 use crate::report::figures::{count, date, size, span};
 
 /// What is known besides the explanation.
@@ -49,10 +50,11 @@ pub(super) fn verdict(told: &Explanation, facts: &Facts<'_>) -> String {
 /// The URL ended without a request, and what its host is refused for now, if it still is.
 fn dropped(told: &Explanation, skipped: &Skipped, now: Time) -> String {
     let mut text = format!("was skipped: {}", skipped.reason);
-    if !skipped.rule.is_empty() {
+    let never = forbidden(told, now);
+    if !skipped.rule.is_empty() && !never.as_ref().is_some_and(|never| never.contains(&skipped.rule)) {
         text.push_str(&format!(": {}", skipped.rule));
     }
-    if let Some(never) = forbidden(told, now) {
+    if let Some(never) = never {
         text.push_str(&format!("; {}", never.trim_start_matches("never: ")));
     }
     text
@@ -89,10 +91,13 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
     if let Some(never) = by_robots(told) {
         return never;
     }
-    let when =
-        if told.crawl.running { "would be fetched" } else { "is queued; would be fetched when the crawl goes on," };
+    let when = match told.crawl.phase {
+        None | Some(Doing::Crawling) if told.crawl.running => "would be fetched",
+        Some(Doing::Paused) => "is queued; would be fetched when crawler ctl resume ends the pause,",
+        _ => "is queued; would be fetched when the crawl goes on,",
+    };
     let first = queue.place.starts_with("under way");
-    if first && queue.attempts == 0 && told.crawl.running {
+    if first && queue.attempts == 0 && when == "would be fetched" {
         return "is being fetched, or is next of its host".to_owned();
     }
     let Some(host) = &told.host else { return format!("{when} as soon as its host has its turn") };
@@ -247,6 +252,10 @@ mod tests {
         told.host = Some(Host::default());
         told.queue = Some(queue(0));
         assert_eq!(said(&told), "would be fetched as soon as its host has its turn");
+        told.crawl.phase = Some(Doing::Paused);
+        let paused =
+            "is queued; would be fetched when crawler ctl resume ends the pause, as soon as its host has its turn";
+        assert_eq!(said(&told), paused);
         told.host = Some(Host { gone: Some(Reason::HostGivenUp), ..Host::default() });
         assert_eq!(said(&told), "never: its host is given up for good; the queue drops its URL");
         told.host = Some(Host { pages: 7, pages_max: Some(7), ..Host::default() });
@@ -287,5 +296,9 @@ mod tests {
         told.dns.answer = Some("no such host");
         told.dns.fresh = true;
         assert_eq!(said(&told), "was skipped: host given up; the name servers say: no such host");
+        told.skipped = Some(Skipped { reason: "host given up".to_owned(), rule: "no such host".to_owned() });
+        assert_eq!(said(&told), "was skipped: host given up; the name servers say: no such host");
+        told.dns.fresh = false;
+        assert_eq!(said(&told), "was skipped: host given up: no such host");
     }
 }

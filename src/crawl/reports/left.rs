@@ -14,6 +14,7 @@ use crate::report::{CrawlLog, log_files};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Left {
     /// Time that passes at least.
+    #[serde(rename = "at_least_s", with = "crate::report::seconds")]
     pub at_least: Duration,
     /// The host that needs so long; empty where the rate of the whole crawl decides.
     pub host: String,

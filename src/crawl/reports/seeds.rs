@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::summary::NO_CHECKPOINT;
 use super::{Out, ReportError};
 use crate::disk::Disk;
 use crate::engine::{SeedLine, SeedStatus};
@@ -56,9 +57,13 @@ pub(super) fn counts(disk: &Disk, dir: &Path) -> Result<Counts, ReportError> {
 }
 
 pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
+    let seeds = SeedLine::read(disk, dir)?;
+    if seeds.is_empty() {
+        return out.text(format_args!("{NO_CHECKPOINT}"));
+    }
     let mut counts = Counts::default();
     out.text(format_args!("{:>8} seed redirected-to why\n", "status"))?;
-    for (number, seed) in SeedLine::read(disk, dir)? {
+    for (number, seed) in seeds {
         counts.count(&seed.status);
         let (status, code, why) = match &seed.status {
             SeedStatus::Waiting => ("waiting", None, ""),

@@ -12,7 +12,8 @@ use crate::report::closing::{Table, figures};
 use crate::report::figures::{date, size};
 use crate::report::{Snapshot, State};
 
-const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
+/// What is told in the place of figures before there are any.
+pub(super) const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
 
 /// What is told as one JSON object.
 #[derive(Serialize)]

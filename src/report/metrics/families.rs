@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use super::super::Layers;
-use super::Live;
+use super::super::{Doing, Layers, Live};
 use super::text::{Exposition, Kind};
 use Kind::{Counter, Gauge};
 
@@ -56,10 +55,10 @@ fn crawl(out: &mut Exposition, live: &Live) {
     let version = [("version", env!("CARGO_PKG_VERSION"))];
     out.family("crawler_build_info", Gauge, "The version of the program.").labelled(&version, 1);
     out.family("crawler_phase", Gauge, "1 for the phase that the crawl is in.");
-    for phase in ["crawling", "stopping", "closing", "done"] {
-        out.labelled(&[("phase", phase)], u8::from(live.phase == phase));
+    for doing in Doing::ALL {
+        out.labelled(&[("phase", &doing.to_string())], u8::from(live.phase == doing));
     }
-    let (statistics, gauges) = (&live.snapshot.statistics, &live.snapshot.gauges);
+    let (statistics, gauges) = (&live.figures.statistics, &live.figures.gauges);
     out.family("crawler_crawl_seconds_total", Counter, "Time of all sessions together.")
         .value(statistics.elapsed.as_secs_f64());
     out.family("crawler_queued_urls", Gauge, "URLs that wait to be fetched.").value(gauges.queued);
@@ -69,7 +68,7 @@ fn crawl(out: &mut Exposition, live: &Live) {
 }
 
 fn pages(out: &mut Exposition, live: &Live) {
-    let statistics = &live.snapshot.statistics;
+    let statistics = &live.figures.statistics;
     out.family("crawler_pages_stored_total", Counter, "Pages in the archive, revisits included.")
         .value(statistics.pages_stored);
     out.family("crawler_requests_total", Counter, "Requests, robots.txt and retries included.")
@@ -104,7 +103,7 @@ fn pages(out: &mut Exposition, live: &Live) {
 }
 
 fn links(out: &mut Exposition, live: &Live) {
-    let statistics = &live.snapshot.statistics;
+    let statistics = &live.figures.statistics;
     out.family("crawler_links_found_total", Counter, "Links found on pages.").value(statistics.links_found);
     out.family("crawler_links_known_total", Counter, "Links whose URL was known already.").value(statistics.duplicates);
     out.family("crawler_urls_new_total", Counter, "URLs that were new.").value(statistics.unique);
@@ -119,7 +118,7 @@ fn links(out: &mut Exposition, live: &Live) {
 }
 
 fn hosts(out: &mut Exposition, live: &Live) {
-    let (statistics, gauges) = (&live.snapshot.statistics, &live.snapshot.gauges);
+    let (statistics, gauges) = (&live.figures.statistics, &live.figures.gauges);
     out.family("crawler_hosts_known", Gauge, "Hosts met.").value(statistics.hosts);
     out.family(
         "crawler_active_hosts",
@@ -145,7 +144,7 @@ fn hosts(out: &mut Exposition, live: &Live) {
 }
 
 fn stores(out: &mut Exposition, live: &Live) {
-    let (bytes, layers) = (&live.snapshot.stores, &live.snapshot.layers);
+    let (bytes, layers) = (&live.figures.stores, &live.figures.layers);
     out.family("crawler_store_bytes", Gauge, "Bytes on disk.");
     let sizes = [
         ("url_seen", bytes.url_seen),
@@ -185,11 +184,11 @@ fn stores(out: &mut Exposition, live: &Live) {
     let help = "Bytes that were written for merges and by them, since the process began.";
     each("crawler_store_merge_written_bytes_total", Counter, help, |layers| layers.merge_bytes_written);
     out.family("crawler_disk_free_bytes", Gauge, "Free space on the disk of the crawl directory.")
-        .value(live.snapshot.gauges.disk_free_bytes);
+        .value(live.figures.gauges.disk_free_bytes);
 }
 
 fn checkpoints(out: &mut Exposition, live: &Live) {
-    let costs = &live.snapshot.statistics.checkpoints;
+    let costs = &live.figures.statistics.checkpoints;
     out.family("crawler_checkpoints_total", Counter, "Checkpoints that became durable.").value(costs.count);
     out.family("crawler_checkpoint_pause_seconds_total", Counter, "Time that the crawl stood still for them.")
         .value(costs.pause.as_secs_f64());

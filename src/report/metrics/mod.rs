@@ -13,43 +13,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Snapshot;
-use crate::clock::Time;
-
-/// How a crawl stands at this moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Live {
-    /// The figures, as a checkpoint of this moment would have them.
-    pub snapshot: Snapshot,
-    /// `crawling`, `stopping`, `closing` or `done`.
-    pub phase: String,
-    /// How long requests took, in the life of the process.
-    pub durations: Histogram,
-    /// When the last checkpoint of this process became durable.
-    pub checkpointed: Option<Time>,
-    /// Rates over the last moments.
-    pub rates: Rates,
-    /// The most memory that the configuration lets it take.
-    pub memory_ceiling_bytes: u64,
-}
-
-/// What happens in a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Rates {
-    /// Pages stored.
-    pub pages: f64,
-    /// Requests.
-    pub requests: f64,
-    /// Bytes received.
-    pub bytes: f64,
-}
-
 /// Durations by their length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
     /// How many were no longer than each of [`Histogram::BOUNDS_S`] and longer than the one before; the last one counts
     /// those that were longer than all.
     counts: Vec<u64>,
+    #[serde(rename = "sum_s", with = "super::seconds")]
     sum: Duration,
 }
 

@@ -1,0 +1,154 @@
+//! The figures of this moment for Prometheus, over HTTP.
+//!
+//! The engine's thread puts a copy down once a second; the server's own thread hands it out and touches nothing of the
+//! crawl. Where it listens lies in `metrics.address` for as long as it does. Whoever can connect can read: it listens where
+//! the operator says, has no secrets and takes no orders. Connections are few and short.
+
+use std::convert::Infallible;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::CrawlError;
+use crate::disk::Disk;
+use crate::report::Live;
+use crate::report::metrics::{Process, render};
+
+/// Name of the file that says where it listens.
+const ADDRESS_FILE: &str = "metrics.address";
+/// Connections at a time.
+const CONNECTIONS_MAX: usize = 16;
+/// A connection ends after so long, whatever it does.
+const CONNECTION_MAX: Duration = Duration::from_secs(30);
+
+type Shared = Arc<Mutex<Option<Arc<Live>>>>;
+
+/// The copy that is handed out, and the server that does it. Where no address is configured it does nothing.
+pub(super) struct Desk {
+    open: Option<Open>,
+}
+
+struct Open {
+    shared: Shared,
+    file: PathBuf,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Desk {
+    /// Listens at `address`, unless that is `off`, for the crawl in `dir`.
+    pub(super) fn open(address: &str, disk: &Disk, dir: &Path) -> Result<Desk, CrawlError> {
+        let file = dir.join(ADDRESS_FILE);
+        // what a killed process left behind
+        disk.remove(&file)?;
+        if address == "off" {
+            return Ok(Desk { open: None });
+        }
+        let refused = |e: std::io::Error| CrawlError::Usage(format!("report.metrics: cannot listen at {address}: {e}"));
+        let listener = TcpListener::bind(address).map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let at = listener.local_addr().map_err(refused)?;
+        let shared = Shared::default();
+        let (stop, stopped) = oneshot::channel();
+        let given = shared.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(refused)?;
+        let thread = thread::Builder::new()
+            .name("metrics".into())
+            .spawn(move || runtime.block_on(serve(listener, given, stopped)))
+            .map_err(refused)?;
+        disk.replace(&file, format!("{at}\n").as_bytes())?;
+        tracing::info!("metrics at http://{at}/metrics");
+        if !at.ip().is_loopback() {
+            tracing::warn!("report.metrics: {at} is open to others; whoever can connect can read the figures");
+        }
+        let (stop, thread) = (Some(stop), Some(thread));
+        Ok(Desk { open: Some(Open { shared, file, stop, thread }) })
+    }
+
+    /// Whether anybody listens to what is put down.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Puts figures down for whoever asks from now on.
+    pub(super) fn put(&mut self, live: Live) {
+        if let Some(open) = &self.open {
+            *open.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(live));
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // one that stays says where nobody listens any more, which its readers find out
+        let _ = Disk::real().remove(&self.file);
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn serve(listener: TcpListener, shared: Shared, stopped: oneshot::Receiver<()>) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let accept = async {
+        loop {
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let Ok((stream, _)) = listener.accept().await else {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let shared = shared.clone();
+            tokio::spawn(async move {
+                let service = service_fn(|request| {
+                    let response = answer(&request, &shared, started);
+                    async { Ok::<_, Infallible>(response) }
+                });
+                let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                let _ = tokio::time::timeout(CONNECTION_MAX, connection).await;
+                drop(place);
+            });
+        }
+    };
+    tokio::select! {
+        () = accept => {}
+        _ = stopped => {}
+    }
+}
+
+fn answer<B>(request: &Request<B>, shared: &Shared, started: f64) -> Response<Full<Bytes>> {
+    const PLAIN: &str = "text/plain; charset=utf-8";
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return respond(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "GET is all there is\n".to_owned());
+    }
+    let live = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match (request.uri().path(), live) {
+        ("/", _) => respond(StatusCode::OK, PLAIN, "/metrics\n".to_owned()),
+        ("/metrics", None) => respond(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "the crawl is being opened\n".to_owned()),
+        ("/metrics", Some(live)) => {
+            let text = render(&live, &Process::now(started));
+            respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
+        }
+        _ => respond(StatusCode::NOT_FOUND, PLAIN, "there is /metrics\n".to_owned()),
+    }
+}
+
+fn respond(status: StatusCode, mime: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(mime));
+    response
+}

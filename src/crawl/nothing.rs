@@ -1,0 +1,74 @@
+//! Why a crawl has fetched nothing at all, and what to do about it.
+
+use std::path::Path;
+
+use crate::outcome::{Failure, Reason};
+use crate::report::Statistics;
+use crate::report::closing::shell_word;
+
+/// What stood in the way of every page, a line of advice for each kind of it, and the command that tells it of each seed.
+pub(super) fn why(statistics: &Statistics, dir: &Path) -> String {
+    let failures = statistics.failures.iter().map(|(failure, count)| format!("{failure} ({count})"));
+    let dropped = statistics.dropped.iter().map(|(reason, count)| format!("{reason} ({count})"));
+    let reasons: Vec<String> = failures.chain(dropped).collect();
+    let mut text = if reasons.is_empty() { "there was nothing to fetch".to_owned() } else { reasons.join(", ") };
+    let mut told = Vec::new();
+    let of_failures = statistics.failures.keys().filter_map(|&failure| of_failure(failure));
+    for advice in of_failures.chain(statistics.dropped.keys().filter_map(|&reason| of_reason(reason))) {
+        if !told.contains(&advice) {
+            text.push_str(&format!("\n{advice}"));
+            told.push(advice);
+        }
+    }
+    format!("{text}\ncrawler report seeds --dir {} tells it of each seed", shell_word(dir))
+}
+
+const PRIVATE: &str = "addresses outside of the public internet are refused unless network.allow names them";
+
+fn of_failure(failure: Failure) -> Option<&'static str> {
+    match failure {
+        Failure::NoSuchHost => Some("name servers know no such host: are the seeds spelt right?"),
+        Failure::Dns => Some("name servers do not answer: is the network up, is dns.nameservers right?"),
+        Failure::Connect | Failure::Timeout | Failure::TooSlow | Failure::Disconnected => {
+            Some("servers do not answer: are they up, is a proxy needed (fetch.proxy)?")
+        }
+        Failure::Tls => Some("a certificate does not hold: fetch.ca_file adds root certificates"),
+        Failure::PrivateAddress => Some(PRIVATE),
+        Failure::Protocol | Failure::Unconditional304 => None,
+    }
+}
+
+fn of_reason(reason: Reason) -> Option<&'static str> {
+    match reason {
+        Reason::PrivateAddress => Some(PRIVATE),
+        Reason::Robots => Some("robots.txt forbids it, or cannot be had: crawler explain URL says which"),
+        Reason::Scope => Some("the scope leaves it out: crawler explain URL has the rule"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_trouble_has_its_advice_once_and_a_command_that_tells_more() {
+        let mut statistics = Statistics::default();
+        for failure in [Failure::Connect, Failure::Timeout, Failure::PrivateAddress] {
+            statistics.count_failure(failure);
+        }
+        statistics.count_dropped(Reason::PrivateAddress);
+        statistics.count_dropped(Reason::Robots);
+        let why = why(&statistics, Path::new("my crawl"));
+        let lines: Vec<&str> = why.lines().collect();
+        assert_eq!(lines.len(), 5, "{why}");
+        assert!(lines[0].contains(" (1), "), "{why}");
+        assert_eq!(lines[4], "crawler report seeds --dir 'my crawl' tells it of each seed");
+        assert_eq!(why.matches("network.allow").count(), 1, "{why}");
+    }
+
+    #[test]
+    fn nothing_at_all_is_said_to_be_so() {
+        assert!(super::why(&Statistics::default(), Path::new("c")).starts_with("there was nothing to fetch\n"));
+    }
+}

@@ -1,0 +1,103 @@
+//! How a crawl that runs stands at this moment: what `crawler status`, `crawler ctl status` and the metrics tell, all of it
+//! made in one place, so that no two of them differ.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Snapshot;
+use super::metrics::Histogram;
+use crate::clock::Time;
+
+/// What a crawl does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Doing {
+    /// It makes requests.
+    Crawling,
+    /// It makes none until `crawler ctl resume`.
+    Paused,
+    /// It lets requests under way finish, and ends.
+    Stopping,
+    /// It makes its last checkpoint.
+    Closing,
+    /// Its last checkpoint is durable.
+    Done,
+}
+
+impl Doing {
+    /// All of them.
+    pub const ALL: [Doing; 5] = [Doing::Crawling, Doing::Paused, Doing::Stopping, Doing::Closing, Doing::Done];
+
+    /// What it means for whoever looks at it.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Doing::Crawling => "running",
+            Doing::Paused => "paused: no new requests until crawler ctl resume",
+            Doing::Stopping => "stopping: requests under way may finish",
+            Doing::Closing => "stopping: the last checkpoint is made",
+            Doing::Done => "stopping: the last checkpoint is durable",
+        }
+    }
+}
+
+/// One word.
+impl fmt::Display for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Doing::Crawling => "crawling",
+            Doing::Paused => "paused",
+            Doing::Stopping => "stopping",
+            Doing::Closing => "closing",
+            Doing::Done => "done",
+        })
+    }
+}
+
+/// A crawl that runs, at this moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Live {
+    /// What it does.
+    pub phase: Doing,
+    /// Its process.
+    pub pid: u32,
+    /// The last checkpoint that is durable; 0 before the first one.
+    pub checkpoint: u64,
+    /// When the last checkpoint of this process became durable.
+    #[serde(rename = "checkpointed_ms")]
+    pub checkpointed: Option<Time>,
+    /// Rates over the last moments.
+    pub rates: Rates,
+    /// The most memory that the configuration lets it take.
+    pub memory_ceiling_bytes: u64,
+    /// How long requests took, in the life of the process.
+    pub durations: Histogram,
+    /// The figures, as a checkpoint of this moment would have them.
+    pub figures: Snapshot,
+}
+
+/// What happens in a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rates {
+    /// Pages stored.
+    #[serde(rename = "pages_per_second")]
+    pub pages: f64,
+    /// Requests.
+    #[serde(rename = "requests_per_second")]
+    pub requests: f64,
+    /// Bytes received.
+    #[serde(rename = "bytes_per_second")]
+    pub bytes: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_has_one_name_everywhere() {
+        for doing in Doing::ALL {
+            assert_eq!(serde_json::to_string(&doing).unwrap(), format!("\"{doing}\""));
+        }
+    }
+}
