@@ -195,13 +195,13 @@ impl Active {
         None
     }
 
-    /// A host at rest that cannot be contacted for long.
+    /// A host at rest that could not be contacted for long when it was put in line, and cannot yet.
     fn held_back(&mut self, now: Time) -> Option<u32> {
         for _ in 0..self.parkable.len().min(TRIES) {
             let reference = self.parkable.pop_front()?;
             let Some(index) = self.resolve(reference) else { continue };
             let host = self.host_mut(index);
-            if host.standing.available() <= now + PARK_AFTER {
+            if host.standing.available() <= now {
                 host.parkable = false;
             } else if host.is_at_rest() && matches!(host.place, Place::Scheduled(_) | Place::Idle) {
                 return Some(index);

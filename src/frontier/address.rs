@@ -59,14 +59,17 @@ impl Addresses {
         self.map.get(&ip).map_or(0, |address| address.hosts)
     }
 
-    /// When a host that finds `ip` crowded has its turn there, `delay` after the one that was sent away before it: about when
-    /// those that are here have had theirs, and not beyond `horizon`.
-    pub(super) fn promise(&mut self, ip: IpAddr, delay: Duration, now: Time, horizon: Time) -> Time {
+    /// When a host that is sent away from `ip` has its turn there: one `turn` after the one before it. None if that is beyond
+    /// `horizon`.
+    pub(super) fn promise(&mut self, ip: IpAddr, turn: Duration, now: Time, horizon: Time) -> Option<Time> {
         let address = self.map.entry(ip).or_default();
-        let here = u32::try_from(address.hosts).unwrap_or(u32::MAX);
-        let turn = address.promised.max(now + delay.saturating_mul(here)).min(horizon);
-        address.promised = turn + delay;
-        turn
+        address.promised = (address.promised.max(now) + turn).min(horizon);
+        (address.promised < horizon).then_some(address.promised)
+    }
+
+    /// Whether hosts that were sent away from `ip` are to come back.
+    pub(super) fn is_awaited(&self, ip: IpAddr, now: Time) -> bool {
+        self.map.get(&ip).is_some_and(|address| address.promised > now)
     }
 
     /// A busy host has `ip` first.

@@ -21,9 +21,6 @@ const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
 const LOGGED_AFTER: Duration = Duration::from_secs(1);
 /// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
 const HOLDS_MIN: Duration = Duration::from_secs(1);
-/// A host at a crowded address comes back after so long at the latest.
-const CROWDED_MIN: Duration = Duration::from_secs(1);
-const CROWDED_MAX: Duration = Duration::from_secs(600);
 
 impl Frontier {
     /// The answer to a [`Task::Resolve`](super::Task::Resolve), and until when it holds.
@@ -40,6 +37,7 @@ impl Frontier {
                 if self.is_crowded(addresses[0]) {
                     return self.postpone(index, addresses, expires, now);
                 }
+                self.release_domain(self.active.host(index).domain, addresses[0]);
                 self.set_addresses(index, addresses, expires);
             }
             NameAnswer::NoSuchHost => self.give_up(index, Reason::HostGivenUp, expires),
@@ -287,37 +285,6 @@ impl Frontier {
         waiting.pending = None;
         self.active.in_flight -= 1;
         Some(index)
-    }
-
-    /// Whether as many busy hosts as may be share an address. Without a delay for addresses none is crowded: its hosts
-    /// do not wait for each other.
-    pub(super) fn is_crowded(&self, ip: IpAddr) -> bool {
-        !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
-    }
-
-    /// When a host at a crowded address may try again: each of those that are sent away has a turn of its own, so that they
-    /// do not all come back at once.
-    pub(super) fn after_the_crowd(&mut self, ip: IpAddr, now: Time) -> Time {
-        let turn = self.addresses.promise(ip, self.options.politeness.delay_per_ip, now, now + CROWDED_MAX);
-        turn.max(now + CROWDED_MIN)
-    }
-
-    /// Sends a host whose address is crowded to the cold side for a while. Others of its domain that are not active yet wait
-    /// with it: they are likely to be found at the same address.
-    fn postpone(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time, now: Time) -> Result<()> {
-        let due = self.after_the_crowd(addresses[0], now);
-        let host = self.active.host_mut(index);
-        host.standing.due = host.standing.due.max(due);
-        if !host.flights.is_empty() {
-            // It has requests under way by an older answer: it may as well stay.
-            self.set_addresses(index, addresses, expires);
-            self.settle(index, now);
-            return Ok(());
-        }
-        host.addresses = Some((addresses, expires));
-        let domain = host.domain;
-        self.domains.get_mut(domain).held_until = due;
-        self.evict(index, now)
     }
 
     /// Whether a host may get `rules`. Those of usual size always fit in; all large ones together have a share of the

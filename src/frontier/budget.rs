@@ -11,7 +11,6 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::options::Budget;
 use super::record::Standing;
 use super::schedule::HostRef;
-use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
 
@@ -58,8 +57,6 @@ pub(super) struct Domain {
     pub hosts: u32,
     /// Active hosts with something to do.
     pub busy: u32,
-    /// Before this no other host becomes active: the last one was sent away from a crowded address.
-    pub held_until: Time,
     /// Pages that the cold side knows of.
     pub known: u64,
     /// Pages since.

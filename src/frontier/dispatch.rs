@@ -61,6 +61,8 @@ impl Frontier {
 
     /// What a host whose time has come may do.
     fn attempt(&mut self, index: u32, now: Time) -> Option<Task> {
+        // it may have rested until now
+        self.set_busy(index, true, now);
         let host = self.active.host_mut(index);
         host.place = Place::Nowhere;
         host.standing.gone = host.standing.gone.filter(|&(until, _)| until > now);
@@ -212,8 +214,9 @@ impl Frontier {
     fn contact(&mut self, index: u32, ip: IpAddr, now: Time) {
         self.active.in_flight += 1;
         let delay = self.delay_of(index);
-        let standing = &mut self.active.host_mut(index).standing;
-        standing.due = standing.due.max(now + delay);
+        let host = self.active.host_mut(index);
+        host.asked = host.asked.saturating_add(1);
+        host.standing.due = host.standing.due.max(now + delay);
         let delay_per_ip = self.options.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {
             self.addresses.delay_until(ip, now + delay_per_ip, now);
@@ -241,6 +244,9 @@ impl Frontier {
             Place::Nowhere
         } else if self.allowance(index) == Allowance::DomainWaits {
             Place::Domain
+        } else if self.gives_way(index) {
+            self.turns_over.push(self.active.reference(index));
+            Place::Nowhere
         } else {
             Place::Scheduled(host.standing.available().max(now))
         };

@@ -100,6 +100,8 @@ pub(super) struct Host {
     pub place: Place,
     /// URLs that it got from the cold side in this turn.
     pub turn: u64,
+    /// Requests that it has made since it became active.
+    pub asked: u32,
     /// When it last got URLs from the cold side, and how many buffers it may get the next time.
     pub refilled: Time,
     pub refill_buffers: usize,
@@ -141,6 +143,7 @@ impl Host {
             pending: None,
             place: Place::Nowhere,
             turn: 0,
+            asked: 0,
             refilled: Time::ZERO,
             refill_buffers: 1,
             base_left: 0,

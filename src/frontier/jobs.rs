@@ -19,6 +19,7 @@ use super::partition::{
 use super::record::HostRecord;
 use crate::clock::Time;
 use crate::disk::{Error, Result};
+use crate::fingerprint::Fingerprint;
 
 /// Jobs that are out at once.
 const JOBS_MAX: usize = 4;
@@ -106,6 +107,11 @@ impl Frontier {
             let Some(index) = self.active.resolve(reference) else { continue };
             let host = self.active.host_mut(index);
             host.turn = 0;
+            if self.gives_way(index) {
+                self.give_way(index, self.now)?;
+                continue;
+            }
+            let host = self.active.host(index);
             if host.is_at_rest() && host.buffer.is_empty() && self.active.len() >= self.options.active_hosts {
                 self.evict(index, self.now)?;
             } else {
@@ -177,17 +183,18 @@ impl Frontier {
         let wanted = std::mem::take(&mut self.partitions[number].wanted);
         let refills = self.refills(wanted);
         let active = self.partitions[number].active.keys().copied().collect();
-        let mut domains = ByFingerprint::default();
-        let mut held_until: Option<Time> = None;
-        for &index in self.partitions[number].active.values() {
+        let busy = |&index: &u32| {
             let domain = self.active.host(index).domain;
-            let Some(entry) = self.domains.get(domain) else { continue };
-            domains.insert(domain, self.busy_of(entry));
-            let held = Some(entry.held_until).filter(|&until| until > self.now);
-            held_until = [held_until, held].into_iter().flatten().min();
-        }
+            Some((domain, self.domains.get(domain)?.busy))
+        };
+        let mut domains: ByFingerprint<u32> = self.partitions[number].active.values().filter_map(busy).collect();
         let buffer_urls = self.options.buffer_urls.max(1);
         let share = self.share();
+        let held = self.partitions[number].held.keys().copied();
+        let waits = |domain: &_| self.held_until(*domain, domains.get(domain).copied().unwrap_or(0)).is_some();
+        let (waiting, one_by_one): (Vec<Fingerprint>, Vec<Fingerprint>) = held.partition(waits);
+        domains.extend(waiting.into_iter().map(|domain| (domain, u32::MAX)));
+        let held_until = self.partitions[number].held.values().copied().filter(|&until| until > self.now).min();
         let partition = &mut self.partitions[number];
         partition.busy = true;
         let hosts_max = if partition.walk_after <= self.now { hosts_max } else { 0 };
@@ -210,6 +217,7 @@ impl Frontier {
             available: partition.availability(self.now),
             domains,
             share,
+            one_by_one,
             hosts_max,
             urls_max: buffer_urls,
             bytes_max: self.options.memory / 32,
@@ -318,7 +326,7 @@ impl Frontier {
         }
         let crowded = host.addresses.as_ref().map(|(list, _)| list[0]).filter(|&ip| self.is_crowded(ip));
         if let Some(ip) = crowded {
-            host.standing.due = self.after_the_crowd(ip, now);
+            host.standing.due = self.after_the_crowd(ip, host.origin, now);
             let mut bytes = Vec::new();
             host.record(now).encode(&mut bytes);
             self.partitions[number].note_record(host.origin, &bytes);
@@ -328,8 +336,10 @@ impl Frontier {
         if !self.has_share(host.domain) {
             // Others took places while the take was out: one of this domain that leaves wakes the partition.
             self.partitions[number].blocked = true;
-            let held = self.domains.get(host.domain).map(|entry| entry.held_until).filter(|&until| until > now);
-            held.into_iter().for_each(|until| self.wake_at(number, until));
+            let busy = self.domains.get(host.domain).map_or(0, |entry| entry.busy);
+            if let Some(until) = self.held_until(host.domain, busy).filter(|&until| until > now) {
+                self.wake_at(number, until);
+            }
             return Ok(());
         }
         if !self.make_room()? {
@@ -344,7 +354,7 @@ impl Frontier {
     }
 
     /// A partition has a host again at `time`, if not before.
-    fn wake_at(&mut self, number: usize, time: Time) {
+    pub(super) fn wake_at(&mut self, number: usize, time: Time) {
         let wake = &mut self.partitions[number].wake;
         *wake = Some(wake.map_or(time, |before| before.min(time)));
     }

@@ -26,6 +26,7 @@ mod address;
 mod answers;
 mod budget;
 mod cold;
+mod crowd;
 mod dispatch;
 mod errand;
 #[cfg(any(test, feature = "fuzzing"))]

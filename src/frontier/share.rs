@@ -7,7 +7,6 @@
 //! and places that hosts of the greedy ones leave go to the others. Whoever has none gets one while there is one.
 
 use super::Frontier;
-use super::budget::Domain;
 use crate::fingerprint::Fingerprint;
 
 /// So many hosts keep an address busy in spite of their own delays, however many others there are.
@@ -46,12 +45,8 @@ impl Frontier {
 
     /// Whether one more host of `domain` may become active.
     pub(super) fn has_share(&self, domain: Fingerprint) -> bool {
-        self.domains.get(domain).is_none_or(|active| self.share().lets_in(self.busy_of(active)))
-    }
-
-    /// Busy hosts of a domain; as many as can be while it is held back.
-    pub(super) fn busy_of(&self, domain: &Domain) -> u32 {
-        if domain.held_until > self.now { u32::MAX } else { domain.busy }
+        let busy = self.domains.get(domain).map_or(0, |active| active.busy);
+        self.held_until(domain, busy).is_none() && self.share().lets_in(busy)
     }
 
     /// How many busy hosts may share an address now.

@@ -42,7 +42,7 @@ const LOAD: f64 = 0.55;
 const CHUNK_PAGES: usize = 4_096;
 /// A page that is being rewritten is read again this often before it counts as damaged, and this often if it stays the same.
 const TORN_READS_MAX: usize = 200;
-const SAME_READS_MAX: usize = 20;
+const SAME_READS_MAX: usize = 50;
 /// A bucket whose pages lead in a circle is walked again this often: its pages may have been about to be rewritten.
 const CIRCLES_MAX: usize = 20;
 const VERSION: u16 = 1;

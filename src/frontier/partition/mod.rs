@@ -167,6 +167,8 @@ pub(super) struct Partition {
     pub rover: Option<HostKey>,
     /// When a take may find a host; `None` when it needs another event first.
     pub wake: Option<Time>,
+    /// Domains that are held back, until when (`frontier::crowd`).
+    pub held: BTreeMap<Fingerprint, Time>,
     /// The base's hosts are not walked over before.
     pub walk_after: Time,
     /// Whether hosts wait until others of their domain have nothing to do.
@@ -219,6 +221,7 @@ impl Partition {
             blocked: false,
             freed: false,
             merged_at: Time::ZERO,
+            held: BTreeMap::new(),
             walk_after: Time::ZERO,
         }
     }

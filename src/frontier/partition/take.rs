@@ -92,6 +92,8 @@ pub(in crate::frontier) struct Take {
     /// Busy hosts of active domains, and what says how many a domain may have.
     pub domains: ByFingerprint<u32>,
     pub share: Share,
+    /// Domains of which one host may become active, and no second one; sorted.
+    pub one_by_one: Vec<Fingerprint>,
     pub hosts_max: usize,
     pub urls_max: usize,
     pub bytes_max: usize,
@@ -205,7 +207,8 @@ impl Take {
                 let taken = self.read(base, candidate, self.urls_max, known, false)?;
                 bytes += taken.items.iter().map(Item::memory).sum::<usize>();
                 hosts += 1;
-                *self.domains.entry(host.domain).or_default() += 1;
+                let busy = self.domains.entry(host.domain).or_default();
+                *busy = if self.one_by_one.binary_search(&host.domain).is_ok() { u32::MAX } else { *busy + 1 };
                 self.share.take_place();
                 done.taken.push(taken);
                 done.rover = Some(host);

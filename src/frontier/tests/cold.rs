@@ -241,16 +241,46 @@ fn a_url_in_a_tail_comes_out_although_other_partitions_never_run_dry() {
 
 #[test]
 fn s18_hosts_without_end_at_one_address_are_asked_for_as_fast_as_it_may_be_asked() {
-    let mut options = small_options();
-    options.active_hosts = 256;
-    let mut crawl = Crawl::new(options, |host| Site { address: Ok(1), ..plain(host) });
-    for n in 0..20_000 {
-        crawl.push(QueuedUrl { domain: fingerprint(5_000 + n % 10), ..url(n, 0, 1) });
+    for domains in [10, 300] {
+        let mut options = small_options();
+        options.active_hosts = 256;
+        let mut crawl = Crawl::new(options, |host| Site { address: Ok(1), ..plain(host) });
+        for n in 0..20_000 {
+            crawl.push(QueuedUrl { domain: fingerprint(5_000 + n % domains), ..url(n, 0, 1) });
+        }
+        // at first each domain is tried by as many hosts as it may have
+        crawl.run_until(START + S * 60);
+        let before = (crawl.requests.len(), crawl.resolved, crawl.worked);
+        crawl.run_until(START + S * 180);
+        // four requests a second, of which half are for rules
+        let (requests, names) = (crawl.requests.len() - before.0, crawl.resolved - before.1);
+        let jobs = crawl.worked - before.2;
+        assert!(requests >= 450, "{requests} for {domains} domains");
+        // then by one a minute
+        let tried = 2 * domains as usize;
+        assert!(names <= 3 * requests + tried, "{names} names for {requests} requests to {domains} domains");
+        assert!(jobs <= 2 * requests + tried, "{jobs} jobs for {requests} requests to {domains} domains");
     }
-    crawl.run_until(START + S * 120);
-    // four requests a second, of which half are for rules
+}
+
+#[test]
+fn at_a_crowded_address_hosts_without_end_let_the_others_have_their_turn() {
+    let options = FrontierOptions { active_hosts: 256, per_address_active_max: 16, ..small_options() };
+    let mut crawl = Crawl::new(options, |host| Site { address: Ok(1), ..plain(host) });
+    for host in 0..60 {
+        (0..300).for_each(|page| crawl.push(QueuedUrl { domain: fingerprint(5_000 + host), ..url(host, page, 1) }));
+    }
+    crawl.run_until(START + S * 60);
+    let late = QueuedUrl { domain: fingerprint(9_000), ..url(100, 0, 1) };
+    crawl.push(late.clone());
+    // a round of 60 hosts takes two minutes
+    crawl.run_until(START + S * 600);
+    assert!(crawl.out.iter().any(|(url, _)| url.key == late.key), "it has never had its turn");
+    let mut asked: BTreeMap<u64, usize> = BTreeMap::new();
+    crawl.requests.iter().for_each(|request| *asked.entry(request.host).or_default() += 1);
+    assert_eq!(asked.len(), 61, "{asked:?}");
     let requests = crawl.requests.len();
-    assert!(requests >= 450, "{requests}");
-    assert!(crawl.resolved <= 3 * requests, "{} names for {requests} requests", crawl.resolved);
-    assert!(crawl.worked <= 2 * requests, "{} jobs for {requests} requests", crawl.worked);
+    assert!(requests >= 2_350, "the address may be asked 2,400 times: {requests}");
+    let pages = |host: u64| asked.get(&host).copied().unwrap_or(0);
+    assert!((0..60).all(|host| pages(host) >= requests / 60 / 4), "{asked:?}");
 }

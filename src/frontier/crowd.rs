@@ -1,0 +1,118 @@
+//! Hosts at a crowded address: who stays, who is sent away and until when.
+//!
+//! An address has so many active hosts at most ([`Frontier::address_share`]). Who finds it crowded goes to the cold side and comes
+//! back about when its turn has come; while somebody is away like that, those that are there leave after a turn of
+//! [`TURN_REQUESTS`] requests. So a host waits for as many turns as there are hosts, even if these have pages without end.
+//! Others of its domain are likely to be found at the same address: for a while they are not even resolved, and then one by
+//! one until one is found where nobody has been sent away.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Frontier;
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::fingerprint::Fingerprint;
+
+/// Requests of a turn at a crowded address.
+const TURN_REQUESTS: u32 = 8;
+/// A host at a crowded address comes back after so long at the earliest, and at the latest.
+const CROWDED_MIN: Duration = Duration::from_secs(1);
+const CROWDED_MAX: Duration = Duration::from_secs(600);
+/// No other host of its domain becomes active for so long at most.
+const HELD_MAX: Duration = Duration::from_secs(60);
+/// Domains of a partition that are held back at once; they take 40 bytes each.
+const HELD_DOMAINS_MAX: usize = 1_024;
+
+impl Frontier {
+    /// Whether as many busy hosts as may be share an address. Without a delay for addresses none is crowded: its hosts
+    /// do not wait for each other.
+    pub(super) fn is_crowded(&self, ip: IpAddr) -> bool {
+        !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
+    }
+
+    /// When the host of `origin`, which finds its address crowded, may try again. Each has a turn of its own, so that they do not
+    /// all come back at once; those whose turn is far away come back at moments spread over the last half of
+    /// [`CROWDED_MAX`].
+    pub(super) fn after_the_crowd(&mut self, ip: IpAddr, origin: Fingerprint, now: Time) -> Time {
+        let turn = self.options.politeness.delay_per_ip.saturating_mul(TURN_REQUESTS);
+        let horizon = now + CROWDED_MAX;
+        match self.addresses.promise(ip, turn, now, horizon) {
+            Some(due) => due.max(now + CROWDED_MIN),
+            None => {
+                let spread = CROWDED_MAX.as_millis() as u64 / 2;
+                now + CROWDED_MAX / 2 + Duration::from_millis(origin.bits() % spread)
+            }
+        }
+    }
+
+    /// Sends a host whose address is crowded to the cold side for a while.
+    pub(super) fn postpone(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time, now: Time) -> Result<()> {
+        let ip = addresses[0];
+        if !self.active.host(index).flights.is_empty() {
+            // It has requests under way by an older answer: it may as well stay.
+            self.set_addresses(index, addresses, expires);
+            self.settle(index, now);
+            return Ok(());
+        }
+        let host = self.active.host_mut(index);
+        host.addresses = Some((addresses, expires));
+        let domain = host.domain;
+        let until = self.send_away(index, ip, now)?;
+        self.hold_domain(domain, until.min(now + HELD_MAX), now);
+        Ok(())
+    }
+
+    /// Whether a host at rest has had its turn at its address while others are away because of the crowd there.
+    pub(super) fn gives_way(&self, index: u32) -> bool {
+        let host = self.active.host(index);
+        let Some(ip) = host.counted_at.filter(|_| host.asked >= TURN_REQUESTS && host.is_at_rest()) else {
+            return false;
+        };
+        self.is_crowded(ip) && self.addresses.is_awaited(ip, self.now)
+    }
+
+    /// A host that gives way goes to the cold side.
+    pub(super) fn give_way(&mut self, index: u32, now: Time) -> Result<()> {
+        if let Some(ip) = self.active.host(index).counted_at {
+            self.send_away(index, ip, now)?;
+        }
+        Ok(())
+    }
+
+    fn send_away(&mut self, index: u32, ip: IpAddr, now: Time) -> Result<Time> {
+        let due = self.after_the_crowd(ip, self.active.host(index).origin, now);
+        let standing = &mut self.active.host_mut(index).standing;
+        standing.due = standing.due.max(due);
+        let until = standing.due;
+        self.evict(index, now)?;
+        Ok(until)
+    }
+
+    fn hold_domain(&mut self, domain: Fingerprint, until: Time, now: Time) {
+        let number = self.partition_of(domain);
+        let held = &mut self.partitions[number].held;
+        held.retain(|_, &mut until| until + CROWDED_MAX > now);
+        if held.len() < HELD_DOMAINS_MAX || held.contains_key(&domain) {
+            let before = held.entry(domain).or_insert(until);
+            *before = until.max(*before);
+        }
+        self.wake_at(number, until);
+    }
+
+    /// A host of `domain` was found at `ip`: if nobody was sent away from there, others need not be held back.
+    pub(super) fn release_domain(&mut self, domain: Fingerprint, ip: IpAddr) {
+        let number = self.partition_of(domain);
+        if !self.partitions[number].held.is_empty() && !self.addresses.is_awaited(ip, self.now) {
+            self.partitions[number].held.remove(&domain);
+        }
+    }
+
+    /// When another host of `domain`, of which `busy` are active, may become active, if it has to wait: while the domain is held
+    /// back, and then one at a time until one finds its address not crowded.
+    pub(super) fn held_until(&self, domain: Fingerprint, busy: u32) -> Option<Time> {
+        let until = *self.partitions[self.partition_of(domain)].held.get(&domain)?;
+        (until > self.now || busy > 0).then_some(until)
+    }
+}
