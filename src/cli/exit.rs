@@ -138,7 +138,7 @@ fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&
     match cause.downcast_ref::<io::Error>()?.kind() {
         io::ErrorKind::PermissionDenied => Some("\n  check who owns it and may write there, or choose another --dir"),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if !of_crawl => {
-            Some("\n  free some space where that is written, then run the same command again")
+            Some("\n  free some space where the output goes, then run the same command again")
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("\n  free some space, then run the same command again: it goes on from the last checkpoint")
