@@ -221,6 +221,11 @@ fn every_mistake_is_told_with_what_to_write() {
         ("export", "cdxj"),
         ("export urls --output crawl/pages/x", "in the crawl directory"),
         ("export urls --output ..", "names no file"),
+        (
+            "export warc --output nowhere/x",
+            "no such directory: nowhere; make it (mkdir -p), or choose another --output",
+        ),
+        ("export urls --output crawl", "crawl is a directory; name a file in it"),
         ("export cdxj --memory 1KiB", "from 1MiB on"),
         ("simulate --latency 5", "--latency"),
         ("simulate --trap-kinds hole", "--trap-kinds"),
@@ -241,6 +246,21 @@ fn every_mistake_is_told_with_what_to_write() {
     }
     let output = crawled.output("robots robots.txt --agent 1 /");
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_finds_no_room_is_told_and_is_not_said_to_go_on() {
+    let crawled = crawled();
+    for line in ["list", "man", "status", "report crawl", "export urls"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let command = command.args(line.split(' ')).current_dir(crawled.crawl.dir.path());
+        let output = command.stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{line}: {said}");
+        assert!(said.contains("free some space where the output goes") && !said.contains("goes on"), "{line}: {said}");
+    }
 }
 
 #[test]

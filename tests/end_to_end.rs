@@ -271,6 +271,33 @@ fn a_second_signal_stops_at_once_and_the_next_run_goes_on() {
 }
 
 #[test]
+fn a_crawl_that_was_stopped_at_once_before_its_first_checkpoint_tells_what_is_in_the_archive() {
+    let options = SimOptions { latency: Duration::from_millis(400), hosts: 20, pages: 120, ..small().smooth() };
+    let site = with(options, "[crawl]\ncheckpoint_interval = \"1h\"\n");
+    let mut child = site.crawl.start(&[]);
+    site.wait_for_requests(60);
+    signal(&child, rustix::process::Signal::INT);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("stopping")), "no word of the graceful stop");
+    signal(&child, rustix::process::Signal::INT);
+    lines.for_each(|line| drop(line.unwrap()));
+    assert_eq!(child.wait().unwrap().code(), Some(13));
+    let told = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let output = command.args(args).args(["--dir", "crawl"]).current_dir(site.crawl.dir.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let listed = told(&["list", "--all", "--robots"]).lines().count();
+    let status = told(&["status"]);
+    assert!(listed > 1, "{status}");
+    let words = format!("run the same line again: {listed} records are in the archive");
+    assert!(status.contains("no checkpoint yet") && status.contains(&words), "{status}");
+    site.crawl.run(&[]).expect(0, &[&format!("{listed} answers stored since the last checkpoint")]);
+    site.assert_whole();
+}
+
+#[test]
 fn a_checkpoint_is_made_on_demand() {
     let site = with(small(), "[crawl]\ncheckpoint_interval = \"1h\"\n");
     let child = site.crawl.start(&[]);

@@ -174,7 +174,7 @@ fn reports_can_be_had_of_a_crawl_that_runs_and_no_kill_makes_them_lie() {
     }
     let waiting: u64 = rows(&site, "hosts").iter().map(|host| host["remaining"].as_u64().unwrap()).sum();
     assert!(waiting > 0, "URLs wait at a checkpoint");
-    assert!(printed(&site, &["report", "crawl", "--dir", "crawl"]).contains("running"));
+    assert!(printed(&site, &["report", "crawl", "--dir", "crawl"]).contains("running; "));
     kill(child);
     site.crawl.run(&["-q"]).expect(0, &[]);
     let numbered = site.crawl.path("crawl/logs/crawl.log.00001");
@@ -279,7 +279,7 @@ fn status_tells_the_figures_of_this_moment_of_a_crawl_that_runs_and_the_time_lef
     assert_eq!(left.as_f64().unwrap() as u64, 2 * (urls.as_u64().unwrap() - 1), "{status}");
     let text = printed(&site, &["status", "--dir", "crawl"]);
     for row in [
-        "state                    running\n",
+        "state                    crawling\n",
         "\nnow ",
         " requests/s, ",
         "\nlast checkpoint",

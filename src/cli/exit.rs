@@ -112,7 +112,8 @@ pub(super) fn message(error: &anyhow::Error) -> String {
         }
         message.push_str(&Escaped(line).to_string());
     }
-    if let Some(advice) = error.chain().find_map(advice) {
+    let of_crawl = error.chain().any(|cause| cause.is::<CrawlError>());
+    if let Some(advice) = error.chain().find_map(|cause| advice(cause, of_crawl)) {
         message.push_str(advice);
     }
     message.push('\n');
@@ -132,9 +133,13 @@ fn whole(error: &anyhow::Error) -> String {
     text
 }
 
-fn advice(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+/// What to do; a crawl goes on where it was, every other command begins again.
+fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&'static str> {
     match cause.downcast_ref::<io::Error>()?.kind() {
         io::ErrorKind::PermissionDenied => Some("\n  check who owns it and may write there, or choose another --dir"),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if !of_crawl => {
+            Some("\n  free some space where the output goes, then run the same command again")
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("\n  free some space, then run the same command again: it goes on from the last checkpoint")
         }
@@ -202,6 +207,17 @@ mod tests {
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("free some space"));
         assert!(message(&io_error(io::ErrorKind::PermissionDenied)).contains("choose another --dir"));
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("crawl/x"));
+    }
+
+    #[test]
+    fn only_a_crawl_is_said_to_go_on() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("it goes on from the last checkpoint"));
+        let written = disk::Error::io("write", Path::new("x.warc.gz.part"), full());
+        for error in [full().into(), written.into()] {
+            let said = message(&error);
+            assert!(said.contains("free some space") && !said.contains("goes on"), "{said}");
+        }
     }
 
     #[test]

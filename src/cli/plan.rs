@@ -12,7 +12,7 @@ use crate::config::{Bytes, Config, parse_bytes};
 use crate::crawl::plan::Plan;
 use crate::report::closing::Table;
 use crate::report::escape::{Escaped, json_line};
-use crate::report::figures::{brief, count, rate, size};
+use crate::report::figures::{brief, count, counted, rate, size};
 use crate::web::seeds::parse_seeds;
 
 #[derive(Debug, Args)]
@@ -66,8 +66,8 @@ impl PlanArgs {
 
     fn text(&self, plan: &Plan, config: &Config) -> String {
         let mut table = Table::default();
-        let (seeds, hosts, domains) = (count(plan.seeds), count(plan.hosts), count(plan.domains));
-        table.row("seeds", format!("{seeds} URLs of {hosts} hosts, {domains} domains"));
+        let (seeds, hosts) = (counted(plan.seeds, "URL"), counted(plan.hosts, "host"));
+        table.row("seeds", format!("{seeds} of {hosts}, {}", counted(plan.domains, "domain")));
         table.row("user agent", config.user_agent());
         for bound in &plan.rates {
             let name = format!("answers in {}", brief(bound.answer));

@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit::Exit;
-use super::{DirArg, run};
+use super::{DirArg, parts, run};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::crawl::control;
 use crate::crawl::control::wire::AskError;
@@ -20,7 +20,7 @@ use crate::crawl::reports::{self, Left};
 use crate::disk::{DirectoryLock, Disk};
 use crate::report::closing::{Table, figures, shell_word};
 use crate::report::escape::{Escaped, json_line};
-use crate::report::figures::{count, date, rate, size, span};
+use crate::report::figures::{count, counted, date, rate, size, span};
 use crate::report::{Doing, Live, Rates, Snapshot, State};
 
 #[derive(Debug, Args)]
@@ -133,7 +133,7 @@ impl StatusArgs {
                 Told { running, silent, ..Told::stored(stored) }
             }
             (_, None) => {
-                let state = if running { "a crawl has just begun" } else { "a crawl was begun, and ended" };
+                let state = if running { "a crawl has just begun".to_owned() } else { ended(dir) };
                 anyhow::ensure!(!self.json, "{}: no checkpoint yet: {state}", dir.display());
                 writeln!(out, "{}: no checkpoint yet: {state}", dir.display())?;
                 return Ok(Exit::Done);
@@ -153,6 +153,18 @@ impl StatusArgs {
         out.flush()?;
         Ok(Exit::Done)
     }
+}
+
+/// What is known of a crawl in `dir` that ended before its first checkpoint.
+fn ended(dir: &Path) -> String {
+    // what cannot be read the next start says, and `verify`
+    let stored = parts::open_archive(dir).map_or(0, |archive| archive.entries().map_while(Result::ok).count());
+    let archive = match stored {
+        0 => "nothing is stored yet".to_owned(),
+        1 => "1 record is in the archive, and is taken in".to_owned(),
+        more => format!("{} records are in the archive, and are taken in", count(more as u64)),
+    };
+    format!("a crawl was begun, and ended; run the same line again: {archive}")
 }
 
 /// What a crawl in `dir` said of itself, as `crawler status` shows it.
@@ -274,13 +286,14 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
 fn time_left(left: &Left) -> String {
     match (left.urls, left.host.as_str()) {
         (0, _) if left.hosts == 0 => "nothing is queued".to_owned(),
-        (0, _) => format!("no host has to be waited for; {} hosts have URLs that wait", count(left.hosts)),
+        (0, _) => format!("no host has to be waited for; of {} URLs wait", counted(left.hosts, "host")),
         (urls, "") => {
-            format!("{} at least, by politeness.requests_per_second for {} URLs", span(left.at_least), count(urls))
+            let urls = counted(urls, "URL");
+            format!("{} at least, by politeness.requests_per_second for {urls}", span(left.at_least))
         }
         (urls, host) => {
-            let (hosts, urls) = (count(left.hosts), count(urls));
-            format!("{} at least: {urls} URLs of {}, of {hosts} hosts", span(left.at_least), Escaped(host))
+            let (hosts, urls) = (counted(left.hosts, "host"), counted(urls, "URL"));
+            format!("{} at least: {urls} of {}, of {hosts}", span(left.at_least), Escaped(host))
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::config::{Config, LogFormat};
 use crate::disk;
 use crate::engine::OpenError;
 use crate::fetch::StartError;
-use crate::report::closing::{Closing, peak_memory};
+use crate::report::closing::{Closing, LineOptions, peak_memory};
 use crate::report::{Mode, Progress, Screen};
 
 /// How much is said.
@@ -81,10 +81,12 @@ impl CrawlRequest {
 
     /// What the closing statistics say of this run.
     pub fn closing(&self) -> Closing<'_> {
+        let GivenLimits { max_pages, max_time, max_depth } = self.limits;
         Closing {
             dir: &self.dir,
             seeds: &self.seeds_path,
             config: self.config_path.as_deref(),
+            options: LineOptions { max_pages, max_time, max_depth, force: self.force },
             memory_bytes: peak_memory(),
         }
     }

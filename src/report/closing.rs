@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::figures::{brief, count, rate, size, span};
 use super::limited::setting;
 use super::{Finish, Gauges, Statistics};
+use crate::config::show_duration;
 
 /// Names of hosts, domains and patterns beyond a limit that are told.
 const LIMITED_TOLD: usize = 10;
@@ -20,8 +21,56 @@ pub struct Closing<'a> {
     pub seeds: &'a Path,
     /// The configuration file, where one was given.
     pub config: Option<&'a Path>,
+    /// What else the command line said about what is crawled.
+    pub options: LineOptions,
     /// Peak memory of this process, from [`peak_memory`].
     pub memory_bytes: Option<u64>,
+}
+
+/// Options of the command line that the line which goes on has to have too.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LineOptions {
+    /// `--max-pages`.
+    pub max_pages: Option<u64>,
+    /// `--max-time`.
+    pub max_time: Option<Duration>,
+    /// `--max-depth`.
+    pub max_depth: Option<u16>,
+    /// `--force`.
+    pub force: bool,
+}
+
+impl LineOptions {
+    /// The options but for the limit that `finish` is about, each with the blank before it.
+    fn but_for(self, finish: Finish) -> String {
+        let LineOptions { max_pages, max_time, max_depth, force } = self;
+        let mut line = String::new();
+        if let Some(pages) = max_pages.filter(|_| finish != Finish::PageLimit) {
+            let _ = write!(line, " --max-pages {pages}");
+        }
+        if let Some(time) = max_time.filter(|_| finish != Finish::TimeLimit) {
+            let _ = write!(line, " --max-time {}", show_duration(time));
+        }
+        if let Some(depth) = max_depth {
+            let _ = write!(line, " --max-depth {depth}");
+        }
+        if force {
+            line.push_str(" --force");
+        }
+        line
+    }
+
+    /// What has to be known about the line that goes on after `finish`, where a limit is in its way.
+    fn remark(self, finish: Finish) -> Option<&'static str> {
+        Some(match finish {
+            Finish::PageLimit if self.max_pages.is_some() => "without --max-pages, which is reached: add a larger one",
+            Finish::TimeLimit if self.max_time.is_some() => "without --max-time, which is over: add a longer one",
+            Finish::PageLimit => "once crawl.max_pages is raised in the configuration",
+            Finish::TimeLimit => "once crawl.max_time is raised in the configuration",
+            Finish::ByteLimit => "once crawl.max_bytes is raised in the configuration",
+            _ => return None,
+        })
+    }
 }
 
 /// The closing statistics as lines of text.
@@ -36,7 +85,10 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
     table.row("archive", shell_word(&closing.dir.join("pages")));
     table.row("reports", shell_word(&closing.dir.join("reports")));
     if finish.can_resume() {
-        table.row("resume with", resume_line(closing));
+        table.row("resume with", resume_line(closing, *finish));
+        if let Some(remark) = closing.options.remark(*finish) {
+            table.row("", remark);
+        }
     }
     table.row("inspect with", format!("crawler list --dir {}", shell_word(closing.dir)));
     table.0
@@ -147,13 +199,13 @@ fn per_second(number: u64, elapsed: Duration) -> String {
     rate(if seconds > 0.0 { number as f64 / seconds } else { 0.0 })
 }
 
-/// The command line that goes on with the crawl.
-fn resume_line(closing: &Closing<'_>) -> String {
+/// The command line that goes on with the crawl, within the limits that it had.
+fn resume_line(closing: &Closing<'_>, finish: Finish) -> String {
     let mut line = format!("crawler --seeds {} --dir {}", shell_word(closing.seeds), shell_word(closing.dir));
     if let Some(config) = closing.config {
         let _ = write!(line, " --config {}", shell_word(config));
     }
-    line
+    line + &closing.options.but_for(finish)
 }
 
 /// A path as a shell reads it back, and a terminal shows it.
@@ -192,6 +244,10 @@ mod tests {
     use crate::outcome::{Failure, Reason};
 
     fn closing_text(finish: Finish, seeds: &str, config: Option<&Path>) -> String {
+        text_with(finish, seeds, config, LineOptions::default())
+    }
+
+    fn text_with(finish: Finish, seeds: &str, config: Option<&Path>, options: LineOptions) -> String {
         let mut statistics = Statistics {
             pages_stored: 12_345,
             links_found: 67_890,
@@ -215,8 +271,8 @@ mod tests {
             .for_each(|ms| statistics.checkpoints.count_durable(Duration::from_millis(ms), 2_048));
         statistics.limited.count(Reason::DomainPages, "maze.example", 1_234);
         (0..12).for_each(|n| statistics.limited.count(Reason::HostPages, &format!("http://h{n}.test"), 5));
-        let closing =
-            Closing { dir: Path::new("./crawl"), seeds: Path::new(seeds), config, memory_bytes: Some(100 << 20) };
+        let (dir, seeds) = (Path::new("./crawl"), Path::new(seeds));
+        let closing = Closing { dir, seeds, config, options, memory_bytes: Some(100 << 20) };
         text(&statistics, &Gauges { queued: 9, ..Default::default() }, &finish, &closing)
     }
 
@@ -259,6 +315,30 @@ mod tests {
         let expected = r"crawler --seeds 'my seeds'\'' list.txt' --dir ./crawl --config my.toml";
         assert_eq!(row(&text, "resume with"), expected);
         assert!(!closing_text(Finish::Complete, "seeds.txt", None).contains("resume with"));
+        let max_time = Some(Duration::from_secs(5_400));
+        let options = LineOptions { max_pages: Some(5_000), max_time, max_depth: Some(3), force: true };
+        let line_after = |finish| text_with(finish, "seeds.txt", None, options);
+        let begin = "crawler --seeds seeds.txt --dir ./crawl";
+        let stopped = line_after(Finish::StoppedBySignal);
+        let all = format!("{begin} --max-pages 5000 --max-time 90m --max-depth 3 --force");
+        assert_eq!(row(&stopped, "resume with"), all);
+        assert!(!stopped.contains("without --max"), "{stopped}");
+    }
+
+    #[test]
+    fn the_line_that_resumes_leaves_out_the_limit_that_was_reached_and_says_so() {
+        let options = LineOptions { max_pages: Some(5_000), max_depth: Some(0), ..Default::default() };
+        let reached = text_with(Finish::PageLimit, "seeds.txt", None, options);
+        assert_eq!(row(&reached, "resume with"), "crawler --seeds seeds.txt --dir ./crawl --max-depth 0");
+        assert!(reached.contains(" without --max-pages, which is reached"), "{reached}");
+        let timed = text_with(Finish::TimeLimit, "seeds.txt", None, options);
+        assert!(row(&timed, "resume with").ends_with(" --max-pages 5000 --max-depth 0"), "{timed}");
+        for (finish, key) in
+            [(Finish::TimeLimit, "max_time"), (Finish::ByteLimit, "max_bytes"), (Finish::PageLimit, "max_pages")]
+        {
+            let text = closing_text(finish, "seeds.txt", None);
+            assert!(text.contains(&format!(" once crawl.{key} is raised")), "{text}");
+        }
     }
 
     #[test]

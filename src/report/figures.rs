@@ -48,6 +48,11 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
+/// A count and what is counted, which takes an `s` where it is not one: `1 host`, `1,234 hosts`.
+pub fn counted(number: u64, one: &str) -> String {
+    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A count in at most six characters: `9,999`, `12.3k`, `4.56M`.
 pub fn short(number: u64) -> String {
     let (value, unit) = match number {

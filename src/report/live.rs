@@ -32,7 +32,7 @@ impl Doing {
     /// What it means for whoever looks at it.
     pub fn meaning(self) -> &'static str {
         match self {
-            Doing::Crawling => "running",
+            Doing::Crawling => "crawling",
             Doing::Paused => "paused: no new requests until crawler ctl resume",
             Doing::Stopping => "stopping: requests under way may finish",
             Doing::Closing => "stopping: the last checkpoint is made",

@@ -199,7 +199,7 @@ impl Figures<'_> {
         let more = (!matches!(self.doing, Doing::Crawling | Doing::Done))
             .then_some(("state", self.doing.meaning().to_owned()));
         let paint = |(name, text): (&str, String)| {
-            let text: String = text.chars().take(columns.saturating_sub(NAME_COLUMNS + 1)).collect();
+            let text = fitting(&text, columns.saturating_sub(NAME_COLUMNS + 1));
             if colour { format!("\x1b[1m{name:<8}\x1b[0m {text}") } else { format!("{name:<8} {text}") }
         };
         lines.into_iter().chain(more).map(paint).collect()
@@ -255,6 +255,19 @@ impl Figures<'_> {
             compact(gauges.disk_free_bytes),
         )
     }
+}
+
+/// As many fields of a line as `columns` have room for, and of one that is too long alone as many words.
+fn fitting(text: &str, columns: usize) -> &str {
+    let mut fits = 0;
+    for (separator, enough) in [("  ", 1), (" ", 1), ("", 0)] {
+        let ends = text.match_indices(separator).map(|(at, _)| at).chain([text.len()]);
+        fits = ends.filter(|&end| text[..end].chars().count() <= columns).last().unwrap_or(0);
+        if fits >= enough {
+            break;
+        }
+    }
+    text[..fits].trim_end()
 }
 
 /// A size without a blank, so that a line splits at blanks.
@@ -345,6 +358,19 @@ mod tests {
             assert!(line.chars().count() < 80, "{} {line}", line.chars().count());
         }
         assert_eq!(paper.text().lines().count(), 5);
+    }
+
+    #[test]
+    fn narrow_columns_leave_whole_fields_out() {
+        let line = "855 URLs  1,179 seen  hosts 0 ready, 2 waiting  37 in flight";
+        assert_eq!(fitting(line, 80), line);
+        assert_eq!(fitting(line, 30), "855 URLs  1,179 seen");
+        assert_eq!(fitting(line, 46), "855 URLs  1,179 seen  hosts 0 ready, 2 waiting");
+        assert_eq!(fitting(line, 45), "855 URLs  1,179 seen");
+        assert_eq!(fitting(line, 5), "855", "a field that is too long alone: its words");
+        assert_eq!(fitting(line, 2), "85", "a word that is too long alone: its letters");
+        assert_eq!(fitting(Doing::Paused.meaning(), 30), "paused: no new requests until");
+        assert_eq!((fitting(line, 0), fitting("", 9)), ("", ""));
     }
 
     #[test]

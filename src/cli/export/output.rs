@@ -45,7 +45,10 @@ impl Output {
         let mut aside = name.to_owned();
         aside.push(".part");
         let aside = Aside { path: path.to_owned(), aside: dir.join(aside) };
-        let file = File::create(&aside.aside).map_err(|e| Error::io("create", &aside.aside, e))?;
+        if path.is_dir() {
+            return Err(UsageError::because(format!("{} is a directory; name a file in it", shown(path))));
+        }
+        let file = File::create(&aside.aside).map_err(|e| refusal(path, dir, &aside.aside, e))?;
         Ok(Output { out: BufWriter::with_capacity(256 << 10, Box::new(file)), file: Some(aside) })
     }
 
@@ -62,6 +65,20 @@ impl Output {
             self.file = None;
         }
         Ok(())
+    }
+}
+
+/// Why the file `aside` of the output `path` cannot be made in `dir`, and what to do.
+fn refusal(path: &Path, dir: &Path, aside: &Path, error: io::Error) -> anyhow::Error {
+    let (path, dir) = (shown(path), shown(dir));
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => UsageError::because(format!(
+            "cannot write {path}: no such directory: {dir}; make it (mkdir -p), or choose another --output"
+        )),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            UsageError::because(format!("cannot write {path}: {error}; choose another --output"))
+        }
+        _ => Error::io("create", aside, error).into(),
     }
 }
 
@@ -107,6 +124,22 @@ mod tests {
         output.write_all(b"whole").unwrap();
         output.finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_place_where_no_file_can_be_is_told_before_the_work() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("there")).unwrap();
+        fs::write(dir.path().join("file"), "").unwrap();
+        for (name, words) in
+            [("nowhere/x", "no such directory"), ("file/x", "no such directory"), ("there", "is a directory")]
+        {
+            let Err(error) = Output::open(&dir.path().join(name), Path::new("crawl"), true) else {
+                panic!("{name} was opened")
+            };
+            assert!(error.is::<UsageError>() && error.to_string().contains(words), "{name}: {error}");
+        }
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
 

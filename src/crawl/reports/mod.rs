@@ -2,7 +2,7 @@
 //!
 //! | report | from | when |
 //! |---|---|---|
-//! | `crawl`, `status-codes` | the figures of the last checkpoint | at every checkpoint |
+//! | `crawl`, `status-codes` | the figures of the last checkpoint; before the first one, what a crawl that runs tells | at every checkpoint |
 //! | `seeds` | logs/seeds.jsonl | at every checkpoint while it is short, else at the end |
 //! | `mime-types` | logs/crawl.log | at the end |
 //! | `hosts` | logs/crawl.log and the queue | at the end |
@@ -43,6 +43,8 @@ const AT_THE_END_BYTES: u64 = 256 << 20;
 /// What is read of the seeds at a checkpoint, at most: some ten thousand of them.
 const AT_CHECKPOINTS_BYTES: u64 = 2 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
+/// Columns of hosts in their table; a longer one moves the rest of its line.
+const HOST_COLUMNS: usize = 40;
 
 /// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,7 +229,9 @@ impl Write for FileOut {
 
 fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
     out.text(format_args!(
-        "{:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {:>9} {:>10} host\n",
+        "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {:>9}\n",
+        "violations",
+        "host",
         "requests",
         "pages",
         "bytes",
@@ -242,7 +246,6 @@ fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportE
         "429",
         "503",
         "kept",
-        "violations"
     ))?;
     let totals = hosts::for_each(disk, dir, &mut |row| {
         let optional = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
@@ -250,7 +253,9 @@ fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportE
         out.row(
             row,
             format_args!(
-                "{:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {kept:>9} {:>10} {}\n",
+                "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {kept:>9}\n",
+                row.violations,
+                crate::report::escape::field(&row.host),
                 row.requests,
                 row.pages,
                 row.bytes,
@@ -264,8 +269,6 @@ fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportE
                 row.crawl_delay.map_or("-".to_owned(), |delay| delay.to_string()),
                 row.answers_429,
                 row.answers_503,
-                row.violations,
-                crate::report::escape::field(&row.host),
             ),
         )
     })?;

@@ -10,6 +10,9 @@ use crate::disk::Disk;
 use crate::engine::{SeedLine, SeedStatus};
 use crate::report::escape::field;
 
+/// Columns that one long URL does not make wider.
+const WIDTH_MAX: usize = 60;
+
 #[derive(Serialize)]
 struct Row<'a> {
     number: u32,
@@ -49,6 +52,11 @@ impl Counts {
     }
 }
 
+/// Columns of a table for `name` and what stands below it; what is longer is not cut, and moves the rest of its line.
+fn width<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> usize {
+    values.map(|value| field(value).chars().count()).max().unwrap_or(0).min(WIDTH_MAX).max(name.len())
+}
+
 /// All seeds, counted.
 pub(super) fn counts(disk: &Disk, dir: &Path) -> Result<Counts, ReportError> {
     let mut counts = Counts::default();
@@ -62,7 +70,12 @@ pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), Re
         return out.text(format_args!("{NO_CHECKPOINT}"));
     }
     let mut counts = Counts::default();
-    out.text(format_args!("{:>8} seed redirected-to why\n", "status"))?;
+    let widths = [
+        width("seed", seeds.values().map(|seed| seed.url.as_str())),
+        width("redirected-to", seeds.values().filter_map(|seed| seed.redirected_to.as_deref())),
+    ];
+    let [wide, to_wide] = widths;
+    out.text(format_args!("{:>8} {:<wide$} {:<to_wide$} why\n", "status", "seed", "redirected-to"))?;
     for (number, seed) in seeds {
         counts.count(&seed.status);
         let (status, code, why) = match &seed.status {
@@ -76,7 +89,7 @@ pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), Re
         let shown = code.map_or(status.to_owned(), |code| code.to_string());
         let (url, to) = (field(&seed.url), field(redirected_to.unwrap_or_default()));
         let why = if why.is_empty() { "-".into() } else { crate::report::escape::escaped(why) };
-        out.row(&row, format_args!("{shown:>8} {url} {to} {why}\n"))?;
+        out.row(&row, format_args!("{shown:>8} {url:<wide$} {to:<to_wide$} {why}\n"))?;
     }
     out.text(format_args!("\nseeds {}\n", counts.text()))
 }

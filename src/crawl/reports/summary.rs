@@ -1,12 +1,14 @@
-//! The crawl report and the status codes report: the figures of the last checkpoint.
+//! The crawl report and the status codes report: the figures of the last checkpoint, or of a crawl that has none yet.
 
 use std::path::Path;
+use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::Serialize;
 
 use super::seeds::{self, Counts};
 use super::{Form, Out, ReportError};
+use crate::crawl::control;
 use crate::disk::{DirectoryLock, Disk};
 use crate::report::closing::{Table, figures};
 use crate::report::figures::{date, size};
@@ -14,6 +16,9 @@ use crate::report::{Snapshot, State};
 
 /// What is told in the place of figures before there are any.
 pub(super) const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
+
+/// A crawl that runs answers within this time.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is told as one JSON object.
 #[derive(Serialize)]
@@ -24,8 +29,18 @@ struct Told<'a> {
     seeds: Counts,
 }
 
+/// The figures of the last checkpoint; where there is none yet, those that a crawl tells which runs in `dir`.
+fn snapshot(disk: &Disk, dir: &Path) -> Result<Option<Snapshot>, ReportError> {
+    let stored = Snapshot::read(disk, dir)?;
+    if stored.is_some() || !DirectoryLock::is_held(dir) {
+        return Ok(stored);
+    }
+    // one that does not answer is starting or ending: there are no figures then
+    Ok(control::live(dir, PATIENCE).ok().map(|live| live.figures))
+}
+
 pub(super) fn crawl(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
-    let Some(snapshot) = Snapshot::read(disk, dir)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
+    let Some(snapshot) = snapshot(disk, dir)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
     let running = DirectoryLock::is_held(dir);
     let seeds = seeds::counts(disk, dir)?;
     if out.form == Form::Json {
@@ -33,7 +48,7 @@ pub(super) fn crawl(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), Re
     }
     let mut table = Table::default();
     let state = match (snapshot.state, snapshot.finish) {
-        (State::Running, _) if running => "running".to_owned(),
+        (State::Running, _) if running => "running; crawler status tells what it does".to_owned(),
         (State::Running, _) => "killed, or going on from here".to_owned(),
         (State::Stopped | State::Finished, finish) => finish.map_or("stopped".to_owned(), |finish| finish.to_string()),
     };
@@ -54,7 +69,7 @@ struct Row {
 }
 
 pub(super) fn status_codes(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
-    let Some(snapshot) = Snapshot::read(disk, dir)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
+    let Some(snapshot) = snapshot(disk, dir)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
     let statistics = &snapshot.statistics;
     let answers = statistics.statuses.iter().map(|(&code, &urls)| {
         let meaning = StatusCode::from_u16(code).ok().and_then(|code| code.canonical_reason());

@@ -63,6 +63,11 @@ fn every_host_has_its_row_over_all_files_of_the_log() {
     }
     let text = table(Name::Hosts, dir.path());
     assert!(text.contains("1000 hosts, 3000 requests"), "{text}");
+    let header = text.lines().find(|line| line.contains("violations host")).unwrap();
+    let row = text.lines().find(|line| line.contains(" http://h999.example ")).unwrap();
+    // the host is seen on 80 columns, and figures stand below their names
+    assert!(row.find("http://h999.example").unwrap() == header.find("host").unwrap());
+    assert_eq!(row.chars().count(), header.chars().count(), "{header}\n{row}");
     assert!(text.contains("violations: 0\n"), "{text}");
     let mimes = rows(Name::MimeTypes, dir.path());
     assert_eq!(mimes.len(), 1);
