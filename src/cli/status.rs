@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
@@ -50,9 +49,6 @@ pub(super) struct StatusArgs {
 
 /// So much of log and queue is read for the time left without being asked to.
 const ESTIMATE_BYTES: u64 = 32 << 20;
-
-/// A crawl that runs answers within this time, or is told by its last checkpoint.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// All that is told.
 #[derive(Serialize)]
@@ -119,7 +115,7 @@ impl StatusArgs {
         run::require_crawl(dir)?;
         let mut out = io::stdout().lock();
         let running = DirectoryLock::is_held(dir);
-        let live = running.then(|| control::live(dir, PATIENCE));
+        let live = running.then(|| control::live(dir, control::LIVE_PATIENCE));
         // it may have ended in between
         let running = running && !matches!(live, Some(Err(AskError::NotRunning(_))));
         let stored = Snapshot::read(&Disk::real(), dir)?.map(|mut stored| {

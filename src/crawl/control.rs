@@ -82,6 +82,9 @@ pub fn ask(dir: &Path, command: &wire::Command) -> Result<wire::Reply, wire::Ask
     wire::ask(dir, command, wire::PATIENCE)
 }
 
+/// A crawl that runs tells its figures within this time, or is told by its last checkpoint.
+pub const LIVE_PATIENCE: Duration = Duration::from_secs(5);
+
 /// How the crawl in `dir` stands at this moment, if it tells within `patience`.
 pub fn live(dir: &Path, patience: Duration) -> Result<Live, wire::AskError> {
     let reply = wire::ask(dir, &wire::Command::Status {}, patience)?;

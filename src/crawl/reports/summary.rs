@@ -1,7 +1,6 @@
 //! The crawl report and the status codes report: the figures of the last checkpoint, or of a crawl that has none yet.
 
 use std::path::Path;
-use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::Serialize;
@@ -16,9 +15,6 @@ use crate::report::{Snapshot, State};
 
 /// What is told in the place of figures before there are any.
 pub(super) const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
-
-/// A crawl that runs answers within this time.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is told as one JSON object.
 #[derive(Serialize)]
@@ -36,7 +32,7 @@ fn snapshot(disk: &Disk, dir: &Path) -> Result<Option<Snapshot>, ReportError> {
         return Ok(stored);
     }
     // one that does not answer is starting or ending: there are no figures then
-    Ok(control::live(dir, PATIENCE).ok().map(|live| live.figures))
+    Ok(control::live(dir, control::LIVE_PATIENCE).ok().map(|live| live.figures))
 }
 
 pub(super) fn crawl(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
