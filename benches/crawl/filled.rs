@@ -18,10 +18,13 @@ use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Frontier, FrontierOptions, FrontierState, Hops, Known, QueuedUrl};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
 
-/// URLs of a host that rests.
+/// URLs of a host that rests, and hosts of its domain.
 const URLS_OF_HOST: u64 = 100;
+const HOSTS_OF_DOMAIN: u64 = 10;
 /// How long it rests.
 const REST: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// How long the queue has for its merges, in the time that it is told.
+const SETTLING_S: u64 = 60;
 /// Between two looks at what merges are due.
 const SERVE_EVERY: u64 = 4_096;
 
@@ -106,9 +109,23 @@ fn queued(
             }
         }
     }
+    settle(&mut frontier, now)?;
     let mut ram = Vec::new();
     let cut = frontier.cut(&mut ram)?;
     Ok((cut.state, ram))
+}
+
+/// Does the merges that a crawl does in time: its URLs do not come all at once, as they do here.
+fn settle(frontier: &mut Frontier, now: Time) -> disk::Result<()> {
+    for second in 1..=SETTLING_S {
+        let later = now + Duration::from_secs(second);
+        // tells the time, and nothing else
+        frontier.preset(Fingerprint::default(), Known::default(), later);
+        while let Some(job) = frontier.next_job(true)? {
+            frontier.finish_job(job.run()?, later)?;
+        }
+    }
+    Ok(())
 }
 
 /// A key that no URL is likely to have.
@@ -121,7 +138,9 @@ fn random(number: u64) -> Fingerprint {
 
 /// A URL of a host that rests.
 fn url(number: u64, keys: &KeyMaker) -> QueuedUrl {
-    let text = format!("http://rests-{}.past.example/archive/article-{number}.html", number / URLS_OF_HOST);
+    let host = number / URLS_OF_HOST;
+    let domain = host / HOSTS_OF_DOMAIN;
+    let text = format!("http://rests-{host}.past-{domain}.example/archive/article-{number}.html");
     let url = CanonicalUrl::parse(&text).expect("it is a URL");
     let keys = keys.keys(&url);
     let (key, origin, host, domain) = (keys.key, keys.origin, keys.host, keys.domain);

@@ -13,7 +13,7 @@ use crawler::report::Snapshot;
 
 use super::Target;
 use super::filled::{self, Past};
-use super::options::Options;
+use super::options::{Options, Variant};
 use super::process::{self, Measured};
 
 /// The state of a crawl at some moment of it.
@@ -91,8 +91,10 @@ fn command(binary: &Path, dir: &Path) -> Command {
 }
 
 fn config(options: &Options, target: &Target) -> Result<String> {
+    // a crawl with a past ends before its web does; the others end when dead hosts are given up
+    let give_up = if options.variant == Variant::Past { "" } else { "give_up = \"1s\"\n" };
     let politeness = format!(
-        "delay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\ngive_up = \"1s\"\nconnections_per_host = {}\n",
+        "delay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\n{give_up}connections_per_host = {}\n",
         options.connections
     );
     let mut text = match &target.web {

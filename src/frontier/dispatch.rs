@@ -17,9 +17,6 @@ use crate::clock::Time;
 use crate::disk::Result;
 use crate::outcome::Reason;
 
-/// How many buffers of URLs a host gets from the cold side in one turn.
-const TURN_BUFFERS: u64 = 8;
-
 impl Frontier {
     /// Something that may be done at `now`, if there is anything.
     pub fn next(&mut self, now: Time) -> Result<Option<Task>> {
@@ -282,10 +279,10 @@ impl Frontier {
     /// there is no place for others, leaves.
     fn want_refill(&mut self, index: u32) {
         let host = self.active.host(index);
-        if host.base_left == 0 || host.buffer.len() > self.refill_of(host) / 2 {
+        if host.base_left == 0 || host.buffer.len() > self.refill_max(host) / 2 {
             return;
         }
-        let turn_over = host.turn >= TURN_BUFFERS * self.options.buffer_urls.max(1) as u64;
+        let turn_over = host.turn >= self.turn_urls() as u64;
         if turn_over && self.active.len() >= self.options.active_hosts {
             if host.buffer.is_empty() && host.is_at_rest() {
                 self.turns_over.push(self.active.reference(index));

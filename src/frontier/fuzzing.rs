@@ -137,6 +137,7 @@ fn options() -> FrontierOptions {
         memory: 64 << 10,
         active_hosts: 4,
         buffer_urls: 4,
+        block_bytes: 256,
         give_up: Duration::ZERO,
         ..FrontierOptions::default()
     }

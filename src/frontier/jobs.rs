@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::budget::ByFingerprint;
+use super::buffer::URL_BYTES;
 use super::host::{Host, Place};
 use super::partition::{
     Done, HostKey, Merge, MergeDone, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
@@ -35,12 +36,6 @@ const STALE_MIN: Duration = Duration::from_secs(10);
 const STALE_BYTES_PER_S: u64 = 1 << 20;
 /// A tail below this is merged only when the active side starves, or its URLs have waited for long.
 const TAIL_BYTES_MIN: u64 = 128 << 10;
-/// A host that was refilled less than this before gets twice as much the next time, up to so many buffers; one that
-/// needs its URLs slowly does not fill the memory.
-const REFILLED_SOON: Duration = Duration::from_secs(1);
-const REFILL_BUFFERS_MAX: usize = 64;
-/// Memory of a URL, for the planning of refills.
-const URL_BYTES: usize = 256;
 /// A consumed base below this is not worth reclaiming.
 const RECLAIM_BYTES_MIN: u64 = 1 << 20;
 /// A walk that went over all hosts of a partition is not repeated before this for each of them.
@@ -188,7 +183,7 @@ impl Frontier {
             Some((domain, self.domains.get(domain)?.busy))
         };
         let mut domains: ByFingerprint<u32> = self.partitions[number].active.values().filter_map(busy).collect();
-        let buffer_urls = self.options.buffer_urls.max(1);
+        let buffer_urls = self.buffer_urls();
         let share = self.share();
         let held = self.partitions[number].held.keys().copied();
         let waits = |domain: &_| self.held_until(*domain, domains.get(domain).copied().unwrap_or(0)).is_some();
@@ -231,17 +226,11 @@ impl Frontier {
         let mut planned = self.options.memory / 32 / URL_BYTES;
         let refills = wanted.into_iter().filter_map(|host| {
             let active = self.active.host(self.active.find(host.origin)?);
-            let share = self.refill_of(active).min(planned).max(self.options.buffer_urls.max(1));
+            let share = self.refill_max(active).min(planned).max(self.buffer_urls());
             planned = planned.saturating_sub(share);
             Some(Refill { host, room: share.saturating_sub(active.buffer.len()), left: active.base_left })
         });
         refills.collect()
-    }
-
-    /// URLs that a host may have in memory after a take.
-    pub(super) fn refill_of(&self, host: &Host) -> usize {
-        let one = self.options.buffer_urls.max(1);
-        if self.has_memory() { one.saturating_mul(host.refill_buffers.max(1)) } else { one }
     }
 
     fn merge(&mut self, number: usize) -> Result<PartitionJob> {
@@ -267,6 +256,7 @@ impl Frontier {
             target: partition.path(generation, "base"),
             runs: partition.path(generation, "runs"),
             now: self.now,
+            block_bytes: self.options.block_bytes.max(1),
             chunk_bytes: (self.options.memory / 16).max(64 << 10),
             filter_bytes_max: (self.options.memory / 8 / count).max(1 << 10),
             active,
@@ -369,9 +359,7 @@ impl Frontier {
         let host = self.active.host_mut(index);
         host.base_left = taken.left;
         host.turn += urls;
-        let soon = taken.refill && now.since(host.refilled) < REFILLED_SOON;
-        host.refill_buffers = if soon { (2 * host.refill_buffers.max(1)).min(REFILL_BUFFERS_MAX) } else { 1 };
-        host.refilled = now;
+        host.note_refill(taken.refill, now);
         host.may_tail |= may_tail;
         for item in taken.items {
             self.buffer(index, item);

@@ -25,6 +25,7 @@ mod active;
 mod address;
 mod answers;
 mod budget;
+mod buffer;
 mod cold;
 mod crowd;
 mod dispatch;
@@ -207,7 +208,7 @@ impl Frontier {
     fn push_active(&mut self, index: u32, item: Item, now: Time) -> Result<()> {
         let host = self.active.host(index);
         let before_last = host.buffer.back().is_some_and(|last| item.order() < last.order());
-        let room = host.buffer.len() < self.options.buffer_urls && self.has_memory();
+        let room = host.buffer.len() < self.buffer_max();
         if before_last || (room && !host.has_cold()) {
             let surplus = !room;
             self.buffer(index, item);
@@ -255,34 +256,6 @@ impl Frontier {
     fn partition_of(&self, domain: Fingerprint) -> usize {
         let bits = self.partitions.len().trailing_zeros();
         if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
-    }
-
-    /// Whether the active side may take more URLs.
-    fn has_memory(&self) -> bool {
-        self.active.bytes < self.options.memory / 2
-    }
-
-    fn buffer(&mut self, index: u32, item: Item) {
-        self.active.bytes += item.memory();
-        self.active.buffered += 1;
-        self.active.host_mut(index).insert(item);
-    }
-
-    fn unbuffer_first(&mut self, index: u32) -> Option<Item> {
-        let item = self.active.host_mut(index).buffer.pop_front()?;
-        self.count_off(&item);
-        Some(item)
-    }
-
-    fn unbuffer_last(&mut self, index: u32) -> Option<Item> {
-        let item = self.active.host_mut(index).buffer.pop_back()?;
-        self.count_off(&item);
-        Some(item)
-    }
-
-    fn count_off(&mut self, item: &Item) {
-        self.active.bytes = self.active.bytes.saturating_sub(item.memory());
-        self.active.buffered -= 1;
     }
 
     /// Whether the host of `origin` is active: its robots and DNS answers are here or under way.

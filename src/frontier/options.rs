@@ -19,6 +19,8 @@ pub struct FrontierOptions {
     pub active_hosts: usize,
     /// URLs that an active host has in memory; its others are on disk.
     pub buffer_urls: usize,
+    /// Bytes of a block of URLs on the cold side, before it is compressed.
+    pub block_bytes: usize,
     /// How hosts are treated.
     pub politeness: Politeness,
     /// How much of a host or domain is fetched.
@@ -39,6 +41,7 @@ impl Default for FrontierOptions {
             memory: 128 << 20,
             active_hosts: 4_096,
             buffer_urls: 64,
+            block_bytes: 32 << 10,
             politeness: Politeness::default(),
             budget: Budget::default(),
             give_up: Duration::from_secs(24 * 3_600),

@@ -82,6 +82,7 @@ impl Case {
             memory: *pick(rng, &[256 << 10, 1 << 20, 8 << 20]),
             active_hosts: *pick(rng, &[2, 5, 64]),
             buffer_urls: *pick(rng, &[1, 4, 16]),
+            block_bytes: [64, 512, 32 << 10][(seed % 3) as usize],
             budget: Budget::default(),
             give_up: Duration::from_secs(7_200),
             ..FrontierOptions::default()

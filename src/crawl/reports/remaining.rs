@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Result};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::decode_rules;
 use crate::frontier::QueuedUrl;
@@ -24,46 +24,65 @@ pub(super) fn for_each_host(
     dir: &Path,
     each: &mut dyn FnMut(&str, u64) -> Result<()>,
 ) -> Result<Vec<String>> {
-    let mut faults = Vec::new();
-    let Some(mut newest) = checkpoint::newest(disk, dir)? else { return Ok(faults) };
-    let frontier = dir.join("frontier");
-    let partitions = newest.0.frontier.partitions.len();
-    for part in 0..=partitions {
-        let mut tries = 0;
-        let waiting = loop {
-            tries += 1;
-            let number = newest.0.number;
-            // the active side comes last: what a host took from a partition meanwhile is not missed then, only told twice
-            let read = read_part(disk, dir, &frontier, &newest, (part < partitions).then_some(part));
-            let (waiting, fault) = match read {
-                Ok(read) => read,
-                Err(error) => (HashMap::new(), Some(error)),
-            };
-            let Some(fault) = fault else { break waiting };
-            match checkpoint::newest(disk, dir)? {
-                Some(newer) if newer.0.number != number && tries < TRIES => newest = newer,
-                _ => {
-                    faults.push(fault.to_string());
-                    break waiting;
-                }
-            }
-        };
-        waiting.iter().try_for_each(|(host, urls)| each(host, *urls))?;
+    let mut progress = Progress::default();
+    let mut newest = checkpoint::newest(disk, dir)?;
+    while let Some(read) = newest {
+        newest = progress.go_on(disk, dir, &read, each)?;
     }
-    Ok(faults)
+    Ok(progress.faults)
+}
+
+/// How far the queue is read.
+#[derive(Default)]
+struct Progress {
+    /// The partition that comes next; behind all of them is the active side.
+    part: usize,
+    /// How often that was begun.
+    tries: usize,
+    faults: Vec<String>,
 }
 
 type Waiting = HashMap<Box<str>, u64>;
 
-fn read_part(
-    disk: &Disk,
-    dir: &Path,
-    frontier: &Path,
-    (state, sections): &(Checkpoint, Sections),
-    partition: Option<usize>,
-) -> Result<(Waiting, Option<Error>)> {
-    let at = checkpoint_path(dir, state.number);
-    let check = Check::new(disk, frontier, (&state.frontier, &sections.frontier), &at, decode_rules, state.time)?;
+impl Progress {
+    /// Reads on by a checkpoint, as far as that goes: gives the newer one that has taken its place meanwhile.
+    fn go_on(
+        &mut self,
+        disk: &Disk,
+        dir: &Path,
+        (state, sections): &(Checkpoint, Sections),
+        each: &mut dyn FnMut(&str, u64) -> Result<()>,
+    ) -> Result<Option<(Checkpoint, Sections)>> {
+        let (frontier, at) = (dir.join("frontier"), checkpoint_path(dir, state.number));
+        let saved = (&state.frontier, &*sections.frontier);
+        let check = Check::new(disk, &frontier, saved, &at, decode_rules, state.time);
+        // the active side comes last: what a host took from a partition meanwhile is not missed then, only told twice
+        while self.part <= state.frontier.partitions.len() {
+            self.tries += 1;
+            let (waiting, fault) = match check.as_ref().map(|check| read_part(check, self.part)) {
+                Ok(Ok(read)) => read,
+                Ok(Err(error)) => (Waiting::new(), Some(error.to_string())),
+                Err(error) => (Waiting::new(), Some(error.to_string())),
+            };
+            if let Some(fault) = fault {
+                let newer = checkpoint::newest(disk, dir)?.filter(|(newer, _)| newer.number != state.number);
+                if newer.is_some() && self.tries < TRIES {
+                    return Ok(newer);
+                }
+                self.faults.push(fault);
+                if check.is_err() {
+                    return Ok(None);
+                }
+            }
+            waiting.iter().try_for_each(|(host, urls)| each(host, *urls))?;
+            (self.part, self.tries) = (self.part + 1, 0);
+        }
+        Ok(None)
+    }
+}
+
+/// The hosts of a partition, or of the active side, and what of it could not be read.
+fn read_part(check: &Check<'_>, part: usize) -> Result<(Waiting, Option<String>)> {
     let mut waiting = Waiting::new();
     let mut count = |url: &QueuedUrl, is_taken: bool, _: &Path, _: u64| {
         if let Some(host) = origin_of(&url.url).filter(|_| !is_taken) {
@@ -75,10 +94,10 @@ fn read_part(
         Ok(())
     };
     let mut faults = Vec::new();
-    match partition {
-        Some(number) if number < check.partitions() => drop(check.partition(number, &mut count, &mut faults)?),
-        Some(_) => {}
-        None => drop(check.memory(&mut count)?),
+    if part < check.partitions() {
+        check.partition(part, &mut count, &mut faults)?;
+    } else {
+        check.memory(&mut count)?;
     }
-    Ok((waiting, faults.into_iter().next()))
+    Ok((waiting, faults.first().map(ToString::to_string)))
 }

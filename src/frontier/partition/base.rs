@@ -10,7 +10,7 @@
 
 use std::path::Path;
 
-use super::block::{BLOCK_BYTES, DIRECTORY, FILTER, INDEX, Packer, URLS, Unpacker, UrlReader, UrlWriter};
+use super::block::{DIRECTORY, FILTER, INDEX, Packer, Stored, URLS, Unpacker, UrlReader, UrlWriter};
 use super::entry::{HostKey, UrlView};
 use super::filter::{Filter, domain_key};
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
@@ -46,7 +46,7 @@ pub(super) enum DirectoryEntry<'a> {
 
 impl<'a> DirectoryEntry<'a> {
     /// Its place in the order.
-    fn key(&self) -> (Fingerprint, u8, Fingerprint) {
+    pub(super) fn key(&self) -> (Fingerprint, u8, Fingerprint) {
         match self {
             DirectoryEntry::Domain { domain, .. } => (*domain, DOMAIN_ENTRY, Fingerprint::default()),
             DirectoryEntry::Host { host, .. } => (host.domain, HOST_ENTRY, host.origin),
@@ -93,6 +93,8 @@ pub(in crate::frontier) struct Summary {
 /// Writes a base from entries that come in order.
 pub(super) struct BaseWriter {
     writer: Writer,
+    /// A block is closed when it has reached so many bytes.
+    block_bytes: usize,
     packer: Packer,
     urls: UrlWriter,
     directory: Vec<u8>,
@@ -103,12 +105,13 @@ pub(super) struct BaseWriter {
 }
 
 impl BaseWriter {
-    pub(super) fn create(disk: &Disk, path: &Path) -> Result<Self> {
+    pub(super) fn create(disk: &Disk, path: &Path, block_bytes: usize) -> Result<Self> {
         let file = disk.open(path, Mode::Create)?;
         file.set_len(0)?;
         Header { kind: Kind::Base, version: VERSION }.write(&file)?;
         Ok(BaseWriter {
             writer: Writer::new(file, HEADER_BYTES, WRITER_BYTES),
+            block_bytes,
             packer: Packer::new(),
             urls: UrlWriter::default(),
             directory: Vec::new(),
@@ -128,11 +131,24 @@ impl BaseWriter {
     pub(super) fn url(&mut self, url: &UrlView<'_>) -> Result<()> {
         self.urls.push(url);
         self.summary.urls += 1;
-        if self.urls.raw.len() >= BLOCK_BYTES { self.flush_urls() } else { Ok(()) }
+        if self.urls.raw.len() >= self.block_bytes { self.flush_urls() } else { Ok(()) }
+    }
+
+    /// A block of URLs as it lay in another base; says where it lies now. Its URLs have to be counted besides.
+    pub(super) fn block(&mut self, stored: &[u8]) -> Result<u64> {
+        self.flush_urls()?;
+        let offset = self.writer.position();
+        self.writer.push(stored)?;
+        Ok(offset)
+    }
+
+    /// Counts URLs of such blocks.
+    pub(super) fn count(&mut self, urls: u64) {
+        self.summary.urls += urls;
     }
 
     /// A domain before its hosts, or a host after its URLs.
-    pub(super) fn entry(&mut self, entry: &DirectoryEntry<'_>) -> Result<()> {
+    pub(super) fn entry(&mut self, entry: &DirectoryEntry<'_>) {
         match entry {
             DirectoryEntry::Domain { domain, .. } => self.keys.push(domain_key(*domain)),
             DirectoryEntry::Host { host, .. } => {
@@ -142,7 +158,11 @@ impl BaseWriter {
         }
         self.directory_first.get_or_insert(entry.key());
         entry.put(&mut self.directory);
-        if self.directory.len() >= BLOCK_BYTES {
+    }
+
+    /// Says that all URLs that were pushed are those of hosts that were entered: a full block of the directory is closed.
+    pub(super) fn end_entries(&mut self) -> Result<()> {
+        if self.directory.len() >= self.block_bytes {
             // URLs that wait in memory are to lie where their host's entry says: before the directory block.
             self.flush_urls()?;
             self.flush_directory()?;
@@ -205,6 +225,16 @@ impl Directory {
     /// Where the entry that was read last ends.
     pub(super) fn position(&self) -> usize {
         self.at
+    }
+
+    /// Goes back, or on, to where an entry ends.
+    pub(super) fn go_to(&mut self, position: usize) {
+        self.at = position;
+    }
+
+    /// The place of the block in the base: behind the URLs of its hosts.
+    pub(super) fn spot(&self) -> Spot {
+        Spot { offset: self.offset, index: 0 }
     }
 
     /// Bytes of it, as an entry had them.
@@ -340,6 +370,25 @@ impl Base {
             }
             spot = Spot { offset: *end, index: 0 };
         }
+    }
+
+    /// Whether the URL that was gone to last is the last one of its block.
+    pub(super) fn is_at_end_of_block(&self) -> bool {
+        self.open.as_ref().is_some_and(|(_, _, reader)| reader.is_at_end())
+    }
+
+    /// Reads the block of URLs at `offset` as it lies in the file.
+    pub(super) fn stored(&mut self, offset: u64) -> Result<Stored> {
+        let stored = self.unpacker.read_stored(&self.file, offset, self.index_at)?;
+        if stored.kind != URLS {
+            return Err(self.malformed(offset, "a block of URLs"));
+        }
+        Ok(stored)
+    }
+
+    /// Its bytes.
+    pub(super) fn stored_bytes(&self) -> &[u8] {
+        self.unpacker.stored()
     }
 
     /// The URL that was gone to last.

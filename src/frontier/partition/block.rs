@@ -10,8 +10,6 @@ use super::front::Front;
 use crate::disk::{DiskFile, Error, Result};
 use crate::frontier::wire::Reader;
 
-/// A block is closed when it has reached so many bytes.
-pub(super) const BLOCK_BYTES: usize = 32 << 10;
 /// No block holds more, whatever its head says.
 const BLOCK_BYTES_MAX: usize = 64 << 20;
 pub(super) const BLOCK_HEADER_BYTES: usize = 13;
@@ -72,6 +70,15 @@ pub(super) struct Block {
     pub end: u64,
 }
 
+/// A block as it lies in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stored {
+    pub kind: u8,
+    pub raw_bytes: usize,
+    /// Where the next one starts.
+    pub end: u64,
+}
+
 /// Reads one block after the other.
 pub(super) struct Unpacker {
     decompressor: zstd::bulk::Decompressor<'static>,
@@ -101,21 +108,33 @@ impl Unpacker {
 
     /// Reads the block at `offset`, which ends at `limit` at the latest.
     pub(super) fn read(&mut self, file: &DiskFile, offset: u64, limit: u64) -> Result<Block> {
-        let damaged = |expected: String, found: String| Err(Error::damaged(file.path(), offset, expected, found));
+        let Stored { kind, raw_bytes, end } = self.read_stored(file, offset, limit)?;
+        let mut raw = self.spare.pop().unwrap_or_default();
+        raw.clear();
+        raw.reserve(raw_bytes);
+        let outcome = self.decompressor.decompress_to_buffer(&self.stored[BLOCK_HEADER_BYTES..], &mut raw);
+        if !matches!(outcome, Ok(len) if len == raw_bytes) {
+            return damaged(file, offset, format!("{raw_bytes} bytes of zstd"), format!("{outcome:?}"));
+        }
+        Ok(Block { kind, raw, end })
+    }
+
+    /// Reads it as it lies in the file.
+    pub(super) fn read_stored(&mut self, file: &DiskFile, offset: u64, limit: u64) -> Result<Stored> {
         let stored = &mut self.stored;
         // One read brings most blocks whole.
         stored.resize((limit.saturating_sub(offset)).min(READ_BYTES) as usize, 0);
         let got = file.read_at(stored, offset)?;
         stored.truncate(got);
         if got < BLOCK_HEADER_BYTES {
-            return damaged("the head of a block".to_owned(), format!("{got} bytes"));
+            return damaged(file, offset, "the head of a block".to_owned(), format!("{got} bytes"));
         }
         let word = |at: usize| u32::from_le_bytes([stored[at], stored[at + 1], stored[at + 2], stored[at + 3]]);
-        let (raw_len, stored_len, expected) = (word(1) as usize, word(5) as usize, word(9));
+        let (raw_bytes, stored_len, expected) = (word(1) as usize, word(5) as usize, word(9));
         let end = offset + (BLOCK_HEADER_BYTES + stored_len) as u64;
-        if end > limit || raw_len > BLOCK_BYTES_MAX {
-            let found = format!("{stored_len} bytes for {raw_len}");
-            return damaged(format!("a block that ends before byte {limit}"), found);
+        if end > limit || raw_bytes > BLOCK_BYTES_MAX {
+            let found = format!("{stored_len} bytes for {raw_bytes}");
+            return damaged(file, offset, format!("a block that ends before byte {limit}"), found);
         }
         stored.resize(BLOCK_HEADER_BYTES + stored_len, 0);
         if let Some(rest) = stored.get_mut(got..) {
@@ -123,17 +142,19 @@ impl Unpacker {
         }
         let found = checksum(stored);
         if found != expected {
-            return damaged(format!("block checksum {expected:08x}"), format!("{found:08x}"));
+            return damaged(file, offset, format!("block checksum {expected:08x}"), format!("{found:08x}"));
         }
-        let mut raw = self.spare.pop().unwrap_or_default();
-        raw.clear();
-        raw.reserve(raw_len);
-        let outcome = self.decompressor.decompress_to_buffer(&stored[BLOCK_HEADER_BYTES..], &mut raw);
-        if !matches!(outcome, Ok(len) if len == raw_len) {
-            return damaged(format!("{raw_len} bytes of zstd"), format!("{outcome:?}"));
-        }
-        Ok(Block { kind: stored[0], raw, end })
+        Ok(Stored { kind: stored[0], raw_bytes, end })
     }
+
+    /// The bytes of the block that was read last, as they lie in the file.
+    pub(super) fn stored(&self) -> &[u8] {
+        &self.stored
+    }
+}
+
+fn damaged<T>(file: &DiskFile, offset: u64, expected: String, found: String) -> Result<T> {
+    Err(Error::damaged(file.path(), offset, expected, found))
 }
 
 /// Collects URLs for a block.

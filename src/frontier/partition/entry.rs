@@ -36,7 +36,12 @@ pub(super) struct Key {
 impl Key {
     /// Whether it is that of a URL or record of `host`.
     pub(super) fn is_of(&self, host: HostKey) -> bool {
-        (self.domain, self.class, self.origin) == (host.domain, 1, host.origin)
+        self.group() == (host.domain, 1, host.origin)
+    }
+
+    /// The place of its host or domain.
+    pub(super) fn group(&self) -> (Fingerprint, u8, Fingerprint) {
+        (self.domain, self.class, self.origin)
     }
 }
 

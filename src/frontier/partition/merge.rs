@@ -1,7 +1,9 @@
 //! A merge: tails and what is not consumed of a base become the next generation of the base.
 //!
 //! One sequential pass: tails are sorted in memory a chunk at a time (sorted chunks are laid aside in a file of runs
-//! if there are several), then runs and base are merged by key. Of several records of a host the last one counts,
+//! if there are several), then runs and base are merged by key. Where nothing of a tail comes between, blocks of the base
+//! are taken over as they are: a tail that is small beside its base, and of few hosts, costs little more than a copy of
+//! the file. Of several records of a host the last one counts,
 //! pages of a domain are added up, and what is no longer worth keeping of a host is left out. Nothing that a
 //! checkpoint names is touched: the old files stay until the frontier deletes them.
 
@@ -11,16 +13,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::base::{Base, BaseWriter, Directory, DirectoryEntry, Spot, Summary};
-use super::entry::{Entries, Entry, HostKey, Key};
+use super::base::{Base, Summary};
+use super::entry::{Entries, Entry, Key};
 use super::filter::Filter;
 use super::front::Front;
+use super::output::Output;
+use super::scan::Scan;
 use super::tail::{self, Frames};
 use super::take::Cursors;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::record::HostRecord;
 
 /// Bytes of a frame in a file of runs.
 const RUN_FRAME_BYTES: usize = 64 << 10;
@@ -39,6 +42,7 @@ pub(in crate::frontier) struct Merge {
     pub runs: PathBuf,
     pub now: Time,
     pub chunk_bytes: usize,
+    pub block_bytes: usize,
     pub filter_bytes_max: usize,
     /// Hosts whose number of URLs is asked for, sorted.
     pub active: Vec<Fingerprint>,
@@ -71,6 +75,11 @@ impl Merge {
             // Stretches of one source are longer than one entry as a rule.
             loop {
                 out.push(source.entry()?)?;
+                if let Feed::Base(scan) = &mut source.feed
+                    && let Some(stretch) = scan.stretch(heads.peek().map(|Reverse((key, _))| *key), self.stretch_min(), self.block_bytes)?
+                {
+                    out.take_over(scan, &stretch)?;
+                }
                 if !source.advance()? {
                     break;
                 }
@@ -85,6 +94,11 @@ impl Merge {
             self.disk.remove(&self.runs)?;
         }
         Ok(done)
+    }
+
+    /// Bytes of a base from which on it pays to look for blocks that can be taken over: about two of them, compressed.
+    fn stretch_min(&self) -> u64 {
+        self.block_bytes as u64 / 2
     }
 
     /// The base first: of its record and one from a tail the latter comes last, and counts.
@@ -222,183 +236,6 @@ fn entry_in(bytes: &[u8]) -> Result<Entry<'_>> {
     Entry::read_alone(bytes).ok_or_else(|| unreadable(Path::new("tail")))
 }
 
-fn unreadable(path: &Path) -> Error {
+pub(super) fn unreadable(path: &Path) -> Error {
     Error::damaged(path, 0, "an entry of a partition", "other bytes under a right checksum")
-}
-
-/// The unconsumed part of a base, in order.
-struct Scan {
-    base: Base,
-    cursors: Arc<Cursors>,
-    /// Number of the next block of the directory, and the one that is read.
-    next: usize,
-    block: Directory,
-    /// Where the URLs of the current host go on, and how many there are.
-    urls: (Spot, u64),
-    at: At,
-}
-
-/// What a scan has come to.
-enum At {
-    Url,
-    /// Its bytes lie there in the block of the directory.
-    Record {
-        host: HostKey,
-        record: Range<usize>,
-    },
-    Domain {
-        domain: Fingerprint,
-        pages: u64,
-    },
-}
-
-impl Scan {
-    fn new(base: Base, cursors: Arc<Cursors>) -> Self {
-        Scan { base, cursors, next: 0, block: Directory::default(), urls: (Spot::default(), 0), at: At::Url }
-    }
-
-    fn advance(&mut self) -> Result<bool> {
-        loop {
-            if self.urls.1 > 0 {
-                let next = self.base.read_url(self.urls.0)?;
-                self.urls = (next, self.urls.1 - 1);
-                self.at = At::Url;
-                return Ok(true);
-            }
-            match self.base.next_entry(&mut self.block)? {
-                None if self.next == self.base.directory_blocks() => return Ok(false),
-                None => {
-                    let read = std::mem::take(&mut self.block);
-                    self.base.recycle(read);
-                    self.block = self.base.directory(self.next)?;
-                    self.next += 1;
-                }
-                Some(DirectoryEntry::Domain { domain, pages }) => {
-                    self.at = At::Domain { domain, pages };
-                    return Ok(true);
-                }
-                Some(DirectoryEntry::Host { host, urls, start, record }) => {
-                    let cursor = self.cursors.of(host, start, urls);
-                    self.urls = (cursor.spot, urls.saturating_sub(cursor.taken));
-                    let len = record.len();
-                    if len > 0 {
-                        let end = self.block.position();
-                        self.at = At::Record { host, record: end - len..end };
-                        return Ok(true);
-                    }
-                }
-            }
-        }
-    }
-
-    fn entry(&self) -> Entry<'_> {
-        match &self.at {
-            At::Url => Entry::Url(self.base.url()),
-            At::Record { host, record } => {
-                Entry::Record { host: *host, sequence: 0, record: self.block.bytes(record.clone()) }
-            }
-            At::Domain { domain, pages } => Entry::Domain { domain: *domain, pages: *pages },
-        }
-    }
-}
-
-/// Turns entries in order into a base.
-struct Output<'a> {
-    merge: &'a Merge,
-    writer: BaseWriter,
-    domain: Option<(Fingerprint, u64)>,
-    group: Option<Group>,
-    /// Of the group, if it has one.
-    record: Vec<u8>,
-    active: Vec<(Fingerprint, u64)>,
-    entries: u64,
-}
-
-/// The host whose entries come now.
-struct Group {
-    host: HostKey,
-    start: Spot,
-    urls: u64,
-    has_record: bool,
-}
-
-impl<'a> Output<'a> {
-    fn new(merge: &'a Merge) -> Result<Self> {
-        let writer = BaseWriter::create(&merge.disk, &merge.target)?;
-        Ok(Output { merge, writer, domain: None, group: None, record: Vec::new(), active: Vec::new(), entries: 0 })
-    }
-
-    fn push(&mut self, entry: Entry<'_>) -> Result<()> {
-        match entry {
-            Entry::Domain { domain, pages } => {
-                self.close_group()?;
-                match &mut self.domain {
-                    Some((same, sum)) if *same == domain => *sum = sum.saturating_add(pages),
-                    _ => {
-                        self.close_domain()?;
-                        self.domain = Some((domain, pages));
-                    }
-                }
-            }
-            Entry::Record { host, record, .. } => {
-                self.group(host)?.has_record = true;
-                self.record.clear();
-                self.record.extend_from_slice(record);
-            }
-            Entry::Url(url) => {
-                let host = HostKey { domain: url.domain, origin: url.origin };
-                self.group(host)?.urls += 1;
-                self.writer.url(&url)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The group of `host`, begun if need be.
-    fn group(&mut self, host: HostKey) -> Result<&mut Group> {
-        if self.group.as_ref().is_none_or(|group| group.host != host) {
-            self.close_group()?;
-            self.close_domain()?;
-        }
-        let start = self.writer.spot();
-        Ok(self.group.get_or_insert(Group { host, start, urls: 0, has_record: false }))
-    }
-
-    fn close_domain(&mut self) -> Result<()> {
-        if let Some((domain, pages)) = self.domain.take().filter(|&(_, pages)| pages > 0) {
-            self.entries += 1;
-            self.writer.entry(&DirectoryEntry::Domain { domain, pages })?;
-        }
-        Ok(())
-    }
-
-    fn close_group(&mut self) -> Result<()> {
-        let Some(Group { host, start, urls, has_record }) = self.group.take() else { return Ok(()) };
-        if urls > 0 && self.merge.active.binary_search(&host.origin).is_ok() {
-            self.active.push((host.origin, urls));
-        }
-        let record = if has_record {
-            HostRecord::kept(&self.record, self.merge.now).ok_or_else(|| unreadable(&self.merge.target))?
-        } else {
-            None
-        };
-        if urls > 0 || record.is_some() {
-            self.entries += 1;
-            let record = record.as_deref().unwrap_or_default();
-            self.writer.entry(&DirectoryEntry::Host { host, urls, start, record })?;
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<MergeDone> {
-        self.close_group()?;
-        self.close_domain()?;
-        let generation = self.merge.generation;
-        let (summary, filter) = self.writer.finish(self.merge.filter_bytes_max)?;
-        if self.entries == 0 {
-            self.merge.disk.remove(&self.merge.target)?;
-            return Ok(MergeDone { generation, summary: None, filter: Filter::default(), active: Vec::new() });
-        }
-        Ok(MergeDone { generation, summary: Some(summary), filter, active: self.active })
-    }
 }

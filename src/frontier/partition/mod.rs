@@ -17,6 +17,8 @@ mod filter;
 mod front;
 mod look;
 mod merge;
+mod output;
+mod scan;
 mod tail;
 mod take;
 pub(super) mod verify;

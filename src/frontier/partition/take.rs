@@ -48,6 +48,11 @@ impl Cursors {
         self.begun.get(&host).copied().unwrap_or(Cursor { spot: start, taken: 0 })
     }
 
+    /// Whether anything of a host is consumed.
+    pub(super) fn has(&self, host: HostKey) -> bool {
+        self.spent.contains(&host.origin) || self.begun.contains_key(&host)
+    }
+
     /// Moves the cursor of a host that has `left` URLs behind it.
     pub(super) fn advance(&mut self, host: HostKey, cursor: Cursor, left: u64) {
         if left == 0 {

@@ -8,6 +8,7 @@ mod hosts;
 mod look;
 mod memory;
 mod polite;
+mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -164,6 +165,7 @@ pub(super) fn small_options() -> FrontierOptions {
         memory: 4 << 20,
         active_hosts: 50,
         buffer_urls: 8,
+        block_bytes: 512,
         politeness: Politeness { delay_factor: 0.0, ..Politeness::default() },
         ..FrontierOptions::default()
     }

@@ -1,0 +1,175 @@
+//! What a merge makes of entries in order: the next base.
+
+use super::base::{Base, BaseWriter, DirectoryEntry, Spot};
+use super::entry::{Entry, HostKey};
+use super::filter::Filter;
+use super::merge::{Merge, MergeDone, unreadable};
+use super::scan::{Scan, Stretch, Untouched};
+use crate::disk::Result;
+use crate::fingerprint::Fingerprint;
+use crate::frontier::record::HostRecord;
+
+/// Turns entries in order into a base.
+pub(super) struct Output<'a> {
+    merge: &'a Merge,
+    writer: BaseWriter,
+    domain: Option<(Fingerprint, u64)>,
+    group: Option<Group>,
+    /// Of the group, if it has one.
+    record: Vec<u8>,
+    active: Vec<(Fingerprint, u64)>,
+    entries: u64,
+}
+
+/// The host whose entries come now.
+struct Group {
+    host: HostKey,
+    start: Spot,
+    urls: u64,
+    has_record: bool,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(merge: &'a Merge) -> Result<Self> {
+        let writer = BaseWriter::create(&merge.disk, &merge.target, merge.block_bytes)?;
+        Ok(Output { merge, writer, domain: None, group: None, record: Vec::new(), active: Vec::new(), entries: 0 })
+    }
+
+    pub(super) fn push(&mut self, entry: Entry<'_>) -> Result<()> {
+        match entry {
+            Entry::Domain { domain, pages } => {
+                self.close_group()?;
+                match &mut self.domain {
+                    Some((same, sum)) if *same == domain => *sum = sum.saturating_add(pages),
+                    _ => {
+                        self.close_domain()?;
+                        self.domain = Some((domain, pages));
+                    }
+                }
+            }
+            Entry::Record { host, record, .. } => {
+                self.group(host)?.has_record = true;
+                self.record.clear();
+                self.record.extend_from_slice(record);
+            }
+            Entry::Url(url) => {
+                let host = HostKey { domain: url.domain, origin: url.origin };
+                self.group(host)?.urls += 1;
+                self.writer.url(&url)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over a stretch that `scan` has gone over: its blocks as they are, but for those at its ends, which it shares
+    /// with others, and for short ones.
+    pub(super) fn take_over(&mut self, scan: &mut Scan, stretch: &Stretch) -> Result<()> {
+        self.close_group()?;
+        self.close_domain()?;
+        let mut starts = self.copy(&mut scan.base, stretch)?.into_iter();
+        for entry in &stretch.entries {
+            match entry {
+                Untouched::Domain { domain, pages } => {
+                    self.entry(&DirectoryEntry::Domain { domain: *domain, pages: *pages });
+                }
+                Untouched::Host { host, urls, record, .. } => {
+                    let start = if *urls > 0 { starts.next() } else { Some(Spot::default()) };
+                    let start = start.ok_or_else(|| scan.base.malformed_url(stretch.to))?;
+                    self.host(*host, *urls, start, scan.record(record.clone()))?;
+                }
+            }
+        }
+        // not between two of them, for their URLs lie before this block of the directory
+        self.writer.end_entries()
+    }
+
+    /// Copies the URLs of a stretch; says where those of its hosts start now.
+    fn copy(&mut self, base: &mut Base, stretch: &Stretch) -> Result<Vec<Spot>> {
+        let (mut old, mut new) = (stretch.starts().peekable(), Vec::new());
+        let (mut at, mut read) = (stretch.from, 0);
+        while at != stretch.to {
+            let block = base.stored(at.offset)?;
+            if at.index == 0 && at.offset < stretch.to.offset && block.raw_bytes >= self.merge.block_bytes / 2 {
+                let offset = self.writer.block(base.stored_bytes())?;
+                while let Some(start) = old.next_if(|start| start.offset == at.offset) {
+                    new.push(Spot { offset, ..start });
+                }
+                at = Spot { offset: block.end, index: 0 };
+                continue;
+            }
+            while at != stretch.to && at.offset < block.end {
+                if old.next_if(|start| *start == at).is_some() {
+                    new.push(self.writer.spot());
+                }
+                at = base.read_url(at)?;
+                self.writer.url(&base.url())?;
+                read += 1;
+                if base.is_at_end_of_block() {
+                    at = Spot { offset: block.end, index: 0 };
+                }
+            }
+        }
+        self.writer.count(stretch.urls().saturating_sub(read));
+        Ok(new)
+    }
+
+    /// The group of `host`, begun if need be.
+    fn group(&mut self, host: HostKey) -> Result<&mut Group> {
+        if self.group.as_ref().is_none_or(|group| group.host != host) {
+            self.close_group()?;
+            self.close_domain()?;
+        }
+        let start = self.writer.spot();
+        Ok(self.group.get_or_insert(Group { host, start, urls: 0, has_record: false }))
+    }
+
+    fn close_domain(&mut self) -> Result<()> {
+        if let Some((domain, pages)) = self.domain.take().filter(|&(_, pages)| pages > 0) {
+            self.entry(&DirectoryEntry::Domain { domain, pages });
+            self.writer.end_entries()?;
+        }
+        Ok(())
+    }
+
+    fn close_group(&mut self) -> Result<()> {
+        let Some(Group { host, start, urls, has_record }) = self.group.take() else { return Ok(()) };
+        let record = std::mem::take(&mut self.record);
+        self.host(host, urls, start, if has_record { &record } else { &[] })?;
+        self.record = record;
+        self.writer.end_entries()
+    }
+
+    /// A host after its URLs, unless nothing of it is worth keeping. An empty record is none.
+    fn host(&mut self, host: HostKey, urls: u64, start: Spot, record: &[u8]) -> Result<()> {
+        if urls > 0 && self.merge.active.binary_search(&host.origin).is_ok() {
+            self.active.push((host.origin, urls));
+        }
+        let record = if record.is_empty() {
+            None
+        } else {
+            HostRecord::kept(record, self.merge.now).ok_or_else(|| unreadable(&self.merge.target))?
+        };
+        if urls > 0 || record.is_some() {
+            let record = record.as_deref().unwrap_or_default();
+            self.entry(&DirectoryEntry::Host { host, urls, start, record });
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &DirectoryEntry<'_>) {
+        self.entries += 1;
+        self.writer.entry(entry);
+    }
+
+    pub(super) fn finish(mut self) -> Result<MergeDone> {
+        self.close_group()?;
+        self.close_domain()?;
+        let generation = self.merge.generation;
+        let (summary, filter) = self.writer.finish(self.merge.filter_bytes_max)?;
+        if self.entries == 0 {
+            self.merge.disk.remove(&self.merge.target)?;
+            return Ok(MergeDone { generation, summary: None, filter: Filter::default(), active: Vec::new() });
+        }
+        Ok(MergeDone { generation, summary: Some(summary), filter, active: self.active })
+    }
+}
