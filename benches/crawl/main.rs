@@ -24,6 +24,7 @@ use crawler::simweb::SimWeb;
 mod filled;
 mod options;
 mod own;
+mod pace;
 mod peers;
 mod process;
 mod table;

@@ -14,6 +14,7 @@ use crawler::report::Snapshot;
 use super::Target;
 use super::filled::{self, Past};
 use super::options::{Options, Variant};
+use super::pace::Pace;
 use super::process::{self, Measured};
 
 /// The state of a crawl at some moment of it.
@@ -22,6 +23,9 @@ pub struct Sample {
     pub elapsed_s: f64,
     pub cpu_s: f64,
     pub pages: u64,
+    /// How often the machine's pace was measured so far, and how many seconds that took in all.
+    pub paces: f64,
+    pub pace_s: f64,
 }
 
 /// A crawl that is over.
@@ -66,18 +70,22 @@ pub fn crawl(binary: &Path, options: &Options, target: &Target, past: Option<Pas
             }
         }
     });
-    let mut samples = vec![Sample::default()];
+    let (mut samples, mut pace) = (vec![Sample::default()], Pace::new());
+    let (mut paces, mut pace_s) = (0.0, 0.0);
     let measured = process::watch(child, start, |pid| {
         let new = pages.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let (Some(pages), Some((user_s, system_s))) = (new, process::cpu(pid)) {
-            samples.push(Sample { elapsed_s: start.elapsed().as_secs_f64(), cpu_s: user_s + system_s, pages });
+            (paces, pace_s) = (paces + 1.0, pace_s + pace.measure());
+            let elapsed_s = start.elapsed().as_secs_f64();
+            samples.push(Sample { elapsed_s, cpu_s: user_s + system_s, pages, paces, pace_s });
         }
     })?;
     reader.join().expect("reading lines cannot panic");
     let crawl = dir.path().join("crawl");
     let snapshot = Snapshot::read(&Disk::real(), &crawl)?.context("the crawl left no figures")?;
     let pages = snapshot.statistics.pages_stored;
-    samples.push(Sample { elapsed_s: measured.wall_s, cpu_s: measured.user_s + measured.system_s, pages });
+    let cpu_s = measured.user_s + measured.system_s;
+    samples.push(Sample { elapsed_s: measured.wall_s, cpu_s, pages, paces, pace_s });
     let bytes_on_disk = size_of(&crawl)?;
     Ok(Run { measured, pages, bytes_received: snapshot.statistics.bytes_received, bytes_on_disk, samples })
 }

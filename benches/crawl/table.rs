@@ -136,35 +136,48 @@ pub fn tell_stages(name: &str, measured: &Measured, pages: u64) {
 }
 
 /// Prints how a crawl went that began with a past: between its first twentieth and its last one, without its start, when
-/// the Bloom filter is made again, and without its end.
+/// the Bloom filter is made again, and without its end. `cpu/pace` is CPU a page in units of the fixed piece of work.
 pub fn tell_past(name: &str, past: Past, run: &Run) {
     let (from, to) = (at(&run.samples, run.pages / 20), at(&run.samples, run.pages - run.pages / 20));
     let pages = (to.pages - from.pages).max(1) as f64;
+    let cpu_ms = (to.cpu_s - from.cpu_s) * 1e3 / pages;
+    let pace_ms = (to.pace_s - from.pace_s) * 1e3 / (to.paces - from.paces).max(1.0);
     println!(
-        "{name}: {:>3} M seen, {:>2} M queued: pages={} pages/s={:.0} cpu_ms/page={:.3} rss_MB={:.0} start_s={:.1}",
+        "{name}: {:>3} M seen, {:>2} M queued: pages={} pages/s={:.0} cpu_ms/page={cpu_ms:.3} pace_ms={pace_ms:.2} \
+         cpu/pace={:.4} rss_MB={:.0} start_s={:.1}",
         past.seen / 1_000_000,
         past.queued / 1_000_000,
         run.pages,
         pages / (to.elapsed_s - from.elapsed_s),
-        (to.cpu_s - from.cpu_s) * 1e3 / pages,
+        cpu_ms / pace_ms,
         run.measured.peak_rss as f64 / 1e6,
         run.samples.iter().find(|sample| sample.pages > 1).map_or(f64::NAN, |sample| sample.elapsed_s),
     );
 }
 
-/// Prints pages/s and CPU a page for each tenth of the pages.
+/// Prints pages/s and CPU a page for each tenth of the pages, and both as they would be if the machine's pace, which is
+/// the time of a fixed piece of work, had been the same all along.
 pub fn tell_growth(name: &str, samples: &[Sample]) {
     let Some(last) = samples.last() else { return };
-    println!("{name}: {:>10} {:>8} {:>10}", "pages", "pages/s", "CPU ms");
+    println!(
+        "{name}: {:>10} {:>8} {:>10} {:>8} | at an even pace {:>8} {:>10}",
+        "pages", "pages/s", "CPU ms", "pace ms", "pages/s", "CPU ms"
+    );
+    let mean_s = last.pace_s / last.paces.max(1.0);
     let mut before = Sample::default();
     for part in 1..=PARTS {
         let now = at(samples, last.pages * part / PARTS);
         let pages = (now.pages - before.pages).max(1) as f64;
         let rate = pages / (now.elapsed_s - before.elapsed_s).max(1e-3);
+        let cpu_ms = (now.cpu_s - before.cpu_s) * 1e3 / pages;
+        let pace_s = (now.pace_s - before.pace_s) / (now.paces - before.paces).max(f64::MIN_POSITIVE);
+        let slower = pace_s / mean_s;
         println!(
-            "{:>width$} {rate:>8.0} {:>10.3}",
+            "{:>width$} {rate:>8.0} {cpu_ms:>10.3} {:>8.2} | {:>24.0} {:>10.3}",
             now.pages,
-            (now.cpu_s - before.cpu_s) * 1e3 / pages,
+            pace_s * 1e3,
+            rate * slower,
+            cpu_ms / slower,
             width = name.len() + 12
         );
         before = now;
@@ -176,6 +189,12 @@ fn at(samples: &[Sample], pages: u64) -> Sample {
     let after = samples.partition_point(|sample| sample.pages < pages).clamp(1, samples.len() - 1);
     let (from, to) = (samples[after - 1], samples[after]);
     let share = (pages - from.pages) as f64 / (to.pages - from.pages).max(1) as f64;
-    let between = |from: f64, to: f64| from + (to - from) * share;
-    Sample { elapsed_s: between(from.elapsed_s, to.elapsed_s), cpu_s: between(from.cpu_s, to.cpu_s), pages }
+    let between = |part: fn(&Sample) -> f64| part(&from) + (part(&to) - part(&from)) * share;
+    Sample {
+        elapsed_s: between(|sample| sample.elapsed_s),
+        cpu_s: between(|sample| sample.cpu_s),
+        pages,
+        paces: between(|sample| sample.paces),
+        pace_s: between(|sample| sample.pace_s),
+    }
 }

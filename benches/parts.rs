@@ -1,0 +1,220 @@
+//! `cargo bench --bench parts`: what the steps of a process thread cost a page, each by itself, on pages of 24 KB with 150
+//! links like those of documentation; `-- DIR` takes the HTML files below a directory instead.
+//!
+//! Microseconds of the thread's CPU a page, the least and the median of the rounds; a step's own cost is the difference to
+//! the one that it includes.
+
+use std::fs;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use crawler::clock::Time;
+use crawler::engine::{Purpose, Response};
+use crawler::fingerprint::Fingerprinter;
+use crawler::frontier::Hops;
+use crawler::process::{ProcessOptions, Processor};
+use crawler::web::address::AddressGuard;
+use crawler::web::html::tags::Tags;
+use crawler::web::html::{LinkScan, RobotsDirectives};
+use crawler::web::scope::{Scope, ScopeOptions};
+use crawler::web::url::{CanonicalUrl, KeyMaker};
+use crawler::web::warc::{Compression, Encoder, Exchange, HttpVersion, id_seed};
+use sha1::{Digest, Sha1};
+
+const ROUNDS: usize = 7;
+const PAGES: usize = 2_000;
+const PAGE_BYTES: usize = 24_000;
+const LINKS: usize = 150;
+/// Files of a directory that are read, at most.
+const FILES_MAX: usize = 20_000;
+const LINKS_MAX: usize = 10_000;
+const URL_BYTES_MAX: usize = 2_000;
+
+/// A page as it comes from a server.
+struct Page {
+    url: CanonicalUrl,
+    response: Response,
+}
+
+fn main() -> Result<()> {
+    let dir = std::env::args_os().skip(1).find(|arg| arg != "--bench").map(PathBuf::from);
+    let pages = match &dir {
+        Some(dir) => read(dir)?,
+        None => {
+            (0..PAGES).map(|number| page(&format!("chapter-{number}.html"), text(number))).collect::<Result<_>>()?
+        }
+    };
+    ensure!(!pages.is_empty(), "there are no HTML files");
+    let bytes: usize = pages.iter().map(|page| page.response.body.len()).sum();
+    let keys = Arc::new(KeyMaker::new(Fingerprinter::random(1), &[]));
+    let scope = Scope::new(&ScopeOptions::default(), pages.iter().map(|page| &page.url))?;
+    let mut scan = LinkScan::new(LINKS_MAX, true, URL_BYTES_MAX);
+    let mut processor = Processor::new(options(&keys));
+    let links: usize = pages.iter().map(|page| findings(&mut processor, page, &scope)).sum();
+    let (count, mean) = (pages.len() as f64, |sum: usize| sum as f64 / pages.len() as f64);
+    println!("{count} pages of {:.0} bytes with {:.1} links in scope", mean(bytes), mean(links));
+
+    println!("{:44} {:>8} {:>8}", "CPU us a page", "least", "median");
+    tell("tags and attributes", &pages, |page| tags(&page.response.body));
+    tell("links: these, resolved, canonical, keyed", &pages, |page| {
+        scan.html(&page.response.body, Some("text/html"), &page.url, &keys, RobotsDirectives::default()).entries.len()
+    });
+    tell("findings: these, in scope", &pages, |page| findings(&mut processor, page, &scope));
+    tell("SHA-1 of the body", &pages, |page| usize::from(Sha1::digest(&page.response.body)[0]));
+    for (name, compression) in [("records, plain", Compression::None), ("records, gzip", Compression::Gzip)] {
+        let mut encoder = Encoder::new(compression);
+        tell(name, &pages, |page| encoder.encode(&exchange(page)).bytes.len());
+    }
+    Ok(())
+}
+
+/// Measures a step in rounds over all pages.
+fn tell(name: &str, pages: &[Page], mut step: impl FnMut(&Page) -> usize) {
+    let mut rounds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let before = cpu();
+            pages.iter().for_each(|page| {
+                black_box(step(page));
+            });
+            (cpu() - before).as_secs_f64() * 1e6 / pages.len() as f64
+        })
+        .collect();
+    rounds.sort_by(f64::total_cmp);
+    println!("{name:44} {:>8.1} {:>8.1}", rounds[0], rounds[ROUNDS / 2]);
+}
+
+/// CPU time of this thread so far.
+fn cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn tags(html: &[u8]) -> usize {
+    let (mut tags, mut found) = (Tags::new(html), 0);
+    while tags.next_tag().is_some() {
+        tags.attributes(|attribute| found += attribute.value.len());
+    }
+    found
+}
+
+fn findings(processor: &mut Processor, page: &Page, scope: &Scope) -> usize {
+    let purpose = Purpose::Page { depth: 1, hops: &Hops::default() };
+    processor.findings(&page.url, purpose, &page.response, scope).links.len()
+}
+
+fn exchange(page: &Page) -> Exchange<'_> {
+    let response = &page.response;
+    Exchange {
+        url: page.url.as_str(),
+        fetched_at: response.started,
+        duration_ms: 12,
+        ip: response.address,
+        http_version: response.version,
+        request: Some(&response.request),
+        status: response.status,
+        reason: &response.reason,
+        headers: &response.headers,
+        body: &response.body,
+        truncated: None,
+        via: Some("http://docs.example/index.html"),
+        depth: 1,
+        hops: "L",
+        seed: 0,
+        attempt: 0,
+        robots: false,
+        forced: false,
+        canonical: None,
+        id_seed: id_seed(7, page.url.as_str(), response.started),
+    }
+}
+
+fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
+    ProcessOptions {
+        keys: keys.clone(),
+        agent_token: "crawler".to_owned(),
+        links_max: LINKS_MAX,
+        url_bytes_max: URL_BYTES_MAX,
+        decoded_max: 16 << 20,
+        robots_bytes_max: 500 << 10,
+        sitemaps_max: 1_000,
+        respect_nofollow: true,
+        request_records: true,
+        compression: Compression::Gzip,
+        guard: AddressGuard::new(&[]),
+    }
+}
+
+fn page(path: &str, body: Vec<u8>) -> Result<Page> {
+    let url = CanonicalUrl::parse(&format!("http://docs.example/{path}")).context("a path makes a URL")?;
+    let header = |name: &str, value: &str| (name.as_bytes().into(), value.as_bytes().into());
+    let headers = vec![
+        header("server", "nginx/1.22.1"),
+        header("date", "Sat, 21 Nov 2026 12:00:00 GMT"),
+        header("content-type", "text/html"),
+        header("content-length", &body.len().to_string()),
+        header("etag", "\"65a0c2f1-5dc0\""),
+    ];
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: docs.example\r\nUser-Agent: crawler/0.1\r\n\r\n").into_bytes();
+    let response = Response {
+        status: 200,
+        reason: "OK".to_owned(),
+        version: HttpVersion::Http11,
+        headers,
+        body,
+        truncated: None,
+        address: Some([127, 0, 0, 1].into()),
+        request,
+        started: Time::from_ms(1_795_000_000_000),
+        duration: Duration::from_millis(12),
+    };
+    Ok(Page { url, response })
+}
+
+/// A page that has the text and the links of a chapter: a list of contents, and paragraphs that name others.
+fn text(number: usize) -> Vec<u8> {
+    const WORDS: &str = "the a value of each row is read by this function when its argument names one table and returns \
+                         null otherwise so that queries with an index may skip pages which hold no visible tuple for it";
+    let mut rng = fastrand::Rng::with_seed(number as u64);
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{number}</title></head><body>"
+    );
+    let every = PAGE_BYTES / LINKS;
+    for link in 0..LINKS {
+        let target = rng.usize(..PAGES);
+        let anchor = words[rng.usize(..words.len())];
+        html.push_str(&format!("<p class=\"para\"><a href=\"chapter-{target}.html\" title=\"{anchor}\">{anchor}</a> "));
+        while html.len() < (link + 1) * every - 4 {
+            html.push_str(words[rng.usize(..words.len())]);
+            html.push(' ');
+        }
+        html.push_str("</p>\n");
+    }
+    html.push_str("</body></html>\n");
+    html.into_bytes()
+}
+
+/// The HTML files below a directory, in the order of their paths.
+fn read(dir: &Path) -> Result<Vec<Page>> {
+    let (mut dirs, mut files) = (vec![dir.to_owned()], Vec::new());
+    while let Some(next) = dirs.pop() {
+        for entry in fs::read_dir(&next).with_context(|| format!("cannot read {}", next.display()))? {
+            let path = entry?.path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|end| end == "html") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files.truncate(FILES_MAX);
+    let page = |path: &PathBuf| {
+        let body = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        page(&path.strip_prefix(dir)?.to_string_lossy(), body)
+    };
+    files.iter().map(page).collect()
+}
