@@ -49,6 +49,18 @@ impl Frontier {
         (free / FREE_PARTS).clamp(self.buffer_urls(), self.turn_urls())
     }
 
+    /// Notes whether a host needs what it has in the tail of its partition.
+    pub(super) fn note_thirst(&mut self, index: u32) {
+        let enough = self.buffer_max() / 2;
+        let host = self.active.host_mut(index);
+        let is_thirsty = host.may_tail && host.buffer.len() <= enough;
+        if std::mem::replace(&mut host.is_thirsty, is_thirsty) != is_thirsty {
+            let partition = self.partition_of(self.active.host(index).domain);
+            let thirsty = &mut self.partitions[partition].thirsty;
+            *thirsty = if is_thirsty { *thirsty + 1 } else { *thirsty - 1 };
+        }
+    }
+
     /// URLs that a host may have in memory after a take.
     pub(super) fn refill_max(&self, host: &Host) -> usize {
         let one = self.buffer_urls();

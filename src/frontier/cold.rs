@@ -19,6 +19,13 @@ impl Frontier {
         self.partitions[number].push_url(item, self.now, &mut self.files)
     }
 
+    /// Puts a URL of a host that is not active there.
+    pub(super) fn push_stranger(&mut self, item: &Item) -> Result<()> {
+        let number = self.partition_of(item.url.domain);
+        self.partitions[number].recent.has_strangers = true;
+        self.push_cold(item)
+    }
+
     /// Puts what is known of a host of which the cold side holds nothing yet there, before its first URL.
     pub(super) fn introduce(&mut self, item: &Item, known: &Known, now: Time) -> Result<()> {
         let key = HostKey { domain: item.url.domain, origin: item.url.origin };
@@ -77,11 +84,13 @@ impl Frontier {
     /// Moves a host at rest, with its URLs if it has any, to the cold side.
     pub(super) fn evict(&mut self, index: u32, now: Time) -> Result<()> {
         while let Some(item) = self.unbuffer_last(index) {
-            self.push_cold(&item)?;
+            self.push_stranger(&item)?;
         }
         self.set_busy(index, false, now);
         let host = self.active.remove(index);
         let number = self.partition_of(host.domain);
+        self.partitions[number].recent.has_strangers |= host.may_tail;
+        self.partitions[number].thirsty -= usize::from(host.is_thirsty);
         let record = host.record(now);
         self.leaves_resting(host.origin, record.standing.due.max(record.standing.backoff_until), now);
         let partition = &mut self.partitions[number];

@@ -229,6 +229,7 @@ impl Frontier {
     /// Finds a host its place after anything about it has changed.
     pub(super) fn settle(&mut self, index: u32, now: Time) {
         self.want_refill(index);
+        self.note_thirst(index);
         let connections = self.options.politeness.connections_per_host.max(1);
         let host = self.active.host(index);
         let place = if host.pending.is_some() {

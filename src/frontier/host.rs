@@ -110,6 +110,8 @@ pub(super) struct Host {
     /// Whether the tail that is written now may hold URLs of it, and the one that is being merged.
     pub may_tail: bool,
     pub may_frozen: bool,
+    /// Whether it is counted as one that needs what it has in the tail.
+    pub is_thirsty: bool,
     /// The address that answered last: kept connections lead there, so it stays the first one until it fails.
     pub answered_by: Option<IpAddr>,
     /// The address under which it is counted, while it has something to do.
@@ -149,6 +151,7 @@ impl Host {
             base_left: 0,
             may_tail: false,
             may_frozen: false,
+            is_thirsty: false,
             answered_by: None,
             counted_at: None,
             busy: false,

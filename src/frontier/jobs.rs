@@ -3,8 +3,8 @@
 //! In this order, but with a merge that is due after every take: takes for active hosts that run dry; takes of new hosts
 //! while there is room; merges where the tail has grown beyond its base, most of the base is consumed, newer records take
 //! too much memory, or URLs have waited for long; and, when the active side starves, the merge that frees most URLs for what
-//! it has to write, but no partition more often than its size allows. So every URL comes out, even where other partitions
-//! never run dry, and a giant base is not rewritten for ten.
+//! it has to write, of a partition in whose tail somebody needs one, but none more often than its size allows. So every URL
+//! comes out, even where other partitions never run dry, and a giant base is not rewritten for ten.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -150,7 +150,7 @@ impl Frontier {
         const OVERHEAD_BYTES: u64 = 64 << 10;
         let mut best: Option<(usize, u128, u128)> = None;
         for (number, partition) in self.partitions.iter().enumerate() {
-            if partition.busy || partition.recent.urls == 0 || self.merge_allowed(partition) > self.now {
+            if partition.busy || !partition.has_wanted_tail() || self.merge_allowed(partition) > self.now {
                 continue;
             }
             let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
@@ -168,8 +168,9 @@ impl Frontier {
             return None;
         }
         let take = partition.wake.filter(|_| partition.base_left() > 0).map(|wake| wake.max(partition.walk_after));
-        let merges = [self.merge_allowed(partition), self.stale_at(partition)];
-        let merges = merges.into_iter().filter(|_| partition.recent.urls > 0);
+        let wanted = partition.has_wanted_tail().then(|| self.merge_allowed(partition));
+        let stale = (partition.recent.urls > 0).then(|| self.stale_at(partition));
+        let merges = wanted.into_iter().chain(stale);
         take.into_iter().chain(merges).filter(|&time| time > self.now).min()
     }
 
@@ -239,7 +240,9 @@ impl Frontier {
         for &index in self.partitions[number].active.values() {
             let host = self.active.host_mut(index);
             host.may_frozen = std::mem::take(&mut host.may_tail);
+            host.is_thirsty = false;
         }
+        self.partitions[number].thirsty = 0;
         let count = self.partitions.len();
         let partition = &mut self.partitions[number];
         partition.busy = true;
@@ -364,6 +367,7 @@ impl Frontier {
         for item in taken.items {
             self.buffer(index, item);
         }
+        self.note_thirst(index);
         self.settle_if_waiting(index, now);
     }
 

@@ -199,7 +199,7 @@ impl Frontier {
             }
             None => {
                 self.introduce(&item, &known, now)?;
-                self.push_cold(&item)
+                self.push_stranger(&item)
             }
         }
     }
@@ -213,17 +213,22 @@ impl Frontier {
             let surplus = !room;
             self.buffer(index, item);
             if surplus && let Some(last) = self.unbuffer_last(index) {
-                self.active.host_mut(index).may_tail = true;
-                self.push_cold(&last)?;
+                self.push_behind(index, &last)?;
             }
             if matches!(self.active.host(index).place, Place::Idle | Place::Nowhere) {
                 self.settle(index, now);
             }
             Ok(())
         } else {
-            self.active.host_mut(index).may_tail = true;
-            self.push_cold(&item)
+            self.push_behind(index, &item)
         }
+    }
+
+    /// A URL of an active host goes to the cold side.
+    fn push_behind(&mut self, index: u32, item: &Item) -> Result<()> {
+        self.active.host_mut(index).may_tail = true;
+        self.note_thirst(index);
+        self.push_cold(item)
     }
 
     /// Whether a URL of a host that is not active can make it so: nothing of it is on the cold side, and there is

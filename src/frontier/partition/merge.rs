@@ -76,7 +76,8 @@ impl Merge {
             loop {
                 out.push(source.entry()?)?;
                 if let Feed::Base(scan) = &mut source.feed
-                    && let Some(stretch) = scan.stretch(heads.peek().map(|Reverse((key, _))| *key), self.stretch_min(), self.block_bytes)?
+                    && let Some(stretch) =
+                        scan.stretch(heads.peek().map(|Reverse((key, _))| *key), self.stretch_min(), self.block_bytes)?
                 {
                     out.take_over(scan, &stretch)?;
                 }

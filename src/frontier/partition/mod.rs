@@ -110,6 +110,8 @@ pub(super) struct BaseFile {
 pub(super) struct Recent {
     pub tails: Vec<FileState>,
     pub urls: u64,
+    /// Whether some of them are of hosts that were not active when they came, or have left since.
+    pub has_strangers: bool,
     /// When the first of them came.
     pub since: Time,
     /// Which origins and domains there are.
@@ -164,6 +166,8 @@ pub(super) struct Partition {
     pub busy: bool,
     /// Its active hosts: origin and place.
     pub active: BTreeMap<Fingerprint, u32>,
+    /// Active hosts that need what they have in the tail.
+    pub thirsty: usize,
     /// Active hosts that run dry.
     pub wanted: BTreeSet<HostKey>,
     pub rover: Option<HostKey>,
@@ -217,6 +221,7 @@ impl Partition {
             generation_next: 1,
             busy: false,
             active: BTreeMap::new(),
+            thirsty: 0,
             wanted: BTreeSet::new(),
             rover: None,
             wake: None,
@@ -307,6 +312,11 @@ impl Partition {
     /// URLs in array and tails.
     pub(super) fn tail_urls(&self) -> u64 {
         self.recent.urls + self.frozen.urls
+    }
+
+    /// Whether somebody could make use of what lies in array and tails.
+    pub(super) fn has_wanted_tail(&self) -> bool {
+        self.recent.urls > 0 && (self.thirsty > 0 || self.recent.has_strangers)
     }
 
     /// URLs in the base before no cursor.

@@ -17,8 +17,7 @@ fn verified(crawl: &mut Crawl) -> BTreeSet<Fingerprint> {
     let cut = crawl.frontier.cut(&mut ram).unwrap();
     crawl.frontier.committed().unwrap();
     let (disk, at) = (Disk::real(), crawl.dir.path().join("checkpoint"));
-    let check =
-        Check::new(&disk, crawl.dir.path(), (&cut.state, &ram), &at, decode_rules, crawl.clock.now()).unwrap();
+    let check = Check::new(&disk, crawl.dir.path(), (&cut.state, &ram), &at, decode_rules, crawl.clock.now()).unwrap();
     let (mut keys, mut faults) = (BTreeSet::new(), Vec::new());
     let mut each = |url: &QueuedUrl, is_taken: bool, _: &Path, _: u64| {
         assert!(is_taken || keys.insert(url.key), "{url:?} lies there twice");
