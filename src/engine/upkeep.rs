@@ -83,7 +83,7 @@ impl Engine {
         let (requests, busy) = (self.under_way.requests.len(), self.under_way.requests.busy(now));
         let frontier = &self.way.arrival().frontier;
         let idle = waiting && requests == 0 && frontier.is_idle();
-        let starving = waiting && busy < self.settings.slots.workers / 2 && frontier.ready_hosts(now) == 0;
+        let starving = waiting && busy < self.settings.slots.workers / 2 && !frontier.has_ready(now);
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
             .into_iter()
             .filter_map(|(wanted, need)| wanted.then_some(need))

@@ -335,6 +335,11 @@ impl Frontier {
         self.active.hosts().filter(ready).count()
     }
 
+    /// Whether [`Frontier::next`] has something to look at now, without counting it.
+    pub fn has_ready(&self, now: Time) -> bool {
+        self.schedule.next_due().is_some_and(|due| due <= now)
+    }
+
     /// Hosts with URLs in memory that have to wait: for their time, their address, or their domain's budget.
     pub fn waiting_hosts(&self, now: Time) -> usize {
         let waits = |host: &&Host| match host.place {
@@ -360,10 +365,9 @@ impl Frontier {
         self.queued() == 0 && self.active.in_flight == 0 && self.jobs_out == 0
     }
 
-    /// Whether few hosts are ready while something is on the cold side.
+    /// Whether nothing is ready while something is on the cold side.
     pub fn starving(&self, now: Time) -> bool {
-        let enough = (self.options.active_hosts / 8).clamp(1, 32);
-        self.cold_urls > 0 && self.schedule.in_line() < enough && self.schedule.next_due().is_none_or(|due| due > now)
+        self.cold_urls > 0 && !self.has_ready(now)
     }
 
     /// When [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not now.

@@ -108,11 +108,6 @@ impl Schedule {
         Some((first.due, first.entry))
     }
 
-    /// Entries in the line, stale ones included.
-    pub(super) fn in_line(&self) -> usize {
-        self.line.len()
-    }
-
     /// When the next entry comes up; stale ones included.
     pub(super) fn next_due(&self) -> Option<Time> {
         let first = self.line.peek().map(|Reverse(first)| first.due);
@@ -133,7 +128,7 @@ mod tests {
         }
         assert_eq!(schedule.next_due(), Some(Time::from_ms(10)));
         schedule.advance(Time::from_ms(25));
-        assert_eq!(schedule.in_line(), 4);
+        assert_eq!(schedule.line.len(), 4);
         let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).map(|(_, entry)| entry).collect();
         assert_eq!(order, [host(2), host(1), host(3), host(0)]);
         assert_eq!(schedule.next_due(), Some(Time::from_ms(30)));
