@@ -101,9 +101,12 @@ impl Engine {
     }
 
     fn serve_frontier(&mut self, now: Time) -> Result<()> {
+        let workers = self.settings.slots.workers;
+        // while nearly all of them are busy, what a costly merge brings has to wait for them anyway
+        let spare = self.under_way.requests.busy(now) < workers - workers / 8;
         while self.under_way.partitions < PARTITION_JOBS_MAX {
             let frontier = &mut self.way.arrival().frontier;
-            let starving = frontier.starving(now);
+            let starving = spare && frontier.starving(now);
             let Some(job) = frontier.next_job(starving)? else { return Ok(()) };
             self.under_way.partitions += 1;
             self.executors.partition(job);

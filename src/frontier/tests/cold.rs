@@ -151,6 +151,24 @@ fn hosts_that_are_held_back_give_their_place_to_others() {
 }
 
 #[test]
+fn hosts_with_enough_in_memory_cause_no_merges_and_one_that_runs_dry_does() {
+    let mut crawl = Crawl::new(FrontierOptions { partitions: 1, ..small_options() }, plain);
+    // more than the buffers hold, and then one more of each host again and again
+    (0..5 * 200).for_each(|n| crawl.push(url(n % 5, n, 1)));
+    crawl.run_until(START + S * 12);
+    let before = crawl.worked;
+    for round in 0..60 {
+        (0..5).for_each(|host| crawl.push(url(host, 10_000 + round * 5 + host, 1)));
+        crawl.run_until(START + S * 12 + MS * 100 * round as u32);
+    }
+    let jobs = crawl.worked - before;
+    assert!(jobs <= 10, "{jobs} jobs in 6 s, in which no host ran dry");
+    crawl.push(url(7, 0, 1));
+    crawl.run();
+    assert_eq!(crawl.out.len(), 5 * 200 + 60 * 5 + 1);
+}
+
+#[test]
 fn memory_stays_within_its_bound() {
     let mut options = small_options();
     options.memory = 1 << 20;
