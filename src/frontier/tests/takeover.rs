@@ -100,7 +100,11 @@ fn whatever_is_consumed_and_merged_in_between_every_url_is_there_once() {
             }
             match rng.u8(..4) {
                 0 => merge(&mut crawl),
-                1 => (0..rng.u32(..60)).for_each(|_| drop(crawl.step())),
+                1 => {
+                    for _ in 0..rng.u32(..60) {
+                        crawl.step();
+                    }
+                }
                 _ => {
                     let until = crawl.clock.now() + S * rng.u32(1..30);
                     crawl.run_until(until);
