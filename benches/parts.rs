@@ -24,6 +24,11 @@ use crawler::web::url::{CanonicalUrl, KeyMaker};
 use crawler::web::warc::{Compression, Encoder, Exchange, HttpVersion, id_seed};
 use sha1::{Digest, Sha1};
 
+#[path = "crawl/thread.rs"]
+mod thread;
+
+use thread::cpu_s;
+
 const ROUNDS: usize = 7;
 const PAGES: usize = 2_000;
 const PAGE_BYTES: usize = 24_000;
@@ -75,21 +80,15 @@ fn main() -> Result<()> {
 fn tell(name: &str, pages: &[Page], mut step: impl FnMut(&Page) -> usize) {
     let mut rounds: Vec<f64> = (0..ROUNDS)
         .map(|_| {
-            let before = cpu();
+            let before = cpu_s();
             pages.iter().for_each(|page| {
                 black_box(step(page));
             });
-            (cpu() - before).as_secs_f64() * 1e6 / pages.len() as f64
+            (cpu_s() - before) * 1e6 / pages.len() as f64
         })
         .collect();
     rounds.sort_by(f64::total_cmp);
     println!("{name:44} {:>8.1} {:>8.1}", rounds[0], rounds[ROUNDS / 2]);
-}
-
-/// CPU time of this thread so far.
-fn cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn tags(html: &[u8]) -> usize {

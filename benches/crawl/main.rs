@@ -28,6 +28,7 @@ mod pace;
 mod peers;
 mod process;
 mod table;
+mod thread;
 
 use options::{Options, Variant};
 use table::{Row, Table};

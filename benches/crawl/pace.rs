@@ -1,9 +1,10 @@
 //! How fast the machine's cores are at a moment: on a shared one, others that use the same cores change it by a third.
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use flate2::{Compress, Compression, FlushCompress};
+
+use super::thread::cpu_s;
 
 /// A page of text is compressed so often: a few milliseconds.
 const TIMES: usize = 16;
@@ -30,19 +31,13 @@ impl Pace {
 
     /// Seconds of CPU that the work takes now.
     pub fn measure(&mut self) -> f64 {
-        let before = cpu();
+        let before = cpu_s();
         for _ in 0..TIMES {
             self.compress.reset();
             self.out.clear();
             let done = self.compress.compress_vec(&self.text, &mut self.out, FlushCompress::Finish);
             black_box(done.expect("there is room for what does not shrink"));
         }
-        (cpu() - before).as_secs_f64()
+        cpu_s() - before
     }
-}
-
-/// CPU time of this thread.
-fn cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
