@@ -97,10 +97,13 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
 fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
     let (seeds, problems) = parse_seeds(&request.seeds);
     let name = request.seeds_path.display();
-    for problem in problems {
+    for problem in &problems.first {
         tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
     }
     if seeds.is_empty() && !request.dir.join("catalog").exists() {
+    if let Some(rest) = problems.rest() {
+        tracing::warn!("{name}: {rest}");
+    }
         return Err(CrawlError::Usage(format!(
             "{name}: no URL in it; write one URL a line, for example https://example.com/"
         )));

@@ -19,6 +19,7 @@ pub(crate) mod fuzzing;
 mod get;
 mod init;
 mod list;
+mod lines;
 mod ordered;
 mod parts;
 mod plan;

@@ -15,6 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::CrawlFn;
 use super::exit::{self, Exit, UsageError};
+use super::lines;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity};
@@ -22,6 +23,7 @@ use crate::disk::{self, DirectoryLock, Disk};
 use crate::report::closing::shell_word;
 use crate::report::figures::{iso_ms, stamp};
 use crate::report::{JsonScreen, Screen};
+use crate::web::seeds::LINE_BYTES_MAX;
 
 /// Longest seeds file: some ten million URLs.
 const SEEDS_BYTES_MAX: u64 = 1 << 30;
@@ -204,7 +206,8 @@ pub(super) fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-/// All of the file of seeds at `path`, or of standard input; `FileTooLarge` where that is more than any has.
+/// All of the file of seeds at `path`, or of standard input, lines beyond [`LINE_BYTES_MAX`] cut; `FileTooLarge` where that
+/// is more than any has.
 pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let source: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())
@@ -215,9 +218,7 @@ pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
         }
         Box::new(file)
     };
-    let mut bytes = Vec::new();
-    source.take(SEEDS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > SEEDS_BYTES_MAX { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+    lines::read(source, LINE_BYTES_MAX, SEEDS_BYTES_MAX)
 }
 
 /// Whether any line is neither blank nor a comment. Whether it is a URL, the crawl says, with its number.
