@@ -8,6 +8,7 @@
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands of the
 //! operator in, which have a channel of their own ([`control`]).
 
+mod connections;
 pub mod control;
 pub mod explain;
 pub mod live;
