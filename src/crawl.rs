@@ -19,7 +19,7 @@ mod options;
 pub mod plan;
 pub mod reports;
 mod request;
-mod signals;
+pub(crate) mod signals;
 mod threads;
 pub mod verify;
 mod warnings;

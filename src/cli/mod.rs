@@ -156,13 +156,19 @@ pub fn run_with(crawl: CrawlFn, open_archive: OpenArchive) -> ExitCode {
 }
 
 /// Runs the command line `args`, its first element the program's name.
+    // where that cannot be had, such a write ends the process, as the system has it
+    let _ = crate::crawl::signals::survive_file_limit();
 pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_archive: OpenArchive) -> Exit {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {
             // --help and --version arrive here too; a closed pipe is no reason for another message.
-            let _ = e.print();
-            return if e.use_stderr() { Exit::Usage } else { Exit::Done };
+            if !e.use_stderr() {
+                let _ = e.print();
+                return Exit::Done;
+            }
+            let _ = io::stderr().write_all(exit::misread(e).as_bytes());
+            return Exit::Usage;
         }
     };
     let done = match cli.command {

@@ -18,7 +18,7 @@ use super::exit::{self, Exit, UsageError};
 use super::lines;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
-use crate::crawl::{CrawlRequest, GivenLimits, Verbosity};
+use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, signals};
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::report::closing::shell_word;
 use crate::report::figures::{iso_ms, stamp};
@@ -116,6 +116,8 @@ enum Standing {
 /// Reads, checks, and calls the crawl.
 pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     let Some(seeds_path) = args.seeds.clone() else { return Err(UsageError::because(HOW_TO_START)) };
+    // without a handler the signal ends the process, which is what happens where there can be none
+    let _ = signals::survive_checkpoint_signal();
     let (mut config, _) = args.limits.configure(args.config.as_deref())?;
     config.report.log_format = args.log_format.unwrap_or(config.report.log_format);
     let seeds = read_seeds(&seeds_path)?;
