@@ -47,7 +47,8 @@ page as readers see it. A field is the text of the first element that its select
   tags    = { css = \".tag\", all = true }               all of them, a JSON list
   lead    = { css = \"p.lead\", html = true }            as HTML
 
-Tabs, line ends and what a terminal obeys are written as \\t, \\n, \\x1b. A page of more than 32 MiB or a million nodes, with \
+Tabs, line ends and control characters are written as \\t, \\n, \\x1b. A value that a spreadsheet would take for a formula \
+begins with ' in the table: one that starts with =, +, - or @ and is no number. JSON lines have it as it is. A page of more than 32 MiB or a million nodes, with \
 elements nested by the thousands, or that takes longer than 10 s is left out, and that is said.
 
 Examples:
