@@ -101,10 +101,10 @@ fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
     for problem in &problems.first {
         tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
     }
-    if seeds.is_empty() && !request.dir.join("catalog").exists() {
     if let Some(rest) = problems.rest() {
         tracing::warn!("{name}: {rest}");
     }
+    if seeds.is_empty() && !request.dir.join("catalog").exists() {
         return Err(CrawlError::Usage(format!(
             "{name}: no URL in it; write one URL a line, for example https://example.com/"
         )));

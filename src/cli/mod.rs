@@ -9,6 +9,7 @@ mod canonical;
 mod completions;
 mod config;
 mod ctl;
+mod demo;
 mod exit;
 mod explain;
 mod export;
@@ -18,8 +19,8 @@ mod faults;
 pub(crate) mod fuzzing;
 mod get;
 mod init;
-mod list;
 mod lines;
+mod list;
 mod ordered;
 mod parts;
 mod plan;
@@ -68,6 +69,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Try it without the internet: crawl a synthetic web on this machine and check the result, in ten seconds
+    Demo(demo::DemoArgs),
     /// Print a page from the archive
     Get(get::GetArgs),
     /// List what is in the archive
@@ -114,6 +117,7 @@ struct DirArg {
 
 const EXAMPLES: &str = "\
 Examples:
+  crawler demo                                 try it without the internet
   crawler init                                 write the first files
   crawler --seeds seeds.txt                    crawl; the same line resumes it
   crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
@@ -152,12 +156,12 @@ pub fn run() -> ExitCode {
 
 /// Runs the command line of this process with the given crawl and archive.
 pub fn run_with(crawl: CrawlFn, open_archive: OpenArchive) -> ExitCode {
+    // where that cannot be had, such a write ends the process, as the system has it
+    let _ = crate::crawl::signals::survive_file_limit();
     run_args(std::env::args_os(), crawl, open_archive).into()
 }
 
 /// Runs the command line `args`, its first element the program's name.
-    // where that cannot be had, such a write ends the process, as the system has it
-    let _ = crate::crawl::signals::survive_file_limit();
 pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_archive: OpenArchive) -> Exit {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -173,6 +177,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
     };
     let done = match cli.command {
         None => run::run(cli.crawl, crawl),
+        Some(Command::Demo(args)) => args.run(crawl, open_archive),
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
         Some(Command::Plan(args)) => args.run(),

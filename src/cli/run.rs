@@ -269,7 +269,12 @@ pub(super) fn require_crawl(dir: &Path) -> anyhow::Result<()> {
 
 /// Renames the crawl directory to `DIR.old-YYYYMMDD-HHMMSS`, unless a crawler works on it.
 fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
-    let lock = DirectoryLock::acquire(dir)?;
+    let _lock = DirectoryLock::acquire(dir)?;
+    rename_aside(dir, now)
+}
+
+/// Renames `dir`, which nobody works on, in the same way.
+pub(super) fn rename_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
     // `crawl/` and `.` name their directory in ways that cannot be renamed.
     let whole = fs::canonicalize(dir).map_err(|e| disk::Error::io("find", dir, e))?;
     let (Some(parent), Some(name)) = (whole.parent(), whole.file_name()) else {
@@ -289,7 +294,6 @@ fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
     let disk = Disk::real();
     disk.rename(&whole, &aside)?;
     disk.sync_dir(parent)?;
-    drop(lock);
     Ok(aside)
 }
 
@@ -304,7 +308,7 @@ impl FormatTime for WholeSeconds {
 }
 
 /// Sends the log to `screen`. A second call in a process keeps the first one's.
-fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::Result<()> {
+pub(super) fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::Result<()> {
     let (level, others) = match verbosity {
         Verbosity::Quiet => (LevelFilter::ERROR, LevelFilter::ERROR),
         Verbosity::Normal => (LevelFilter::INFO, LevelFilter::ERROR),
