@@ -118,7 +118,8 @@ impl DemoArgs {
         } else if is_demo(&self.dir) {
             let crawl = self.crawl_dir();
             let _lock = if crawl.exists() { Some(DirectoryLock::acquire(&crawl)?) } else { None };
-            Some(run::rename_aside(&self.dir, SystemClock::new().now())?)
+            let aside = run::rename_aside(&self.dir, SystemClock::new().now())?;
+            Some(as_typed(&self.dir, aside))
         } else {
             let problem = format!("{name} is not empty and not from an earlier demo; choose another --dir");
             return Err(UsageError::because(problem));
@@ -158,6 +159,12 @@ impl DemoArgs {
             shell_word(&path),
         ))
     }
+}
+
+/// `aside` as people name it who named its neighbour `dir`, where that is the same place.
+fn as_typed(dir: &Path, aside: PathBuf) -> PathBuf {
+    let Some(near) = aside.file_name().map(|name| dir.with_file_name(name)) else { return aside };
+    if near.exists() { near } else { aside }
 }
 
 /// Whether an earlier demo made `dir`.

@@ -21,17 +21,17 @@ pub(super) fn read(mut source: impl Read, line_bytes_max: usize, bytes_max: u64)
         if read_bytes > bytes_max {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        for part in chunk[..read].split_inclusive(|&byte| byte == b'\n') {
-            let (content, ends) = match part {
-                [content @ .., b'\n'] => (content, true),
-                content => (content, false),
-            };
+        let mut rest = &chunk[..read];
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest);
+            let content = &rest[..end.unwrap_or(rest.len())];
             let room = (line_bytes_max + 1).saturating_sub(line_bytes);
             lines.extend_from_slice(&content[..content.len().min(room)]);
             line_bytes += content.len();
-            if ends {
+            rest = &rest[content.len()..];
+            if end.is_some() {
                 lines.push(b'\n');
-                line_bytes = 0;
+                (line_bytes, rest) = (0, &rest[1..]);
             }
         }
     }
