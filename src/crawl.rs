@@ -8,6 +8,7 @@
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands of the
 //! operator in, which have a channel of their own ([`control`]).
 
+mod connections;
 pub mod control;
 pub mod explain;
 pub mod live;
@@ -18,7 +19,7 @@ mod options;
 pub mod plan;
 pub mod reports;
 mod request;
-mod signals;
+pub(crate) mod signals;
 mod threads;
 pub mod verify;
 mod warnings;
@@ -97,8 +98,11 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
 fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
     let (seeds, problems) = parse_seeds(&request.seeds);
     let name = request.seeds_path.display();
-    for problem in problems {
+    for problem in &problems.first {
         tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
+    }
+    if let Some(rest) = problems.rest() {
+        tracing::warn!("{name}: {rest}");
     }
     if seeds.is_empty() && !request.dir.join("catalog").exists() {
         return Err(CrawlError::Usage(format!(

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::*;
 use crawler::container::{KeyRecord, Reader};
 use crawler::engine::{Refetch, SeedStatus, StopBy};
-use crawler::web::seeds::parse_seeds;
+use crawler::web::seeds::{SeedProblems, parse_seeds};
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 
@@ -107,7 +107,7 @@ impl Crawl {
     fn forced(&self, seeds: &[String]) -> (Run, Refetch) {
         let mut run = self.unseeded();
         let (seeds, problems) = parse_seeds(seeds.join("\n").as_bytes());
-        assert_eq!(problems, []);
+        assert_eq!(problems, SeedProblems::default());
         let refetch = run.engine.refetch(&seeds).unwrap();
         (run, refetch)
     }
