@@ -8,6 +8,8 @@ mod checkpoints;
 mod damage;
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/formats.rs"]
+mod formats;
 #[path = "engine/interleavings.rs"]
 mod interleavings;
 #[path = "engine/refetch.rs"]

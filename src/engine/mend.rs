@@ -217,3 +217,96 @@ fn remove_dir(path: &PathBuf) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::checkpoint::tests::{checkpoint, identity};
+    use super::*;
+    use crate::catalog::MemoryCatalog;
+
+    const SHAPE: (usize, usize, &[String]) = (4, 16, &[]);
+    const NOW: Time = Time::from_ms(9);
+
+    fn is_damage<T: std::fmt::Debug>(looked: Result<T>, dir: &Path) -> bool {
+        matches!(looked, Err(Error::Damaged { path, .. }) if path == dir.join(CATALOG))
+    }
+
+    #[test]
+    fn n02_a_crawl_begins_with_a_checkpoint_and_an_identity_without_one_is_damage() {
+        let (dir, disk, catalog) = (tempfile::tempdir().unwrap(), Disk::real(), MemoryCatalog::default());
+        let dir = dir.path();
+        let (made, is_new) = begin(&disk, &catalog, dir, (NOW, 7), SHAPE).unwrap();
+        assert!(is_new && checkpoint::load(&disk, &catalog, dir).unwrap().unwrap().checkpoint.is_none());
+        // killed before its first checkpoint
+        fs::create_dir(dir.join("url-seen")).unwrap();
+        fs::write(dir.join("url-seen/bucket-000.g000001.kv"), b"x").unwrap();
+        assert_eq!(begin(&disk, &catalog, dir, (NOW, 8), SHAPE).unwrap(), (made.clone(), false));
+        let mut batch = Batch::new();
+        batch.remove("commit");
+        catalog.commit(&batch).unwrap();
+        assert!(is_damage(begin(&disk, &catalog, dir, (NOW, 8), SHAPE), dir));
+        // nor is it a new crawl without the identity
+        batch.remove("identity");
+        catalog.commit(&batch).unwrap();
+        assert!(is_damage(begin(&disk, &catalog, dir, (NOW, 8), SHAPE), dir));
+        assert_eq!(find(&disk, dir).unwrap().unwrap().0, made);
+    }
+
+    #[test]
+    fn n02_a_crawl_that_was_killed_while_it_was_created_is_created_again() {
+        let (dir, disk, catalog) = (tempfile::tempdir().unwrap(), Disk::real(), MemoryCatalog::default());
+        let dir = dir.path();
+        // its first checkpoint lies there, whole or not, and the catalog has not heard of it
+        file::write(&disk, dir, (0, &identity()), &Sections::default(), None).unwrap();
+        for length in [200, 40, 7] {
+            let whole = disk.read(checkpoint_path(dir, 0)).unwrap();
+            fs::write(checkpoint_path(dir, 0), &whole[..whole.len().min(length)]).unwrap();
+            let catalog = MemoryCatalog::default();
+            assert!(begin(&disk, &catalog, dir, (NOW, 8), SHAPE).unwrap().1);
+        }
+        assert!(begin(&disk, &catalog, dir, (NOW, 8), SHAPE).unwrap().1);
+    }
+
+    #[test]
+    fn n03_a_checkpoint_file_that_cannot_be_read_now_is_an_error_and_no_reason_to_take_an_older_one() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let dir = dir.path();
+        file::write(&disk, dir, (3, &identity()), &Sections::default(), Some(&checkpoint(3))).unwrap();
+        // a directory in its place cannot be read
+        fs::create_dir(checkpoint_path(dir, 4)).unwrap();
+        assert!(matches!(find(&disk, dir), Err(Error::Io { .. })));
+        let opened = open_catalog(&disk, dir, &mut |_| panic!("it was made again"));
+        assert!(matches!(opened, Err(Error::Io { .. })), "{opened:?}");
+    }
+
+    #[test]
+    fn n09_a_catalog_that_has_fallen_behind_is_damage_of_the_catalog_and_made_again_from_the_newest_whole_file() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let dir = dir.path();
+        let catalog = SledCatalog::open(&dir.join(CATALOG)).unwrap();
+        let mut batch = Batch::new();
+        identity().put(&mut batch);
+        file::write(&disk, dir, (3, &identity()), &Sections::default(), Some(&checkpoint(3))).unwrap().put(&mut batch);
+        catalog.commit(&batch).unwrap();
+        file::write(&disk, dir, (7, &identity()), &Sections::default(), Some(&checkpoint(7))).unwrap();
+        // its own file is there: the later one was not committed
+        assert_eq!(look(&disk, &catalog, dir).unwrap(), Some(identity()));
+        disk.remove(&checkpoint_path(dir, 3)).unwrap();
+        assert!(is_damage(look(&disk, &catalog, dir), dir));
+        drop(catalog);
+        // one that is not whole does not count
+        fs::write(checkpoint_path(dir, 8), b"CRAWL").unwrap();
+        let mut told = Vec::new();
+        let catalog = open_catalog(&disk, dir, &mut |what| told.push(what)).unwrap();
+        assert!(told.len() == 1 && told[0].contains("was made again from checkpoint 7"), "{told:?}");
+        let last = checkpoint::load(&disk, &catalog, dir).unwrap().unwrap();
+        assert_eq!((last.commit.number, last.commit.clean), (7, false));
+        assert_eq!(look(&disk, &catalog, dir).unwrap(), Some(identity()));
+        drop(catalog);
+        open_catalog(&disk, dir, &mut |what| panic!("{what}")).unwrap();
+        // without any file of its own that is whole, the damage is told
+        fs::remove_file(checkpoint_path(dir, 7)).unwrap();
+        fs::remove_dir_all(dir.join(CATALOG)).unwrap();
+        assert!(is_damage(open_catalog(&disk, dir, &mut |what| panic!("{what}")), dir));
+    }
+}

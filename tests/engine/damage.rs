@@ -24,13 +24,13 @@ use crawler::report::Snapshot;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 /// Where the crawl lies on the disk in memory.
-const DIR: &str = "/crawl";
+pub(super) const DIR: &str = "/crawl";
 
 type Content = Arc<Mutex<Vec<u8>>>;
 
 /// A disk in memory.
 #[derive(Clone, Debug, Default)]
-struct MemoryDisk(Arc<Mutex<BTreeMap<PathBuf, Content>>>);
+pub(super) struct MemoryDisk(Arc<Mutex<BTreeMap<PathBuf, Content>>>);
 
 impl MemoryDisk {
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -38,12 +38,12 @@ impl MemoryDisk {
         files.iter().map(|(path, content)| (path.clone(), content.lock().unwrap().clone())).collect()
     }
 
-    fn of(files: &BTreeMap<PathBuf, Vec<u8>>) -> Self {
+    pub(super) fn of(files: &BTreeMap<PathBuf, Vec<u8>>) -> Self {
         let files = files.iter().map(|(path, content)| (path.clone(), Content::new(Mutex::new(content.clone()))));
         MemoryDisk(Arc::new(Mutex::new(files.collect())))
     }
 
-    fn disk(&self) -> Disk {
+    pub(super) fn disk(&self) -> Disk {
         Disk::new(Arc::new(self.clone()))
     }
 }
@@ -157,24 +157,24 @@ impl Web for Resting {
 
 /// What a process left.
 #[derive(Clone)]
-struct State {
-    files: BTreeMap<PathBuf, Vec<u8>>,
-    catalog: BTreeMap<String, Vec<u8>>,
-    now: Time,
+pub(super) struct State {
+    pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
+    pub(super) catalog: BTreeMap<String, Vec<u8>>,
+    pub(super) now: Time,
 }
 
 impl State {
     /// After so many requests, stopped in good order.
-    fn after(requests: usize) -> State {
+    pub(super) fn after(requests: usize) -> State {
         State::when(true, |_, made| made >= requests)
     }
 
     /// As soon as there is a file of that kind; stopped in good order, or as it was at that moment.
-    fn with_file(clean: bool, part: &'static str) -> State {
+    pub(super) fn with_file(clean: bool, part: &'static str) -> State {
         State::when(clean, |disk, _| disk.0.lock().unwrap().keys().any(|path| path.to_str().unwrap().contains(part)))
     }
 
-    fn when(clean: bool, reached: impl Fn(&MemoryDisk, usize) -> bool) -> State {
+    pub(super) fn when(clean: bool, reached: impl Fn(&MemoryDisk, usize) -> bool) -> State {
         let (disk, catalog) = (MemoryDisk::default(), Arc::new(MemoryCatalog::default()));
         let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), START).unwrap();
         run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
@@ -190,7 +190,7 @@ impl State {
         State { files: disk.files(), catalog: catalog.scan("").unwrap().into_iter().collect(), now }
     }
 
-    fn catalog(&self) -> Arc<MemoryCatalog> {
+    pub(super) fn catalog(&self) -> Arc<MemoryCatalog> {
         let mut batch = Batch::new();
         self.catalog.iter().for_each(|(key, value)| batch.put(key.clone(), value.clone()));
         let catalog = MemoryCatalog::default();
@@ -201,7 +201,7 @@ impl State {
 
 /// What came of a state that was harmed.
 #[derive(Debug, PartialEq)]
-enum Outcome {
+pub(super) enum Outcome {
     /// The damage was told, with file and offset.
     Told,
     /// The crawl ended with the right pages.
@@ -211,7 +211,7 @@ enum Outcome {
 }
 
 /// Takes the crawl up from `state`, in which `harmed` was harmed, and goes to its end.
-fn outcome(state: &State, harmed: &Path) -> Outcome {
+pub(super) fn outcome(state: &State, harmed: &Path) -> Outcome {
     match catch_unwind(AssertUnwindSafe(|| go_on(state))) {
         Ok(Ok(())) => Outcome::Right,
         Ok(Err(Fault::Disk(Error::Damaged { path, .. } | Error::Newer { path, .. }))) if is_of(&path, harmed) => {

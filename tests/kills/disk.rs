@@ -33,6 +33,7 @@ fn n04_syncs_of_the_catalog_that_keep_failing_end_with_their_cause_and_code_4_an
     }
     let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(36) }, 40);
     fs::rename(site.crawl.path("crawl"), site.crawl.path("sound")).unwrap();
+    let mut failed = 0;
     for call in ["fsync", "sync_file_range"] {
         // the count is each thread's own: from its Nth sync on, all fail, or two in a row
         for places in ["1+", "2+", "3+", "1..2", "2..3"] {
@@ -43,10 +44,12 @@ fn n04_syncs_of_the_catalog_that_keep_failing_end_with_their_cause_and_code_4_an
             assert!(!ended.said.contains("panicked"), "{what}");
             assert!(matches!(ended.code, Some(0 | 4)), "{:?}: {what}", ended.code);
             assert!(ended.code == Some(0) || ended.said.contains("Input/output error"), "{what}");
-            assert!(places.starts_with('3') || places.starts_with("2..") || ended.code == Some(4), "{what}");
+            assert!(!places.starts_with('1') || ended.code == Some(4), "{what}");
+            failed += usize::from(ended.code == Some(4));
         }
         assert_goes_on(&site);
     }
+    assert!(failed >= 6, "only {failed} runs met a sync that failed");
 }
 
 #[test]
