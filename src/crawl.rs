@@ -29,11 +29,11 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
 
-use crate::catalog::{Catalog, SledCatalog};
+use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Bytes;
 use crate::disk::{DirectoryLock, Disk};
-use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
+use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, mend};
 use crate::process::Processor;
 use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, SkippedLog, closing};
@@ -56,11 +56,12 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let guard = options::guard(&request.config)?;
     disk.create_dir_all(&request.dir)?;
     let _lock = DirectoryLock::acquire(&request.dir)?;
-    for part in ["catalog", "url-seen", "robots", "dns", "frontier", "pages", "logs", "reports"] {
+    for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs", "reports"] {
         disk.create_dir_all(&request.dir.join(part))?;
     }
-    let catalog: Arc<dyn Catalog> = Arc::new(SledCatalog::open(&request.dir.join("catalog"))?);
-    let (identity, is_new) = options::identity(&request, &*catalog, clock.now())?;
+    let catalog = mend::open_catalog(&disk, &request.dir, &mut |what| tracing::warn!("{what}"))?;
+    let catalog: Arc<dyn Catalog> = Arc::new(catalog);
+    let (identity, is_new) = options::identity(&request, &disk, &*catalog, clock.now())?;
     identity.write_copy(&disk, &request.dir)?;
     options::write_copy(&request.config, &disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
@@ -104,7 +105,7 @@ fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
     if let Some(rest) = problems.rest() {
         tracing::warn!("{name}: {rest}");
     }
-    if seeds.is_empty() && !request.dir.join("catalog").exists() {
+    if seeds.is_empty() && !mend::is_begun(&Disk::real(), &request.dir) {
         return Err(CrawlError::Usage(format!(
             "{name}: no URL in it; write one URL a line, for example https://example.com/"
         )));

@@ -8,6 +8,8 @@ mod checkpoints;
 mod damage;
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/formats.rs"]
+mod formats;
 #[path = "engine/interleavings.rs"]
 mod interleavings;
 #[path = "engine/refetch.rs"]
@@ -38,8 +40,8 @@ use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, Identity, OpenError, Opening, Past, Phase, Purpose,
-    ResolveJob, Response, RestSync, Settings, SlotOptions, StoreMerge,
+    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, OpenError, Opening, Past, Phase, Purpose, ResolveJob,
+    Response, RestSync, Settings, SlotOptions, StoreMerge, mend,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -286,7 +288,7 @@ fn try_open(
         disk.create_dir_all(&dir.join(part))?;
     }
     let clock = Arc::new(ManualClock::new(start));
-    let (identity, is_new) = Identity::load_or_create(&*catalog, dir, start, 77, (4, 16, &[]))?;
+    let (identity, is_new) = mend::begin(&disk, &*catalog, dir, (start, 77), (4, 16, &[]))?;
     let keys: Arc<KeyMaker> = Arc::new(identity.key_maker());
     let process = ProcessOptions {
         keys: keys.clone(),

@@ -20,6 +20,7 @@ use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, signals};
 use crate::disk::{self, DirectoryLock, Disk};
+use crate::engine::checkpoint::number_of;
 use crate::report::closing::shell_word;
 use crate::report::figures::{iso_ms, stamp};
 use crate::report::{JsonScreen, Screen};
@@ -243,7 +244,8 @@ fn standing(dir: &Path) -> anyhow::Result<Standing> {
     let mut empty = true;
     for entry in entries {
         let name = entry.map_err(list)?.file_name();
-        if name == "LOCK" || name == "catalog" {
+        let name = name.to_string_lossy();
+        if name == "LOCK" || name == "catalog" || number_of(&name).is_some() {
             return Ok(Standing::Crawl);
         }
         empty = false;
