@@ -168,12 +168,13 @@ impl Inline {
 }
 
 impl Executors for Inline {
-    fn fetch(&mut self, job: FetchJob) {
+    fn fetch(&mut self, mut job: FetchJob) {
         let started = self.clock.now();
         self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
         let reply = match self.web.respond(&job, started) {
             Ok(reply) => reply,
             Err(failure) => {
+                job.via.resolve().unwrap();
                 let failed = FetchFailed { job, failure, detail: String::new(), started, duration: LATENCY };
                 return self.tell(LATENCY, Event::Failed(Box::new(failed)));
             }
@@ -194,7 +195,7 @@ impl Executors for Inline {
             started,
             duration: LATENCY,
         };
-        let processed = self.processor.process(Fetched { job, response });
+        let processed = self.processor.process(Fetched { job, response }).unwrap();
         self.tell(LATENCY, Event::Page(Box::new(processed)));
     }
 
