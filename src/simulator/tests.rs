@@ -15,6 +15,19 @@ fn c2_the_contract_holds_in_a_hundred_crawls() {
     assert!(all.deaths > 100 && all.requests > 2_000, "{all:?}");
 }
 
+#[test]
+fn n29_the_contract_holds_in_forty_crawls_with_limits_budgets_patterns_rates_depths_and_scopes() {
+    let mut all = Held::default();
+    for seed in WIDE_FROM..WIDE_FROM + 40 {
+        match run(seed, None) {
+            Ok(held) => all.add(held),
+            Err(broken) => panic!("seed {seed}: {}\n{}", broken.violation, broken.trace.join("\n")),
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 40 && all.requests > 1_000, "{all:?}");
+}
+
 /// Seeds whose cases once broke the contract, and why.
 #[test]
 fn c2_cases_that_once_broke_hold() {
