@@ -6,10 +6,14 @@
 mod checkpoints;
 #[path = "engine/damage.rs"]
 mod damage;
+#[path = "engine/ends.rs"]
+mod ends;
 #[path = "engine/expiry.rs"]
 mod expiry;
 #[path = "engine/interleavings.rs"]
 mod interleavings;
+#[path = "engine/referrers.rs"]
+mod referrers;
 #[path = "engine/refetch.rs"]
 mod refetch;
 #[path = "engine/rests.rs"]
@@ -169,6 +173,7 @@ impl Inline {
 
 impl Executors for Inline {
     fn fetch(&mut self, mut job: FetchJob) {
+        let _elsewhere = referrers::Elsewhere::enter();
         let started = self.clock.now();
         self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
         let reply = match self.web.respond(&job, started) {

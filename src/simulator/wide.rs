@@ -14,10 +14,12 @@ const SECOND: u64 = 0x71de_0000_0000_0000;
 /// Gives a plain case limits, budgets, patterns, rates, depth, scope, rules that expire, and perhaps a larger web.
 pub(super) fn widen(case: &mut Case) {
     let rng = &mut fastrand::Rng::with_seed(case.seed ^ SECOND);
-    if rng.u8(0..4) == 0 {
+    if rng.u8(0..6) == 0 {
         case.web.hosts = rng.usize(4..40);
         case.web.pages = rng.usize(200..600);
     }
+    // whether what always answers 500 had its last attempt before a budget was used up nobody could tell
+    case.web.server_error_share = 0.0;
     let budget = &mut case.frontier.budget;
     *budget = Budget {
         pages_per_host: *pick(rng, &[None, None, None, Some(2), Some(15)]),
@@ -25,7 +27,11 @@ pub(super) fn widen(case: &mut Case) {
         bytes_per_host: *pick(rng, &[None, None, None, Some(3_000), Some(20_000)]),
     };
     let settings = &mut case.settings;
-    settings.urls_per_pattern = *pick(rng, &[None, None, Some(1), Some(3)]);
+    settings.urls_per_pattern = *pick(rng, &[None, None, None, None, Some(1), Some(3)]);
+    if settings.urls_per_pattern.is_some() {
+        // each checkpoint goes over all of its cells
+        settings.checkpoint_interval = Duration::from_secs(600);
+    }
     settings.requests_per_second = *pick(rng, &[None, None, None, Some(2.0), Some(100.0)]);
     settings.bytes_per_second = *pick(rng, &[None, None, None, Some(5_000)]);
     settings.robots_cache = Duration::from_secs(*pick(rng, &[120, 24 * 3_600]));

@@ -30,10 +30,10 @@ type Content = Arc<Mutex<Vec<u8>>>;
 
 /// A disk in memory.
 #[derive(Clone, Debug, Default)]
-struct MemoryDisk(Arc<Mutex<BTreeMap<PathBuf, Content>>>);
+pub(super) struct MemoryDisk(Arc<Mutex<BTreeMap<PathBuf, Content>>>);
 
 impl MemoryDisk {
-    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+    pub(super) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let files = self.0.lock().unwrap();
         files.iter().map(|(path, content)| (path.clone(), content.lock().unwrap().clone())).collect()
     }
