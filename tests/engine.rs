@@ -6,12 +6,16 @@
 mod checkpoints;
 #[path = "engine/damage.rs"]
 mod damage;
+#[path = "engine/ends.rs"]
+mod ends;
 #[path = "engine/expiry.rs"]
 mod expiry;
 #[path = "engine/formats.rs"]
 mod formats;
 #[path = "engine/interleavings.rs"]
 mod interleavings;
+#[path = "engine/referrers.rs"]
+mod referrers;
 #[path = "engine/refetch.rs"]
 mod refetch;
 #[path = "engine/rests.rs"]
@@ -170,12 +174,14 @@ impl Inline {
 }
 
 impl Executors for Inline {
-    fn fetch(&mut self, job: FetchJob) {
+    fn fetch(&mut self, mut job: FetchJob) {
+        let _elsewhere = referrers::Elsewhere::enter();
         let started = self.clock.now();
         self.record.borrow_mut().requests.push((started, job.url.as_str().to_owned()));
         let reply = match self.web.respond(&job, started) {
             Ok(reply) => reply,
             Err(failure) => {
+                job.via.resolve().unwrap();
                 let failed = FetchFailed { job, failure, detail: String::new(), started, duration: LATENCY };
                 return self.tell(LATENCY, Event::Failed(Box::new(failed)));
             }
@@ -196,7 +202,7 @@ impl Executors for Inline {
             started,
             duration: LATENCY,
         };
-        let processed = self.processor.process(Fetched { job, response });
+        let processed = self.processor.process(Fetched { job, response }).unwrap();
         self.tell(LATENCY, Event::Page(Box::new(processed)));
     }
 

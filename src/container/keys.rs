@@ -22,6 +22,7 @@
 //! 5 more. What it says of the payload (digest, length) is what the record that it refers to says.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
@@ -210,7 +211,7 @@ fn get(bytes: &[u8]) -> u64 {
 /// The file, open for the engine or for a reader.
 #[derive(Debug)]
 pub struct KeyFile {
-    file: DiskFile,
+    file: Arc<DiskFile>,
     len: u64,
 }
 
@@ -230,7 +231,7 @@ impl KeyFile {
             return Err(Error::damaged(file.path(), found, format!("{wanted} bytes"), "end of file"));
         }
         file.set_len(wanted)?;
-        Ok(KeyFile { file, len: wanted })
+        Ok(KeyFile { file: Arc::new(file), len: wanted })
     }
 
     /// Opens key.dat in `dir` for reading what is there now.
@@ -238,14 +239,14 @@ impl KeyFile {
         let file = disk.open(dir.join("key.dat"), Mode::Read)?;
         Header::check(&file, Kind::Keys, VERSION)?;
         let len = file.len()?;
-        Ok(KeyFile { file, len })
+        Ok(KeyFile { file: Arc::new(file), len })
     }
 
     /// Opens key.dat in `dir` as it is, whatever its header says: for those who look for damage.
     pub(super) fn open_damaged(disk: &Disk, dir: &Path) -> Result<Self> {
         let file = disk.open(dir.join("key.dat"), Mode::Read)?;
         let len = file.len()?;
-        Ok(KeyFile { file, len })
+        Ok(KeyFile { file: Arc::new(file), len })
     }
 
     /// Where the next whole record begins at or behind `offset` and before `end`.
@@ -311,24 +312,14 @@ impl KeyFile {
         })
     }
 
+    /// The file itself, for those who read a record elsewhere.
+    pub(super) fn file(&self) -> &Arc<DiskFile> {
+        &self.file
+    }
+
     /// The record at `offset`; `None` where no whole record lies.
     pub fn read_if_whole(&self, offset: u64) -> Result<Option<KeyRecord>> {
-        let mut bytes = vec![0; READ_BYTES];
-        let got = self.file.read_at(&mut bytes, offset)?;
-        if got < FIXED_BYTES || offset < HEADER_BYTES {
-            return Ok(None);
-        }
-        let length = usize::from(u16::from_le_bytes([bytes[4], bytes[5]]));
-        if length < FIXED_BYTES {
-            return Ok(None);
-        }
-        if length > got {
-            bytes.resize(length, 0);
-            if self.file.read_at(&mut bytes, offset)? < length {
-                return Ok(None);
-            }
-        }
-        Ok(whole(&bytes[..length], offset))
+        read_if_whole(&self.file, offset)
     }
 
     /// Damage at `offset`.
@@ -361,6 +352,26 @@ impl KeyFile {
     pub fn scan_to(&self, offset: u64, end: u64) -> Scan<'_> {
         Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, end, whole_to: 0, done: false }
     }
+}
+
+/// The record at `offset` of the key file `file`; `None` where no whole record lies.
+pub(super) fn read_if_whole(file: &DiskFile, offset: u64) -> Result<Option<KeyRecord>> {
+    let mut bytes = vec![0; READ_BYTES];
+    let got = file.read_at(&mut bytes, offset)?;
+    if got < FIXED_BYTES || offset < HEADER_BYTES {
+        return Ok(None);
+    }
+    let length = usize::from(u16::from_le_bytes([bytes[4], bytes[5]]));
+    if length < FIXED_BYTES {
+        return Ok(None);
+    }
+    if length > got {
+        bytes.resize(length, 0);
+        if file.read_at(&mut bytes, offset)? < length {
+            return Ok(None);
+        }
+    }
+    Ok(whole(&bytes[..length], offset))
 }
 
 /// The record in `bytes`, if its checksum says so.

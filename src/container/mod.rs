@@ -39,6 +39,7 @@ mod read_tests;
 mod reader;
 mod rebuild;
 mod recovery;
+mod referrer;
 #[cfg(test)]
 mod revisit_tests;
 mod revisits;
@@ -68,6 +69,7 @@ pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};
 pub use rebuild::{Rebuilt, STAGED, rebuild};
 pub use recovery::{Recovery, ReplayedPage};
+pub use referrer::{KeyPlace, Referrer};
 pub use revisits::RefersTo;
 pub use sync::{SyncDone, SyncJob};
 use values::ValueFiles;
@@ -304,9 +306,9 @@ impl Container {
         Ok(offset)
     }
 
-    /// The URL of the record at `offset` of key.dat; `None` where no record lies.
-    pub fn url_of(&self, offset: u64) -> Result<Option<String>> {
-        Ok(self.keys.read_if_whole(offset)?.map(|record| record.url))
+    /// The page whose record lies at `offset` of key.dat, to be read by somebody else.
+    pub fn referrer(&self, offset: u64) -> Referrer {
+        Referrer::Record(KeyPlace::new(self.keys.file().clone(), offset))
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.

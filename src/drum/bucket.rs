@@ -71,11 +71,28 @@ pub(super) struct Bucket {
     pub place: Place,
     pub state: BucketState,
     pub ram: RamArray,
+    /// Checks of the frozen batch that are not dispatched.
+    pub frozen_checks: u64,
 }
 
 impl Bucket {
     pub fn new(place: Place, state: Option<BucketState>) -> Self {
-        Bucket { place, state: state.unwrap_or_else(BucketState::fresh), ram: RamArray::default() }
+        Bucket { place, state: state.unwrap_or_else(BucketState::fresh), ram: RamArray::default(), frozen_checks: 0 }
+    }
+
+    /// Counts the checks of a batch that was frozen before the bucket was opened, as far as they are not dispatched.
+    pub fn count_frozen(&mut self, fixed: Option<usize>) -> Result<()> {
+        let Some(frozen) = &self.state.frozen else { return Ok(()) };
+        self.frozen_checks = frozen.batch.checks;
+        let mut left = frozen.dispatched;
+        let mut chunks = Chunks::open(&self.place, frozen.batch.generation, Part::Operations, frozen.batch.kv_bytes)?;
+        while left > 0
+            && let Some(entry) = chunks.next_entry(fixed)?
+        {
+            self.frozen_checks = self.frozen_checks.saturating_sub(u64::from(entry.op.asks()));
+            left -= 1;
+        }
+        Ok(())
     }
 
     /// Adds an operation to the array, and the array to the files when it is full.
@@ -134,6 +151,7 @@ impl Bucket {
             self.flush::<V>(limits, ledger)?;
         }
         let batch = self.state.full.pop_front().unwrap_or_else(|| self.close_pending());
+        self.frozen_checks = batch.checks;
         self.state.frozen = Some(FrozenState { batch, dispatched: 0 });
         Ok(())
     }
@@ -141,6 +159,7 @@ impl Bucket {
     /// Puts the new generation in the place of the old one and of the batch, all of whose results are dispatched.
     pub fn supersede(&mut self, repository: Option<RepositoryState>, ledger: &mut Ledger) {
         let Some(frozen) = self.state.frozen.take() else { return };
+        self.frozen_checks = 0;
         let parts = [(Part::Operations, frozen.batch.kv_bytes), (Part::Auxiliaries, frozen.batch.aux_bytes)];
         for (part, _) in parts.into_iter().filter(|&(_, bytes)| bytes > 0) {
             ledger.supersede(self.place.path(frozen.batch.generation, part));
@@ -157,7 +176,7 @@ impl Bucket {
         self.ram.operations + self.state.waiting().map(|batch| batch.operations).sum::<u64>()
     }
 
-    /// Checks among them.
+    /// Checks among them. Those of the frozen batch are [`Bucket::frozen_checks`].
     pub fn waiting_checks(&self) -> u64 {
         self.ram.checks + self.state.waiting().map(|batch| batch.checks).sum::<u64>()
     }

@@ -34,6 +34,11 @@ impl<V> Merging<V> {
         self.running.is_none() && self.done.len() <= DONE_MAX
     }
 
+    /// Whether the merge of a bucket is under way, or its results wait to be dispatched.
+    pub fn has(&self, bucket: usize) -> bool {
+        self.running == Some(bucket) || self.done.iter().any(|results| results.bucket == bucket)
+    }
+
     /// The bucket to merge now. A batch that was frozen before a restart comes first.
     pub fn choose(&self, buckets: &[Bucket], options: &DrumOptions, need: Need) -> Option<usize> {
         let is_free = |&(index, _): &(usize, &Bucket)| !self.done.iter().any(|results| results.bucket == index);

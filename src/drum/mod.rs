@@ -185,6 +185,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let state = |index: usize| saved.map(|(state, _)| state.buckets[index].clone());
         let mut buckets: Vec<_> = (0..count).map(|index| Bucket::new(place(index as u32), state(index))).collect();
         buckets.iter().try_for_each(Bucket::recover)?;
+        buckets.iter_mut().try_for_each(|bucket| bucket.count_frozen(V::FIXED_BYTES))?;
         let named: std::collections::HashSet<PathBuf> =
             buckets.iter().flat_map(Bucket::lengths).map(|(path, _)| path).collect();
         names::remove_unknown(&disk, dir, |path| named.contains(path))?;
@@ -284,7 +285,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let Some(results) = self.merging.done.front_mut() else { return Ok(0) };
         let bucket = &mut self.buckets[results.bucket];
         let frozen = bucket.state.frozen.as_mut().expect("a merge keeps its bucket frozen");
-        let dispatched = results.dispatch(&bucket.place, frozen, dispatcher, results_max);
+        let counted = (&mut *frozen, &mut bucket.frozen_checks);
+        let dispatched = results.dispatch(&bucket.place, counted, dispatcher, results_max);
         self.failed |= dispatched.is_err();
         let dispatched = dispatched?;
         if frozen.dispatched == frozen.batch.operations {
@@ -300,9 +302,19 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         self.buckets.iter().map(Bucket::undispatched).sum()
     }
 
-    /// Checks that wait for a merge: what starves while nothing is merged. Frozen ones are not counted.
+    /// Checks that wait for a merge to begin: what starves while nothing is merged. Those of a merge that is under way,
+    /// or whose results are being dispatched, are not counted; those of a batch that was frozen before a restart are.
     pub fn pending_checks(&self) -> u64 {
-        self.buckets.iter().map(Bucket::waiting_checks).sum()
+        let checks = |(index, bucket): (usize, &Bucket)| {
+            let frozen = if self.merging.has(index) { 0 } else { bucket.frozen_checks };
+            bucket.waiting_checks() + frozen
+        };
+        self.buckets.iter().enumerate().map(checks).sum()
+    }
+
+    /// Checks whose answers were not dispatched, wherever they are: nobody who asked is forgotten in this number.
+    pub fn unanswered(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.waiting_checks() + bucket.frozen_checks).sum()
     }
 
     /// Keys in the repository.

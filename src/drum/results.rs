@@ -50,11 +50,11 @@ impl<V: Value> Results<V> {
         Results { bucket, repository, outcomes, cursor: 0, files: None }
     }
 
-    /// Dispatches up to `results_max` results and counts them in `frozen`.
+    /// Dispatches up to `results_max` results and counts them in `frozen`, and the answers among them off `checks`.
     pub fn dispatch<K: Key, A: Aux>(
         &mut self,
         place: &Place,
-        frozen: &mut FrozenState,
+        (frozen, checks): (&mut FrozenState, &mut u64),
         dispatcher: &mut impl Dispatcher<K, V, A>,
         results_max: usize,
     ) -> Result<usize> {
@@ -92,6 +92,7 @@ impl<V: Value> Results<V> {
                 (_, None) => return Err(files.operations.damaged("a value of this DRUM")),
             }
             frozen.dispatched += 1;
+            *checks = checks.saturating_sub(u64::from(op.asks()));
             count += 1;
         }
         Ok(count)

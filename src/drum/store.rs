@@ -175,6 +175,11 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.pending_checks()
     }
 
+    /// [`Drum::unanswered`].
+    pub fn unanswered(&self) -> u64 {
+        self.drum.unanswered()
+    }
+
     /// Distinct keys that were ever put or admitted, but for those that the Bloom filter took for others.
     pub fn known(&self) -> u64 {
         self.front.bloom.len()

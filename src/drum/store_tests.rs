@@ -230,3 +230,37 @@ fn every_layer_is_counted_and_false_positives_are_those_that_the_drum_denies() {
     assert!(world.store.counters().lru_hits >= 50);
     world.finish();
 }
+
+impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
+    /// Everybody who waits is counted; says whether some wait for the rest of a dispatch.
+    fn counts_all(&self) -> bool {
+        let waiting = self.promises.unique.len() + self.promises.found.len();
+        assert_eq!(self.store.unanswered(), waiting as u64);
+        self.store.pending_checks() < self.store.unanswered()
+    }
+}
+
+#[test]
+fn n1_nobody_who_asked_is_forgotten_whatever_becomes_of_the_question() {
+    let mut half_dispatched = 0;
+    for seed in 0..60 {
+        let (mut seen, mut values) = (World::<Nothing>::new(seed), World::<u64>::new(seed));
+        for step in 0..600 {
+            match seen.random.u16(0..300) {
+                0..4 => seen.cut_and_reopen(),
+                4..40 => seen.merge_a_little(),
+                _ => seen.admit(Nothing),
+            }
+            match values.random.u16(0..300) {
+                0..4 => values.cut_and_reopen(),
+                4..40 => values.merge_a_little(),
+                40..100 => values.put(step),
+                _ => values.ask(),
+            }
+            half_dispatched += u64::from(seen.counts_all()) + u64::from(values.counts_all());
+        }
+        seen.finish();
+        values.finish();
+    }
+    assert!(half_dispatched > 1_000, "{half_dispatched}");
+}

@@ -150,27 +150,33 @@ impl Engine {
         }
     }
 
-    fn drop_now(&mut self, url: QueuedUrl, reason: Reason) -> Result<()> {
-        self.way.arrival().dropped.push((url, reason));
-        Ok(())
-    }
-
-    /// Counts and logs the URLs that ended without a request.
+    /// Counts and logs the URLs that were admitted and ended without a request. One whose page is in the archive has had
+    /// its end, whatever the settings say of it now.
     pub(super) fn collect_dropped(&mut self) -> Result<()> {
         let dropped = std::mem::take(&mut self.way.arrival().dropped);
         for (url, reason) in dropped {
-            self.statistics.count_dropped(reason);
-            self.count_limited(&url.url, reason, 1);
-            if reason == Reason::Robots {
-                self.statistics.robots_denied += 1;
+            if self.way.arrival().replayed.remove(&(url.key, url.forced)) {
+                continue;
             }
-            self.log_skipped(&url, reason)?;
-            if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url) {
-                // of the two URLs that the line may mean, it is known since before which one has no server
-                self.admit_fallback(url.seed, true)?;
-            } else if url.hops.as_str().is_empty() {
-                self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
-            }
+            self.statistics.ends.dropped += 1;
+            self.drop_now(url, reason)?;
+        }
+        Ok(())
+    }
+
+    /// Counts and logs one URL that is never asked for, admitted or not.
+    fn drop_now(&mut self, url: QueuedUrl, reason: Reason) -> Result<()> {
+        self.statistics.count_dropped(reason);
+        self.count_limited(&url.url, reason, 1);
+        if reason == Reason::Robots {
+            self.statistics.robots_denied += 1;
+        }
+        self.log_skipped(&url, reason)?;
+        if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url) {
+            // of the two URLs that the line may mean, it is known since before which one has no server
+            self.admit_fallback(url.seed, true)?;
+        } else if url.hops.as_str().is_empty() {
+            self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target,
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
-use crate::container::{NewPage, Stored as StoredPage};
+use crate::container::{NewPage, Referrer, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
@@ -33,21 +33,22 @@ impl Engine {
     ) -> Result<()> {
         let now = self.clock.now();
         if self.way.arrival().replayed.remove(&(url.key, url.forced)) {
-            // stored before the last stop: its page is in the archive, so the host was not asked
-            return self.way.arrival().frontier.withdraw(host, true, now);
+            // stored before the last stop: its page is in the archive and was counted, so the host was not asked
+            return self.way.arrival().frontier.withdraw(host, now);
         }
         if let Some(status) = self.fetched_in_round(&url)? {
             if is_of_seed(&url) {
                 self.seeds.set_status(url.seed, SeedStatus::Answered(status));
             }
-            self.way.arrival().duplicate += 1;
-            return self.way.arrival().frontier.withdraw(host, false, now);
+            let arrival = self.way.arrival();
+            (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
+            return arrival.frontier.withdraw(host, now);
         }
         let condition = if may_have_versions(&url) { self.container.condition(url.key, &url.url)? } else { None };
         let job = FetchJob {
             host,
             url: Engine::queued_url(&url.url),
-            via: self.via(url.via)?,
+            via: url.via.checked_sub(1).map(|record| self.container.referrer(record)).unwrap_or_default(),
             target: Target::Page { url, permit },
             addresses,
             scope: self.scope.clone(),
@@ -74,7 +75,7 @@ impl Engine {
             return self.rules_known(host, key, rules, Duration::ZERO, 0);
         }
         let target = Target::Robots { origin: url.origin().into(), key, redirects: 0, asker };
-        self.fetch_robots(host, target, url, addresses, None)
+        self.fetch_robots(host, target, url, addresses, Referrer::Nobody)
     }
 
     pub(super) fn fetch_robots(
@@ -83,7 +84,7 @@ impl Engine {
         target: Target,
         url: CanonicalUrl,
         addresses: Arc<[IpAddr]>,
-        via: Option<String>,
+        via: Referrer,
     ) -> Result<()> {
         let id_seed = self.id_seed();
         self.under_way.requests.begin(host, self.clock.now());
@@ -198,7 +199,12 @@ impl Engine {
             let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
             self.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)));
         }
-        let parent = Parent { url, record: stored.record };
+        self.admit_found(url, findings, stored.record)
+    }
+
+    /// Admits what a page names whose record lies at `record` of key.dat.
+    pub(super) fn admit_found(&mut self, url: &QueuedUrl, findings: Findings, record: u64) -> Result<()> {
+        let parent = Parent { url, record };
         if let Some((target, keys)) = findings.redirect {
             self.statistics.links_found += 1;
             self.admit_redirect(&parent, &target, keys)?;
@@ -237,7 +243,7 @@ impl Engine {
             let addresses = (target.host() == url.host()).then_some(addresses);
             let asker = Asker { hops: asker.hops.then('R'), ..asker };
             // the rules are those of the first origin: a replay knows it by this
-            let via = via.or_else(|| Some(url.as_str().to_owned()));
+            let via = via.url().unwrap_or(url.as_str()).to_owned();
             let hop = Target::Robots { origin, key, redirects: redirects + 1, asker };
             self.add_hop(host, (hop, via), target, addresses, duration);
             return Ok(());
@@ -346,6 +352,7 @@ impl Engine {
             return self.frontier_done(job.host, &feedback, Some(url));
         }
         self.statistics.count_failure(failure);
+        self.statistics.ends.failed += 1;
         self.seed_failed(&url, failure)?;
         self.frontier_done(job.host, &feedback, None)
     }

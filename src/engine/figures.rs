@@ -12,6 +12,7 @@ impl Engine {
         let arrival = self.way.arrival();
         self.statistics.unique = arrival.unique;
         self.statistics.duplicates = arrival.duplicate;
+        self.statistics.ends.again = arrival.again;
         // with robots.txt switched off nothing is put there
         self.statistics.hosts = self.way.next.store.known().max(self.way.next.next.store.known());
     }

@@ -118,12 +118,10 @@ impl Engine {
         under_way.requests.len() + under_way.merges + under_way.partitions == 0 && !self.dispatching
     }
 
-    /// No job, pending key, undispatched result, active or cold URL is left.
+    /// Nothing is under way, and every URL that was ever admitted has its end.
     fn nothing_left(&mut self) -> bool {
-        self.under_way.requests.len() == 0
-            && self.under_way.merges == 0
-            && self.under_way.partitions == 0
-            && self.way.waiting() == 0
-            && self.way.arrival().frontier.is_idle()
+        let under_way = &self.under_way;
+        let is_idle = under_way.requests.len() + under_way.merges + under_way.partitions == 0;
+        is_idle && self.way.arrival().frontier.is_idle() && self.accounts().are_closed()
     }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::Engine;
 use super::job::{ResolveJob, Target};
 use crate::clock::Time;
+use crate::container::Referrer;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, NameAnswer};
@@ -24,7 +25,7 @@ pub(super) struct Hop {
     host: HostId,
     target: Target,
     /// The robots.txt that was asked for first.
-    via: Option<String>,
+    via: String,
     url: CanonicalUrl,
     addresses: Addresses,
     due: Time,
@@ -52,7 +53,7 @@ impl Engine {
     pub(super) fn add_hop(
         &mut self,
         host: HostId,
-        (target, via): (Target, Option<String>),
+        (target, via): (Target, String),
         url: CanonicalUrl,
         addresses: Option<Arc<[IpAddr]>>,
         duration: Duration,
@@ -84,7 +85,7 @@ impl Engine {
                 }
                 Step::Go(addresses) => {
                     let Hop { host, target, via, url, .. } = self.hops.remove(number);
-                    self.fetch_robots(host, target, url, addresses, via)?;
+                    self.fetch_robots(host, target, url, addresses, Referrer::Url(via))?;
                     return Ok(true);
                 }
                 Step::Fail(failure) => self.fail_hop(number, failure)?,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Time;
-use crate::container::Condition;
+use crate::container::{Condition, Referrer};
 use crate::disk;
 use crate::drum::MergeDone;
 use crate::engine::checkpoint::CheckpointDone;
@@ -47,8 +47,8 @@ pub struct FetchJob {
     pub addresses: Arc<[IpAddr]>,
     /// The scope by which links of the answer are judged.
     pub scope: Arc<Scope>,
-    /// URL of the page that named this one.
-    pub via: Option<String>,
+    /// The page that named this one. Whoever builds the records, or tells the engine of a failure, reads its record.
+    pub via: Referrer,
     /// What is asked only if it holds no more; a 304 says that it still holds.
     pub condition: Option<Condition>,
     /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they

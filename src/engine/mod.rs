@@ -9,6 +9,7 @@
 //! So every moment between two events is a consistent cut, and that is where checkpoints are made
 //! ([`checkpoint`]). [`recovery`] replays what was stored after the last one.
 
+mod accounts;
 mod admission;
 mod answers;
 pub mod checkpoint;
@@ -32,13 +33,13 @@ mod seeds;
 mod slots;
 mod upkeep;
 pub mod values;
-mod vias;
 mod way;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use accounts::Accounts;
 pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use executors::{Executors, StoreMerge};
@@ -69,7 +70,6 @@ use limits::Limits;
 use rests::RestLog;
 use seed_log::SeedLog;
 use slots::Slots;
-use vias::Vias;
 use way::SeenStage;
 
 /// Results of merges that are handed on between two looks at the network.
@@ -167,8 +167,6 @@ pub struct Engine {
     skipped_log: SkippedLog,
     seed_log: SeedLog,
     under_way: UnderWay,
-    /// Pages that named what was fetched last.
-    vias: Vias,
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
     phase: Phase,
@@ -301,12 +299,6 @@ impl Engine {
     /// A record id seed, from the crawl's own randomness.
     fn id_seed(&mut self) -> u128 {
         self.rng.u128(..)
-    }
-
-    /// The URL of the page that a queued URL was found on.
-    fn via(&mut self, via: u64) -> Result<Option<String>> {
-        let Some(offset) = via.checked_sub(1) else { return Ok(None) };
-        self.vias.get(offset, || self.container.url_of(offset))
     }
 
     /// A URL that was canonical when it was queued.

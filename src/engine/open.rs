@@ -14,7 +14,6 @@ use super::seed_log::SeedLog;
 use super::seeds::SeedTable;
 use super::slots::Slots;
 use super::values::decode_rules;
-use super::vias::Vias;
 use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
 use super::{Engine, Executors, Phase, Settings, UnderWay};
 use crate::catalog::Catalog;
@@ -137,7 +136,6 @@ impl Engine {
             limits,
             limited_until: Time::ZERO,
             may_request: false,
-            vias: Vias::default(),
             hops: Vec::new(),
             scope: Arc::new(scope),
             scope_added,
@@ -233,6 +231,7 @@ fn open_way(
         replayed: sections.replayed.into_iter().collect(),
         now,
         unique: saved.map_or(0, |c| c.statistics.unique),
+        again: saved.map_or(0, |c| c.statistics.ends.again),
         duplicate: saved.map_or(0, |c| c.statistics.duplicates),
         dropped: Vec::new(),
     };

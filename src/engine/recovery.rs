@@ -3,7 +3,8 @@
 //! After a kill the stores stand at the last checkpoint, but the value files hold the pages that were stored since.
 //! Each of them is taken back in: its key record is appended again, the outcome table is asked as if the page had
 //! just come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met
-//! on its way or at its dequeue. So no page whose record is whole is asked for again. A stored answer that the table
+//! on its way, at its dequeue or when it is dropped; until then its page is counted against the budgets of its host all the
+//! same. So no page whose record is whole is asked for again. A stored answer that the table
 //! wants to retry (a 503) leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does
 //! that it could not be had; the sitemaps that it names are admitted. An answer that asked for a rest, or showed that its
 //! host needs one, holds the host back again. A revisit is read through to the page that has its payload, which lies before it; its links
@@ -24,7 +25,7 @@ use crate::frontier::{Asker, Hops, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
 use crate::web::retry_after::retry_after;
 use crate::web::scope::Scope;
-use crate::web::url::CanonicalUrl;
+use crate::web::url::{CanonicalUrl, Keys};
 
 /// An answer of a host that is overloaded hardly took longer than this.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -52,6 +53,7 @@ impl Engine {
             while self.way.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
             self.collect_dropped()?;
         }
+        self.way.arrival().frontier.record_charges()?;
         Ok(pages)
     }
 
@@ -64,9 +66,11 @@ impl Engine {
             tracing::warn!(url = page.url, "a revisit refers to a page that is not there; it is asked for again");
             return Ok(());
         }
-        self.statistics.requests += 1;
-        self.statistics.bytes_received += page.body.len() as u64;
         let stored = self.container.readopt(&page, keys.key)?;
+        // "not modified" came without the body that it refers to
+        let received = if stored.not_modified { 0 } else { page.body.len() as u64 };
+        self.statistics.requests += 1;
+        self.statistics.bytes_received += received;
         self.count_stored(&stored);
         let response = Response {
             status: page.status,
@@ -92,10 +96,13 @@ impl Engine {
         }
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
+        let pages = u64::from(verdict != Verdict::Retry);
+        self.way.arrival().frontier.charge((keys.origin, keys.domain), pages, received)?;
         if verdict == Verdict::Retry {
             return Ok(());
         }
-        self.way.arrival().replayed.insert((keys.key, page.forced));
+        // with other settings than when they came, two answers of one URL can both be its last
+        let is_first = self.way.arrival().replayed.insert((keys.key, page.forced));
         let hops = Hops::parse(&page.hops);
         let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
         let queued = QueuedUrl {
@@ -106,6 +113,9 @@ impl Engine {
             forced: page.forced,
             ..queued(url.as_str(), keys)
         };
+        if !is_first {
+            return self.admit_found(&queued, findings, stored.record);
+        }
         self.page_done(&queued, page.status, findings, &stored)
     }
 
@@ -136,9 +146,12 @@ impl Engine {
         if (300..400).contains(&page.status) {
             return Ok(());
         }
-        let origin = self.keys.keys(asked).origin;
+        let Keys { origin, domain, .. } = self.keys.keys(asked);
         let rules = rules_of(page.status, findings.rules);
         let Arrival { now, frontier, .. } = self.way.arrival();
+        if rules.is_some() {
+            frontier.charge((origin, domain), 0, page.body.len() as u64)?;
+        }
         let (answer, until) = match rules {
             Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), page.time + self.settings.robots_cache),
             None => {

@@ -58,7 +58,9 @@ impl Engine {
                 put += 1;
                 // of an earlier round, whose URL ended before its turn came
                 let key = self.keys.keys(&seed.url).key;
-                self.way.arrival().replayed.remove(&(key, true));
+                let arrival = self.way.arrival();
+                // its page has had its end; a URL of it that is still queued is told by the archive to be a known one
+                arrival.again += u64::from(arrival.replayed.remove(&(key, true)));
                 self.admit_seed_as(number, &seed.url, true)?;
             }
         }

@@ -63,9 +63,11 @@ pub struct Arrival {
     pub now: Time,
     /// New URLs so far.
     pub unique: u64,
+    /// Known URLs that were admitted once more, to be fetched again.
+    pub again: u64,
     /// Known URLs so far.
     pub duplicate: u64,
-    /// URLs that ended on their way, until the engine collects them.
+    /// URLs that were admitted and ended on their way, until the engine collects them.
     pub dropped: Vec<(QueuedUrl, Reason)>,
 }
 
@@ -98,9 +100,19 @@ impl SeenStage {
         Ok(count)
     }
 
-    /// URLs that wait in any of the stores for an answer.
+    /// URLs that wait in any of the stores for a merge to begin.
     pub fn waiting(&self) -> u64 {
         self.store.pending_checks() + self.next.store.pending_checks() + self.next.next.store.pending_checks()
+    }
+
+    /// URLs of which it is not known yet whether they were seen before.
+    pub fn undecided(&self) -> u64 {
+        self.store.unanswered()
+    }
+
+    /// New URLs that wait for an answer about their robots.txt or their name.
+    pub fn on_their_way(&self) -> u64 {
+        self.next.store.unanswered() + self.next.next.store.unanswered()
     }
 
     /// The end of the way.
@@ -130,6 +142,7 @@ impl RobotsStage {
     /// A URL that was seen before ends here, unless it is forced.
     fn duplicate(&mut self, url: QueuedUrl) -> Result<()> {
         if url.forced {
+            self.next.next.again += 1;
             return self.pass(url, true);
         }
         self.next.next.duplicate += 1;

@@ -12,6 +12,7 @@ use super::failure::{classify, describe, http2_fault};
 use super::protocols::Http2Fault;
 use super::{Arrived, FetchOptions, Shared};
 use crate::clock::Time;
+use crate::container::Referrer;
 use crate::disk;
 use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Failure;
@@ -27,11 +28,24 @@ pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
         Ok((response, place)) => drop(shared.answers.send(Arrived { fetched: Fetched { job, response }, place })),
         Err(NoAnswer::Failed(failure, detail)) => {
             let duration = clock.elapsed();
-            let failed = FetchFailed { job, failure, detail, started, duration };
-            drop(shared.events.send(Event::Failed(Box::new(failed))));
+            let failed = Box::new(FetchFailed { job, failure, detail, started, duration });
+            drop(shared.events.send(with_referrer(failed).await));
         }
         Err(NoAnswer::Fault(fault)) => drop(shared.events.send(Event::Fault(fault))),
     }
+}
+
+/// The event of a failure, whose line in the log names the page that named the URL. Its record is read where blocking does no
+/// harm.
+async fn with_referrer(mut failed: Box<FetchFailed>) -> Event {
+    if !matches!(failed.job.via, Referrer::Record(_)) {
+        return Event::Failed(failed);
+    }
+    let read = tokio::task::spawn_blocking(move || match failed.job.via.resolve() {
+        Ok(()) => Event::Failed(failed),
+        Err(fault) => Event::Fault(fault),
+    });
+    read.await.unwrap_or_else(|error| Event::Panic(error.to_string()))
 }
 
 /// Why there is no answer: by the server's fault, or because the disk took no more.

@@ -148,23 +148,13 @@ impl Frontier {
         Ok(())
     }
 
-    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the page of the URL is in the archive already, so
-    /// its host was not asked and need not rest. `counts_as_page` says whether the budgets have not seen it yet.
-    pub fn withdraw(&mut self, host: HostId, counts_as_page: bool, now: Time) -> Result<()> {
+    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the page of the URL is in the archive already and was
+    /// counted ([`Frontier::charge`]), so its host was not asked and need not rest.
+    pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, _)) = self.land(host) else { return Ok(()) };
-        let feedback = Feedback {
-            started: now,
-            duration: Duration::ZERO,
-            bytes: 0,
-            verdict: Verdict::Done,
-            failure: None,
-            retry_after: None,
-            address: None,
-            counts_as_page,
-            may_lower_delay: false,
-        };
-        self.count_page(index, &feedback, now);
+        let domain = self.active.host(index).domain;
+        self.landed_of(domain, 0, now);
         self.active.host_mut(index).standing.due = now;
         self.settle(index, now);
         Ok(())
@@ -187,8 +177,14 @@ impl Frontier {
         let page = u64::from(feedback.counts_as_page);
         host.standing.pages += page;
         host.standing.bytes = host.standing.bytes.saturating_add(feedback.bytes);
-        let domain = self.domains.get_mut(host.domain);
-        domain.added += page;
+        let domain = host.domain;
+        self.landed_of(domain, page, now);
+    }
+
+    /// A fetch of `domain` is over and brought so many pages: hosts that waited to see it are looked at again.
+    fn landed_of(&mut self, domain: Fingerprint, pages: u64, now: Time) {
+        let domain = self.domains.get_mut(domain);
+        domain.added += pages;
         domain.in_flight = domain.in_flight.saturating_sub(1);
         for reference in std::mem::take(&mut domain.waiting) {
             if let Some(waiting) = self.active.resolve(reference)

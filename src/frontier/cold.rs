@@ -54,6 +54,7 @@ impl Frontier {
         if let Some(until) = self.holds.remove(&host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
         }
+        self.charges.collect(host.origin, &mut host.standing);
         if !self.has_memory_for_rules(host.rules_bytes) {
             // they are asked for again, which finds memory for them or not
             (host.rules, host.rules_bytes) = (None, 0);

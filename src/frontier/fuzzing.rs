@@ -119,7 +119,7 @@ fn drain(frontier: &mut Frontier) -> crate::disk::Result<usize> {
             }
             Some(Task::Fetch { host, .. }) => {
                 urls += 1;
-                frontier.withdraw(host, true, now)?;
+                frontier.withdraw(host, now)?;
             }
             Some(Task::Drop { .. }) => urls += 1,
             None if idle => break,

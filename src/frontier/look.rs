@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::charge::Charges;
 use super::host::{Host, Item};
 use super::partition::{Cold, HostKey, Partition};
 use super::record::HostRecord;
@@ -180,6 +181,7 @@ fn read_memory(
             memory.held_until = Some(until);
         }
     }
+    Charges::read(reader)?;
     reader.is_at_end().then_some(memory)
 }
 

@@ -26,6 +26,7 @@ mod address;
 mod answers;
 mod budget;
 mod buffer;
+mod charge;
 mod cold;
 mod crowd;
 mod dispatch;
@@ -63,6 +64,7 @@ use crate::web::scope::ScopeRules;
 use active::Active;
 use address::Addresses;
 use budget::Domains;
+use charge::Charges;
 use errand::Errand;
 use host::{Host, Item, Place};
 use partition::{Files, Partition, domain_key};
@@ -110,6 +112,8 @@ pub struct Frontier {
     unclean_since: Option<Time>,
     /// Origins that must not be contacted before a time, from the log of long back-offs.
     holds: BTreeMap<Fingerprint, Time>,
+    /// What was fetched of hosts that are not active, and no record says yet.
+    charges: Charges,
     /// Long back-offs that were set since the last cut.
     long_backoffs: BTreeMap<Fingerprint, Time>,
     /// What leaves queued URLs out.
@@ -159,6 +163,7 @@ impl Frontier {
             now,
             unclean_since: (!clean).then_some(now),
             holds: BTreeMap::new(),
+            charges: Charges::default(),
             long_backoffs: BTreeMap::new(),
             rules: None,
         };

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Frontier;
 use super::QueuedUrl;
+use super::charge::Charges;
 use super::host::{Host, Item};
 use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Spot};
 use super::record::HostRecord;
@@ -124,6 +125,7 @@ impl Frontier {
             wire::put_time(out, until);
             out.push(u8::from(under_way));
         }
+        self.charges.put(out);
     }
 
     /// Takes up what was saved.
@@ -181,6 +183,7 @@ impl Frontier {
             let rest = if under_way { self.options.politeness.delay_after(Duration::ZERO) } else { Duration::ZERO };
             self.hold(origin, until.max(now + rest), now);
         }
+        self.charges = Charges::read(reader)?;
         reader.is_at_end().then_some(hosts)
     }
 

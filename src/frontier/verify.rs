@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::QueuedUrl;
+use super::charge::Charges;
 use super::look::partition_of;
 use super::partition::{Partition, verify::Asked};
 use super::state::{FrontierState, read_host, read_partition};
@@ -76,6 +77,7 @@ impl<'a> Check<'a> {
             reader.time()?;
             reader.u8()?;
         }
+        Charges::read(reader)?;
         reader.is_at_end().then_some(())
     }
 

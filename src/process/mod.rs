@@ -1,18 +1,22 @@
 //! The process executor: threads that turn answers into records and links.
 //!
-//! [`Processor::process`] is a pure function of the answer, the job and the crawl's settings: it decodes the content
+//! [`Processor::process`] is a function of the answer, the job and the crawl's settings, but for one look into key.dat for the
+//! page that named the URL: it decodes the content
 //! coding into a bounded copy, finds links and judges them by the job's scope, computes digests, and builds and
 //! compresses the records. The same work on a stored answer, for the replay after a crash, is [`Processor::findings`].
 
 mod listed;
 mod places;
 mod pool;
+mod referrers;
 
 pub use listed::SITEMAP_LINK_BYTES;
 pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
+use referrers::Referrers;
 
 use std::sync::Arc;
 
+use crate::disk;
 use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, Response, Room, Target};
 use crate::frontier::Hops;
 use crate::outcome::Reason;
@@ -57,6 +61,7 @@ pub struct Processor {
     options: ProcessOptions,
     scan: LinkScan,
     encoder: Encoder,
+    referrers: Referrers,
 }
 
 impl std::fmt::Debug for Processor {
@@ -77,12 +82,13 @@ impl Processor {
         let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max)
             .with_agent(&options.agent_token);
         let encoder = Encoder::new(options.compression);
-        Processor { options, scan, encoder }
+        Processor { options, scan, encoder, referrers: Referrers::default() }
     }
 
-    /// Everything that the engine needs of an answer.
-    pub fn process(&mut self, fetched: Fetched) -> Processed {
-        let Fetched { job, mut response } = fetched;
+    /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the URL.
+    pub fn process(&mut self, fetched: Fetched) -> disk::Result<Processed> {
+        let Fetched { mut job, mut response } = fetched;
+        self.referrers.resolve(&mut job.via)?;
         let findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
         let records = self.records(&job, &response, findings.canonical.as_deref());
         let mime = media_type(response.header("content-type"));
@@ -90,7 +96,7 @@ impl Processor {
             response.header("retry-after").and_then(|value| retry_after(value, response.started + response.duration));
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        Processed { job, keys, response, mime, retry_after, findings, records, room: Room::default() }
+        Ok(Processed { job, keys, response, mime, retry_after, findings, records, room: Room::default() })
     }
 
     /// What an answer says about other URLs.
@@ -243,7 +249,7 @@ impl Processor {
             headers: &response.headers,
             body: &response.body,
             truncated: response.truncated,
-            via: job.via.as_deref(),
+            via: job.via.url(),
             depth,
             hops: hops.as_str(),
             seed,

@@ -55,7 +55,8 @@ fn work(mut processor: Processor, places: &Places, answers: &Receiver<Arrived>, 
     for Arrived { fetched, place } in answers {
         let url = fetched.job.url.as_str().to_owned();
         let event = match catch_unwind(AssertUnwindSafe(|| processor.process(fetched))) {
-            Ok(mut processed) => {
+            Ok(Err(fault)) => Event::Fault(fault),
+            Ok(Ok(mut processed)) => {
                 processed.room.hold(place);
                 if bytes_of(&processed.findings) > SMALL_FINDINGS_BYTES {
                     processed.room.hold(places.take());

@@ -69,6 +69,21 @@ pub struct Statistics {
     /// What checkpoints cost.
     #[serde(default)]
     pub checkpoints: CheckpointCosts,
+    /// Ends of URLs that are not in the archive.
+    #[serde(default)]
+    pub ends: Ends,
+}
+
+/// How URLs ended that were admitted and did not come into the archive. [`Statistics::dropped`] also counts links that were
+/// never admitted, and [`Statistics::failures`] attempts: neither says how many URLs ended so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ends {
+    /// URLs that were admitted once more, to be fetched again, beside those that were new.
+    pub again: u64,
+    /// URLs given up after attempts that brought no answer.
+    pub failed: u64,
+    /// URLs that were admitted and never asked for.
+    pub dropped: u64,
 }
 
 /// What checkpoints cost. A checkpoint has the costs of those before it: its own are known when it is durable.

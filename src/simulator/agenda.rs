@@ -24,6 +24,7 @@ use crate::process::Processor;
 enum Work {
     Answer(Box<Fetched>),
     Event(Box<Event>),
+    Failure(Box<FetchFailed>),
     Merge(Box<StoreMerge>),
     Partition(Box<PartitionJob>),
     Checkpoint(Box<CheckpointJob>),
@@ -71,13 +72,17 @@ impl Agenda {
         let Some(entry) = self.work.first_entry().filter(|entry| entry.key().0 <= now) else { return Ok(None) };
         Ok(Some(match entry.remove() {
             Work::Answer(fetched) => {
-                let mut page = Box::new(processor.process(*fetched));
+                let mut page = Box::new(processor.process(*fetched)?);
                 if let Some(mistake) = self.mistake {
                     mistake.on_page(&mut page, &mut self.rng);
                 }
                 Event::Page(page)
             }
             Work::Event(event) => *event,
+            Work::Failure(mut failed) => {
+                failed.job.via.resolve()?;
+                Event::Failed(failed)
+            }
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
@@ -116,7 +121,7 @@ impl Agenda {
             Outcome::Answered(response) => Work::Answer(Box::new(Fetched { job, response: *response })),
             Outcome::Failed(failure) => {
                 let failed = FetchFailed { job, failure, detail: String::new(), started, duration };
-                Work::Event(Box::new(Event::Failed(Box::new(failed))))
+                Work::Failure(Box::new(failed))
             }
         };
         let hurries = self.mistake.is_some_and(|mistake| mistake.hurries(&mut self.rng));

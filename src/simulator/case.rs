@@ -3,14 +3,18 @@
 use std::time::Duration;
 
 use super::mistake::Mistake;
+use super::wide;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{Settings, SlotOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
+use crate::web::scope::{ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
 
+/// From this seed on, cases have limits, budgets, patterns, rates, depths and scopes too, and larger webs.
+pub const WIDE_FROM: u64 = 1_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -40,11 +44,21 @@ pub(super) enum End {
     },
 }
 
+/// Limits of the whole crawl, of which the first that is reached ends the process.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WholeLimits {
+    pub pages: Option<u64>,
+    pub bytes: Option<u64>,
+    pub time: Option<Duration>,
+}
+
 /// A process of the crawl that does not live to the crawl's end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Life {
     /// How it ends.
     pub end: End,
+    /// Or by these, if that comes first.
+    pub limits: WholeLimits,
     /// How long the crawl then lies still.
     pub pause: Duration,
     /// By how much the clock is set while it does: forwards, or (true) backwards.
@@ -64,6 +78,7 @@ pub(super) struct Case {
     pub frontier: FrontierOptions,
     pub container: ContainerOptions,
     pub partitions: usize,
+    pub scope: ScopeOptions,
     /// What the crawler does wrong, deliberately.
     pub mistake: Option<Mistake>,
     /// Checkpoints are also asked for, every so many events.
@@ -73,6 +88,26 @@ pub(super) struct Case {
 impl Case {
     /// The case of `seed`.
     pub(super) fn draw(seed: u64, mistake: Option<Mistake>) -> Self {
+        let mut case = Case::plain(seed, mistake);
+        if seed >= WIDE_FROM {
+            wide::widen(&mut case);
+        }
+        case
+    }
+
+    /// Whether settings leave URLs of the web out: then what is fetched depends on the order of things.
+    pub(super) fn leaves_out(&self) -> bool {
+        let budget = &self.frontier.budget;
+        budget.pages_per_host.is_some()
+            || budget.pages_per_domain.is_some()
+            || budget.bytes_per_host.is_some()
+            || self.settings.urls_per_pattern.is_some()
+            || self.scope.max_depth.is_some()
+            || self.scope.mode != ScopeMode::Any
+    }
+
+    /// A case without limits, budgets and rates. What a seed below [`WIDE_FROM`] means stays as it is: some are kept as tests.
+    fn plain(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let rng = &mut rng;
         let lives = (0..[0, 1, 1, 2, 3, 5, 8][rng.usize(0..7)]).map(|_| life(rng)).collect();
@@ -121,6 +156,7 @@ impl Case {
                 bloom_fpr: *pick(rng, &[0.01, 0.4]),
             },
             partitions: frontier.partitions,
+            scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
             frontier,
             container: ContainerOptions {
                 segment_bytes: *pick(rng, &[16 << 10, 256 << 10]),
@@ -133,7 +169,7 @@ impl Case {
     }
 }
 
-fn pick<'a, T>(rng: &mut fastrand::Rng, choices: &'a [T]) -> &'a T {
+pub(super) fn pick<'a, T>(rng: &mut fastrand::Rng, choices: &'a [T]) -> &'a T {
     &choices[rng.usize(0..choices.len())]
 }
 
@@ -153,7 +189,8 @@ fn life(rng: &mut fastrand::Rng) -> Life {
         _ => End::Between { after, restart },
     };
     let clock_set = (rng.u8(0..8) == 0).then(|| (Duration::from_secs(rng.u64(1..20_000)), rng.bool()));
-    Life { end, pause: Duration::from_millis(*pick(rng, &[0, 1, 5_000, 3_600_000])), clock_set }
+    let limits = WholeLimits::default();
+    Life { end, limits, pause: Duration::from_millis(*pick(rng, &[0, 1, 5_000, 3_600_000])), clock_set }
 }
 
 fn web(rng: &mut fastrand::Rng) -> SimOptions {

@@ -1,21 +1,21 @@
 //! What a simulated crawl is held to: the crash contract, clause by clause.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::time::Duration;
 
-use super::case::Case;
+use super::case::{Case, WholeLimits};
 use super::machine::{Machine, pages_dir};
-use super::network::{Request, millis};
-use crate::container::{Reader, Report, Standing, verify};
-use crate::report::{Gauges, Statistics};
+use super::{outcomes, polite};
+use crate::container::{KeyRecord, Reader, Report, Standing, verify};
+use crate::engine::Accounts;
+use crate::report::{Finish, Gauges, Statistics};
 
 /// The clauses. docs/ARCHITECTURE.md has the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Clause {
     /// It reopens unaided, and never panics on its own files.
     Reopens,
-    /// Every URL has exactly one outcome.
+    /// Every URL has exactly one outcome, and before it one place to wait in.
     OneOutcome,
     /// A page whose record is whole in the archive is not fetched again.
     NothingTwice,
@@ -29,6 +29,8 @@ pub enum Clause {
     Obeys,
     /// Requests in flight, active hosts and their memory stay within what the settings allow.
     Bounded,
+    /// Budgets, limits and rates are not overrun.
+    Limited,
     /// The crawl ends.
     Ends,
 }
@@ -65,6 +67,8 @@ pub(super) struct Ended {
     pub power_cut: bool,
     /// The clock was set forward before the next process began: to it, more time has passed than has.
     pub clock_set_forward: bool,
+    /// It was set back.
+    pub clock_set_back: bool,
 }
 
 /// Whether an answer ends its URL: not one that is asked for again.
@@ -90,12 +94,50 @@ pub(super) fn bounded(case: &Case, gauges: &Gauges) -> Result<(), Violation> {
     }
 }
 
+/// Judges the account of all URLs at a moment between two events; at the end of a crawl that is complete it is closed.
+pub(super) fn balanced(accounts: &Accounts, complete: bool) -> Result<(), Violation> {
+    if accounts.are_balanced() && (!complete || accounts.are_closed()) {
+        return Ok(());
+    }
+    Err(Violation::new(Clause::OneOutcome, format!("the account does not balance: {accounts:?}")))
+}
+
+/// Judges a process that ended by a limit of the whole crawl, or could have: `stored_before` pages were there when it began.
+pub(super) fn within_limits(
+    limits: WholeLimits,
+    finish: Finish,
+    statistics: &Statistics,
+    stored_before: u64,
+) -> Result<(), Violation> {
+    let overrun = limits.pages.is_some_and(|limit| statistics.pages_stored > limit.max(stored_before));
+    let early = match finish {
+        Finish::PageLimit => limits.pages.is_none_or(|limit| statistics.pages_stored < limit),
+        Finish::ByteLimit => limits.bytes.is_none_or(|limit| statistics.bytes_received < limit),
+        Finish::TimeLimit => limits.time.is_none_or(|limit| statistics.elapsed < limit),
+        _ => false,
+    };
+    if overrun || early {
+        let what = format!("{finish} with {} pages, {limits:?}", statistics.pages_stored);
+        return Err(Violation::new(Clause::Limited, what));
+    }
+    Ok(())
+}
+
+/// Whether an answer of `status` may ask for a rest that holds its host back.
+pub(super) fn asks_for_rest(status: u16) -> bool {
+    status == 429 || status >= 500
+}
+
 /// Judges a crawl that is complete.
 pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {
-    polite(machine)?;
+    polite::judge(machine)?;
     obeys(machine)?;
-    archive(machine, statistics)?;
-    outcomes(machine, statistics)?;
+    let found = archive(machine, statistics)?;
+    if machine.case().leaves_out() {
+        outcomes::judge(machine, statistics, &found)?;
+    } else {
+        outcomes(machine, statistics)?;
+    }
     sound(machine)
 }
 
@@ -108,8 +150,8 @@ fn obeys(machine: &Machine) -> Result<(), Violation> {
     })
 }
 
-/// The newest version of each URL is what the web has.
-fn archive(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {
+/// The newest version of each URL is what the web has; without settings that leave URLs out, all of it is there.
+fn archive(machine: &Machine, statistics: &Statistics) -> Result<BTreeMap<String, KeyRecord>, Violation> {
     let unreadable = |error: crate::disk::Error| Violation::new(Clause::Sound, error.to_string());
     let reader = Reader::open(machine.disk(), &pages_dir()).map_err(unreadable)?;
     let mut found = BTreeMap::new();
@@ -119,28 +161,31 @@ fn archive(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> 
             found.insert(record.url.clone(), record);
         }
     }
+    // a budget may have been used up between two attempts
+    found.retain(|_, record| !machine.case().leaves_out() || is_final(record.status, record.truncated));
     let network = machine.network();
     let expected = &network.web().expected().pages;
-    for (url, page) in expected {
-        let Some(record) = found.remove(url) else {
-            let what = format!("{url} is not in the archive; dropped: {:?}", statistics.dropped);
-            return Err(Violation::new(Clause::NothingMissing, what));
+    for (url, record) in &found {
+        let Some(page) = expected.get(url) else {
+            return Err(Violation::new(Clause::Obeys, format!("{url} is in the archive, and is no page of the web")));
         };
         if (record.status, record.payload_sha1) != (page.status, page.body_sha1) {
             let what = format!("{url} is in the archive as {} with another body than {}", record.status, page.status);
             return Err(Violation::new(Clause::NothingMissing, what));
         }
-        let body = reader.response(&record).map_err(unreadable)?.body;
+        let body = reader.response(record).map_err(unreadable)?.body;
         if body.len() as u64 != record.payload_bytes {
-            return Err(Violation::new(
-                Clause::Sound,
-                format!("{url}: {} bytes of {}", body.len(), record.payload_bytes),
-            ));
+            let what = format!("{url}: {} bytes of {}", body.len(), record.payload_bytes);
+            return Err(Violation::new(Clause::Sound, what));
         }
     }
-    match found.keys().next() {
-        Some(url) => Err(Violation::new(Clause::Obeys, format!("{url} is in the archive, and is no page of the web"))),
-        None => Ok(()),
+    let missing = expected.keys().find(|url| !found.contains_key(*url));
+    match missing.filter(|_| !machine.case().leaves_out()) {
+        Some(url) => {
+            let what = format!("{url} is not in the archive; dropped: {:?}", statistics.dropped);
+            Err(Violation::new(Clause::NothingMissing, what))
+        }
+        None => Ok(found),
     }
 }
 
@@ -180,67 +225,6 @@ fn sound(machine: &Machine) -> Result<(), Violation> {
         Some(found) => Err(Violation::new(Clause::Sound, found)),
         None => Ok(()),
     }
-}
-
-/// Politeness by the log of the network, in true time.
-fn polite(machine: &Machine) -> Result<(), Violation> {
-    let case = machine.case();
-    let network = machine.network();
-    let mut requests: Vec<&Request> = network.log.iter().collect();
-    requests.sort_by_key(|request| (request.start, request.end));
-    let mut hosts: HashMap<&str, Vec<&Request>> = HashMap::new();
-    for request in requests {
-        let before = hosts.entry(&request.host).or_default();
-        host_polite(case, &machine.ends, before, request)?;
-        before.push(request);
-    }
-    Ok(())
-}
-
-fn host_polite(case: &Case, ends: &[Ended], before: &[&Request], request: &Request) -> Result<(), Violation> {
-    let politeness = &case.frontier.politeness;
-    let impolite = |what: String| Err(Violation::new(Clause::Polite, what));
-    let under_way = before.iter().filter(|other| other.end > request.start).count() + 1;
-    if under_way > politeness.connections_per_host {
-        return impolite(format!("{} requests at once to {} at {} ms", under_way, request.host, request.start));
-    }
-    let Some(last) = before.last() else { return Ok(()) };
-    // with several connections the delay counts from start to start
-    let from = if politeness.connections_per_host == 1 { last.end } else { last.start };
-    let gap = request.start.saturating_sub(from);
-    if gap < millis(politeness.delay_min) && !clock_says_over(last, request, ends) {
-        return impolite(format!("{} came {gap} ms after {}, at {} ms", request.url, last.url, request.start));
-    }
-    for other in before.iter().filter(|other| !other.rest.is_zero() && other.end <= request.start) {
-        let rested = request.start - other.end;
-        if rested < millis(other.rest) && !may_be_forgotten(other, request, ends) {
-            return impolite(format!(
-                "{} came {rested} ms after {} asked for {:?}, at {} ms",
-                request.url, other.url, other.rest, request.start
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Whether the clock was set forward between the two: who starts again has only the clock to tell how long it was away.
-fn clock_says_over(before: &Request, request: &Request, ends: &[Ended]) -> bool {
-    let between = |end: &&Ended| (before.end..request.start.saturating_add(1)).contains(&end.at);
-    ends.iter().filter(between).any(|end| end.clock_set_forward)
-}
-
-/// Whether a rest may be forgotten: it began right before a death, or the clock says that it is over.
-fn may_be_forgotten(rest: &Request, request: &Request, ends: &[Ended]) -> bool {
-    /// From the answer to the moment at which its rest is on the disk for certain.
-    const WRITTEN: Duration = Duration::from_secs(4);
-    if clock_says_over(rest, request, ends) {
-        return true;
-    }
-    let dies = |end: &&Ended| !end.clean && (rest.end..request.start.saturating_add(1)).contains(&end.at);
-    ends.iter().filter(dies).any(|end| {
-        let lived = end.at - rest.end;
-        lived == 0 || (end.power_cut && lived < millis(WRITTEN))
-    })
 }
 
 /// Hosts of the requests, for a report.

@@ -8,22 +8,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::agenda::{Agenda, Hands};
-use super::case::{Case, End};
+use super::case::{Case, End, Life, WholeLimits};
 use super::catalog::FileCatalog;
 use super::judge::{self, Clause, Violation};
 use super::network::{Network, millis};
+use super::outcomes::Named;
 use crate::catalog::Catalog;
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::Reader;
 use crate::container::WarcInfo;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{self, Disk};
-use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, StopBy, mend};
+use crate::engine::{Accounts, Engine, Event, Opening, Past, Phase, Processed, Purpose, StopBy, mend};
 use crate::process::{ProcessOptions, Processor};
 use crate::report::{CrawlLog, Finish, SkippedLog, Statistics};
 use crate::simweb::PaperWeb;
 use crate::web::address::AddressGuard;
-use crate::web::scope::{ScopeMode, ScopeOptions};
 use crate::web::url::CanonicalUrl;
 
 pub(super) const DIR: &str = "/crawl";
@@ -45,6 +45,8 @@ pub(super) struct Machine {
     boot: u32,
     /// When and how processes ended, in true time.
     pub ends: Vec<judge::Ended>,
+    /// What was named by the pages that the crawler has seen.
+    pub named: Named,
 }
 
 /// One process of the crawler.
@@ -58,6 +60,8 @@ struct Process {
     done: HashSet<String>,
     /// The one of the last step.
     stored: Option<String>,
+    /// What the answer of the last step names: its URL, its links, where it redirects.
+    named: Option<(String, Vec<String>, Option<String>)>,
     /// Requests of the log that were judged.
     seen: usize,
 }
@@ -83,6 +87,7 @@ impl Machine {
             clock_now: Time::from_ms(1_700_000_000_000),
             boot: 0,
             ends: Vec::new(),
+            named: Named::default(),
             case,
         })
     }
@@ -113,6 +118,10 @@ impl Machine {
         self.network.borrow()
     }
 
+    pub(super) fn seeds(&self) -> &[CanonicalUrl] {
+        &self.seeds
+    }
+
     pub(super) fn case(&self) -> &Case {
         &self.case
     }
@@ -127,11 +136,11 @@ impl Machine {
             if let End::Disk { after, fault, .. } = life.end {
                 self.simulated.fail_at(self.simulated.changes() + after, fault);
             }
-            let ran = self.live(Some(life.end))?;
+            let ran = self.live(Some(&life))?;
             self.end(life.end, &ran)?;
             self.rest(life.pause, life.clock_set);
-            if let (Some(ended), Some((_, false))) = (self.ends.last_mut(), life.clock_set) {
-                ended.clock_set_forward = true;
+            if let (Some(ended), Some((_, back))) = (self.ends.last_mut(), life.clock_set) {
+                (ended.clock_set_forward, ended.clock_set_back) = (!back, back);
             }
         }
         for _ in 0..2 {
@@ -153,8 +162,14 @@ impl Machine {
     fn finished(&mut self) -> Result<Statistics, Violation> {
         self.rest(Duration::from_secs(1), None);
         let before = self.network.borrow().log.len();
-        let mut process = self.open().map_err(|error| Violation::new(Clause::Reopens, error.to_string()))?;
+        let opened = self.open(WholeLimits::default())?;
+        let mut process = opened.map_err(|error| Violation::new(Clause::Reopens, error.to_string()))?;
         let statistics = process.engine.statistics();
+        let accounts = process.engine.accounts();
+        if accounts.replayed > 0 {
+            let what = format!("a stored page belongs to no URL that was admitted: {accounts:?}");
+            return Err(Violation::new(Clause::OneOutcome, what));
+        }
         if process.past != Past::Stopped(Finish::Complete) {
             return Err(Violation::new(Clause::Reopens, format!("a complete crawl is {:?}", process.past)));
         }
@@ -166,17 +181,19 @@ impl Machine {
     }
 
     /// One process from its start to its end.
-    fn live(&mut self, end: Option<End>) -> Result<Ran, Violation> {
-        let opened = self.open();
+    fn live(&mut self, life: Option<&Life>) -> Result<Ran, Violation> {
+        let (end, limits) = (life.map(|life| life.end), life.map(|life| life.limits).unwrap_or_default());
+        let opened = self.open(limits)?;
         let mut process = match opened {
             Ok(process) => process,
             Err(error) => return self.failed(end, error),
         };
-        let mut events = 0;
+        let (mut events, stored_before) = (0, process.engine.accounts().stored);
         for _ in 0..STEPS_MAX {
             if let Some(End::Between { after, .. }) = end
                 && events >= after
             {
+                judge::balanced(&process.engine.accounts(), false)?;
                 return Ok(Ran::Gone);
             }
             let stop = matches!(end, Some(End::Stop { after }) if events == after);
@@ -184,12 +201,21 @@ impl Machine {
             self.true_now = process.agenda.borrow().true_now();
             self.clock_now = process.clock.now();
             process.watch(&self.network.borrow())?;
-            if events % LOOK_EVERY == 0 {
+            if let Some((url, names, redirect)) = process.named.take() {
+                self.named.note(url, names, redirect);
+            }
+            if events % LOOK_EVERY == 0 && stepped.is_ok() {
                 judge::bounded(&self.case, &process.engine.gauges())?;
+                judge::balanced(&process.engine.accounts(), false)?;
             }
             match stepped {
                 Ok(None) => {}
-                Ok(Some(finish)) => return Ok(Ran::Finished(finish)),
+                Ok(Some(finish)) => {
+                    let accounts = process.engine.accounts();
+                    judge::balanced(&accounts, finish == Finish::Complete)?;
+                    judge::within_limits(limits, finish, &process.engine.statistics(), stored_before)?;
+                    return Ok(Ran::Finished(finish));
+                }
                 Err(error) => {
                     drop(process);
                     return self.failed(end, error);
@@ -222,6 +248,7 @@ impl Machine {
             clean,
             power_cut: restart == Restart::PowerCut,
             clock_set_forward: false,
+            clock_set_back: false,
         });
         self.simulated.clear_faults();
         self.simulated.make_room();
@@ -239,8 +266,15 @@ impl Machine {
         }
     }
 
-    /// Opens the crawl as a new process does.
-    fn open(&mut self) -> disk::Result<Process> {
+    /// Opens the crawl as a new process does. The account of its URLs balances as the checkpoint has it, and after the replay.
+    fn open(&mut self, limits: WholeLimits) -> Result<disk::Result<Process>, Violation> {
+        let mut accounts = Vec::new();
+        let opened = self.open_unjudged(limits, &mut accounts);
+        accounts.iter().try_for_each(|accounts| judge::balanced(accounts, false))?;
+        Ok(opened)
+    }
+
+    fn open_unjudged(&mut self, limits: WholeLimits, accounts: &mut Vec<Accounts>) -> disk::Result<Process> {
         self.boot += 1;
         let clock = Arc::new(ManualClock::new(self.clock_now));
         let agenda = Agenda::new(
@@ -251,7 +285,9 @@ impl Machine {
             self.case.seed ^ u64::from(self.boot) << 32,
         );
         let agenda = Rc::new(RefCell::new(agenda));
-        let (opening, process) = self.opening(clock.clone(), Box::new(Hands(agenda.clone())))?;
+        let (mut opening, process) = self.opening(clock.clone(), Box::new(Hands(agenda.clone())))?;
+        let settings = &mut opening.settings;
+        (settings.pages_max, settings.bytes_max, settings.time_max) = (limits.pages, limits.bytes, limits.time);
         let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).map_err(|error| match error {
             crate::engine::OpenError::Disk(error) => error,
             crate::engine::OpenError::Scope(error) => {
@@ -261,14 +297,16 @@ impl Machine {
         let mut processor = Processor::new(process);
         let mut find =
             |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
+        accounts.push(engine.accounts());
         engine.replay(recovery, &mut find, &mut |_, _| {})?;
+        accounts.push(engine.accounts());
         for seed in &self.seeds {
             engine.admit_seed(seed, None)?;
         }
         engine.seeds_admitted()?;
         let done = self.archived()?;
         let seen = self.network.borrow().log.len();
-        Ok(Process { engine, agenda, clock, processor, past, done, stored: None, seen })
+        Ok(Process { engine, agenda, clock, processor, past, done, stored: None, named: None, seen })
     }
 
     fn opening(
@@ -313,7 +351,7 @@ impl Machine {
             is_new,
             keys,
             settings: self.case.settings.clone(),
-            scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
+            scope: self.case.scope.clone(),
             seeds: self.seeds.clone(),
             drum: self.case.drum,
             seen_front: self.case.front,
@@ -324,15 +362,22 @@ impl Machine {
         Ok((opening, process))
     }
 
-    /// URLs whose newest answer in the archive is final.
+    /// URLs whose newest answer in the archive is final. Requests whose answers lie there are marked.
     fn archived(&self) -> disk::Result<HashSet<String>> {
         let reader = Reader::open(self.simulated.disk(), &Path::new(DIR).join("pages"))?;
         let mut newest = HashMap::new();
+        let mut answers = HashSet::new();
         for record in reader.records() {
             let record = record?;
+            if judge::asks_for_rest(record.status) {
+                answers.insert((record.url.clone(), record.time));
+            }
             if !record.robots {
                 newest.insert(record.url, judge::is_final(record.status, record.truncated));
             }
+        }
+        for request in self.network.borrow_mut().log.iter_mut().filter(|request| !request.rest.is_zero()) {
+            request.archived |= answers.contains(&(request.url.clone(), request.started));
         }
         Ok(newest.into_iter().filter_map(|(url, is_final)| is_final.then_some(url)).collect())
     }
@@ -369,6 +414,7 @@ impl Process {
             *events += 1;
             let answered = match &event {
                 Event::Page(page) => {
+                    self.named = Some(named_by(page));
                     Some((page.job.url.as_str().to_owned(), page.response.status, page.response.truncated))
                 }
                 _ => None,
@@ -397,6 +443,13 @@ impl Process {
         self.done.extend(self.stored.take());
         Ok(())
     }
+}
+
+/// The URL of an answer, its links, and where it redirects.
+fn named_by(page: &Processed) -> (String, Vec<String>, Option<String>) {
+    let links = page.findings.links.iter().map(|link| link.url.to_string()).collect();
+    let redirect = page.findings.redirect.as_ref().map(|(target, _)| target.as_str().to_owned());
+    (page.job.url.as_str().to_owned(), links, redirect)
 }
 
 /// Where the archive of a machine lies.

@@ -4,7 +4,8 @@
 //! each process of the crawl ends: stopped, killed between two events or at any change of the disk, with the power cut,
 //! with an error of the disk or with a full one; perhaps with its clock set before the next one starts. The engine, its
 //! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]), the catalog's file and
-//! the network are simulated. After the last process has come to the end of the crawl, [`Clause`] by clause is judged.
+//! the network are simulated. Cases from [`WIDE_FROM`] on also have limits, budgets, patterns, rates, depths and scopes. At
+//! every end of a process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)). After the last process has come to the end of the crawl, [`Clause`] by clause is judged.
 //!
 //! What it cannot show: threads (work on the disk is done at one moment between two events, though it can be cut short
 //! there by a death), sled (its own tests have it), and what a real kernel does.
@@ -16,12 +17,16 @@ mod judge;
 mod machine;
 mod mistake;
 mod network;
+mod outcomes;
+mod polite;
 #[cfg(test)]
 mod tests;
+mod wide;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
+pub use case::WIDE_FROM;
 pub use judge::{Clause, Violation};
 use machine::Machine;
 pub use mistake::Mistake;

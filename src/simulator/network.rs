@@ -32,6 +32,14 @@ pub(super) struct Request {
     pub status: Option<u16>,
     /// For how long the host asks to be left alone.
     pub rest: Duration,
+    /// The address that was asked.
+    pub address: Option<Ipv4Addr>,
+    /// When it came by the crawler's clock, as the archive notes it.
+    pub started: Time,
+    /// Bytes of the answer's body.
+    pub bytes: u64,
+    /// Whether its answer was in the archive when a process began: no death can have it forgotten any more.
+    pub archived: bool,
 }
 
 /// What came of a request.
@@ -79,8 +87,18 @@ impl Network {
             _ => None,
         };
         let host = url.host().to_owned();
-        let mut request =
-            Request { host, url: url.as_str().to_owned(), start: now, end: now, status: None, rest: Duration::ZERO };
+        let mut request = Request {
+            address: self.web.resolve(&host),
+            host,
+            url: url.as_str().to_owned(),
+            start: now,
+            end: now,
+            status: None,
+            rest: Duration::ZERO,
+            started,
+            bytes: 0,
+            archived: false,
+        };
         if let Some((duration, failure)) = refused {
             request.end += millis(duration);
             self.log.push(request);
@@ -100,7 +118,7 @@ impl Network {
             duration += Duration::from_secs(self.rng.u64(0..60));
         }
         request.end += millis(duration);
-        request.status = Some(answer.status);
+        (request.status, request.bytes) = (Some(answer.status), body.len() as u64);
         if answer.status == 429 || answer.status >= 500 {
             // a date in it counts from when the answer was made
             request.rest = answer.rest.saturating_sub(duration - answer.latency);
@@ -138,7 +156,7 @@ impl Network {
     /// The process that asked is gone at true time `now`: so are its connections.
     pub(super) fn hang_up(&mut self, now: u64) {
         for request in self.log.iter_mut().filter(|request| request.end > now) {
-            (request.end, request.status, request.rest) = (now, None, Duration::ZERO);
+            (request.end, request.status, request.rest, request.bytes) = (now, None, Duration::ZERO, 0);
         }
     }
 

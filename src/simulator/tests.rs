@@ -15,6 +15,19 @@ fn c2_the_contract_holds_in_a_hundred_crawls() {
     assert!(all.deaths > 100 && all.requests > 2_000, "{all:?}");
 }
 
+#[test]
+fn n29_the_contract_holds_in_forty_crawls_with_limits_budgets_patterns_rates_depths_and_scopes() {
+    let mut all = Held::default();
+    for seed in WIDE_FROM..WIDE_FROM + 40 {
+        match run(seed, None) {
+            Ok(held) => all.add(held),
+            Err(broken) => panic!("seed {seed}: {}\n{}", broken.violation, broken.trace.join("\n")),
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 40 && all.requests > 1_000, "{all:?}");
+}
+
 /// Seeds whose cases once broke the contract, and why.
 #[test]
 fn c2_cases_that_once_broke_hold() {
@@ -62,4 +75,37 @@ fn links_that_are_lost_are_found() {
 #[test]
 fn a_request_that_is_taken_for_done_too_early_is_found() {
     assert_eq!(found(Mistake::Hurries, 0..20), Clause::Polite);
+}
+
+#[test]
+#[ignore = "for trying many"]
+fn tmp_cases() {
+    let env = std::env::var("CASES").unwrap();
+    let (a, b) = env.split_once("..").unwrap();
+    let began = std::time::Instant::now();
+    let mut all = Held::default();
+    let next = std::sync::atomic::AtomicU64::new(a.parse().unwrap());
+    let end: u64 = b.parse().unwrap();
+    let all = std::sync::Mutex::new(&mut all);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    if seed >= end {
+                        return;
+                    }
+                    let t = std::time::Instant::now();
+                    match run(seed, None) {
+                        Ok(held) => all.lock().unwrap().add(held),
+                        Err(broken) => println!("BROKEN {seed}: {}\n{}", broken.violation, broken.trace.join("\n")),
+                    }
+                    if t.elapsed().as_secs() >= 5 {
+                        println!("SLOW {seed}: {:?}", t.elapsed());
+                    }
+                }
+            });
+        }
+    });
+    println!("{all:?} {:?}", began.elapsed());
 }

@@ -33,7 +33,7 @@ type Content = Arc<Mutex<Vec<u8>>>;
 pub(super) struct MemoryDisk(Arc<Mutex<BTreeMap<PathBuf, Content>>>);
 
 impl MemoryDisk {
-    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+    pub(super) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let files = self.0.lock().unwrap();
         files.iter().map(|(path, content)| (path.clone(), content.lock().unwrap().clone())).collect()
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::clock::{Clock, SystemClock};
+use crawler::container::Referrer;
 use crawler::engine::{Event, FetchFailed, FetchJob, ResolveJob, Response, Target, Unresolved};
 use crawler::fetch::{Arrived, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
@@ -85,7 +86,7 @@ impl Client {
             url: CanonicalUrl::parse(url).unwrap(),
             addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
             scope: Arc::new(Scope::new(&scope, std::iter::empty()).unwrap()),
-            via: None,
+            via: Referrer::Nobody,
             condition: None,
             id_seed: 0,
         });

@@ -336,3 +336,64 @@ fn frontier_and_jobs_can_be_sent_to_threads() {
     sendable::<PartitionDone>();
     sendable::<Task>();
 }
+
+#[test]
+fn n10_what_a_replay_found_counts_against_budgets_in_memory_and_on_disk_and_over_cuts() {
+    const NEW: u64 = 400;
+    for (per_host, per_domain, bytes) in [(Some(5), None, None), (None, Some(11), None), (None, None, Some(5_000))] {
+        let mut options = small_options();
+        (options.active_hosts, options.partitions) = (3, 1);
+        options.budget = Budget { pages_per_host: per_host, pages_per_domain: per_domain, bytes_per_host: bytes };
+        let mut crawl = Crawl::new(options, plain);
+        let hosts: Vec<u64> = (0..40).step_by(2).collect();
+        for n in 0..10 {
+            hosts.iter().for_each(|&host| crawl.push(url(host, n, 1)));
+        }
+        // most of them have no place in memory
+        crawl.work();
+        let fingerprints = |host| (url(host, 0, 1).origin, url(host, 0, 1).domain);
+        for host in hosts.iter().copied().chain([NEW]) {
+            crawl.frontier.charge(fingerprints(host), 3, 3_000).unwrap();
+        }
+        for recorded in [false, true] {
+            if recorded {
+                crawl.frontier.record_charges().unwrap();
+            }
+            let mut ram = Vec::new();
+            let cut = crawl.frontier.cut(&mut ram).unwrap();
+            crawl.reopen(&cut.state, &ram, true);
+        }
+        (0..10).for_each(|n| crawl.push(url(NEW, n, 1)));
+        crawl.run();
+        let fetched = |wanted: &dyn Fn(&QueuedUrl) -> bool| {
+            crawl.out.iter().filter(|(url, reason)| reason.is_none() && wanted(url)).count()
+        };
+        for &host in hosts.iter().chain([&NEW]) {
+            let (origin, domain) = fingerprints(host);
+            let of_host = fetched(&|url| url.origin == origin);
+            match (per_host, per_domain) {
+                (Some(_), _) => assert_eq!(of_host, 2, "host {host}"),
+                // two hosts of the list share a domain, and six of its pages were found
+                (_, Some(_)) => assert_eq!(fetched(&|url| url.domain == domain), if host == NEW { 8 } else { 5 }),
+                // a robots.txt of 100 bytes and two pages of 1,000 are less than what is left
+                _ => assert_eq!(of_host, 2, "host {host}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn n29_rules_that_have_expired_are_asked_for_again_before_the_next_page() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    crawl.push(url(1, 0, 1));
+    crawl.run();
+    // the host stays in memory, and its rules hold for a day
+    for (hours, robots) in [(1, 1), (22, 1), (2, 2), (25, 3)] {
+        crawl.clock.advance(S * 3_600 * hours);
+        crawl.push(url(1, crawl.out.len() as u64, 1));
+        crawl.run();
+        let asked = crawl.requests.iter().filter(|request| request.robots).count();
+        assert_eq!(asked, robots, "{hours} hours later");
+    }
+    assert!(crawl.out.iter().all(|(_, reason)| reason.is_none()));
+}

@@ -1,0 +1,75 @@
+//! Where the URLs are that were ever admitted: the one account of which a crawl's end is the closing.
+//!
+//! A URL is *admitted* when URL-seen says that it is new, or that it is known and is to be fetched again. From then on it is in
+//! exactly one place: on its way through the robots and DNS stores, in the frontier, in flight, or at its end (stored,
+//! failed, dropped). Every place is counted where it lies and every end where it comes about, so that the sum shows
+//! whether a URL was lost or has two ends. It holds between any two events, and over every restart.
+
+use super::Engine;
+
+/// The account at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accounts {
+    /// Operations on URL-seen that are not answered: nobody knows whether these are URLs to be counted.
+    pub undecided: u64,
+    /// URLs that were new.
+    pub unique: u64,
+    /// Known URLs that were admitted once more, to be fetched again.
+    pub again: u64,
+    /// Ends in the archive.
+    pub stored: u64,
+    /// Ends after attempts that brought no answer.
+    pub failed: u64,
+    /// Ends without a request.
+    pub dropped: u64,
+    /// In the robots and DNS stores.
+    pub on_their_way: u64,
+    /// In the frontier, in memory and on disk.
+    pub queued: u64,
+    /// In flight.
+    pub in_flight: u64,
+    /// Pages that a replay found in the archive and whose URLs it has not met again: they have their end, and wait as well,
+    /// or are not admitted yet.
+    pub replayed: u64,
+}
+
+impl Accounts {
+    /// URLs without an end.
+    pub fn open(&self) -> u64 {
+        self.on_their_way + self.queued + self.in_flight
+    }
+
+    /// Whether nothing is left of which an end could come.
+    pub fn are_closed(&self) -> bool {
+        self.undecided == 0 && self.open() == 0
+    }
+
+    /// Whether every admitted URL is in one place, and in one only.
+    pub fn are_balanced(&self) -> bool {
+        let admitted = self.unique + self.again + self.replayed;
+        admitted == self.stored + self.failed + self.dropped + self.open()
+    }
+}
+
+impl Engine {
+    /// Where the URLs are that were ever admitted.
+    pub fn accounts(&mut self) -> Accounts {
+        let (undecided, on_their_way) = (self.way.undecided(), self.way.on_their_way());
+        let statistics = &self.statistics;
+        let (stored, ends) = (statistics.pages_stored, statistics.ends);
+        let in_flight = self.under_way.pages;
+        let arrival = self.way.arrival();
+        Accounts {
+            undecided,
+            unique: arrival.unique,
+            again: arrival.again,
+            stored,
+            failed: ends.failed,
+            dropped: ends.dropped,
+            on_their_way,
+            queued: arrival.frontier.queued(),
+            in_flight,
+            replayed: arrival.replayed.len() as u64,
+        }
+    }
+}
