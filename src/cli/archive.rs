@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::clock::Time;
 use crate::container::StoredRecord;
 use crate::report::escape::Escaped;
+use crate::web::{headers, mime};
 
 /// One version of a URL in the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,21 @@ pub struct Response {
 }
 
 impl Response {
+    /// The type that the Content-Type fields state together, with a 304 those of the body.
+    pub fn content_type(&self) -> Option<String> {
+        self.stated(mime::content_type)
+    }
+
+    /// The content codings in the order in which they were applied, with a 304 those of the body.
+    pub fn content_encoding(&self) -> Option<String> {
+        self.stated(|fields| headers::list(fields, "content-encoding"))
+    }
+
+    fn stated(&self, read: impl Fn(&[(Vec<u8>, Vec<u8>)]) -> Option<String>) -> Option<String> {
+        let of_body = || if self.status == 304 { read(&self.payload_headers) } else { None };
+        read(&self.headers).or_else(of_body)
+    }
+
     /// The first header field of this name, with a 304 that of the body.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         let same = |field: &&(Vec<u8>, Vec<u8>)| field.0.eq_ignore_ascii_case(name.as_bytes());

@@ -84,8 +84,8 @@ impl Archive for Container {
             body: stored.body,
             decoded: Vec::new(),
         };
-        let encoding = response.header("content-encoding").and_then(|value| std::str::from_utf8(value).ok());
-        response.decoded = coding::decode(encoding, &response.body, DECODED_MAX).bytes.into_owned();
+        let encoding = response.content_encoding();
+        response.decoded = coding::decode(encoding.as_deref(), &response.body, DECODED_MAX).bytes.into_owned();
         Ok(response)
     }
 

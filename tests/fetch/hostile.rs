@@ -129,6 +129,40 @@ fn s10_redirect_loops_long_chains_and_refreshes_end_and_each_hop_is_a_url_of_its
 }
 
 #[test]
+fn n18_what_heads_say_in_other_bytes_and_other_statuses_is_followed() {
+    let moved = |to: &[u8]| [b"HTTP/1.1 302 Found\r\nlocation: ", to, b"\r\ncontent-length: 0\r\n\r\n"].concat();
+    let server = web(move |path| match path {
+        "/robots.txt" => moved(b"/r\xe9gles"),
+        "/r%E9gles" => reply("content-type: text/plain\r\n", b"User-agent: *\nDisallow: /no\n"),
+        "/moved" => moved(b"/caf\xe9"),
+        "/linked" => [
+            b"HTTP/1.1 200 OK\r\nlink: </link\xe9>; rel=next\r\n".as_slice(),
+            b"refresh: 0;url=/refresh\xe9\r\ncontent-length: 0\r\n\r\n",
+        ]
+        .concat(),
+        "/201" | "/203" => {
+            let body = format!("<a href=/from{path}><a href=/no{path}>").replace("m/", "m-");
+            let head = format!(
+                "HTTP/1.1 {} X\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n",
+                &path[1..],
+                body.len()
+            );
+            (head + &body).into_bytes()
+        }
+        "/types" => reply("content-type: text/plain\r\ncontent-type: text/html\r\n", b"<a href='/typed'>"),
+        _ => html(""),
+    });
+    let seeds = ["moved", "linked", "201", "203", "types"];
+    let crawled = crawl(&server, &seeds, "", "");
+    for path in ["caf%E9", "link%E9", "refresh%E9", "from-201", "from-203", "typed"] {
+        crawled.expect(&url(&server, path), " 200 ");
+    }
+    for path in ["no/201", "no/203"] {
+        crawled.expect_skipped(&url(&server, path), "robots.txt");
+    }
+}
+
+#[test]
 fn s12_links_beyond_the_limits_of_a_page_are_dropped_and_counted() {
     let server = web(|path| match path.trim_start_matches('/') {
         "robots.txt" => reply("", b""),

@@ -7,6 +7,7 @@ use super::model::{Found, Hop, Version};
 use crate::container::{KeyRecord, Reader};
 use crate::disk::{Disk, Error, Result};
 use crate::web::coding;
+use crate::web::headers;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Versions of a URL that are told.
@@ -124,9 +125,7 @@ impl<'a> Archive<'a> {
             return Ok(None);
         }
         let response = reader.response(record)?;
-        let location = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"location"));
-        let location = location.and_then(|(_, value)| std::str::from_utf8(value).ok());
-        Ok(location.and_then(|location| url.join(location).ok()))
+        Ok(headers::location(&response.headers).and_then(|location| url.join(&location).ok()))
     }
 
     /// The URLs that `url` leads to, one redirect after the other.
@@ -177,9 +176,8 @@ impl<'a> Archive<'a> {
         let text = match record.status {
             200..300 => {
                 let response = reader.response(&record)?;
-                let coding = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"));
-                let coding = coding.and_then(|(_, value)| std::str::from_utf8(value).ok());
-                Some(coding::decode(coding, &response.body, bytes_max).bytes.into_owned())
+                let coding = headers::list(&response.headers, "content-encoding");
+                Some(coding::decode(coding.as_deref(), &response.body, bytes_max).bytes.into_owned())
             }
             _ => None,
         };

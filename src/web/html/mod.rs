@@ -23,7 +23,8 @@ mod values;
 pub use directives::{RobotsDirectives, x_robots_tag};
 pub use header::{canonical_header, link_header};
 pub use scan::LinkScan;
-pub use sniff::is_html;
+pub use sniff::{is_html, may_be_html};
+pub use values::refresh_url;
 
 use super::url::{CanonicalUrl, Keys};
 

@@ -22,7 +22,7 @@ use crate::fingerprint::Fingerprint;
 use crate::web::charset;
 use crate::web::keys::{KeyMaker, LastOrigin};
 use crate::web::shortcut::Shortcut;
-use crate::web::url::CanonicalUrl;
+use crate::web::url::{CanonicalUrl, with_two_slashes};
 
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
 const VALUES_PER_LINK: usize = 8;
@@ -151,7 +151,7 @@ impl LinkScan {
                 continue;
             }
             let url = shortcut.as_ref().and_then(|shortcut| shortcut.resolve(value)).or_else(|| {
-                let parsed = parser.parse(value);
+                let parsed = parser.parse(&with_two_slashes(value));
                 if is_new && matches!(parsed, Err(url::ParseError::RelativeUrlWithoutBase)) {
                     links.dropped = links.dropped.saturating_add(1);
                 }
@@ -180,7 +180,7 @@ impl LinkScan {
         }
         if let Some(mut texts) = self.found.texts.take() {
             let key = |number| {
-                let url = parser.parse(without_fragment(self.found.value(number))).ok()?;
+                let url = parser.parse(&with_two_slashes(without_fragment(self.found.value(number)))).ok()?;
                 Some(keys.keys(&CanonicalUrl::from_url(url).ok()?).key)
             };
             self.texts = texts.of(&links, key);
@@ -193,7 +193,7 @@ impl LinkScan {
 /// HTML standard passes over.
 fn base_url(page: &CanonicalUrl, base: Option<&str>) -> Option<Url> {
     let page = Url::parse(page.as_str()).ok()?;
-    let stated = base.and_then(|base| page.join(base).ok());
+    let stated = base.and_then(|base| page.join(&with_two_slashes(base)).ok());
     Some(stated.filter(|base| !matches!(base.scheme(), "data" | "javascript")).unwrap_or(page))
 }
 

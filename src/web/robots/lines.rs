@@ -51,7 +51,7 @@ pub struct Placed<'a> {
 /// A group is some `User-agent` lines and what follows up to the next one behind a rule. Other lines, blank ones
 /// too, neither begin nor end a group; a delay concerns the agents named so far.
 pub fn walk<'a>(agent_token: &str, bytes: &'a [u8], mut each: impl FnMut(Placed<'a>)) {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = without_mark(bytes);
     let (mut is_ours, mut is_all, mut is_header) = (false, false, false);
     let (mut number, mut rest) = (1_u32, bytes);
     loop {
@@ -76,6 +76,14 @@ pub fn walk<'a>(agent_token: &str, bytes: &'a [u8], mut each: impl FnMut(Placed<
         number = number.saturating_add(u32::from(!is_half));
         rest = &rest[end + 1..];
     }
+}
+
+/// Without a byte order mark, also where only its beginning is there: an editor or a proxy may have taken the rest for
+/// damage. Google's parser (github.com/google/robotstxt) skips it so.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    let mark = b"\xef\xbb\xbf";
+    let same = bytes.iter().zip(mark).take_while(|(byte, wanted)| byte == wanted).count();
+    &bytes[same..]
 }
 
 /// Gathers the groups that name `agent_token`, or if none does, those of `*`.
