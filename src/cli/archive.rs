@@ -94,7 +94,7 @@ pub struct Place {
 
 /// An archive that can be read. It is not written to, and a crawl may go on beside it.
 pub trait Archive {
-    /// The newest version of a URL.
+    /// The newest version of a URL: in this spelling or, where it was not fetched so, in another one of the same key form.
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>>;
     /// The version before `entry`.
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>>;
@@ -149,6 +149,8 @@ pub(super) fn essence(mime: &str) -> String {
 pub(super) mod tests {
     use super::*;
     use crate::disk::{self, Disk, Mode};
+    use crate::fingerprint::Fingerprinter;
+    use crate::web::url::{CanonicalUrl, KeyMaker};
     use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
 
     /// An archive in memory; the handle of an entry is its place.
@@ -189,7 +191,12 @@ pub(super) mod tests {
 
     impl Archive for FakeArchive {
         fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
-            Ok(self.stored.iter().rev().map(|(entry, _)| entry).find(|entry| entry.url == url).cloned())
+            let keys = KeyMaker::new(Fingerprinter::random(1), &[]);
+            let key = |url: &str| CanonicalUrl::parse(url).ok().map(|url| keys.key_text(&url));
+            let newest = |is_wanted: &dyn Fn(&str) -> bool| {
+                self.stored.iter().rev().map(|(entry, _)| entry).find(|entry| is_wanted(&entry.url)).cloned()
+            };
+            Ok(newest(&|found| found == url).or_else(|| newest(&|found| key(found) == key(url))))
         }
 
         fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>> {

@@ -59,7 +59,11 @@ impl Archive for Container {
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
         let url = CanonicalUrl::parse(url).with_context(|| format!("{url} is not a URL that is crawled"))?;
         let key = self.keys.keys(&url).key;
-        Ok(self.reader.newest(key, url.as_str())?.map(entry))
+        let found = match self.reader.newest(key, url.as_str())? {
+            None => self.reader.newest_of_key(key)?,
+            found => found,
+        };
+        Ok(found.map(entry))
     }
 
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>> {
