@@ -243,6 +243,8 @@ pub struct Findings {
     pub sitemap: Option<Summary>,
     /// Which limits the answer met, for crawl.log.
     pub limits: LimitsMet,
+    /// Whether the page is hardly more than its scripts.
+    pub is_scripts: bool,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
     pub canonical: Option<String>,
 }
@@ -257,6 +259,7 @@ impl Findings {
             rules: None,
             sitemap: None,
             limits: LimitsMet::default(),
+            is_scripts: false,
             canonical: None,
         }
     }

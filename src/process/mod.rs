@@ -200,6 +200,7 @@ impl Processor {
         findings.limits.decoded = !decoded.complete;
         let mut links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
         findings.limits.links += u64::from(links.dropped);
+        findings.is_scripts = links.is_scripts;
         if findings.canonical.is_none() {
             findings.canonical = links.canonical.take();
         }

@@ -74,6 +74,8 @@ pub struct Links {
     pub nofollow_page: bool,
     /// The page asks not to be indexed, by meta tag or header.
     pub noindex: bool,
+    /// The page is hardly more than its scripts: what it shows to people is made by them.
+    pub is_scripts: bool,
     /// The canonical URL that the page names for itself.
     pub canonical: Option<String>,
 }
