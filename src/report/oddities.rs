@@ -40,14 +40,14 @@ impl Oddity {
     fn meaning(self) -> &'static str {
         match self {
             Oddity::CookieWall => {
-                "redirect to themselves with a cookie; the crawler sends none, so what is behind is missing"
+                "a redirect to itself that sets a cookie; the crawler sends none, so what is behind is missing"
             }
             Oddity::Login => {
-                "are seeds that want a name and a password; the crawler has none, so what is behind is missing"
+                "a seed that wants a name and a password; the crawler has none, so what is behind is missing"
             }
             Oddity::Scripts => {
-                "have hardly any link or text beside scripts; scripts are not run, so what they show is missing \
-                 (a sitemap among the seeds may list it)"
+                "hardly any link or text beside scripts; scripts are not run, so what they show is missing (a sitemap \
+                 may list it)"
             }
         }
     }
@@ -73,7 +73,7 @@ impl Oddities {
         if met.hosts.len() >= HOSTS_TOLD || !met.hosts.insert(host.into()) {
             return None;
         }
-        Some(format!("{oddity}: pages such as {} {}", Escaped(url), oddity.meaning()))
+        Some(format!("{oddity}: {}: {}", Escaped(url), oddity.meaning()))
     }
 
     /// Whether `oddity` was met on one host at most: the first is a warning, the others are information.
@@ -88,7 +88,7 @@ impl Oddities {
             let more = if met.hosts.len() > HOSTS_SHOWN { " and others" } else { "" };
             let pages = if met.urls == 1 { "page" } else { "pages" };
             let (urls, hosts) = (count(met.urls), hosts.join(", "));
-            (format!("warning: {oddity}"), format!("{urls} {pages} of {hosts}{more} {}", oddity.meaning()))
+            (format!("warning: {oddity}"), format!("{urls} {pages} of {hosts}{more}: {}", oddity.meaning()))
         })
     }
 }
@@ -101,10 +101,7 @@ mod tests {
     fn n22_each_host_is_told_once_and_no_more_than_so_many() {
         let mut oddities = Oddities::default();
         let said = oddities.note(Oddity::CookieWall, "a.example", "http://a.example/\x1b[2J").unwrap();
-        assert!(
-            said.starts_with("cookie wall: pages such as http://a.example/\\x1b[2J redirect to themselves"),
-            "{said}"
-        );
+        assert!(said.starts_with("cookie wall: http://a.example/\\x1b[2J: a redirect to itself"), "{said}");
         assert!(oddities.is_first(Oddity::CookieWall));
         assert_eq!(oddities.note(Oddity::CookieWall, "a.example", "http://a.example/2"), None);
         let told = (0..1_000).filter(|n| {
@@ -117,7 +114,7 @@ mod tests {
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].0, "warning: cookie wall");
         assert!(
-            rows[0].1.starts_with("1,002 pages of a.example, h0.example, h1.example and others redirect"),
+            rows[0].1.starts_with("1,002 pages of a.example, h0.example, h1.example and others: a redirect"),
             "{rows:?}"
         );
     }
