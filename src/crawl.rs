@@ -63,6 +63,9 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let catalog: Arc<dyn Catalog> = Arc::new(catalog);
     let (identity, is_new) = options::identity(&request, &disk, &*catalog, clock.now())?;
     identity.write_copy(&disk, &request.dir)?;
+    // a copy that cannot be read is for `verify`
+    let before = options::read_copy(&disk, &request.dir).ok().flatten();
+    warnings::look_at_depth(&disk, &request.dir, before.as_ref(), &request.config);
     options::write_copy(&request.config, &disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
     warnings::look_at_past(&disk, &request.dir, clock.now());
@@ -105,6 +108,7 @@ fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
     if let Some(rest) = problems.rest() {
         tracing::warn!("{name}: {rest}");
     }
+    warnings::look_at_users(&name, &seeds);
     if seeds.is_empty() && !mend::is_begun(&Disk::real(), &request.dir) {
         return Err(CrawlError::Usage(format!(
             "{name}: no URL in it; write one URL a line, for example https://example.com/"
@@ -145,6 +149,7 @@ fn drive(
         closing::event(&statistics, &gauges, &finish, &request.closing());
     } else if request.verbosity != Verbosity::Quiet {
         request.screen.print(&closing::text(&statistics, &gauges, &finish, &request.closing()));
+        request.screen.print(&closing::oddities(engine.oddities()));
     }
     tell_reports(request, reports::put_at_the_end(&request.dir));
     if finish == Finish::Complete && statistics.pages_stored == 0 {

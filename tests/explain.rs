@@ -139,12 +139,17 @@ fn a_finished_crawl_answers_for_every_kind_of_url_and_is_not_touched() {
 }
 
 #[test]
-fn a_url_of_another_spelling_is_known_and_another_configuration_can_be_asked() {
+fn n21_a_url_of_another_spelling_is_known_and_another_configuration_can_be_asked() {
     let site = begun(SimOptions { hosts: 4, pages: 30, ..small().smooth() });
     site.crawl.run(&["--quiet"]).expect(0, &[]);
     let seed = site.web.seeds()[0].clone();
     let told = explain(&site, &format!("{seed}?utm_source=x"));
-    assert!(said(&told).starts_with("was fetched"), "{told:#}");
+    assert!(said(&told).starts_with(&format!("was fetched as {seed} 20")), "{told:#}");
+    assert_eq!(told["fetched_as"], seed.as_str(), "{told:#}");
+    assert!(told["crawl_log"].as_str().unwrap().contains(seed.as_str()), "{told:#}");
+    let by_key = run(&site, &["get", &format!("{seed}?utm_source=x"), "--headers"]);
+    assert_eq!((by_key.status.code(), by_key.stdout.starts_with(b"HTTP/1.1 200")), (Some(0), true));
+    assert_eq!(String::from_utf8(by_key.stderr).unwrap(), format!("crawler: it was fetched as {seed}\n"));
     assert_eq!((told["key_form"].as_str(), told["found"]["seed"].as_str()), (Some(seed.as_str()), Some(seed.as_str())));
     fs::write(site.crawl.path("strict.toml"), "[scope]\nmode = \"host\"\n[crawl]\nmax_depth = 0\n").unwrap();
     let output = run(&site, &["explain", "http://elsewhere.example/", "--config", "strict.toml"]);

@@ -82,6 +82,21 @@ fn a_disk_that_fills_is_told_before_it_stops_the_crawl_and_the_same_line_goes_on
 }
 
 #[test]
+fn n22_passwords_of_seeds_and_a_depth_that_was_raised_too_late_are_told_once() {
+    let site = Site::new(SimOptions { robots_share: 0.0, ..web() }, RUSH);
+    let seeds = fs::read_to_string(site.crawl.path("seeds.txt")).unwrap();
+    fs::write(site.crawl.path("seeds.txt"), seeds.replacen("://", "://me:secret@", 1)).unwrap();
+    let ended = site.crawl.run(&["--max-depth", "0"]);
+    assert_warned(&ended.said, "the user or password of this seed is left out", 1);
+    assert_warned(&ended.said, "crawl.max_depth was", 0);
+    assert!(!ended.said.contains("secret"), "{}", ended.said);
+    let ended = site.crawl.run(&["--max-depth", "1"]);
+    assert_warned(&ended.said, "crawl.max_depth was 0 and is 1 now, but ", 1);
+    let ended = site.crawl.run(&["--max-depth", "1"]);
+    assert_warned(&ended.said, "crawl.max_depth was", 0);
+}
+
+#[test]
 fn a_clock_that_was_set_back_between_two_runs_is_told() {
     let site = Site::new(web(), RUSH);
     let ended = site.crawl.run(&["--max-pages", "5"]);

@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::clock::Time;
 use crate::container::StoredRecord;
 use crate::report::escape::Escaped;
+use crate::web::{headers, mime};
 
 /// One version of a URL in the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,21 @@ pub struct Response {
 }
 
 impl Response {
+    /// The type that the Content-Type fields state together, with a 304 those of the body.
+    pub fn content_type(&self) -> Option<String> {
+        self.stated(mime::content_type)
+    }
+
+    /// The content codings in the order in which they were applied, with a 304 those of the body.
+    pub fn content_encoding(&self) -> Option<String> {
+        self.stated(|fields| headers::list(fields, "content-encoding"))
+    }
+
+    fn stated(&self, read: impl Fn(&[(Vec<u8>, Vec<u8>)]) -> Option<String>) -> Option<String> {
+        let of_body = || if self.status == 304 { read(&self.payload_headers) } else { None };
+        read(&self.headers).or_else(of_body)
+    }
+
     /// The first header field of this name, with a 304 that of the body.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         let same = |field: &&(Vec<u8>, Vec<u8>)| field.0.eq_ignore_ascii_case(name.as_bytes());
@@ -78,7 +94,7 @@ pub struct Place {
 
 /// An archive that can be read. It is not written to, and a crawl may go on beside it.
 pub trait Archive {
-    /// The newest version of a URL.
+    /// The newest version of a URL: in this spelling or, where it was not fetched so, in another one of the same key form.
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>>;
     /// The version before `entry`.
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>>;
@@ -133,6 +149,8 @@ pub(super) fn essence(mime: &str) -> String {
 pub(super) mod tests {
     use super::*;
     use crate::disk::{self, Disk, Mode};
+    use crate::fingerprint::Fingerprinter;
+    use crate::web::url::{CanonicalUrl, KeyMaker};
     use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
 
     /// An archive in memory; the handle of an entry is its place.
@@ -173,7 +191,12 @@ pub(super) mod tests {
 
     impl Archive for FakeArchive {
         fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
-            Ok(self.stored.iter().rev().map(|(entry, _)| entry).find(|entry| entry.url == url).cloned())
+            let keys = KeyMaker::new(Fingerprinter::random(1), &[]);
+            let key = |url: &str| CanonicalUrl::parse(url).ok().map(|url| keys.key_text(&url));
+            let newest = |is_wanted: &dyn Fn(&str) -> bool| {
+                self.stored.iter().rev().map(|(entry, _)| entry).find(|entry| is_wanted(&entry.url)).cloned()
+            };
+            Ok(newest(&|found| found == url).or_else(|| newest(&|found| key(found) == key(url))))
         }
 
         fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>> {

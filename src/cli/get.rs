@@ -11,6 +11,7 @@ use super::exit::{Exit, UsageError};
 use super::{DirArg, OpenArchive, open};
 use crate::report::closing::shell_word;
 use crate::report::escape::{Escaped, is_obeyed};
+use crate::web::url::{CanonicalUrl, UrlError};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -66,6 +67,9 @@ impl GetArgs {
             writeln!(errors, "crawler: {}", not_there(url, &self.dir.dir))?;
             return Ok(Exit::Internal);
         };
+        if newest.url != url {
+            writeln!(errors, "crawler: it was fetched as {}", Escaped(&newest.url))?;
+        }
         let Some(entry) = self.go_back(archive, newest, errors)? else { return Ok(Exit::Internal) };
         let bytes = self.part(archive, &entry)?;
         if terminal && !self.headers && is_binary(&entry, &bytes) {
@@ -115,21 +119,16 @@ impl GetArgs {
     }
 }
 
-/// A URL as the archive knows it: serialised, without fragment.
+/// A URL as a crawl requests it: serialised, without fragment and user information.
 fn parse(text: &str) -> anyhow::Result<String> {
     let refuse = |why: &str| UsageError::because(format!("{text} is not a URL that can be in an archive: {why}"));
-    let mut url = match Url::parse(text) {
-        Ok(url) => url,
-        Err(url::ParseError::RelativeUrlWithoutBase) => {
-            return Err(refuse(&format!("write it with its scheme: https://{}", text.trim_start_matches('/'))));
+    match CanonicalUrl::parse(text) {
+        Ok(url) => Ok(url.into_text().into()),
+        Err(UrlError::Syntax(url::ParseError::RelativeUrlWithoutBase)) => {
+            Err(refuse(&format!("write it with its scheme: https://{}", text.trim_start_matches('/'))))
         }
-        Err(e) => return Err(refuse(&e.to_string())),
-    };
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(refuse("only http and https are crawled"));
+        Err(e) => Err(refuse(&e.to_string())),
     }
-    url.set_fragment(None);
-    Ok(url.into())
 }
 
 fn not_there(url: &str, dir: &Path) -> String {
@@ -200,6 +199,7 @@ mod tests {
     fn get(args: &[&str], terminal: bool) -> (Exit, Vec<u8>, String) {
         let mut archive = FakeArchive::default();
         archive.page("https://example.com/", 200, "text/html", b"old");
+        archive.page("https://example.com/~user", 200, "text/html", b"home");
         archive.store(
             "https://example.com/",
             "text/html",
@@ -230,6 +230,16 @@ mod tests {
         let warc = String::from_utf8_lossy(&get(&["https://example.com/", "--warc"], false).1).into_owned();
         assert!(warc.starts_with("WARC/1.1\r\nWARC-Type: metadata\r\n"), "{warc}");
         assert_eq!(warc.matches("WARC/1.1\r\n").count(), 3, "{warc}");
+    }
+
+    #[test]
+    fn n21_a_page_is_found_by_its_key_form_and_the_spelling_that_was_fetched_is_told() {
+        let (exit, out, errors) = get(&["https://example.com/%7Euser"], false);
+        assert_eq!((exit, out.as_slice()), (Exit::Done, &b"home"[..]));
+        assert_eq!(errors, "crawler: it was fetched as https://example.com/~user\n");
+        assert_eq!(get(&["https://example.com/~user"], false).2, "");
+        let with_user = get(&["https://me:secret@example.com/~user"], false);
+        assert_eq!((with_user.1.as_slice(), with_user.2.as_str()), (&b"home"[..], ""));
     }
 
     #[test]
@@ -284,7 +294,7 @@ mod tests {
     fn what_is_no_url_is_a_usage_error_that_says_how_to_write_it() {
         for (text, hint) in [
             ("example.com/a", "https://example.com/a"),
-            ("ftp://example.com/", "only http and https"),
+            ("ftp://example.com/", "only http and https URLs"),
             ("https://", "empty host"),
         ] {
             let error = parse(text).unwrap_err();

@@ -59,7 +59,11 @@ impl Archive for Container {
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
         let url = CanonicalUrl::parse(url).with_context(|| format!("{url} is not a URL that is crawled"))?;
         let key = self.keys.keys(&url).key;
-        Ok(self.reader.newest(key, url.as_str())?.map(entry))
+        let found = match self.reader.newest(key, url.as_str())? {
+            None => self.reader.newest_of_key(key)?,
+            found => found,
+        };
+        Ok(found.map(entry))
     }
 
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>> {
@@ -84,8 +88,8 @@ impl Archive for Container {
             body: stored.body,
             decoded: Vec::new(),
         };
-        let encoding = response.header("content-encoding").and_then(|value| std::str::from_utf8(value).ok());
-        response.decoded = coding::decode(encoding, &response.body, DECODED_MAX).bytes.into_owned();
+        let encoding = response.content_encoding();
+        response.decoded = coding::decode(encoding.as_deref(), &response.body, DECODED_MAX).bytes.into_owned();
         Ok(response)
     }
 

@@ -68,14 +68,13 @@ impl RobotsArgs {
 
     /// The product token, as a crawl of this name has it.
     fn token(&self) -> anyhow::Result<&str> {
-        let end = self.agent.find(|c: char| !c.is_ascii_alphabetic() && c != '-' && c != '_');
-        match &self.agent[..end.unwrap_or(self.agent.len())] {
-            "" => Err(UsageError::because(format!(
-                "--agent {}: a name begins with letters, - or _, as in mybot/1.0",
-                self.agent
-            ))),
-            token => Ok(token),
-        }
+        Config::token_of(&self.agent).ok_or_else(|| {
+            UsageError::because(format!(
+                "--agent {}: a name has letters, - and _ only, and a version behind a / or a blank, as in mybot/1.0: \
+                 robots.txt files name it so, and a crawl of this name would be refused too",
+                Escaped(&self.agent)
+            ))
+        })
     }
 
     fn read(&self) -> anyhow::Result<Vec<u8>> {
@@ -201,7 +200,22 @@ mod tests {
     fn what_the_file_says_cannot_move_the_cursor_and_an_agent_needs_a_name() {
         let (_, said) = asked(&["--agent", "mybot", "/a\u{1b}[2J"]);
         assert!(said.contains("Disallow: /a\\x1b[2J") && !said.contains('\x1b'), "{said}");
-        let cli = Cli::parse_from(["robots", "f", "--agent", "/1.0"]);
-        assert!(cli.args.print(FILE, &mut Vec::new()).unwrap_err().to_string().contains("mybot/1.0"));
+    }
+
+    #[test]
+    fn n20_an_agent_that_a_crawl_would_refuse_is_refused() {
+        for agent in ["/1.0", "AB42bot", "my.bot", "bot2", "möbot/1", "mybot;x", " mybot", ""] {
+            let cli = Cli::parse_from(["robots", "f", "--agent", agent]);
+            let error = cli.args.print(FILE, &mut Vec::new()).unwrap_err();
+            assert!(error.is::<UsageError>() && error.to_string().contains("mybot/1.0"), "{agent}: {error}");
+            let mut config = Config::default();
+            config.crawl.user_agent = agent.to_owned();
+            assert!(config.check().is_err(), "{agent}");
+        }
+        for agent in ["mybot", "my-bot_x/1.0", "mybot (x)"] {
+            let mut config = Config::default();
+            config.crawl.user_agent = agent.to_owned();
+            assert_eq!(Config::token_of(agent), config.check().is_ok().then(|| config.agent_token()), "{agent}");
+        }
     }
 }

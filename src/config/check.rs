@@ -41,6 +41,13 @@ pub(super) fn agent_token(agent: &str) -> &str {
     &agent[..end.unwrap_or(agent.len())]
 }
 
+/// The product token of `agent`, a name alone or with a version or a comment behind it; none for any other text.
+pub(super) fn whole_token(agent: &str) -> Option<&str> {
+    let token = agent_token(agent);
+    let is_whole = matches!(agent[token.len()..].chars().next(), None | Some('/' | ' '));
+    (is_whole && !token.is_empty()).then_some(token)
+}
+
 fn require(holds: bool, key: &'static str, problem: impl Into<String>) -> Checked {
     if holds { Ok(()) } else { Err(Limit { key, problem: problem.into() }) }
 }
@@ -54,11 +61,9 @@ fn identity(config: &Config) -> Checked {
         "crawl.user_agent",
         "write at most 200 printable ASCII characters",
     )?;
-    let token = agent_token(agent);
-    let whole = matches!(agent[token.len()..].chars().next(), None | Some('/' | ' '));
     let problem = "must start with a name of letters, - and _ (robots.txt files name it so), \
                    such as \"mybot\" or \"mybot/1.0\"";
-    require(!token.is_empty() && whole, "crawl.user_agent", problem)?;
+    require(whole_token(agent).is_some(), "crawl.user_agent", problem)?;
     let bare = contact.is_empty() || contact.trim() == contact && !contact.contains(['(', ')']);
     let problem = "write a URL or an e-mail address, such as \"https://example.com/bot\"";
     require(bare && printable(contact) && contact.len() <= 200, "crawl.contact", problem)

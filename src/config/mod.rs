@@ -177,6 +177,11 @@ impl Config {
         config
     }
 
+    /// The product token of a user agent that a crawl would take; none where it would refuse it.
+    pub fn token_of(user_agent: &str) -> Option<&str> {
+        check::whole_token(user_agent)
+    }
+
     /// The product token that robots.txt files name: the letters, `-` and `_` that `user_agent` starts with.
     pub fn agent_token(&self) -> &str {
         check::agent_token(&self.crawl.user_agent)

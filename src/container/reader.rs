@@ -78,6 +78,16 @@ impl Reader {
         self.addresses.find(key, url, |offset| self.keys.read_if_whole(offset))
     }
 
+    /// The newest version of a URL whose fingerprint is `key`, in whatever spelling it was fetched.
+    pub fn newest_of_key(&self, key: Fingerprint) -> Result<Option<KeyRecord>> {
+        if let Some(&offset) = self.recent.get(&key)
+            && let Some(record) = self.keys.read_if_whole(offset)?
+        {
+            return Ok(Some(record));
+        }
+        self.addresses.find_where(key, |_| true, |offset| self.keys.read_if_whole(offset))
+    }
+
     /// URLs in the address file.
     pub fn slots(&self) -> u64 {
         self.addresses.slots()

@@ -24,12 +24,12 @@ use std::path::{Path, PathBuf};
 use super::ContainerState;
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
-use super::recovery::media_type;
 use super::values;
 use super::verify::walk::{Exchange, Walk};
 use super::verify::{Report, Standing};
 use crate::disk::{Disk, Error, Mode, Result};
 use crate::fingerprint::Fingerprint;
+use crate::web::mime;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use crate::web::warc::{parse_date, parse_http_head};
 
@@ -165,7 +165,7 @@ pub(super) fn key_record(exchange: &Exchange, maker: Option<&KeyMaker>) -> Optio
         truncated: answer.kind() == "response" && answer.field("WARC-Truncated").is_some(),
         payload_at: None,
         previous: None,
-        mime: media_type(&headers),
+        mime: mime::essence(mime::content_type(&headers).as_deref()),
         url: url.to_owned(),
     })
 }

@@ -8,6 +8,7 @@ use super::values::{Found, ValueFiles, find};
 use super::{Container, ContainerState, RefersTo};
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Mode, Result};
+use crate::web::mime;
 use crate::web::warc::{Header, Profile, Record, RecordReader, Truncation, parse_date, parse_http_head};
 
 /// Blocks longer than this are not replayed: no body limit allows them.
@@ -217,7 +218,7 @@ fn page(file: u32, metadata: Option<&Record>, response: &Record) -> Option<Repla
     };
     let number = |name: &str| field(name).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
     let (status, headers, body_at) = parse_http_head(&response.block)?;
-    let mime = media_type(&headers);
+    let mime = mime::essence(mime::content_type(&headers).as_deref());
     let digest = response.field("WARC-Payload-Digest")?.strip_prefix("sha1:")?;
     let body = response.block[body_at..].to_vec();
     let refers_to = if response.kind() == "revisit" { Some(refers_to(response)?) } else { None };
@@ -256,11 +257,4 @@ fn refers_to(revisit: &Record) -> Option<RefersTo> {
         url: revisit.field("WARC-Refers-To-Target-URI")?.to_owned(),
         time: parse_date(revisit.field("WARC-Refers-To-Date")?)?,
     })
-}
-
-/// The media type that `headers` name.
-pub(super) fn media_type(headers: &[Header]) -> String {
-    let content_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
-    let mime = content_type.and_then(|(_, value)| std::str::from_utf8(value).ok()).unwrap_or_default();
-    mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::values::RobotsAnswer;
 use crate::engine::{Identity, SeedCopy};
-use crate::frontier::{FrontierOptions, HostLook, NameAnswer, QueuePlace};
+use crate::frontier::{FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
 use crate::outcome::Reason;
 use crate::web::robots::{RobotsFile, RobotsRules};
 use crate::web::scope::{Rule, Scope};
@@ -137,6 +137,11 @@ impl Gatherer<'_> {
         if more {
             self.told.notes.push(format!("only the newest {VERSIONS_MAX} versions are told"));
         }
+        self.told.fetched_as = self.archive.other_spelling(self.url)?;
+        if self.config.robots.respect_nofollow {
+            let bytes_max = self.config.fetch.max_body.as_usize();
+            self.told.nofollow = self.archive.nofollow(self.url, self.config.agent_token(), bytes_max)?;
+        }
         let archived = self.archive.found(self.url)?;
         let queued = state.and_then(|state| {
             let queued = state.look.queued.as_ref().map(|queued| &queued.url);
@@ -215,9 +220,17 @@ impl Gatherer<'_> {
             scope = scope.with_seed(&url);
         }
         let depth = self.told.found.as_ref().map(|found| found.depth);
-        let redirects =
-            self.told.found.as_ref().map_or(0, |found| crate::frontier::Hops::parse(&found.hops).redirects());
-        let judgement = scope.explain(self.url, depth.unwrap_or(0), redirects);
+        let hops = Hops::parse(self.told.found.as_ref().map_or("", |found| &found.hops));
+        let (links, redirects) = (depth.unwrap_or(0), hops.redirects());
+        let mut judgement = scope.explain(self.url, links, redirects);
+        // what else lets a sitemap in that is out of scope: the robots.txt or the sitemap that named it
+        let via = self.told.found.as_ref().and_then(|found| CanonicalUrl::parse(found.via.as_ref()?).ok());
+        if judgement.verdict == Err(Reason::Scope)
+            && hops.sitemaps() > 0
+            && let Some(named_by) = &via
+        {
+            judgement = scope.explain_sitemap(self.url, named_by, links, redirects);
+        }
         let guard = options::guard(self.config)?;
         let literal = self.url.literal_address().filter(|&literal| !guard.permits(literal));
         let seed = match &judgement.rule {
@@ -286,10 +299,9 @@ impl Gatherer<'_> {
                 told.allowed = Some(true);
             }
         }
-        let is_source =
-            |text: &&[u8]| rules.as_ref().is_none_or(|rules| RobotsRules::parse(agent, text).agrees_with(rules));
-        if let Some(text) = text.filter(is_source) {
-            let file = RobotsFile::parse(agent, text);
+        let file = text.map(|text| RobotsFile::parse(agent, text));
+        let is_source = |file: &RobotsFile| rules.as_ref().is_none_or(|rules| file.rules().agrees_with(rules));
+        if let Some(file) = file.filter(is_source) {
             let decision = file.decide(self.url.as_str());
             told.allowed = Some(decision.allowed);
             told.rule = decision.line.map(|line| line.text.clone());
@@ -342,8 +354,16 @@ impl Gatherer<'_> {
     }
 
     fn logs(&mut self) -> Result<(), Error> {
-        self.told.skipped = logs::skipped(self.disk, self.dir, self.url.as_str())?;
-        self.told.crawl_log = logs::attempt(self.disk, self.dir, self.url.as_str())?;
+        let queued = self.told.queue.as_ref().map(|queue| queue.url.as_str());
+        let other = self.told.fetched_as.as_deref().or(queued).filter(|other| *other != self.url.as_str());
+        for spelling in std::iter::once(self.url.as_str()).chain(other) {
+            if self.told.skipped.is_none() {
+                self.told.skipped = logs::skipped(self.disk, self.dir, spelling)?;
+            }
+            if self.told.crawl_log.is_none() {
+                self.told.crawl_log = logs::attempt(self.disk, self.dir, spelling)?;
+            }
+        }
         Ok(())
     }
 }

@@ -117,6 +117,12 @@ impl Plan {
                 warnings.push(text);
             }
         };
+        if let Some(named) = seeds.iter().find(|seed| seed.names_user) {
+            warn(
+                true,
+                format!("line {}: user and password of a seed are left out: the crawler logs in nowhere", named.line),
+            );
+        }
         for problem in &problems.first {
             warn(true, problem.to_string());
         }

@@ -1,14 +1,20 @@
-//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep.
+//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep, seeds with passwords, a
+//! depth that was raised too late.
 //!
 //! That no contact is set is said before the crawl begins, and that a Crawl-delay is longer than what is kept to, where
 //! the rules of robots.txt are learnt.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::clock::Time;
+use crate::config::Config;
 use crate::disk::Disk;
+use crate::outcome::Reason;
 use crate::report::Snapshot;
-use crate::report::figures::{size, span};
+use crate::report::closing::shell_word;
+use crate::report::figures::{count, size, span};
+use crate::web::seeds::Seed;
 
 /// A clock that differs by less is no news.
 const CLOCK_DIFFERS: Duration = Duration::from_secs(60);
@@ -43,7 +49,7 @@ impl Warnings {
 }
 
 /// Whether the clock was set back since the crawl in `dir` was written last.
-pub(super) fn look_at_past(disk: &Disk, dir: &std::path::Path, now: Time) {
+pub(super) fn look_at_past(disk: &Disk, dir: &Path, now: Time) {
     // a copy that cannot be read is for `verify`
     let Ok(Some(snapshot)) = Snapshot::read(disk, dir) else { return };
     let ahead = snapshot.updated.since(now);
@@ -54,6 +60,49 @@ pub(super) fn look_at_past(disk: &Disk, dir: &std::path::Path, now: Time) {
             span(ahead)
         );
     }
+}
+
+/// Seeds whose user and password are not used.
+pub(super) fn look_at_users(name: impl std::fmt::Display, seeds: &[Seed]) {
+    if let Some(warning) = of_users(name, seeds) {
+        tracing::warn!("{warning}");
+    }
+}
+
+fn of_users(name: impl std::fmt::Display, seeds: &[Seed]) -> Option<String> {
+    let mut named = seeds.iter().filter(|seed| seed.names_user);
+    let first = named.next()?;
+    let others = match named.count() {
+        0 => String::new(),
+        others => format!(", and of {others} more"),
+    };
+    Some(format!(
+        "{name}:{}: the user or password of this seed{others} is left out: the crawler logs in nowhere, and sees what \
+         anybody sees",
+        first.line
+    ))
+}
+
+/// Whether links that were too deep by the settings of the last run are not any more: nothing finds them again.
+pub(super) fn look_at_depth(disk: &Disk, dir: &Path, before: Option<&Config>, now: &Config) {
+    let Some(before) = before else { return };
+    let Ok(Some(snapshot)) = Snapshot::read(disk, dir) else { return };
+    let dropped = snapshot.statistics.dropped.get(&Reason::Depth).copied().unwrap_or(0);
+    if let Some(warning) = of_depth((before.crawl.max_depth, now.crawl.max_depth), dropped, dir) {
+        tracing::warn!("{warning}");
+    }
+}
+
+fn of_depth((before, now): (Option<u16>, Option<u16>), dropped: u64, dir: &Path) -> Option<String> {
+    let before = before.filter(|&before| now.is_none_or(|now| now > before) && dropped > 0)?;
+    let now = now.map_or("unlimited".to_owned(), |now| now.to_string());
+    Some(format!(
+        "crawl.max_depth was {before} and is {now} now, but {} links were left out as too deep before, and are not found \
+         again: pages that are stored are not read again. crawler export links --dir {} lists the links of all of them; \
+         give those that you want as seeds, or begin anew with --fresh",
+        count(dropped),
+        shell_word(dir)
+    ))
 }
 
 fn system_time() -> Time {
@@ -86,6 +135,7 @@ fn of_clock(crawl: Time, system: Time) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::seeds::parse_seeds;
 
     #[test]
     fn a_filling_disk_is_told_before_it_stops_the_crawl() {
@@ -95,6 +145,32 @@ mod tests {
         assert!(said.contains("3.0 GiB are free") || said.contains("3 GiB are free"), "{said}");
         assert_eq!(of_disk(3 * gib, 0), None, "no floor, no word");
         assert_eq!(of_disk(0, 2 * gib), None, "not looked at yet");
+    }
+
+    #[test]
+    fn n22_users_and_passwords_of_seeds_are_told_without_being_shown() {
+        let (seeds, _) = parse_seeds(b"http://a.com/\nhttp://me:secret@b.com/\nhttp://me@c.com/\n");
+        let said = of_users("seeds.txt", &seeds).unwrap();
+        assert!(
+            said.starts_with("seeds.txt:2: the user or password of this seed, and of 1 more is left out"),
+            "{said}"
+        );
+        assert!(!said.contains("secret"), "{said}");
+        assert_eq!(of_users("seeds.txt", &seeds[..1]), None);
+    }
+
+    #[test]
+    fn n22_a_larger_depth_tells_of_the_links_that_it_does_not_bring_back() {
+        let of = |before, now, dropped| of_depth((before, now), dropped, Path::new("my crawl"));
+        let said = of(Some(2), Some(5), 1_234).unwrap();
+        assert!(said.starts_with("crawl.max_depth was 2 and is 5 now, but 1,234 links were left out"), "{said}");
+        assert!(said.contains("crawler export links --dir 'my crawl'"), "{said}");
+        assert!(of(Some(2), None, 1).unwrap().contains("is unlimited now"));
+        for (before, now, dropped) in
+            [(None, Some(2), 9), (Some(2), Some(2), 9), (Some(3), Some(2), 9), (Some(2), None, 0)]
+        {
+            assert_eq!(of(before, now, dropped), None);
+        }
     }
 
     #[test]

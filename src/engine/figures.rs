@@ -3,7 +3,9 @@
 use super::{Engine, Phase, SeedTable};
 use crate::clock::Time;
 use crate::drum::{Aux, Store, Value};
-use crate::report::{Doing, Finish, Gauges, Layers, Live, Rates, Snapshot, State, Statistics, StoreBytes, StoreLayers};
+use crate::report::{
+    Doing, Finish, Gauges, Layers, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes, StoreLayers,
+};
 
 impl Engine {
     /// Brings the counters up to date that are kept elsewhere.
@@ -21,6 +23,11 @@ impl Engine {
     pub fn statistics(&mut self) -> Statistics {
         self.count(self.clock.now());
         self.statistics.clone()
+    }
+
+    /// Sites that show less to a crawler than to a person, as met by this process.
+    pub fn oddities(&self) -> &Oddities {
+        &self.oddities
     }
 
     /// Everything that `status` shows, as it stands now.

@@ -9,6 +9,7 @@
 //! answer, so that the engine keeps no table of what is under way.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,7 +26,9 @@ use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};
 use crate::outcome::{Failure, Reason};
+use crate::web::headers;
 use crate::web::html::LinkKind;
+use crate::web::mime;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::seeds::Seed;
@@ -143,20 +146,24 @@ pub struct Response {
 }
 
 impl Response {
-    /// The first value of the header `name`, where it is text.
-    pub fn header<'a>(&'a self, name: &'a str) -> Option<&'a str> {
-        self.headers_named(name).next()
+    /// The first value of the header `name`.
+    pub fn header<'a>(&'a self, name: &'a str) -> Option<Cow<'a, str>> {
+        headers::first(&self.headers, name)
+    }
+
+    /// The type that its Content-Type fields state together.
+    pub fn content_type(&self) -> Option<String> {
+        mime::content_type(&self.headers)
+    }
+
+    /// The content codings, in the order in which they were applied.
+    pub fn content_encoding(&self) -> Option<String> {
+        headers::list(&self.headers, "content-encoding")
     }
 
     /// Whether the body ended before its time, so that it is worth another attempt.
     pub fn is_interrupted(&self) -> bool {
         matches!(self.truncated, Some(Truncation::Time | Truncation::Disconnect))
-    }
-
-    /// All values of the header `name` that are text.
-    pub fn headers_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let named = self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name.as_bytes()));
-        named.filter_map(|(_, value)| std::str::from_utf8(value).ok()).map(str::trim)
     }
 }
 
@@ -236,6 +243,8 @@ pub struct Findings {
     pub sitemap: Option<Summary>,
     /// Which limits the answer met, for crawl.log.
     pub limits: LimitsMet,
+    /// Whether the page is hardly more than its scripts.
+    pub is_scripts: bool,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
     pub canonical: Option<String>,
 }
@@ -250,6 +259,7 @@ impl Findings {
             rules: None,
             sitemap: None,
             limits: LimitsMet::default(),
+            is_scripts: false,
             canonical: None,
         }
     }

@@ -63,7 +63,7 @@ use crate::disk::{Disk, Result};
 use crate::drum::{Pace, PaceOptions};
 use crate::frontier::Task;
 use crate::report::metrics::Histogram;
-use crate::report::{CrawlLog, SkippedLog, Statistics};
+use crate::report::{CrawlLog, Oddities, SkippedLog, Statistics};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use limits::Limits;
@@ -153,6 +153,8 @@ pub struct Engine {
     paused: bool,
     /// The operator was warned of a Crawl-delay that is not kept to as it is written.
     told_delay_cap: bool,
+    /// Sites that show less to a crawler than to a person.
+    oddities: Oddities,
     limits: Limits,
     limited_until: Time,
     /// The right to one request, taken and not used yet.

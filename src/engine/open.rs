@@ -23,7 +23,7 @@ use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::frontier::{Frontier, FrontierOptions};
 use crate::report::metrics::Histogram;
-use crate::report::{CrawlLog, Finish, SkippedLog};
+use crate::report::{CrawlLog, Finish, Oddities, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -143,6 +143,7 @@ impl Engine {
             rng: fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32)),
             elapsed_before: statistics.elapsed,
             durations: Histogram::default(),
+            oddities: Oddities::default(),
             checkpointed: None,
             statistics,
             under_way: UnderWay {

@@ -127,7 +127,7 @@ impl Engine {
             return;
         }
         let Arrival { now, frontier, .. } = self.way.arrival();
-        let asked = response.header("retry-after").and_then(|value| retry_after(value, response.started));
+        let asked = response.header("retry-after").and_then(|value| retry_after(&value, response.started));
         // a robots.txt that cannot be had holds its host back in its own way
         if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.overload_back_off())) {
             frontier.hold(origin, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);

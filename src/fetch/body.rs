@@ -77,6 +77,25 @@ impl Bodies {
         Bodies { body_max, rate_min, dir: options.spool_dir.clone(), room, places }
     }
 
+    /// The longest body.
+    pub(super) fn body_max(&self) -> usize {
+        self.body_max
+    }
+
+    /// A place in memory for a large body.
+    pub(super) async fn place(&self) -> OwnedSemaphorePermit {
+        self.places.clone().acquire_owned().await.expect("nobody closes it")
+    }
+
+    /// Does `work` with the disk, or with much to do, where it keeps no other request waiting.
+    pub(super) async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| Err(io::Error::other(e)));
+        done.map_err(|error| Error::io("keep a large body in a temporary file in", &self.dir, error))
+    }
+
     /// Reads the body of `answer` to its end or to a limit, and says which limit.
     pub(super) async fn read(&self, answer: &mut reqwest::Response, deadline: Instant) -> Result<(Arrived<'_>, End)> {
         let mut began = Instant::now();
@@ -140,6 +159,7 @@ impl Arrived<'_> {
         let mut memory = std::mem::take(&mut self.memory);
         let (dir, spooled) = (self.bodies.dir.clone(), self.spooled.take());
         let (spooled, memory) = self
+            .bodies
             .beside(move || {
                 let mut spooled = match spooled {
                     Some(mut spooled) => {
@@ -162,9 +182,9 @@ impl Arrived<'_> {
     pub(super) async fn load(mut self) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>)> {
         let Some(Spooled { file, bytes, room }) = self.spooled.take() else { return Ok((self.memory, None)) };
         // only this program's own threads decide when one is free
-        let place = self.bodies.places.clone().acquire_owned().await.expect("nobody closes it");
+        let place = self.bodies.place().await;
         let rest = std::mem::take(&mut self.memory);
-        let body = self.beside(move || {
+        let body = self.bodies.beside(move || {
             let mut body = vec![0; bytes + rest.len()];
             file.read_exact_at(&mut body[..bytes], 0)?;
             body[bytes..].copy_from_slice(&rest);
@@ -172,12 +192,6 @@ impl Arrived<'_> {
             Ok(body)
         });
         Ok((body.await?, Some(place)))
-    }
-
-    /// Does `work` with the disk where it keeps no other request waiting.
-    async fn beside<T: Send + 'static>(&self, work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T> {
-        let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| Err(io::Error::other(e)));
-        done.map_err(|error| Error::io("keep a large body in a temporary file in", &self.bodies.dir, error))
     }
 }
 

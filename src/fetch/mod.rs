@@ -14,6 +14,7 @@ mod names;
 mod protocols;
 mod request;
 mod resolver;
+mod transfer;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -10,13 +10,13 @@ use super::body::End;
 use super::client::{ACCEPT, ACCEPT_ENCODING};
 use super::failure::{classify, describe, http2_fault};
 use super::protocols::Http2Fault;
-use super::{Arrived, FetchOptions, Shared};
+use super::{Arrived, FetchOptions, Shared, transfer};
 use crate::clock::Time;
 use crate::container::Referrer;
 use crate::disk;
 use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Failure;
-use crate::web::warc::HttpVersion;
+use crate::web::warc::{HttpVersion, Truncation};
 
 /// Makes the request of `job` and hands on what came of it.
 pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
@@ -136,13 +136,20 @@ impl Exchange<'_> {
             answer.headers().iter().map(|(name, value)| (name.as_str().as_bytes().into(), value.as_bytes().into()));
         // that of a proxy says nothing of the server
         let address = answer.remote_addr().filter(|_| self.shared.options.proxy.is_none());
-        let (body, place) = arrived.load().await?;
+        let mut truncated = end.truncation();
+        let (mut body, mut place) = arrived.load().await?;
+        if let Some(codings) = transfer::codings(answer.headers()) {
+            let failed = NoAnswer::Failed(Failure::Protocol, format!("the transfer coding {codings} cannot be undone"));
+            let undone = self.shared.bodies.undo(codings, (body, place), truncated.is_none()).await?.ok_or(failed)?;
+            (body, place) = (undone.body, undone.place);
+            truncated = truncated.or(undone.is_cut.then_some(Truncation::Length));
+        }
         let response = Response {
             status: status.as_u16(),
             reason,
             version: version(answer.version()),
             headers: headers.collect(),
-            truncated: end.truncation(),
+            truncated,
             address: address.map(|socket| socket.ip()),
             request: request_head(self.job, &self.shared.options),
             started,

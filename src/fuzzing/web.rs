@@ -19,7 +19,7 @@ use crate::web::surt::surt;
 use crate::web::url::CanonicalUrl;
 use crate::web::validators::Validators;
 use crate::web::warc::{Truncation, format_date, parse_date, parse_http_head};
-use crate::web::{charset, coding};
+use crate::web::{charset, coding, headers, mime};
 
 /// Small, so that the bound is met.
 const LINKS_MAX: usize = 100;
@@ -160,7 +160,10 @@ pub(super) fn http_fields(bytes: &[u8]) -> bool {
     canonical_header(&text);
     charset::of_content_type(&text);
     is_html(Some(&text), bytes);
-    crate::process::media_type(Some(&text));
+    let fields = [(b"content-type", bytes), (b"content-type", bytes)].map(|(name, value)| (&name[..], value));
+    mime::essence(mime::content_type(&fields).as_deref());
+    headers::refresh(&[(&b"refresh"[..], bytes)]);
+    headers::location(&[(&b"location"[..], bytes)]);
     Truncation::parse(&text);
     if let Some(time) = parse_date(&text) {
         assert_eq!(parse_date(&format_date(time)), Some(time), "{text}");

@@ -59,9 +59,10 @@ impl Processor {
         if self.options.sitemaps_max == 0 || !(1..=FILES_MAX).contains(&files) {
             return false;
         }
+        let (content_type, content_encoding) = (response.content_type(), response.content_encoding());
         let body = Body {
-            content_type: response.header("content-type"),
-            content_encoding: response.header("content-encoding"),
+            content_type: content_type.as_deref(),
+            content_encoding: content_encoding.as_deref(),
             bytes: &response.body,
         };
         let mut seen = HashSet::new();

@@ -14,6 +14,7 @@ pub use listed::SITEMAP_LINK_BYTES;
 pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::disk;
@@ -22,7 +23,11 @@ use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
 use crate::web::coding;
-use crate::web::html::{Link, LinkKind, LinkScan, canonical_header, is_html, link_header, x_robots_tag};
+use crate::web::headers;
+use crate::web::html::{
+    Link, LinkKind, LinkScan, RobotsDirectives, canonical_header, is_html, link_header, may_be_html, x_robots_tag,
+};
+use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
@@ -70,10 +75,9 @@ impl std::fmt::Debug for Processor {
     }
 }
 
-/// The media type of an answer, without parameters, in lower case; the customary guess for none is empty.
-pub fn media_type(content_type: Option<&str>) -> String {
-    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
-    essence.trim().to_ascii_lowercase()
+/// Whether links are looked for in an answer of `status`: a page came, whatever else that says.
+fn brings_a_page(status: u16) -> bool {
+    (200..300).contains(&status)
 }
 
 impl Processor {
@@ -91,9 +95,9 @@ impl Processor {
         self.referrers.resolve(&mut job.via)?;
         let findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
         let records = self.records(&job, &response, findings.canonical.as_deref());
-        let mime = media_type(response.header("content-type"));
+        let mime = mime::essence(response.content_type().as_deref());
         let retry_after =
-            response.header("retry-after").and_then(|value| retry_after(value, response.started + response.duration));
+            response.header("retry-after").and_then(|value| retry_after(&value, response.started + response.duration));
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
         Ok(Processed { job, keys, response, mime, retry_after, findings, records, room: Room::default() })
@@ -109,8 +113,8 @@ impl Processor {
     ) -> Findings {
         let mut findings = Findings::none();
         if (300..400).contains(&response.status) && response.status != 304 {
-            let location = response.header("location");
-            let target = location.and_then(|location| url.join(location).ok());
+            let location = headers::location(&response.headers);
+            let target = location.as_ref().and_then(|location| url.join(location).ok());
             findings.limits.redirect = location.is_some() && target.is_none();
             findings.redirect = target.map(|target| {
                 let keys = self.options.keys.keys(&target);
@@ -119,7 +123,7 @@ impl Processor {
         }
         match purpose {
             Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
-            Purpose::Page { depth, hops } if response.status == 200 => {
+            Purpose::Page { depth, hops } if brings_a_page(response.status) => {
                 self.find_links(url, (depth, hops), response, scope, &mut findings);
                 let beyond = u32::try_from(findings.limits.links).unwrap_or(u32::MAX);
                 if beyond > 0 {
@@ -159,8 +163,9 @@ impl Processor {
         scope: &Scope,
         findings: &mut Findings,
     ) {
-        let directives = x_robots_tag(response.headers_named("x-robots-tag"), &self.options.agent_token);
-        let named = response.headers_named("link").find_map(canonical_header);
+        let directives = directives(response, &self.options.agent_token);
+        let linked: Vec<Cow<'_, str>> = headers::named(&response.headers, "link").map(headers::reference).collect();
+        let named = linked.iter().find_map(|value| canonical_header(value));
         findings.canonical =
             named.and_then(|reference| url.join(&reference).ok()).map(|target| target.as_str().to_owned());
         let follows = !(directives.nofollow && self.options.respect_nofollow);
@@ -170,32 +175,38 @@ impl Processor {
         };
         let mut beyond = 0;
         let mut room = self.options.links_max;
-        for value in response.headers_named("link").filter(|_| follows) {
-            for target in link_header(value).iter().filter_map(|reference| url.join(reference).ok()) {
-                if room == 0 {
-                    beyond += 1;
-                    continue;
-                }
-                room -= 1;
-                judge(&target, &mut || {
-                    let keys = self.options.keys.keys(&target);
-                    findings.links.push(FoundLink { url: target.as_str().into(), keys, kind: LinkKind::Other });
-                });
+        let refresh = headers::refresh(&response.headers).map(|target| (target, LinkKind::Refresh));
+        let others = linked.iter().flat_map(|value| link_header(value)).map(|target| (target, LinkKind::Other));
+        for (reference, kind) in refresh.into_iter().chain(others).filter(|_| follows) {
+            let Ok(target) = url.join(&reference) else { continue };
+            if room == 0 {
+                beyond += 1;
+                continue;
             }
+            room -= 1;
+            judge(&target, &mut || {
+                let keys = self.options.keys.keys(&target);
+                findings.links.push(FoundLink { url: target.as_str().into(), keys, kind });
+            });
         }
         findings.limits.links = beyond;
         if follows && self.list_entries(url, (depth, hops), response, scope, findings) {
             return;
         }
-        let content_type = response.header("content-type");
-        if !is_html(content_type, &response.body) {
+        let content_type = response.content_type();
+        let content_type = content_type.as_deref();
+        if !may_be_html(content_type) {
             return;
         }
         let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
-        let decoded = coding::decode(response.header("content-encoding"), &response.body, decoded_max);
+        let decoded = coding::decode(response.content_encoding().as_deref(), &response.body, decoded_max);
+        if !is_html(content_type, &decoded.bytes) {
+            return;
+        }
         findings.limits.decoded = !decoded.complete;
         let mut links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
         findings.limits.links += u64::from(links.dropped);
+        findings.is_scripts = links.is_scripts;
         if findings.canonical.is_none() {
             findings.canonical = links.canonical.take();
         }
@@ -222,7 +233,7 @@ impl Processor {
     /// The rules of a robots.txt, and whether its coding was undone to the end.
     fn rules(&self, response: &Response) -> (RobotsRules, bool) {
         let decoded =
-            coding::decode(response.header("content-encoding"), &response.body, self.options.robots_bytes_max);
+            coding::decode(response.content_encoding().as_deref(), &response.body, self.options.robots_bytes_max);
         let mut lines = &*decoded.bytes;
         if !decoded.complete || response.truncated.is_some() {
             // the start of a line may forbid, or permit, more than the line does
@@ -260,6 +271,12 @@ impl Processor {
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         })
     }
+}
+
+/// What the X-Robots-Tag fields of an answer ask of us.
+fn directives(response: &Response, agent_token: &str) -> RobotsDirectives {
+    let values: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
+    x_robots_tag(values.iter().map(|value| &**value), agent_token)
 }
 
 fn count(dropped: &mut Vec<(Reason, u32)>, reason: Reason) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::figures::{brief, count, rate, size, span};
 use super::limited::setting;
-use super::{Finish, Gauges, Statistics};
+use super::{Finish, Gauges, Oddities, Statistics};
 use crate::config::show_duration;
 
 /// Names of hosts, domains and patterns beyond a limit that are told.
@@ -91,6 +91,15 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
         }
     }
     table.row("inspect with", format!("crawler list --dir {}", shell_word(closing.dir)));
+    table.0
+}
+
+/// What sites kept from the crawl although nothing failed, as lines behind those.
+pub fn oddities(oddities: &Oddities) -> String {
+    let mut table = Table::default();
+    for (name, value) in oddities.rows() {
+        table.row(&name, value);
+    }
     table.0
 }
 

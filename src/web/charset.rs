@@ -1,24 +1,26 @@
 //! The encoding of a page: what browsers would take it for.
 //!
-//! In this order: a byte order mark, the charset of the Content-Type header, a `<meta>` in the first kilobyte, UTF-8
-//! if the bytes are valid UTF-8, windows-1252. Labels are those of the WHATWG Encoding Standard.
+//! In this order: a byte order mark, the charset of the Content-Type header, a `<meta>` or else an XML declaration in the
+//! first kilobyte, a `<meta>` further inside, UTF-8 if the bytes are valid UTF-8, windows-1252. Labels are those of the
+//! WHATWG Encoding Standard; [`prescan`] finds what the page declares.
+
+mod prescan;
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-/// How far a `<meta charset>` is looked for, as the HTML standard has it.
-const PRESCAN_BYTES: usize = 1024;
+use super::mime::{self, MimeType};
 
 /// The encoding of an HTML page.
 pub fn of_html(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
-    if let Some((encoding, _)) = Encoding::for_bom(body) {
+    if let Some(encoding) = told(body, content_type) {
         return encoding;
     }
-    if let Some(encoding) = content_type.and_then(of_content_type) {
-        return encoding;
-    }
-    if let Some(encoding) = prescan(&body[..body.len().min(PRESCAN_BYTES)]) {
+    // to a parser of XML only its declaration counts
+    let is_xml = mime::essence(content_type) == "application/xhtml+xml";
+    let declared = if is_xml { prescan::xml_encoding(body) } else { None };
+    if let Some(encoding) = declared.or_else(|| prescan::prescan(body)).or_else(|| prescan::late_meta(body)) {
         return encoding;
     }
     match std::str::from_utf8(body) {
@@ -32,21 +34,15 @@ pub fn of_html(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
 /// The encoding of an XML document or a text: by a byte order mark, the charset of the Content-Type header, the XML
 /// declaration; otherwise UTF-8.
 pub fn of_xml(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
-    if let Some((encoding, _)) = Encoding::for_bom(body) {
-        return encoding;
-    }
-    content_type.and_then(of_content_type).or_else(|| declared(&body[..body.len().min(PRESCAN_BYTES)])).unwrap_or(UTF_8)
+    // blanks before it are an error of XML, which sitemaps are forgiven
+    let declared = || prescan::xml_encoding(body.trim_ascii_start());
+    told(body, content_type).or_else(declared).unwrap_or(UTF_8)
 }
 
-/// The encoding that an XML declaration names. It is readable as ASCII, so it cannot mean UTF-16.
-fn declared(start: &[u8]) -> Option<&'static Encoding> {
-    let declaration = start.trim_ascii_start().strip_prefix(b"<?xml")?;
-    let declaration = &declaration[..declaration.windows(2).position(|two| two == b"?>")?];
-    let declaration = std::str::from_utf8(declaration).ok()?;
-    let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-    let encoding = Encoding::for_label(value[1..].split(quote).next()?.as_bytes())?;
-    Some(if encoding == UTF_16BE || encoding == UTF_16LE { UTF_8 } else { encoding })
+/// What outranks all that a page says of itself: a byte order mark, and then the header.
+fn told(body: &[u8], content_type: Option<&str>) -> Option<&'static Encoding> {
+    let marked = Encoding::for_bom(body).map(|(encoding, _)| encoding);
+    marked.or_else(|| content_type.and_then(of_content_type))
 }
 
 /// The body in UTF-8, without its byte order mark; borrowed where nothing had to be changed. Bytes that mean nothing
@@ -57,41 +53,7 @@ pub fn to_utf8<'a>(body: &'a [u8], encoding: &'static Encoding) -> Cow<'a, str> 
 
 /// The encoding that the charset parameter of a Content-Type names.
 pub fn of_content_type(content_type: &str) -> Option<&'static Encoding> {
-    content_type.split(';').skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let value = value.trim().trim_matches(['"', '\'']);
-        name.trim().eq_ignore_ascii_case("charset").then(|| Encoding::for_label(value.as_bytes()))?
-    })
-}
-
-/// The encoding that a `<meta>` tag among the first bytes declares. Such a tag is readable as ASCII, so it cannot
-/// mean UTF-16.
-fn prescan(start: &[u8]) -> Option<&'static Encoding> {
-    let mut tags = super::html::tags::Tags::new(start);
-    while let Some(tag) = tags.next_tag() {
-        let (mut charset, mut content) = (None, None);
-        let is_whole = tags.attributes(|attribute| match attribute.name {
-            name if name.eq_ignore_ascii_case(b"charset") => _ = charset.get_or_insert(attribute.value),
-            name if name.eq_ignore_ascii_case(b"content") => _ = content.get_or_insert(attribute.value),
-            _ => {}
-        });
-        if !is_whole || !tag.is_start || !tag.name.eq_ignore_ascii_case(b"meta") {
-            continue;
-        }
-        let declared = match charset {
-            Some(label) => Encoding::for_label(label),
-            None => content.and_then(charset_in),
-        };
-        if let Some(encoding) = declared {
-            return Some(if encoding == UTF_16BE || encoding == UTF_16LE { UTF_8 } else { encoding });
-        }
-    }
-    None
-}
-
-/// The encoding in the content of `<meta http-equiv=content-type>`.
-fn charset_in(content: &[u8]) -> Option<&'static Encoding> {
-    of_content_type(std::str::from_utf8(content).ok()?)
+    Encoding::for_label(MimeType::parse(content_type)?.charset?.as_bytes())
 }
 
 #[cfg(test)]
@@ -134,10 +96,84 @@ mod tests {
         }
     }
 
+    /// The shape of the pages of web-platform-tests, html/syntax/charset (3-clause BSD): the element before, in and behind
+    /// other ones, within the first kilobyte and beyond it.
     #[test]
-    fn a_meta_tag_far_inside_is_too_late() {
-        let late = [vec![b' '; 1024], b"<meta charset=koi8-r>".to_vec()].concat();
-        assert_eq!(name(&late, None), "UTF-8");
+    fn n19_a_meta_element_is_found_wherever_a_browser_finds_it() {
+        let meta = "<meta charset=windows-1251>";
+        let filler = "-".repeat(1_100);
+        let comment = format!("<!--{filler}-->");
+        for (page, expected) in [
+            (format!("<!DOCTYPE html>{meta}"), "windows-1251"),
+            (format!("<!DOCTYPE html><head>{comment}{meta}"), "windows-1251"),
+            (format!("<!DOCTYPE html><head></head>{comment}<body>{meta}"), "windows-1251"),
+            (format!("<bogus>{comment}{meta}"), "windows-1251"),
+            (format!("<title>{meta}</title>"), "windows-1251"),
+            (format!("<!DOCTYPE html>{comment}<title>{meta}</title>"), "UTF-8"),
+            (format!("<script>{meta}</script>"), "windows-1251"),
+            (format!("{comment}<script>'{meta}'</script>"), "UTF-8"),
+            (format!("{comment}<style>{meta}</style>"), "UTF-8"),
+            (format!("{comment}<!-- {meta} -->"), "UTF-8"),
+            (format!("<!-- {meta} -->"), "UTF-8"),
+            (format!("{comment}<meta charset=bogus>{meta}<meta charset=koi8-r>"), "windows-1251"),
+            (format!("{comment}<META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset = gb2312'>"), "GBK"),
+            (format!("{comment}<meta name=x content='text/html; charset=gb2312'>"), "UTF-8"),
+            (format!("{comment}<p title='{meta}'>"), "UTF-8"),
+        ] {
+            assert_eq!(name(page.as_bytes(), None), expected, "{page}");
+        }
+        // across the border of the first kilobyte
+        for length in 990..1_030 {
+            let page = format!("<!--{}-->{meta}", "-".repeat(length));
+            assert_eq!(name(page.as_bytes(), None), "windows-1251", "{length}");
+        }
+    }
+
+    /// "Prescan a byte stream" and "get an XML encoding" of the HTML standard, step by step.
+    #[test]
+    fn n19_an_xml_declaration_tells_the_encoding_of_a_page() {
+        for (page, expected) in [
+            ("<?xml version='1.0' encoding='koi8-r'?><html>", "KOI8-R"),
+            ("<?xml encoding = \"koi8-r\" ><html>", "KOI8-R"),
+            ("<?xmlencoding\x01=\x02'koi8-r'>", "KOI8-R"),
+            ("<?xml encoding='utf-16'?>", "UTF-8"),
+            ("<?xml encoding='x-user-defined'?>", "windows-1252"),
+            ("<?xml encoding='koi8-r'?><meta charset=gbk>", "GBK"),
+            (" <?xml encoding='koi8-r'?>", "UTF-8"),
+            ("<?xml encoding=koi8-r?>", "UTF-8"),
+            ("<?xml encoding='koi8-r?>'", "UTF-8"),
+            ("<?xml encoding='koi8-r '?>", "UTF-8"),
+            ("<?xml encoding='koi8-r'", "UTF-8"),
+            ("<?XML encoding='koi8-r'?>", "UTF-8"),
+        ] {
+            assert_eq!(name(page.as_bytes(), None), expected, "{page}");
+        }
+        let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        assert_eq!(name(&wide("<?xml version='1.0'?><html>"), None), "UTF-16LE");
+        let xhtml = Some("application/xhtml+xml");
+        assert_eq!(name(b"<?xml encoding='koi8-r'?><meta charset=gbk>", xhtml), "KOI8-R", "XML knows no meta");
+    }
+
+    #[test]
+    fn n19_the_prescan_reads_tags_as_the_standard_does() {
+        for (page, expected) in [
+            ("<meta content='text/html; charset=koi8-r' http-equiv=content-type>", "KOI8-R"),
+            ("<meta http-equiv=content-type content='charset charset=\"koi8-r\"'>", "KOI8-R"),
+            ("<meta http-equiv=content-type content='charset=\"koi8-r'>", "UTF-8"),
+            ("<meta content='text/html; charset=koi8-r'>", "UTF-8"),
+            ("<meta/charset=koi8-r/>", "UTF-8"),
+            ("<meta/charset='koi8-r'/>", "KOI8-R"),
+            ("<meta charset=bogus charset=koi8-r>", "UTF-8"),
+            ("<metacharset=koi8-r>", "UTF-8"),
+            ("<!--><meta charset=koi8-r>", "KOI8-R"),
+            ("<p <meta charset=koi8-r>", "UTF-8"),
+            ("<a title='>' x=<meta><meta charset=koi8-r>", "KOI8-R"),
+            ("</ x ><? y ><! z ><meta charset=koi8-r>", "KOI8-R"),
+            ("<meta charset=koi8-r", "UTF-8"),
+            ("< meta charset=koi8-r>", "UTF-8"),
+        ] {
+            assert_eq!(name(page.as_bytes(), None), expected, "{page}");
+        }
     }
 
     #[test]

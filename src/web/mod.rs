@@ -21,6 +21,8 @@
 //! - [`html`]: the streaming link scan, robots directives of pages, the Link header
 //! - [`charset`]: the encoding of a page
 //! - [`coding`]: content codings, capped on decoded bytes
+//! - [`headers`]: fields of an answer, which are bytes
+//! - [`mime`]: the Content-Type of an answer
 //! - [`address`]: which addresses may be connected to
 //! - [`surt`](mod@surt): the keys of archive indexes
 //! - [`warc`]: records of the archive
@@ -30,8 +32,10 @@
 pub mod address;
 pub mod charset;
 pub mod coding;
+pub mod headers;
 pub mod html;
 pub mod keys;
+pub mod mime;
 pub mod pattern;
 pub(crate) mod percent;
 pub mod retry_after;

@@ -145,7 +145,7 @@ impl Scope {
     /// This scope with one more seed: where a seed was redirected to.
     pub fn with_seed(&self, seed: &CanonicalUrl) -> Scope {
         let mode = self.limits.options.mode;
-        if mode == ScopeMode::Any || self.seeds.holds(mode, seed) {
+        if mode == ScopeMode::Any || self.seeds.find(mode, seed).is_some() {
             return self.clone();
         }
         Scope { limits: Arc::clone(&self.limits), seeds: self.seeds.with(mode, territory(mode, seed)) }
@@ -155,7 +155,7 @@ impl Scope {
     ///
     /// Depth is judged last: its reason says that the URL would have been fetched from nearer by.
     pub fn judge(&self, url: &CanonicalUrl, depth: u16, redirects: usize) -> Result<(), Reason> {
-        self.judge_as(url, false, depth, redirects)
+        self.decide(url, None, depth, redirects).verdict
     }
 
     /// Whether a sitemap may be fetched that `named_by`, or the robots.txt of its origin, names at `depth`. It need not
@@ -168,35 +168,7 @@ impl Scope {
         depth: u16,
         redirects: usize,
     ) -> Result<(), Reason> {
-        let is_near = url.registrable_domain() == named_by.registrable_domain();
-        self.judge_as(url, is_near, depth.saturating_add(1), redirects)
-    }
-
-    fn judge_as(&self, url: &CanonicalUrl, is_near: bool, depth: u16, redirects: usize) -> Result<(), Reason> {
-        let options = &self.limits.options;
-        if url.as_str().len() > options.max_url_length {
-            return Err(Reason::TooLong);
-        }
-        if !self.holds(url, is_near) {
-            return Err(Reason::Scope);
-        }
-        if is_trap(url.path(), options.max_path_segments, options.max_repeated_segments) {
-            return Err(Reason::Trap);
-        }
-        if redirects > options.max_redirects {
-            return Err(Reason::Redirects);
-        }
-        if options.max_depth.is_some_and(|max| depth > max) {
-            return Err(Reason::Depth);
-        }
-        Ok(())
-    }
-
-    fn holds(&self, url: &CanonicalUrl, is_near: bool) -> bool {
-        let matches = |list: &[Regex]| list.iter().any(|regex| regex.is_match(url.as_str()));
-        let mode = self.limits.options.mode;
-        !matches(&self.limits.exclude)
-            && (is_near || mode == ScopeMode::Any || self.seeds.holds(mode, url) || matches(&self.limits.include))
+        self.decide(url, Some(named_by), depth.saturating_add(1), redirects).verdict
     }
 }
 
@@ -271,10 +243,6 @@ impl SeedSet {
         }
         layers.push(Arc::new(without_nested(mode, top)));
         SeedSet { layers }
-    }
-
-    fn holds(&self, mode: ScopeMode, url: &CanonicalUrl) -> bool {
-        self.find(mode, url).is_some()
     }
 
     /// The name that takes `url` in.

@@ -24,6 +24,8 @@ pub struct Seed {
     pub url: CanonicalUrl,
     /// What to fetch if that cannot be connected to: a host without scheme means https, then http.
     pub fallback: Option<CanonicalUrl>,
+    /// Whether the line names a user or a password, which are left out.
+    pub names_user: bool,
 }
 
 /// A line that is no seed.
@@ -77,7 +79,10 @@ pub fn parse_seeds(bytes: &[u8]) -> (Vec<Seed>, SeedProblems) {
             continue;
         }
         match parse_line(content) {
-            Ok((url, fallback)) => seeds.push(Seed { line: index + 1, url, fallback }),
+            Ok((url, fallback)) => {
+                let names_user = user_information(&String::from_utf8_lossy(content)).is_some();
+                seeds.push(Seed { line: index + 1, url, fallback, names_user });
+            }
             Err(why) => problems.add(index + 1, content, why),
         }
     }
@@ -144,12 +149,17 @@ fn shown(content: &[u8]) -> String {
 
 /// `text` without what stands between a scheme and the last `@` before its path.
 fn without_user_information(text: String) -> String {
-    let Some(start) = text.find("://").map(|at| at + "://".len()) else { return text };
-    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
-    match text[start..end].rfind('@') {
-        Some(at) => format!("{}{}", &text[..start], &text[start + at + 1..]),
+    match user_information(&text) {
+        Some((start, end)) => format!("{}{}", &text[..start], &text[end..]),
         None => text,
     }
+}
+
+/// Where that begins, and where what follows does.
+fn user_information(text: &str) -> Option<(usize, usize)> {
+    let start = text.find("://").map(|at| at + "://".len())?;
+    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
+    text[start..end].rfind('@').map(|at| (start, start + at + 1))
 }
 
 #[cfg(test)]
@@ -254,6 +264,13 @@ mod tests {
         }
         let (_, problems) = parse_seeds(b"http://[/@x");
         assert_eq!(problems.first[0].text, "http://[/@x");
+    }
+
+    #[test]
+    fn n22_a_seed_that_names_a_user_is_known_as_such() {
+        let (seeds, _) = parse_seeds(b"http://me:secret@a.com/x\nhttp://b.com/@x\nhttp://me@c.com\nd.com/a@b\n");
+        assert_eq!(seeds.iter().map(|seed| seed.names_user).collect::<Vec<_>>(), [true, false, true, false]);
+        assert_eq!(seeds[0].url.as_str(), "http://a.com/x");
     }
 
     #[test]

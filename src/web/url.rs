@@ -5,6 +5,7 @@
 //!
 //! Refuses other schemes, URLs without a host, and texts longer than [`CanonicalUrl::LENGTH_MAX`].
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -57,7 +58,7 @@ impl CanonicalUrl {
         if reference.len() > Self::LENGTH_MAX {
             return Err(UrlError::TooLong);
         }
-        Self::from_url(Url::parse(&self.text)?.join(reference)?)
+        Self::from_url(Url::parse(&self.text)?.join(&with_two_slashes(reference))?)
     }
 
     /// Takes over a parsed URL.
@@ -162,6 +163,20 @@ impl CanonicalUrl {
     }
 }
 
+/// A reference whose host has more than two slashes before it, with two: they mean the same (WHATWG, "special authority
+/// ignore slashes state"), but the crate takes what is behind the second one for an empty host.
+pub(super) fn with_two_slashes(reference: &str) -> Cow<'_, str> {
+    let text = reference.trim_start_matches(|c: char| c <= ' ');
+    let (mut slashes, mut rest) = (0, text);
+    loop {
+        // blanks of these kinds are left out wherever they stand
+        let after = rest.trim_start_matches(['\t', '\n', '\r']);
+        let Some(next) = after.strip_prefix(['/', '\\']) else { break };
+        (slashes, rest) = (slashes + 1, next);
+    }
+    if slashes > 2 { Cow::Owned(format!("//{rest}")) } else { Cow::Borrowed(reference) }
+}
+
 impl fmt::Display for CanonicalUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -202,6 +217,32 @@ mod tests {
             assert_eq!(base.join(text), Err(UrlError::Scheme), "{text}");
             assert!(CanonicalUrl::parse(text).is_err(), "{text}");
         }
+    }
+
+    /// From web-platform-tests, url/resources/urltestdata.json (3-clause BSD): "Scheme relative path starting with multiple
+    /// slashes".
+    #[test]
+    fn n18_more_than_two_slashes_lead_to_a_host_as_two_do() {
+        let base = url("http://example.org/a/b");
+        for (reference, expected) in [
+            ("///test", "http://test/"),
+            ("///\\//\\//test", "http://test/"),
+            ("///example.org/path", "http://example.org/path"),
+            ("///example.org/../path", "http://example.org/path"),
+            ("///example.org/../../", "http://example.org/"),
+            ("///example.org/../path/../../path", "http://example.org/path"),
+            ("/\\/\\//example.org/../path", "http://example.org/path"),
+            ("//\\test/x", "http://test/x"),
+            (" /\t/\n/test/x", "http://test/x"),
+            ("/////user@test:81/x", "http://test:81/x"),
+            ("http:///test/x", "http://test/x"),
+            ("//test/x", "http://test/x"),
+            ("/\t/test", "http://test/"),
+            ("/x///y", "http://example.org/x///y"),
+        ] {
+            assert_eq!(base.join(reference).as_ref().map(CanonicalUrl::as_str), Ok(expected), "{reference:?}");
+        }
+        assert!(base.join("///").is_err());
     }
 
     #[test]

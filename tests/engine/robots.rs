@@ -74,6 +74,8 @@ struct Crawled {
     requests: Vec<(Duration, String)>,
     dropped: BTreeMap<Reason, u64>,
     statistics: crawler::report::Statistics,
+    /// The closing lines about sites that show less to a crawler.
+    oddities: Vec<(String, String)>,
     crawl_log: String,
     skipped: String,
 }
@@ -112,7 +114,8 @@ fn crawl_with_kills(web: Told, kills: &[usize]) -> Crawled {
             let requests = requests.iter().map(short).collect();
             let read = |name: &str| std::fs::read_to_string(dir.path().join("logs").join(name)).unwrap();
             let (crawl_log, skipped) = (read("crawl.log"), read("skipped.jsonl"));
-            return Crawled { requests, dropped: statistics.dropped.clone(), statistics, crawl_log, skipped };
+            let oddities = run.engine.oddities().rows().collect();
+            return Crawled { requests, dropped: statistics.dropped.clone(), statistics, oddities, crawl_log, skipped };
         }
     }
     unreachable!("the last run goes to the end")
@@ -462,6 +465,30 @@ fn r16_pages_that_say_nofollow_in_header_or_head_lead_nowhere() {
     let crawled = crawl(web);
     assert_eq!(crawled.pages().last(), Some(&"h0.test/yes"));
     assert!(crawled.times_of("h0.test/no").is_empty(), "{:?}", crawled.requests);
+}
+
+#[test]
+fn n22_cookie_walls_logins_and_pages_made_by_scripts_are_told_in_the_closing_lines() {
+    let odd = Told::new(|url, _| match url {
+        "h0.test/robots.txt" => status(404),
+        "h0.test/" => page(&["/wall", "/there", "/app", "/private", "/plain"]),
+        "h0.test/wall" => with(moved("/wall?#again"), "set-cookie", "a=b"),
+        "h0.test/wall?" => with(moved("/wall?"), "set-cookie", "a=b"),
+        "h0.test/there" => moved("/check"),
+        "h0.test/check" => with(moved("/there"), "set-cookie", "a=b"),
+        "h0.test/plain" => with(moved("/end"), "set-cookie", "a=b"),
+        "h0.test/app" => page(&[]).map(|reply| Reply { body: b"<div id=r></div><script src=/a.js>".to_vec(), ..reply }),
+        "h0.test/private" => status(401),
+        _ => status(404),
+    });
+    let crawled = crawl(odd);
+    let names: Vec<&str> = crawled.oddities.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["warning: cookie wall", "warning: made by scripts"], "{:?}", crawled.oddities);
+    assert!(crawled.oddities[0].1.starts_with("2 pages of h0.test: a redirect to itself"), "{:?}", crawled.oddities);
+    assert!(crawled.oddities[1].1.starts_with("1 page of h0.test: hardly any link"), "{:?}", crawled.oddities);
+    let private = Told::new(|url, _| if url.ends_with("/robots.txt") { status(404) } else { status(401) });
+    let told = crawl(private).oddities;
+    assert!(told.len() == 1 && told[0].1.contains("a seed that wants a name and a password"), "{told:?}");
 }
 
 #[test]

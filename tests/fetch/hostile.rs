@@ -129,6 +129,88 @@ fn s10_redirect_loops_long_chains_and_refreshes_end_and_each_hop_is_a_url_of_its
 }
 
 #[test]
+fn n18_what_heads_say_in_other_bytes_and_other_statuses_is_followed() {
+    let moved = |to: &[u8]| [b"HTTP/1.1 302 Found\r\nlocation: ", to, b"\r\ncontent-length: 0\r\n\r\n"].concat();
+    let server = web(move |path| match path {
+        "/robots.txt" => moved(b"/r\xe9gles"),
+        "/r%E9gles" => reply("content-type: text/plain\r\n", b"User-agent: *\nDisallow: /no\n"),
+        "/moved" => moved(b"/caf\xe9"),
+        "/linked" => [
+            b"HTTP/1.1 200 OK\r\nlink: </link\xe9>; rel=next\r\n".as_slice(),
+            b"refresh: 0;url=/refresh\xe9\r\ncontent-length: 0\r\n\r\n",
+        ]
+        .concat(),
+        "/201" | "/203" => {
+            let body = format!("<a href=/from{path}><a href=/no{path}>").replace("m/", "m-");
+            let head = format!(
+                "HTTP/1.1 {} X\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n",
+                &path[1..],
+                body.len()
+            );
+            (head + &body).into_bytes()
+        }
+        "/types" => reply("content-type: text/plain\r\ncontent-type: text/html\r\n", b"<a href='/typed'>"),
+        _ => html(""),
+    });
+    let seeds = ["moved", "linked", "201", "203", "types"];
+    let crawled = crawl(&server, &seeds, "", "");
+    for path in ["caf%E9", "link%E9", "refresh%E9", "from-201", "from-203", "typed"] {
+        crawled.expect(&url(&server, path), " 200 ");
+    }
+    for path in ["no/201", "no/203"] {
+        crawled.expect_skipped(&url(&server, path), "robots.txt");
+    }
+}
+
+#[test]
+fn n21_explain_knows_nofollow_and_what_let_a_sitemap_in() {
+    let server = HttpServer::start("127.0.0.1", |connection| {
+        while let Some(head) = connection.request() {
+            let port = connection.stream.local_addr().unwrap().port();
+            let answer = match head.split(' ').nth(1).unwrap() {
+                "/robots.txt" => {
+                    let named = format!("Sitemap: http://maps.a.test:{port}/s.xml\n");
+                    reply("content-type: text/plain\r\n", named.as_bytes())
+                }
+                "/s.xml" => {
+                    let listed = b"<urlset><url><loc>/listed</loc></url></urlset>";
+                    reply("content-type: application/xml\r\n", listed)
+                }
+                "/header" => reply("content-type: text/html\r\nx-robots-tag: nofollow\r\n", b"<a href=/no>"),
+                "/meta" => html("<meta name=robots content=nofollow><a href=/no>"),
+                "/" => html("<a href=/header><a href=/meta>"),
+                _ => html(""),
+            };
+            if !connection.send(answer) {
+                return;
+            }
+        }
+    });
+    let names = NameServer::start(|question| found(question, 300, &["127.0.0.1"]));
+    let seeds = [server.url("www.a.test")];
+    let crawled = Plan { names: names.address.to_string(), ..Plan::of(&seeds) }.run();
+    std::fs::write(crawled.dir.path().join("strict.toml"), "[scope]\nmode = \"host\"\n").unwrap();
+    let explain = |url: &str| -> serde_json::Value {
+        serde_json::from_str(&crawled.ask(&["explain", url, "--config", "strict.toml", "--json"])).unwrap()
+    };
+    let said = [("header", "its X-Robots-Tag header says nofollow"), ("meta", "its robots meta element says nofollow")];
+    for (path, why) in said {
+        let told = explain(&format!("{}{path}", seeds[0]));
+        assert_eq!(told["nofollow"], why, "{told:#}");
+        assert!(told["verdict"].as_str().unwrap().ends_with(why), "{told:#}");
+    }
+    assert!(explain(&seeds[0])["nofollow"].is_null());
+    let never = explain(&format!("{}no", seeds[0]));
+    assert!(never["verdict"].as_str().unwrap().contains("but for links and pages that say nofollow"), "{never:#}");
+    // by these settings nothing else of that host is in scope
+    let map = explain(&format!("{}s.xml", server.url("maps.a.test")));
+    assert_eq!(map["scope"]["rule"], "a sitemap of the domain of what names it: a.test", "{map:#}");
+    assert!(map["scope"]["refused"].is_null(), "{map:#}");
+    let listed = explain(&format!("{}listed", server.url("maps.a.test")));
+    assert_eq!(listed["scope"]["refused"], "out of scope", "{listed:#}");
+}
+
+#[test]
 fn s12_links_beyond_the_limits_of_a_page_are_dropped_and_counted() {
     let server = web(|path| match path.trim_start_matches('/') {
         "robots.txt" => reply("", b""),

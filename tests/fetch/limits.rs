@@ -167,6 +167,47 @@ fn a_body_that_is_longer_than_the_limit_is_cut_there() {
 }
 
 #[test]
+fn n18_a_body_that_was_compressed_for_its_transfer_is_stored_without_that_or_refused() {
+    let text = b"plain text ".repeat(1_000);
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut encoder, bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let bomb = gzip(&vec![b' '; 1 << 20]);
+    let (once, twice) = (gzip(&text), gzip(&gzip(&text)));
+    let chunked = |coding: &str, body: &[u8]| {
+        let head = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: {coding}\r\n\r\n{:x}\r\n", body.len());
+        [head.as_bytes(), body, b"\r\n0\r\n\r\n"].concat()
+    };
+    let to_the_end = [b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n", &*once].concat();
+    let of = |answer: Vec<u8>| {
+        fetch(impatient(), move |connection| {
+            connection.send(&answer);
+        })
+    };
+    for answer in [
+        chunked("gzip, chunked", &once),
+        chunked("X-GZip;q=1 , Chunked", &once),
+        chunked("gzip\r\ntransfer-encoding: gzip, chunked", &twice),
+        chunked("identity, chunked", &text),
+        to_the_end,
+    ] {
+        let response = of(answer).unwrap();
+        assert_eq!((response.truncated, response.body), (None, text.clone()));
+    }
+    let cut = of(chunked("gzip, chunked", &bomb)).unwrap();
+    assert_eq!(cut.truncated, Some(Truncation::Length));
+    assert_eq!(cut.body.len(), (64 << 10) - bomb.len(), "both together have the room of one body");
+    let broken = of(chunked("gzip, chunked", &once[..once.len() / 2]));
+    for refused in [broken, of(chunked("compress, chunked", &once))] {
+        let failed = refused.unwrap_err();
+        assert_eq!(failed.failure, Failure::Protocol);
+        assert!(failed.detail.contains("transfer coding"), "{}", failed.detail);
+    }
+}
+
+#[test]
 fn a_body_that_is_shorter_than_announced_is_cut_by_the_disconnect() {
     let short = response(impatient(), |connection| {
         connection.send("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nonly this");

@@ -185,6 +185,9 @@ impl Page<'_> {
         if told.versions.is_empty() {
             self.row("archive", "not there");
         }
+        if let Some(spelling) = &told.fetched_as {
+            self.row("fetched as", spelling);
+        }
         for (number, version) in told.versions.iter().take(VERSIONS_SHOWN).enumerate() {
             let (when, bytes) = (date(version.time), size(version.bytes));
             let (mime, file, offset) = (&version.mime, &version.file, version.offset);
@@ -201,6 +204,9 @@ impl Page<'_> {
             self.row("found", format!("{hops}, depth {}{via}", found.depth));
             let seed = found.seed.as_deref().unwrap_or("?");
             self.row("  from seed", format!("{} (number {})", seed, found.seed_number));
+        }
+        if let Some(why) = told.nofollow {
+            self.row("its links", format!("not followed: {why}"));
         }
         if !told.redirects_to.is_empty() {
             self.row("redirects to", chain(&told.redirects_to));

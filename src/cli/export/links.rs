@@ -15,6 +15,7 @@ use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::report::escape::{Cell, Escaped, json_line};
+use crate::web::headers;
 use crate::web::html::{LinkKind, LinkScan, Links, canonical_header, is_html, link_header, x_robots_tag};
 use crate::web::keys::KeyMaker;
 use crate::web::url::CanonicalUrl;
@@ -105,15 +106,19 @@ impl LinksArgs {
             Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}\t{}", Cell(text))?)
         };
         let location =
-            response.header("location").filter(|_| (300..400).contains(&entry.status) && entry.status != 304);
-        let target = location.and_then(|value| url.join(std::str::from_utf8(value).ok()?).ok());
+            headers::location(&response.headers).filter(|_| (300..400).contains(&entry.status) && entry.status != 304);
+        let target = location.and_then(|value| url.join(&value).ok());
         if let Some(target) = target {
             line(target.as_str(), "redirect", false, "")?;
         }
         let (links, texts, followed) = scans.find(&url, response);
         let join = |value: &str| url.join(value).ok();
-        let canonical = headers(response, "link").find_map(canonical_header).and_then(|value| join(&value));
-        for target in headers(response, "link").flat_map(link_header).filter_map(|value| join(&value)) {
+        let linked: Vec<_> = headers::named(&response.headers, "link").map(headers::reference).collect();
+        let canonical = linked.iter().find_map(|value| canonical_header(value)).and_then(|value| join(&value));
+        if let Some(target) = headers::refresh(&response.headers).and_then(|value| join(&value)) {
+            line(target.as_str(), "refresh", links.nofollow_page, "")?;
+        }
+        for target in linked.iter().flat_map(|value| link_header(value)).filter_map(|value| join(&value)) {
             let kind = if canonical.as_ref() == Some(&target) { "canonical" } else { "header" };
             line(target.as_str(), kind, links.nofollow_page, "")?;
         }
@@ -137,8 +142,10 @@ impl Scans {
 
     /// The links of a page, their texts, and the keys of those that may be followed.
     fn find(&mut self, url: &CanonicalUrl, response: &Response) -> (Links, Vec<String>, HashSet<Fingerprint>) {
-        let content_type = response.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
-        let said = x_robots_tag(headers(response, "x-robots-tag"), "*");
+        let content_type = response.content_type();
+        let content_type = content_type.as_deref();
+        let tags: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
+        let said = x_robots_tag(tags.iter().map(|value| &**value), "*");
         if !is_html(content_type, &response.decoded) {
             return (Links { nofollow_page: said.nofollow, ..Links::default() }, Vec::new(), HashSet::new());
         }
@@ -146,12 +153,6 @@ impl Scans {
         let followed = self.followed.html(&response.decoded, content_type, url, &self.keys, said);
         (links, texts, followed.entries.iter().map(|link| link.keys.key).collect())
     }
-}
-
-/// The values of all header fields of a name that are text.
-fn headers<'a>(response: &'a Response, name: &'a str) -> impl Iterator<Item = &'a str> {
-    let named = response.headers.iter().filter(move |(found, _)| found.eq_ignore_ascii_case(name.as_bytes()));
-    named.filter_map(|(_, value)| std::str::from_utf8(value).ok())
 }
 
 fn kind(kind: LinkKind) -> &'static str {

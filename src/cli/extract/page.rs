@@ -7,7 +7,6 @@
 use std::time::{Duration, Instant};
 
 use ego_tree::iter::Edge;
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use html5ever::driver::{ParseOpts, parse_document};
 use html5ever::ns;
 use html5ever::tendril::{StrTendril, TendrilSink};
@@ -15,6 +14,7 @@ use scraper::{ElementRef, Html, Node, Selector};
 
 use super::sink::Counting;
 use crate::cli::archive::Response;
+use crate::web::charset;
 use crate::web::html::text::{Squeezed, is_inline};
 
 /// Bytes between two looks at the counts and the clock.
@@ -24,8 +24,6 @@ const NODES_MAX: usize = 1_000_000;
 /// Steps of the builder, and of a walk over what is below each element: a second or two of them. Pages take some 20 and
 /// 30 for each node.
 const STEPS_MAX: u64 = 200_000_000;
-/// Bytes in which a page names its encoding.
-const META_BYTES: usize = 1_024;
 
 /// Elements whose text no reader sees.
 const UNSEEN: [&str; 5] = ["script", "style", "template", "noscript", "head"];
@@ -127,30 +125,10 @@ fn depths(page: &Html) -> u64 {
     sum
 }
 
-/// The text of a page, in the encoding that its bytes, its header or its meta element name.
+/// The text of a page, in the encoding that the crawl took it for when it looked for links.
 pub(in crate::cli) fn decode(response: &Response) -> String {
     let body = &response.decoded;
-    let header = response.header("content-type").and_then(charset);
-    let meta = || charset(&body[..body.len().min(META_BYTES)]);
-    let guess = || if std::str::from_utf8(body).is_ok() { UTF_8 } else { WINDOWS_1252 };
-    // A byte order mark outranks them all: `decode` looks for it itself.
-    header.or_else(meta).unwrap_or_else(guess).decode(body).0.into_owned()
-}
-
-/// The encoding named after the first `charset=` that names one.
-fn charset(bytes: &[u8]) -> Option<&'static Encoding> {
-    let lower = bytes.to_ascii_lowercase();
-    for at in memchr::memmem::find_iter(&lower, b"charset") {
-        let Some(value) = lower[at + b"charset".len()..].trim_ascii_start().strip_prefix(b"=") else { continue };
-        let value = value.trim_ascii_start();
-        let value = value.strip_prefix(b"\"").or_else(|| value.strip_prefix(b"'")).unwrap_or(value);
-        let end = value.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"-_:.".contains(byte));
-        if let Some(encoding) = Encoding::for_label(&value[..end.unwrap_or(value.len())]) {
-            // A meta element that can be read byte by byte is not in UTF-16, whatever it says.
-            return Some(encoding.output_encoding());
-        }
-    }
-    None
+    charset::to_utf8(body, charset::of_html(body, response.content_type().as_deref())).into_owned()
 }
 
 #[cfg(test)]

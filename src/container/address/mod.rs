@@ -151,10 +151,20 @@ impl AddressFile {
         url: &str,
         record: impl Fn(u64) -> Result<Option<KeyRecord>>,
     ) -> Result<Option<KeyRecord>> {
+        self.find_where(key, |found| found.url == url, record)
+    }
+
+    /// The newest record of `key` that `is_wanted`: URLs that differ by their spelling alone have one key.
+    pub fn find_where(
+        &self,
+        key: Fingerprint,
+        is_wanted: impl Fn(&KeyRecord) -> bool,
+        record: impl Fn(u64) -> Result<Option<KeyRecord>>,
+    ) -> Result<Option<KeyRecord>> {
         let mut head = read_head(&self.buckets)?;
         let mut circles = 0;
         loop {
-            match self.find_by(&head, key, url, &record) {
+            match self.find_by(&head, key, &is_wanted, &record) {
                 Ok(None) => {}
                 Err(Error::Damaged { .. }) if circles < CIRCLES_MAX => {
                     circles += 1;
@@ -176,7 +186,7 @@ impl AddressFile {
         &self,
         head: &Head,
         key: Fingerprint,
-        url: &str,
+        is_wanted: &impl Fn(&KeyRecord) -> bool,
         record: &impl Fn(u64) -> Result<Option<KeyRecord>>,
     ) -> Result<Option<KeyRecord>> {
         let (bucket, level) = head.bucket(key);
@@ -191,7 +201,7 @@ impl AddressFile {
                 }
                 if let Some(found) = record(offset)?
                     && found.key == key
-                    && found.url == url
+                    && is_wanted(&found)
                 {
                     newest = Some(found);
                 }

@@ -7,6 +7,9 @@ use super::model::{Found, Hop, Version};
 use crate::container::{KeyRecord, Reader};
 use crate::disk::{Disk, Error, Result};
 use crate::web::coding;
+use crate::web::headers;
+use crate::web::html::{LinkScan, RobotsDirectives, is_html, x_robots_tag};
+use crate::web::mime;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Versions of a URL that are told.
@@ -39,14 +42,43 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// The newest version of `url`, in its own spelling or in that of its key form.
+    /// The newest version of `url`, in its own spelling or else in the one that was fetched.
     fn newest(&self, url: &CanonicalUrl) -> Result<Option<KeyRecord>> {
         let Some(reader) = &self.reader else { return Ok(None) };
         let key = self.keys.keys(url).key;
-        if let Some(found) = reader.newest(key, url.as_str())? {
-            return Ok(Some(found));
+        match reader.newest(key, url.as_str())? {
+            None => reader.newest_of_key(key),
+            found => Ok(found),
         }
-        reader.newest(key, &self.keys.key_text(url))
+    }
+
+    /// The spelling in which `url` was fetched, where that is another one.
+    pub(super) fn other_spelling(&self, url: &CanonicalUrl) -> Result<Option<String>> {
+        Ok(self.newest(url)?.map(|record| record.url).filter(|fetched| fetched != url.as_str()))
+    }
+
+    /// Where the newest version of `url` says that its links are not to be followed, as `agent` reads it. At most
+    /// `decoded_max` bytes of it are looked at.
+    pub(super) fn nofollow(&self, url: &CanonicalUrl, agent: &str, decoded_max: usize) -> Result<Option<&'static str>> {
+        let (Some(record), Some(reader)) = (self.newest(url)?, &self.reader) else { return Ok(None) };
+        if !(200..300).contains(&record.status) {
+            return Ok(None);
+        }
+        let response = reader.response(&record)?;
+        let tags: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
+        if x_robots_tag(tags.iter().map(|value| &**value), agent).nofollow {
+            return Ok(Some("its X-Robots-Tag header says nofollow"));
+        }
+        let (content_type, coding) =
+            (mime::content_type(&response.headers), headers::list(&response.headers, "content-encoding"));
+        let body =
+            coding::decode(coding.as_deref(), &response.body, coding::within_ratio(response.body.len(), decoded_max));
+        if !is_html(content_type.as_deref(), &body.bytes) {
+            return Ok(None);
+        }
+        let mut scan = LinkScan::new(1, false, CanonicalUrl::LENGTH_MAX).with_agent(agent);
+        let said = scan.html(&body.bytes, content_type.as_deref(), url, self.keys, RobotsDirectives::default());
+        Ok(said.nofollow_page.then_some("its robots meta element says nofollow"))
     }
 
     /// The versions of `url`, the newest first, and whether there are more than are told.
@@ -124,9 +156,7 @@ impl<'a> Archive<'a> {
             return Ok(None);
         }
         let response = reader.response(record)?;
-        let location = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"location"));
-        let location = location.and_then(|(_, value)| std::str::from_utf8(value).ok());
-        Ok(location.and_then(|location| url.join(location).ok()))
+        Ok(headers::location(&response.headers).and_then(|location| url.join(&location).ok()))
     }
 
     /// The URLs that `url` leads to, one redirect after the other.
@@ -177,9 +207,8 @@ impl<'a> Archive<'a> {
         let text = match record.status {
             200..300 => {
                 let response = reader.response(&record)?;
-                let coding = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"));
-                let coding = coding.and_then(|(_, value)| std::str::from_utf8(value).ok());
-                Some(coding::decode(coding, &response.body, bytes_max).bytes.into_owned())
+                let coding = headers::list(&response.headers, "content-encoding");
+                Some(coding::decode(coding.as_deref(), &response.body, bytes_max).bytes.into_owned())
             }
             _ => None,
         };

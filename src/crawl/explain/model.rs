@@ -42,6 +42,10 @@ pub struct Explanation {
     pub host: Option<Host>,
     /// Its versions in the archive, the newest first.
     pub versions: Vec<Version>,
+    /// The spelling in which it was fetched, where that is another one of the same key form.
+    pub fetched_as: Option<String>,
+    /// Why its own links are not followed; nothing where they are, or where that is not known.
+    pub nofollow: Option<&'static str>,
     /// How it was found.
     pub found: Option<Found>,
     /// Where it redirects, hop by hop, as the archive has it.

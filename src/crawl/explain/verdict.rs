@@ -43,7 +43,7 @@ pub(super) fn verdict(told: &Explanation, facts: &Facts<'_>) -> String {
     match forbidden(told, facts.now) {
         Some(never) => never,
         None if told.seen.seen == Some(true) => given_up(told),
-        None => unknown(told),
+        None => unknown(told, facts),
     }
 }
 
@@ -69,13 +69,17 @@ fn ended(newest: &Version, queue: &Queue, facts: &Facts<'_>) -> bool {
 }
 
 fn fetched(told: &Explanation, newest: &Version) -> String {
-    let mut text = format!("was fetched {}, {}, {}", date(newest.time), newest.status, size(newest.bytes));
+    let spelling = told.fetched_as.as_ref().map_or(String::new(), |url| format!("as {url} "));
+    let mut text = format!("was fetched {spelling}{}, {}, {}", date(newest.time), newest.status, size(newest.bytes));
     if let Some(last) = told.redirects_to.last() {
         let status = last.status.map_or("not in the archive".to_owned(), |status| status.to_string());
         text.push_str(&format!("; it redirects to {} ({status})", last.url));
     }
     if told.versions.len() > 1 {
         text.push_str(&format!("; {} versions", count(told.versions.len() as u64)));
+    }
+    if let Some(why) = told.nofollow {
+        text.push_str(&format!("; its links are not followed: {why}"));
     }
     text
 }
@@ -195,8 +199,13 @@ fn given_up(told: &Explanation) -> String {
     }
 }
 
-fn unknown(told: &Explanation) -> String {
+fn unknown(told: &Explanation, facts: &Facts<'_>) -> String {
     let mut text = match told.seen.seen {
+        Some(_) if facts.config.robots.respect_nofollow => {
+            "is not known: nothing that was fetched before the checkpoint links to it, but for links and pages that say \
+             nofollow"
+                .to_owned()
+        }
         Some(_) => "is not known: nothing that was fetched before the checkpoint links to it".to_owned(),
         None => "is not known: there is no checkpoint yet".to_owned(),
     };
@@ -283,6 +292,19 @@ mod tests {
         assert_eq!(said(&told), "never: robots.txt line 12 \"Disallow: /private/\" (group *)");
         told.robots.obeyed = false;
         assert!(said(&told).starts_with("is queued"));
+    }
+
+    #[test]
+    fn n21_the_spelling_that_was_fetched_and_nofollow_are_told() {
+        let mut told = Explanation { versions: vec![version(200, 0)], ..Explanation::default() };
+        told.fetched_as = Some("http://a/~x".to_owned());
+        told.nofollow = Some("its X-Robots-Tag header says nofollow");
+        let text = said(&told);
+        assert!(text.starts_with("was fetched as http://a/~x 2027-"), "{text}");
+        assert!(text.ends_with("; its links are not followed: its X-Robots-Tag header says nofollow"), "{text}");
+        let mut unknown = Explanation::default();
+        unknown.seen.seen = Some(false);
+        assert!(said(&unknown).contains("but for links and pages that say nofollow"), "{}", said(&unknown));
     }
 
     #[test]

@@ -23,7 +23,8 @@ mod values;
 pub use directives::{RobotsDirectives, x_robots_tag};
 pub use header::{canonical_header, link_header};
 pub use scan::LinkScan;
-pub use sniff::is_html;
+pub use sniff::{is_html, may_be_html};
+pub use values::refresh_url;
 
 use super::url::{CanonicalUrl, Keys};
 
@@ -73,6 +74,8 @@ pub struct Links {
     pub nofollow_page: bool,
     /// The page asks not to be indexed, by meta tag or header.
     pub noindex: bool,
+    /// The page is hardly more than its scripts: what it shows to people is made by them.
+    pub is_scripts: bool,
     /// The canonical URL that the page names for itself.
     pub canonical: Option<String>,
 }

@@ -22,10 +22,14 @@ use crate::fingerprint::Fingerprint;
 use crate::web::charset;
 use crate::web::keys::{KeyMaker, LastOrigin};
 use crate::web::shortcut::Shortcut;
-use crate::web::url::CanonicalUrl;
+use crate::web::url::{CanonicalUrl, with_two_slashes};
 
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
 const VALUES_PER_LINK: usize = 8;
+
+/// A page with scripts is hardly more than these if it has no more anchors and less text than so.
+const ANCHORS_OF_SCRIPTS: usize = 2;
+const TEXT_OF_SCRIPTS: usize = 512;
 
 /// Finds the links of pages. Keeps its buffers from page to page.
 #[derive(Debug)]
@@ -50,6 +54,10 @@ struct Found {
     dropped: u32,
     directives: RobotsDirectives,
     scratch: String,
+    scripts: usize,
+    anchors: usize,
+    /// Bytes of text beside raw text, without the blanks around each piece.
+    text_bytes: usize,
     /// Texts of anchors, where they are wanted.
     texts: Option<AnchorTexts>,
 }
@@ -127,6 +135,7 @@ impl LinkScan {
             dropped: found.dropped,
             nofollow_page: found.directives.nofollow,
             noindex: found.directives.noindex,
+            is_scripts: found.scripts > 0 && found.anchors <= ANCHORS_OF_SCRIPTS && found.text_bytes < TEXT_OF_SCRIPTS,
             ..Links::default()
         };
         let Some(base) = base_url(page, found.base.as_deref()) else { return links };
@@ -151,7 +160,7 @@ impl LinkScan {
                 continue;
             }
             let url = shortcut.as_ref().and_then(|shortcut| shortcut.resolve(value)).or_else(|| {
-                let parsed = parser.parse(value);
+                let parsed = parser.parse(&with_two_slashes(value));
                 if is_new && matches!(parsed, Err(url::ParseError::RelativeUrlWithoutBase)) {
                     links.dropped = links.dropped.saturating_add(1);
                 }
@@ -180,7 +189,7 @@ impl LinkScan {
         }
         if let Some(mut texts) = self.found.texts.take() {
             let key = |number| {
-                let url = parser.parse(without_fragment(self.found.value(number))).ok()?;
+                let url = parser.parse(&with_two_slashes(without_fragment(self.found.value(number)))).ok()?;
                 Some(keys.keys(&CanonicalUrl::from_url(url).ok()?).key)
             };
             self.texts = texts.of(&links, key);
@@ -193,7 +202,7 @@ impl LinkScan {
 /// HTML standard passes over.
 fn base_url(page: &CanonicalUrl, base: Option<&str>) -> Option<Url> {
     let page = Url::parse(page.as_str()).ok()?;
-    let stated = base.and_then(|base| page.join(base).ok());
+    let stated = base.and_then(|base| page.join(&with_two_slashes(base)).ok());
     Some(stated.filter(|base| !matches!(base.scheme(), "data" | "javascript")).unwrap_or(page))
 }
 
@@ -210,7 +219,7 @@ impl Found {
         self.text.clear();
         self.values.clear();
         self.base = None;
-        self.dropped = 0;
+        (self.dropped, self.scripts, self.anchors, self.text_bytes) = (0, 0, 0, 0);
     }
 
     /// The value of this number.
@@ -221,7 +230,12 @@ impl Found {
 
     fn gather(&mut self, mut tags: Tags<'_>, respect_nofollow: bool, agent_token: &str) {
         let mut texts = self.texts.take();
-        while let Some(tag) = tags.next_tag_after(|piece| texts.iter_mut().for_each(|texts| texts.push(piece))) {
+        let mut text_bytes = 0;
+        let mut text = |piece: &[u8], texts: &mut Option<AnchorTexts>| {
+            text_bytes += piece.trim_ascii().len();
+            texts.iter_mut().for_each(|texts| texts.push(piece));
+        };
+        while let Some(tag) = tags.next_tag_after(|piece| text(piece, &mut texts)) {
             if let Some(texts) = &mut texts {
                 texts.pass(&tag);
             }
@@ -231,6 +245,8 @@ impl Found {
             if !tags.attributes(|attribute| values.take(attribute)) {
                 break;
             }
+            self.anchors += usize::from(element == Element::Anchor);
+            self.scripts += usize::from(element == Element::Source && tag.name.eq_ignore_ascii_case(b"script"));
             let is_nofollow = || respect_nofollow && values.rel_has("nofollow");
             match element {
                 Element::Anchor if !is_nofollow() => {
@@ -261,6 +277,7 @@ impl Found {
                 }
             }
         }
+        self.text_bytes = text_bytes;
         texts.iter_mut().for_each(AnchorTexts::close);
         self.texts = texts;
     }

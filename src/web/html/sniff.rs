@@ -1,7 +1,9 @@
 //! Whether a body is HTML: by its Content-Type, or by its start where that says nothing.
 
-/// Types that say nothing.
-const UNKNOWN: [&str; 4] = ["", "unknown/unknown", "application/unknown", "*/*"];
+use crate::web::mime::{MimeType, essence};
+
+/// Types that say nothing, like one that cannot be parsed.
+const UNKNOWN: [&str; 3] = ["unknown/unknown", "application/unknown", "*/*"];
 
 /// What an HTML page starts with (WHATWG MIME Sniffing, 7.1), lower case.
 const STARTS: [&str; 17] = [
@@ -24,22 +26,26 @@ const STARTS: [&str; 17] = [
     "<!--",
 ];
 
-/// Whether links are looked for in a body. A stated type is believed.
+/// Whether links are looked for in a body, which is without content coding. A stated type is believed.
 pub fn is_html(content_type: Option<&str>, body: &[u8]) -> bool {
-    let essence = essence(content_type);
-    if essence.eq_ignore_ascii_case("text/html") || is_xhtml(content_type) {
-        return true;
-    }
-    UNKNOWN.iter().any(|unknown| unknown.eq_ignore_ascii_case(essence)) && starts_as_html(body)
+    stated(content_type).unwrap_or_else(|| starts_as_html(body))
+}
+
+/// Whether a body can be HTML by its type, or by its start if that says nothing.
+pub fn may_be_html(content_type: Option<&str>) -> bool {
+    stated(content_type).unwrap_or(true)
+}
+
+/// Whether the type is that of HTML; none where it says nothing.
+fn stated(content_type: Option<&str>) -> Option<bool> {
+    let stated = content_type.and_then(MimeType::parse)?.essence;
+    let is_html = matches!(&*stated, "text/html" | "application/xhtml+xml");
+    (!UNKNOWN.contains(&&*stated)).then_some(is_html)
 }
 
 /// Whether the page is to be read by XML's rules of what a `/>` closes.
 pub(super) fn is_xhtml(content_type: Option<&str>) -> bool {
-    essence(content_type).eq_ignore_ascii_case("application/xhtml+xml")
-}
-
-fn essence(content_type: Option<&str>) -> &str {
-    content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim()
+    essence(content_type) == "application/xhtml+xml"
 }
 
 fn starts_as_html(body: &[u8]) -> bool {
@@ -68,7 +74,9 @@ mod tests {
     fn without_a_type_the_start_of_the_body_tells() {
         for body in ["<!DOCTYPE html>", "\u{feff} \n<HTML lang=de>", "<!--x", "<p>", "<a href=x>"] {
             assert!(is_html(None, body.as_bytes()), "{body}");
-            assert!(is_html(Some(""), body.as_bytes()), "{body}");
+            for says_nothing in ["", "*/*", "html", "text/html charset=utf-8"] {
+                assert!(is_html(Some(says_nothing), body.as_bytes()), "{says_nothing}: {body}");
+            }
         }
         for body in ["", "%PDF-1.4", "<?xml", "<abbr>", "text <p>", "<html"] {
             assert!(!is_html(None, body.as_bytes()), "{body}");

@@ -1,14 +1,11 @@
 //! A robots.txt with its lines: which of them decides on a URL, and of which group it is.
 //!
-//! Decides as [`RobotsRules::allows`](super::RobotsRules::allows) does, from the same walk over the lines; a property
-//! test holds the two together. It keeps what that leaves out (line numbers, texts, groups), so that people can be
-//! answered; the crawl itself keeps the compact rules.
+//! The judge is [`RobotsRules`]; beside its rules stand the lines that state them, which a crawl does not keep.
 
-use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::lines::{self, Line};
-use super::pattern::Subject;
+use super::RobotsRules;
+use super::lines::{self, Delay, Stated};
 
 /// A line that states a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +20,6 @@ pub struct RuleLine {
     pub group: String,
     /// The number of that line.
     pub group_number: u32,
-    pattern: Vec<u8>,
 }
 
 /// A line that states a delay.
@@ -49,61 +45,48 @@ pub struct Decision<'a> {
 /// A robots.txt as one agent reads it.
 #[derive(Clone, Debug, Default)]
 pub struct RobotsFile {
-    rules: Vec<RuleLine>,
+    rules: RobotsRules,
+    /// Where each of the rules is stated.
+    lines: Vec<RuleLine>,
     delay: Option<StatedDelay>,
-    sitemaps: Vec<String>,
     group: Option<String>,
 }
 
-/// What the groups of one agent say.
-#[derive(Default)]
-struct Group {
-    rules: Vec<RuleLine>,
-    delay: Option<StatedDelay>,
-    /// Number and name of the latest `User-agent` line.
-    header: Option<(u32, String)>,
-    first_name: Option<String>,
-}
-
 impl RobotsFile {
-    /// The file as `agent_token` reads it, [`RobotsRules::parse`](super::RobotsRules::parse) says how.
+    /// The file as `agent_token` reads it, [`RobotsRules::parse`] says how.
     pub fn parse(agent_token: &str, bytes: &[u8]) -> Self {
-        let (mut ours, mut all) = (Group::default(), Group::default());
-        let (mut is_named, mut sitemap_lines) = (false, Vec::new());
-        lines::walk(agent_token, bytes, |placed| {
-            is_named |= placed.is_ours;
-            if let Line::Sitemap(url) = placed.line {
-                sitemap_lines.push(url);
-            }
-            let name = if let Line::UserAgent(name) = placed.line { name } else { &[] };
-            let (names_us, names_all) = (lines::names(name, agent_token), name.starts_with(b"*"));
-            for (group, concerned, named) in
-                [(&mut ours, placed.is_ours, names_us), (&mut all, placed.is_all, names_all)]
-            {
-                if named {
-                    let name = String::from_utf8_lossy(name).into_owned();
-                    group.first_name.get_or_insert_with(|| name.clone());
-                    group.header = Some((placed.number, name));
-                } else if concerned {
-                    group.add(placed.number, placed.line, placed.text);
-                }
-            }
-        });
-        let sitemaps = lines::read_sitemaps(&sitemap_lines);
-        let Group { rules, delay, first_name, .. } = if is_named { ours } else { all };
-        RobotsFile { rules, delay, sitemaps, group: first_name }
+        let mut group = lines::group_of(agent_token, bytes);
+        let rules = RobotsRules::of(&mut group);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
+        let line = |stated: &Stated<'_>| RuleLine {
+            number: stated.number,
+            text: text(stated.text),
+            is_allow: stated.is_allow,
+            group: text(stated.header.1),
+            group_number: stated.header.0,
+        };
+        RobotsFile {
+            rules,
+            lines: group.rules.iter().map(line).collect(),
+            delay: group.delay.map(|Delay { delay, number, text: line }| StatedDelay {
+                number,
+                text: text(line),
+                delay,
+            }),
+            group: group.name.map(text),
+        }
     }
 
     /// Whether a URL (absolute, or from its path on) may be fetched, and the line that says so.
     pub fn decide(&self, url: &str) -> Decision<'_> {
-        let subject = Subject::of_url(url);
-        if subject.is_robots_txt() {
-            return Decision { allowed: true, line: None };
-        }
-        // the longest, Allow before Disallow, the first of equal ones
-        let matching = self.rules.iter().filter(|rule| subject.matches(&rule.pattern));
-        let line = matching.min_by_key(|rule| (Reverse(rule.pattern.len()), !rule.is_allow));
-        Decision { allowed: line.is_none_or(|line| line.is_allow), line }
+        let deciding = self.rules.decide(url);
+        let line = deciding.and_then(|(number, ..)| self.lines.get(number));
+        Decision { allowed: deciding.is_none_or(|(_, _, is_allow)| is_allow), line }
+    }
+
+    /// The rules that a crawl keeps of it.
+    pub fn rules(&self) -> &RobotsRules {
+        &self.rules
     }
 
     /// The longest delay that is asked for, and where.
@@ -113,7 +96,7 @@ impl RobotsFile {
 
     /// The sitemaps, as written.
     pub fn sitemaps(&self) -> &[String] {
-        &self.sitemaps
+        self.rules.sitemaps()
     }
 
     /// The name in the first `User-agent` line that makes a group ours: our agent's, or that of all. None where no group
@@ -123,23 +106,8 @@ impl RobotsFile {
     }
 }
 
-impl Group {
-    fn add(&mut self, number: u32, line: Line<'_>, text: &[u8]) {
-        let text = || String::from_utf8_lossy(text.trim_ascii()).into_owned();
-        let (group_number, group) = self.header.clone().unwrap_or_default();
-        if let Some((pattern, is_allow)) = lines::rule_of(line) {
-            self.rules.push(RuleLine { number, text: text(), is_allow, group, group_number, pattern });
-        } else if let Some(delay) = lines::delay_of(line)
-            && self.delay.as_ref().is_none_or(|stated| stated.delay < delay)
-        {
-            self.delay = Some(StatedDelay { number, text: text(), delay });
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::RobotsRules;
     use super::*;
 
     #[test]
@@ -178,55 +146,36 @@ mod tests {
     }
 
     #[test]
-    fn it_decides_as_the_compact_rules_do_on_any_file() {
-        let pieces = [
-            "User-agent: ",
-            "user-agent:",
-            "*",
-            "ourbot",
-            "OURBOT/1.0",
-            "other",
-            "\n",
-            "\n",
-            "\r\n",
-            "\r",
-            "\0",
-            "Disallow: ",
-            "Allow: ",
-            "disalow ",
-            "allow:",
-            "/",
-            "/a",
-            "/a/b",
-            "*",
-            "$",
-            "%61",
-            "%2F",
-            "?x=1",
-            "#c",
-            " ",
-            "Crawl-delay: 3",
-            "Request-rate: 1/10",
-            "Sitemap: http://h/m",
-            "\u{feff}",
-            "é",
-            "x",
-        ];
-        let urls = ["/", "/a", "/a/b", "/a/b?x=1", "/robots.txt", "http://h/é", "/x/a/b$", "/%61"];
-        let seed = fastrand::u64(..);
-        let mut random = fastrand::Rng::with_seed(seed);
-        for _ in 0..20_000 {
-            let text: String = (0..random.usize(..40)).map(|_| pieces[random.usize(..pieces.len())]).collect();
-            let (file, rules) =
-                (RobotsFile::parse("ourbot", text.as_bytes()), RobotsRules::parse("ourbot", text.as_bytes()));
-            for url in urls {
-                let decision = file.decide(url);
-                assert_eq!(decision.allowed, rules.allows(url), "seed {seed}: {url} by {text:?}");
-                let (pattern, found) = (decision.line.map(|line| line.pattern.as_slice()), rules.deciding(url));
-                assert_eq!(pattern, found.map(|(pattern, _)| pattern), "seed {seed}: {url} by {text:?}");
-            }
-            assert_eq!(file.delay().map(|delay| delay.delay), rules.crawl_delay(), "seed {seed}: {text:?}");
-            assert_eq!(file.sitemaps(), rules.sitemaps(), "seed {seed}: {text:?}");
+    fn n21_the_line_that_is_named_is_the_first_that_states_the_rule_which_decides() {
+        let text = "User-agent: *\nDisallow: /a\nAllow: /b\nUser-agent: x\nDisallow: /\nUser-agent: *\nAllow: /a\n\
+                    Disallow: /b\nDisallow: /%61/*c\nDisallow: /a/*c\nDisallow:\n";
+        let file = RobotsFile::parse("ourbot", text.as_bytes());
+        for (url, expected) in
+            [("/a", Some((7, true))), ("/b", Some((3, true))), ("/a/bc", Some((9, false))), ("/c", None)]
+        {
+            let decision = file.decide(url);
+            assert_eq!(decision.line.map(|line| (line.number, line.is_allow)), expected, "{url}");
+            assert_eq!(decision.allowed, file.rules().allows(url), "{url}");
         }
+        assert_eq!(file.decide("/a/bc").line.map(|line| line.group_number), Some(6));
+    }
+
+    /// The files of Google's parser (github.com/google/robotstxt, Apache 2.0), `ID_UTF8ByteOrderMarkIsSkipped`.
+    #[test]
+    fn n20_a_byte_order_mark_is_skipped_also_where_only_its_beginning_is_there() {
+        for (mark, is_skipped) in [
+            (&b""[..], true),
+            (b"\xef", true),
+            (b"\xef\xbb", true),
+            (b"\xef\xbb\xbf", true),
+            (b"\xef\x11\xbf", false),
+            (b"\xbb\xbf", false),
+        ] {
+            let text = [mark, b"User-agent: foo\nDisallow: /a\n"].concat();
+            let file = RobotsFile::parse("foo", &text);
+            assert_eq!(file.decide("/a").allowed, !is_skipped, "{}", mark.escape_ascii());
+        }
+        let inside = b"User-agent: foo\n\xef\xbb\xbfDisallow: /a\n";
+        assert!(RobotsFile::parse("foo", inside).decide("/a").allowed);
     }
 }

@@ -12,14 +12,38 @@ pub const SITEMAPS_MAX: usize = 1000;
 
 /// What the groups of one agent say together.
 #[derive(Debug, Default)]
-pub struct Group {
-    /// Normalised patterns; true for `Allow`.
-    pub rules: Vec<(Vec<u8>, bool)>,
-    /// The longest delay.
-    pub delay: Option<Duration>,
+pub struct Group<'a> {
+    pub rules: Vec<Stated<'a>>,
+    /// The longest delay, where it is stated first.
+    pub delay: Option<Delay<'a>>,
     /// The sitemaps of the whole file.
     pub sitemaps: Vec<String>,
+    /// The name in its first `User-agent` line.
+    pub name: Option<&'a [u8]>,
+    /// Number and name of its latest one.
+    header: (u32, &'a [u8]),
     is_named: bool,
+}
+
+/// A rule and where it is stated.
+#[derive(Debug)]
+pub struct Stated<'a> {
+    /// Normalised.
+    pub pattern: Vec<u8>,
+    pub is_allow: bool,
+    /// The number of its line and the line.
+    pub number: u32,
+    pub text: &'a [u8],
+    /// The number of the `User-agent` line of its group, and the name there.
+    pub header: (u32, &'a [u8]),
+}
+
+/// A delay and where it is stated.
+#[derive(Clone, Copy, Debug)]
+pub struct Delay<'a> {
+    pub delay: Duration,
+    pub number: u32,
+    pub text: &'a [u8],
 }
 
 /// What a line is about.
@@ -51,7 +75,7 @@ pub struct Placed<'a> {
 /// A group is some `User-agent` lines and what follows up to the next one behind a rule. Other lines, blank ones
 /// too, neither begin nor end a group; a delay concerns the agents named so far.
 pub fn walk<'a>(agent_token: &str, bytes: &'a [u8], mut each: impl FnMut(Placed<'a>)) {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = without_mark(bytes);
     let (mut is_ours, mut is_all, mut is_header) = (false, false, false);
     let (mut number, mut rest) = (1_u32, bytes);
     loop {
@@ -78,8 +102,16 @@ pub fn walk<'a>(agent_token: &str, bytes: &'a [u8], mut each: impl FnMut(Placed<
     }
 }
 
+/// Without a byte order mark, also where only its beginning is there: an editor or a proxy may have taken the rest for
+/// damage. Google's parser (github.com/google/robotstxt) skips it so.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    let mark = b"\xef\xbb\xbf";
+    let same = bytes.iter().zip(mark).take_while(|(byte, wanted)| byte == wanted).count();
+    &bytes[same..]
+}
+
 /// Gathers the groups that name `agent_token`, or if none does, those of `*`.
-pub fn group_of(agent_token: &str, bytes: &[u8]) -> Group {
+pub fn group_of<'a>(agent_token: &str, bytes: &'a [u8]) -> Group<'a> {
     let (mut ours, mut all) = (Group::default(), Group::default());
     let mut sitemap_lines = Vec::new();
     walk(agent_token, bytes, |placed| {
@@ -87,9 +119,14 @@ pub fn group_of(agent_token: &str, bytes: &[u8]) -> Group {
         if let Line::Sitemap(url) = placed.line {
             sitemap_lines.push(url);
         }
-        for (group, concerned) in [(&mut ours, placed.is_ours), (&mut all, placed.is_all)] {
-            if concerned {
-                group.add(placed.line);
+        let name: &[u8] = if let Line::UserAgent(name) = placed.line { name } else { &[] };
+        let (names_us, names_all) = (names(name, agent_token), name.starts_with(b"*"));
+        for (group, concerned, named) in [(&mut ours, placed.is_ours, names_us), (&mut all, placed.is_all, names_all)] {
+            if named {
+                group.name.get_or_insert(name);
+                group.header = (placed.number, name);
+            } else if concerned {
+                group.add(&placed);
             }
         }
     });
@@ -97,18 +134,22 @@ pub fn group_of(agent_token: &str, bytes: &[u8]) -> Group {
     Group { sitemaps, ..if ours.is_named { ours } else { all } }
 }
 
-impl Group {
-    fn add(&mut self, line: Line<'_>) {
-        if let Some(rule) = rule_of(line) {
-            self.rules.push(rule);
+impl<'a> Group<'a> {
+    fn add(&mut self, placed: &Placed<'a>) {
+        let Placed { number, text, line, .. } = *placed;
+        if let Some((pattern, is_allow)) = rule_of(line) {
+            self.rules.push(Stated { pattern, is_allow, number, text, header: self.header });
+        } else if let Some(delay) = delay_of(line)
+            && self.delay.is_none_or(|stated| stated.delay < delay)
+        {
+            self.delay = Some(Delay { delay, number, text });
         }
-        self.delay = self.delay.max(delay_of(line));
     }
 }
 
 /// The normalised pattern of a rule; true for `Allow`. An empty path is no rule (RFC 9309, 2.2.2); one that does not begin
 /// with `/` is meant from the root on.
-pub fn rule_of(line: Line<'_>) -> Option<(Vec<u8>, bool)> {
+fn rule_of(line: Line<'_>) -> Option<(Vec<u8>, bool)> {
     let (path, is_allow) = match line {
         Line::Allow(path) => (path, true),
         Line::Disallow(path) => (path, false),
@@ -122,7 +163,7 @@ pub fn rule_of(line: Line<'_>) -> Option<(Vec<u8>, bool)> {
 }
 
 /// The delay that a line asks for.
-pub fn delay_of(line: Line<'_>) -> Option<Duration> {
+fn delay_of(line: Line<'_>) -> Option<Duration> {
     match line {
         Line::CrawlDelay(value) => read_delay(value),
         Line::RequestRate(value) => read_rate(value),
@@ -158,7 +199,7 @@ fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Line<'a>> {
 }
 
 /// Whether the name in a `User-agent` line is that of our agent.
-pub fn names(name: &[u8], agent_token: &str) -> bool {
+fn names(name: &[u8], agent_token: &str) -> bool {
     product_token(name).eq_ignore_ascii_case(agent_token.as_bytes())
 }
 
@@ -196,7 +237,7 @@ fn read_rate(value: &[u8]) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(CRAWL_DELAY_MAX) / pages)
 }
 
-pub fn read_sitemaps(urls: &[&[u8]]) -> Vec<String> {
+fn read_sitemaps(urls: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     for url in urls.iter().take(SITEMAPS_MAX).filter(|url| !url.is_empty()) {
         lines.extend_from_slice(b"Sitemap: ");

@@ -45,24 +45,38 @@ impl RobotsRules {
     /// The rules of a file for `agent_token` (`NAME` of the user agent `NAME/VERSION`; case does not matter). `bytes`
     /// is the body, cut to the size that is obeyed.
     pub fn parse(agent_token: &str, bytes: &[u8]) -> Self {
-        let group = lines::group_of(agent_token, bytes);
-        let mut patterns: Vec<(Vec<u8>, bool)> = group.rules;
+        let mut group = lines::group_of(agent_token, bytes);
+        RobotsRules::of(&mut group)
+    }
+
+    /// The rules of `group`, in which each is left once, in the order of precedence.
+    fn of(group: &mut lines::Group<'_>) -> Self {
+        let rules = &mut group.rules;
         // longest first, Allow before Disallow: the first that matches decides
-        patterns.sort_by(|(a, a_allow), (b, b_allow)| {
-            b.len().cmp(&a.len()).then_with(|| a.cmp(b)).then(b_allow.cmp(a_allow))
+        rules.sort_by(|a, b| {
+            let by_pattern = b.pattern.len().cmp(&a.pattern.len()).then_with(|| a.pattern.cmp(&b.pattern));
+            by_pattern.then(b.is_allow.cmp(&a.is_allow))
         });
-        patterns.dedup_by(|(later, _), (kept, _)| later == kept);
-        patterns.sort_by_key(|(pattern, is_allow)| (std::cmp::Reverse(pattern.len()), !is_allow));
-        let mut rules = RobotsRules {
-            delay_ms: group.delay.map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
-            sitemaps: group.sitemaps,
+        rules.dedup_by(|later, kept| later.pattern == kept.pattern);
+        rules.sort_by_key(|rule| (std::cmp::Reverse(rule.pattern.len()), !rule.is_allow));
+        // files are cut long before; what could not be addressed is left out
+        let mut end = 0_usize;
+        rules.retain(|rule| {
+            end += rule.pattern.len();
+            u32::try_from(end).is_ok()
+        });
+        let mut compact = RobotsRules {
+            delay_ms: group.delay.map(|stated| u64::try_from(stated.delay.as_millis()).unwrap_or(u64::MAX)),
+            sitemaps: std::mem::take(&mut group.sitemaps),
             ..RobotsRules::default()
         };
-        for (pattern, is_allow) in patterns {
-            rules.push(&pattern, is_allow);
+        for rule in rules {
+            compact.patterns.extend_from_slice(&rule.pattern);
+            let end = u32::try_from(compact.patterns.len()).expect("longer ones were left out");
+            compact.rules.push(Rule { end, is_allow: rule.is_allow });
         }
-        rules.shrink();
-        rules
+        compact.shrink();
+        compact
     }
 
     /// Bytes of memory that it holds beside its own size.
@@ -82,14 +96,6 @@ impl RobotsRules {
         RobotsRules::default()
     }
 
-    fn push(&mut self, pattern: &[u8], is_allow: bool) {
-        // files are cut long before; what could not be addressed is left out
-        if let Ok(end) = u32::try_from(self.patterns.len() + pattern.len()) {
-            self.patterns.extend_from_slice(pattern);
-            self.rules.push(Rule { end, is_allow });
-        }
-    }
-
     /// Whether a URL (absolute, or from its path on) may be fetched: the longest matching pattern decides, `Allow`
     /// where two are equally long.
     pub fn allows(&self, url: &str) -> bool {
@@ -98,6 +104,11 @@ impl RobotsRules {
 
     /// The normalised pattern that decides on a URL, and whether it allows it; none where no rule matches.
     pub fn deciding(&self, url: &str) -> Option<(&[u8], bool)> {
+        self.decide(url).map(|(_, pattern, is_allow)| (pattern, is_allow))
+    }
+
+    /// The one judge: number and pattern of the rule that decides on a URL, and whether it allows it.
+    fn decide(&self, url: &str) -> Option<(usize, &[u8], bool)> {
         if self.rules.is_empty() {
             return None;
         }
@@ -106,10 +117,10 @@ impl RobotsRules {
             return None;
         }
         let mut start = 0;
-        for rule in &self.rules {
+        for (number, rule) in self.rules.iter().enumerate() {
             let pattern = &self.patterns[start..rule.end as usize];
             if subject.matches(pattern) {
-                return Some((pattern, rule.is_allow));
+                return Some((number, pattern, rule.is_allow));
             }
             start = rule.end as usize;
         }

@@ -1,6 +1,5 @@
-//! Which rule of the scope decides on a URL, for people: the seed, the pattern, or the limit.
-//!
-//! The rules are asked in the order of [`Scope::judge`]; a property test holds the two together.
+//! Which rule of the scope decides on a URL: the seed, the pattern, or the limit. The crawl asks for the verdict, people
+//! for the rule, and both the one judge that is here.
 
 use std::fmt;
 
@@ -28,6 +27,8 @@ pub enum Rule<'a> {
     Seed(ScopeMode, &'a str),
     /// A pattern of `scope.include` matches.
     Included(&'a str),
+    /// It is a sitemap of the registrable domain of what names it.
+    Near(&'a str),
     /// No seed and no pattern takes it in.
     Nothing(ScopeMode),
     /// More path segments than allowed.
@@ -68,13 +69,36 @@ pub struct Judgement<'a> {
 impl Scope {
     /// What [`Scope::judge`] says, and by which rule.
     pub fn explain<'a>(&'a self, url: &'a CanonicalUrl, depth: u16, redirects: usize) -> Judgement<'a> {
+        self.decide(url, None, depth, redirects)
+    }
+
+    /// What [`Scope::judge_sitemap`] says, and by which rule.
+    pub fn explain_sitemap<'a>(
+        &'a self,
+        url: &'a CanonicalUrl,
+        named_by: &CanonicalUrl,
+        depth: u16,
+        redirects: usize,
+    ) -> Judgement<'a> {
+        self.decide(url, Some(named_by), depth.saturating_add(1), redirects)
+    }
+
+    /// The one judge: of a URL, or of a sitemap and of what names it.
+    pub(super) fn decide<'a>(
+        &'a self,
+        url: &'a CanonicalUrl,
+        named_by: Option<&CanonicalUrl>,
+        depth: u16,
+        redirects: usize,
+    ) -> Judgement<'a> {
         let options = &self.limits.options;
         let refused = |reason, rule| Judgement { verdict: Err(reason), rule };
         let bytes = url.as_str().len();
         if bytes > options.max_url_length {
             return refused(Reason::TooLong, Rule::TooLong { bytes, max: options.max_url_length });
         }
-        let rule = match self.taking_in(url) {
+        let near = named_by.map(CanonicalUrl::registrable_domain).filter(|domain| *domain == url.registrable_domain());
+        let rule = match self.taking_in(url, near.is_some()) {
             Ok(rule) => rule,
             Err(rule) => return refused(Reason::Scope, rule),
         };
@@ -94,7 +118,7 @@ impl Scope {
     }
 
     /// The rule that takes a URL in, or the one that keeps it out.
-    fn taking_in<'a>(&'a self, url: &'a CanonicalUrl) -> Result<Rule<'a>, Rule<'a>> {
+    fn taking_in<'a>(&'a self, url: &'a CanonicalUrl, is_near: bool) -> Result<Rule<'a>, Rule<'a>> {
         let limits = &self.limits;
         let matching = |list: &'a [Regex]| list.iter().find(|regex| regex.is_match(url.as_str())).map(Regex::as_str);
         if let Some(pattern) = matching(&limits.exclude) {
@@ -106,6 +130,9 @@ impl Scope {
         }
         if let Some(territory) = self.seeds.find(mode, url) {
             return Ok(Rule::Seed(mode, territory));
+        }
+        if is_near {
+            return Ok(Rule::Near(url.registrable_domain()));
         }
         matching(&limits.include).map(Rule::Included).ok_or(Rule::Nothing(mode))
     }
@@ -141,6 +168,7 @@ impl fmt::Display for Rule<'_> {
             Rule::Anything => f.write_str("scope.mode = \"any\""),
             Rule::Seed(mode, territory) => write!(f, "scope.mode = \"{mode}\", seed: {territory}"),
             Rule::Included(pattern) => write!(f, "scope.include: {pattern}"),
+            Rule::Near(domain) => write!(f, "a sitemap of the domain of what names it: {domain}"),
             Rule::Nothing(mode) => {
                 write!(f, "no seed takes it in by scope.mode = \"{mode}\", no scope.include matches")
             }
@@ -194,25 +222,29 @@ mod tests {
     }
 
     #[test]
-    fn it_agrees_with_the_judge_on_any_url() {
-        let pieces = ["/a", "/b", "/c", "/", "logout", ".iso", "?x", "/index.html", "/aaaaaaaaaaaaaaaaaaaa"];
+    fn n21_a_sitemap_near_what_names_it_is_told_as_such() {
+        let scope = scope(ScopeMode::Host, &["http://www.a.example/x"]);
+        let (map, robots) = (url("http://maps.a.example/s.xml"), url("http://www.a.example/robots.txt"));
+        let judgement = scope.explain_sitemap(&map, &robots, 0, 0);
+        assert_eq!(judgement.verdict, Ok(()));
+        assert_eq!(judgement.rule.to_string(), "a sitemap of the domain of what names it: a.example");
+        assert_eq!(scope.explain(&map, 0, 0).verdict, Err(Reason::Scope));
+        let own = url("http://www.a.example/s.xml");
+        assert!(matches!(scope.explain_sitemap(&own, &robots, 0, 0).rule, Rule::Seed(..)));
+        assert_eq!(scope.explain_sitemap(&map, &robots, 4, 0).rule, Rule::Depth { depth: 5, max: 4 });
+    }
+
+    #[test]
+    fn a_scope_of_many_seeds_takes_in_what_any_of_them_does() {
         let hosts = ["http://a.example", "http://www.a.example", "http://cdn.x", "http://b.example:81"];
-        let seed = fastrand::u64(..);
-        let mut random = fastrand::Rng::with_seed(seed);
+        let seeds = ["http://a.example/a/x", "http://b.example/", "http://q.example/"];
         for mode in [ScopeMode::Domain, ScopeMode::Any, ScopeMode::Host, ScopeMode::Prefix] {
-            let scope =
-                scope(mode, &["http://a.example/a/x", "http://b.example/"]).with_seed(&url("http://q.example/"));
-            for _ in 0..5_000 {
-                let path: String = (0..random.usize(..8)).map(|_| pieces[random.usize(..pieces.len())]).collect();
-                let text = format!("{}/{path}", hosts[random.usize(..hosts.len())]);
-                let (url, depth, redirects) = (url(&text), random.u16(..6), random.usize(..5));
-                let explained = scope.explain(&url, depth, redirects).verdict;
-                let judged = scope.judge(&url, depth, redirects);
-                assert_eq!(explained, judged, "seed {seed}: {mode} {url} {depth} {redirects}");
-                let taken = ["http://a.example/a/x", "http://b.example/", "http://q.example/"]
-                    .into_iter()
-                    .any(|seed| mode.takes_in(&CanonicalUrl::parse(seed).unwrap(), &url));
-                assert_eq!(taken, mode == ScopeMode::Any || scope.seeds.holds(mode, &url), "seed {seed}: {mode} {url}");
+            let scope = scope(mode, &seeds[..2]).with_seed(&url(seeds[2]));
+            for text in hosts.iter().flat_map(|host| ["/", "/a/", "/a/b?c", "/b"].map(|path| format!("{host}{path}"))) {
+                let found = url(&text);
+                let taken = seeds.into_iter().any(|seed| mode.takes_in(&url(seed), &found));
+                let is_taken = matches!(scope.explain(&found, 0, 0).rule, Rule::Anything | Rule::Seed(..));
+                assert_eq!(taken, is_taken, "{mode} {found}");
             }
         }
     }
