@@ -10,10 +10,13 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use hyper_util::client::legacy::connect::dns::Name;
+use tower_service::Service;
 
 use super::failure::Refused;
 use super::names::{Answer, NameServers};
@@ -114,8 +117,16 @@ impl Inner {
     }
 }
 
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
+impl Service<Name> for GuardedResolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = Refused;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Refused>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Refused>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
         let inner = self.inner.clone();
         Box::pin(async move {
             let pinned = {
@@ -129,8 +140,8 @@ impl Resolve for GuardedResolver {
             };
             let permitted = permitted.map_err(Refused)?;
             // port 0: the client puts the URL's port there
-            let sockets: Addrs = Box::new(permitted.into_iter().map(|address| SocketAddr::new(address, 0)));
-            Ok(sockets)
+            let sockets: Vec<_> = permitted.into_iter().map(|address| SocketAddr::new(address, 0)).collect();
+            Ok(sockets.into_iter())
         })
     }
 }
