@@ -62,6 +62,16 @@ impl Error {
         Error::Damaged { path: path.to_owned(), offset, expected: expected.into(), found: found.into() }
     }
 
+    /// The same error of a file that the last checkpoint names: that it is not there is damage.
+    pub fn of_named_file(self) -> Self {
+        match self {
+            Error::Io { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Error::damaged(&path, 0, "a file that belongs to the last checkpoint", "no such file")
+            }
+            other => other,
+        }
+    }
+
     /// Whether a file or directory was not there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -72,6 +72,10 @@ pub trait Backend: Send + Sync + fmt::Debug {
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Bytes that can still be written.
     fn free_bytes(&self, dir: &Path) -> io::Result<u64>;
+    /// What tells this run of the machine from every other one; `None` where that is not known.
+    fn boot_id(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A shared handle on a file system.
@@ -161,6 +165,12 @@ impl Disk {
     /// Bytes that can still be written below `dir`.
     pub fn free_bytes(&self, dir: &Path) -> Result<u64> {
         self.0.free_bytes(dir).map_err(|e| Error::io("ask the free space of", dir, e))
+    }
+
+    /// What tells this run of the machine from every other one: between two equal ones the power was not cut, and all
+    /// that was written can be read. `None` where that is not known.
+    pub fn boot_id(&self) -> Option<String> {
+        self.0.boot_id()
     }
 }
 
