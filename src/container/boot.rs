@@ -12,7 +12,7 @@
 
 use std::path::Path;
 
-use crate::disk::{Disk, DiskFile, Error, Result};
+use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 
 /// Its name.
 const FILE: &str = "boot";
@@ -30,7 +30,11 @@ pub(super) fn is_same(disk: &Disk, dir: &Path) -> Result<bool> {
 /// Notes the present run of the machine: what was found in `dir` is in order, or cut off durably.
 pub(super) fn note(disk: &Disk, dir: &Path) -> Result<()> {
     match disk.boot_id() {
-        Some(id) if !is_same(disk, dir)? => disk.replace(&dir.join(FILE), format!("{id}\n").as_bytes()),
+        Some(id) if !is_same(disk, dir)? => {
+            let file = disk.open(dir.join(FILE), Mode::Create)?;
+            file.set_len(0)?;
+            file.write_all_at(format!("{id}\n").as_bytes(), 0)
+        }
         _ => Ok(()),
     }
 }

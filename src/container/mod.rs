@@ -30,6 +30,8 @@ mod boot;
 mod condition;
 #[cfg(test)]
 mod crash_tests;
+#[cfg(test)]
+mod damage_tests;
 mod digests;
 mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]

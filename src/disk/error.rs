@@ -38,6 +38,12 @@ pub enum Error {
         /// The newest version that is known here.
         known: u16,
     },
+    /// Something that the crawler writes to is a symbolic link, which it never makes.
+    #[error("{}: it is a symbolic link, and nothing is written through one: somebody else may have put it there. See where it leads, and remove it", path.display())]
+    Link {
+        /// Where it lies.
+        path: PathBuf,
+    },
     /// Another process works on the directory.
     #[error("{}: in use by another crawler (process {holder}); stop it first, or choose another --dir", path.display())]
     InUse {
@@ -55,6 +61,14 @@ impl Error {
     /// The operating system refused `action` on `path`.
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Error::Io { action, path: path.to_owned(), source }
+    }
+
+    /// The operating system refused to open `path` without following a link.
+    pub(super) fn opening(action: &'static str, path: &Path, source: io::Error) -> Self {
+        if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+            return Error::Link { path: path.to_owned() };
+        }
+        Error::io(action, path, source)
     }
 
     /// `path` is damaged at `offset`.
