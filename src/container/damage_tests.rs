@@ -105,16 +105,15 @@ fn n08_a_damaged_record_costs_its_own_exchange_and_no_other_and_is_told() {
         for harmed in 2..PAGES {
             let range = killed.places[harmed].1.clone();
             let others: Vec<usize> = (2..PAGES).filter(|&number| number != harmed).collect();
-            for at in range.clone().step_by(23) {
+            for at in range.clone().step_by(89) {
                 let (dir, path) = killed.harmed(0, |bytes| bytes[at as usize] ^= 0x10);
                 let context = format!("{compression:?}, page {harmed}, byte {at} of {range:?}");
                 let options = options(1 << 20, compression);
                 let ((mut container, replayed), log) =
                     logged(|| open(dir.path(), options.clone(), Some(&killed.state)));
                 let found = numbers(&replayed);
-                if found.len() == PAGES - 2 {
+                if log.is_empty() && found.len() == PAGES - 2 {
                     // a byte that no checksum covers: heads of gzip members, and of records that are not compressed
-                    assert!(log.is_empty(), "{context}: {log}");
                     continue;
                 }
                 assert_eq!(found, others, "{context}");
@@ -195,7 +194,10 @@ fn n08_what_follows_a_hole_after_a_power_cut_is_cut_off_with_it_and_that_is_told
         drop(container);
         assert_eq!(fs::metadata(&path).unwrap().len(), range.start);
         // from now on the file is in order, and what is written to it is of this run
-        assert_eq!(Some(fs::read_to_string(dir.path().join("boot")).unwrap().trim().to_owned()), Disk::real().boot_id());
+        assert_eq!(
+            Some(fs::read_to_string(dir.path().join("boot")).unwrap().trim().to_owned()),
+            Disk::real().boot_id()
+        );
     }
 }
 

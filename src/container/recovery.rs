@@ -110,16 +110,7 @@ impl Recovery {
         let from = saved.map_or((0, 0), |state| (state.value_number, state.value_bytes));
         let is_same_boot = boot::is_same(values.disk(), values.dir())?;
         let (before, place) = (values.total_bytes(), None);
-        Ok(Recovery {
-            from,
-            crawl_id,
-            is_same_boot,
-            before,
-            place,
-            done_bytes: 0,
-            total_bytes: 0,
-            finished: false,
-        })
+        Ok(Recovery { from, crawl_id, is_same_boot, before, place, done_bytes: 0, total_bytes: 0, finished: false })
     }
 
     /// Bytes gone through, and bytes in all.
@@ -268,43 +259,47 @@ fn write_again(values: &ValueFiles, found: &Found, from: u64) -> Result<()> {
     boot::sync_value(values.disk(), values.dir(), &file)
 }
 
-/// Reads the records of the exchange at `start` of value file `number`, up to its response or revisit; a warcinfo record
-/// alone is one without a page. Says where it ends, too.
-pub(super) fn read_exchange(
-    file: &DiskFile,
-    number: u32,
-    start: u64,
-) -> Result<Option<(Option<ReplayedPage>, u64)>> {
+/// Reads the records of the exchange at `start` of value file `number`: metadata, perhaps a request, response or revisit;
+/// or a warcinfo record, which has no page. Says where it ends, too.
+pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<Option<(Option<ReplayedPage>, u64)>> {
     let mut reader = RecordReader::new(file, start, BLOCK_MAX);
-    let mut metadata = None;
+    let mut before: Vec<Record> = Vec::new();
     loop {
         let Some(record) = reader.next()? else {
-            if metadata.is_none() {
+            if before.is_empty() {
                 return Ok(None);
             }
             return Err(Error::damaged(file.path(), start, "a whole exchange", "end of file"));
         };
+        let damaged = |expected: &str, found: &str| Err(Error::damaged(file.path(), record.offset, expected, found));
         if !record.is_intact() {
-            let expected = "a record with the digest that it states";
-            return Err(Error::damaged(file.path(), record.offset, expected, "another block"));
+            return damaged("a record with the digest that it states", "another block");
         }
         match record.kind() {
-            "warcinfo" => return Ok(Some((None, reader.position()))),
-            "metadata" => metadata = Some(record),
-            "response" | "revisit" => {
-                let mut page = page(number, metadata.as_ref(), &record).ok_or_else(|| {
-                    Error::damaged(file.path(), record.offset, "a response with an HTTP head", "another block")
-                })?;
+            "warcinfo" if before.is_empty() => return Ok(Some((None, reader.position()))),
+            "metadata" if before.is_empty() => before.push(record),
+            "request" if before.len() == 1 => before.push(record),
+            "response" | "revisit" if before.iter().all(|other| belongs_to(other, &record)) => {
+                let Some(mut page) = before.first().and_then(|metadata| page(number, metadata, &record)) else {
+                    return damaged("a response with an HTTP head, behind its metadata", "another block");
+                };
                 page.exchange_bytes = reader.position() - start;
                 return Ok(Some((Some(page), reader.position())));
             }
-            _ => {}
+            kind => return damaged("the next record of an exchange", &format!("a {kind:?} record that is none of it")),
         }
     }
 }
 
-fn page(file: u32, metadata: Option<&Record>, response: &Record) -> Option<ReplayedPage> {
-    let fields = metadata.map(|record| String::from_utf8_lossy(&record.block).into_owned()).unwrap_or_default();
+/// Whether `record` says that it is of the exchange that `answer` ends.
+fn belongs_to(record: &Record, answer: &Record) -> bool {
+    let said =
+        [("WARC-Concurrent-To", "WARC-Record-ID"), ("WARC-Target-URI", "WARC-Target-URI"), ("WARC-Date", "WARC-Date")];
+    said.iter().all(|(name, of_answer)| record.field(name) == answer.field(of_answer))
+}
+
+fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage> {
+    let fields = String::from_utf8_lossy(&metadata.block);
     let field = |name: &str| {
         fields.lines().find_map(|line| line.split_once(": ").filter(|(n, _)| *n == name).map(|(_, value)| value.trim()))
     };

@@ -368,8 +368,13 @@ fn n29_a_replayed_revisit_is_not_read_through_to_a_payload_of_which_it_has_only_
     let state = checkpoint(&mut container);
     pages.store(&mut container, AGAIN, &long("same"), false);
     drop(container);
-    let opened =
-        Container::open(Disk::real(), dir.path(), options(1 << 20, Compression::Gzip), WarcInfo::default(), Some(&state));
+    let opened = Container::open(
+        Disk::real(),
+        dir.path(),
+        options(1 << 20, Compression::Gzip),
+        WarcInfo::default(),
+        Some(&state),
+    );
     let (mut container, mut recovery) = opened.unwrap();
     let page = recovery.next(&mut container).unwrap().unwrap();
     assert!(page.refers_to.is_some());

@@ -117,7 +117,9 @@ mod tests {
         let device = rustix::fs::makedev(0xfe, 1);
         assert!(is_lock_on(line, device, 262_401));
         assert!(!is_lock_on(line, device, 262_402) && !is_lock_on(line, rustix::fs::makedev(0xfe, 2), 262_401));
-        for other in ["", "1: POSIX  ADVISORY  WRITE 4711 fe:01:262401 0 EOF", "1: FLOCK  ADVISORY  READ 1 fe:01:262401 0 EOF"] {
+        for other in
+            ["", "1: POSIX  ADVISORY  WRITE 4711 fe:01:262401 0 EOF", "1: FLOCK  ADVISORY  READ 1 fe:01:262401 0 EOF"]
+        {
             assert!(!is_lock_on(other, device, 262_401), "{other}");
         }
     }
