@@ -358,3 +358,27 @@ fn n29_the_cut_of_a_torn_tail_is_durable_before_anything_is_written_behind_it() 
         assert_eq!(left, end, "seed {seed}");
     }
 }
+
+/// `TMPDIR=... cargo test --lib -- --ignored --exact container::damage_tests::measures_a_long_tail --nocapture`
+#[test]
+#[ignore = "it measures"]
+fn measures_a_long_tail() {
+    const MIB: usize = 300;
+    let dir = tempfile::tempdir().unwrap();
+    let (mut container, _) = open(dir.path(), options(1 << 30, Compression::None), None);
+    let state = checkpoint(&mut container);
+    let (mut pages, mut rng) = (pages(Compression::None), fastrand::Rng::with_seed(1));
+    for number in 0..MIB {
+        let text: String = (0..1 << 20).map(|_| rng.alphanumeric()).collect();
+        pages.store(&mut container, &url(number), &text, false);
+    }
+    drop(container);
+    let options = options(1 << 30, Compression::None);
+    let (mut container, mut recovery) =
+        Container::open(Disk::real(), dir.path(), options, WarcInfo::default(), Some(&state)).unwrap();
+    let begun = std::time::Instant::now();
+    recovery.next(&mut container).unwrap();
+    let first = begun.elapsed();
+    while recovery.next(&mut container).unwrap().is_some() {}
+    println!("{MIB} MiB: written again and synced in {first:?}, read in {:?}", begun.elapsed() - first);
+}
