@@ -32,7 +32,7 @@ use crossbeam_channel::Receiver;
 use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Bytes;
-use crate::disk::{DirectoryLock, Disk};
+use crate::disk::{self, DirectoryLock, Disk};
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, mend};
 use crate::process::Processor;
 use crate::report::escape::Escaped;
@@ -43,6 +43,8 @@ use live::{DISPLAY, Onlookers};
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use threads::Threads;
 
+/// The directories of a crawl directory.
+const PARTS: [&str; 7] = ["url-seen", "robots", "dns", "frontier", "pages", "logs", "reports"];
 /// Events that are taken in before the engine looks at what it can send out.
 const EVENTS_PER_PUMP: usize = 64;
 /// A long start says how far it is this often.
@@ -54,9 +56,10 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let seeds = read_seeds(&request)?;
     let guard = options::guard(&request.config)?;
-    disk.create_dir_all(&request.dir)?;
+    disk::create_crawl_dir(&request.dir, options::readers(&request.config))?;
     let _lock = DirectoryLock::acquire(&request.dir)?;
-    for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs", "reports"] {
+    disk::refuse_links(&request.dir, &PARTS, "catalog")?;
+    for part in PARTS {
         disk.create_dir_all(&request.dir.join(part))?;
     }
     let catalog = mend::open_catalog(&disk, &request.dir, &mut |what| tracing::warn!("{what}"))?;

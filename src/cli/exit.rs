@@ -21,7 +21,7 @@ pub enum Exit {
     Internal = 1,
     /// The command line, the seeds or the configuration cannot be used.
     Usage = 2,
-    /// State on disk is damaged, or of a newer format.
+    /// State on disk is damaged, of a newer format, or a link where a file should be.
     Damaged = 3,
     /// The disk is full or fails.
     Disk = 4,
@@ -56,7 +56,7 @@ impl From<&disk::Error> for Exit {
     fn from(error: &disk::Error) -> Self {
         match error {
             disk::Error::Io { .. } => Exit::Disk,
-            disk::Error::Damaged { .. } | disk::Error::Newer { .. } => Exit::Damaged,
+            disk::Error::Damaged { .. } | disk::Error::Newer { .. } | disk::Error::Link { .. } => Exit::Damaged,
             disk::Error::InUse { .. } => Exit::InUse,
         }
     }
@@ -153,6 +153,11 @@ fn whole(error: &anyhow::Error) -> String {
 
 /// What to do; a crawl goes on where it was, every other command begins again.
 fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&'static str> {
+    if let Some(CrawlError::Disk(disk::Error::Damaged { .. })) = cause.downcast_ref() {
+        return Some(
+            "\n  crawler verify tells all damage; crawler verify --rebuild makes again what the rest of the directory allows",
+        );
+    }
     match cause.downcast_ref::<io::Error>()?.kind() {
         io::ErrorKind::PermissionDenied => Some("\n  check who owns it and may write there, or choose another --dir"),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if !of_crawl => {
@@ -233,6 +238,15 @@ mod tests {
         assert!(message(&io_error(io::ErrorKind::FileTooLarge)).contains("ulimit -f"));
         assert!(message(&io_error(io::ErrorKind::PermissionDenied)).contains("choose another --dir"));
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("crawl/x"));
+    }
+
+    #[test]
+    fn n09_damage_that_stops_a_crawl_names_the_command_that_tells_all_of_it() {
+        let missing = disk::Error::io("open", Path::new("crawl/pages/address.idx"), io::ErrorKind::NotFound.into());
+        let error: anyhow::Error = CrawlError::Disk(missing.of_named_file()).into();
+        assert_eq!(of(&error), Exit::Damaged);
+        let said = message(&error);
+        assert!(said.contains("address.idx") && said.contains("crawler verify --rebuild"), "{said}");
     }
 
     #[test]

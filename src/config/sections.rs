@@ -86,6 +86,18 @@ macro_rules! word {
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 
+word! {
+    /// Who may read a crawl directory that is made; the umask takes away more.
+    ReadableBy, "\"owner\", \"group\" or \"all\"", "\"owner\"" {
+        /// Its owner alone (0700).
+        Owner = "owner",
+        /// The owner's group too (0750).
+        Group = "group",
+        /// Everybody (0755).
+        All = "all",
+    }
+}
+
 section! {
     /// Who crawls, and how far.
     Crawl {
@@ -105,6 +117,8 @@ section! {
         checkpoint_interval: Duration = Duration::from_secs(30),
         /// Free space below which the crawl stops cleanly.
         disk_floor: Bytes = Bytes::gib(2),
+        /// Who may read a crawl directory that is made.
+        readable_by: ReadableBy = ReadableBy::Owner,
     }
 }
 

@@ -41,6 +41,8 @@ const MIME_TEXT_MAX: usize = 64;
 /// Bytes of a URL that fit beside the longest other parts.
 const URL_MAX: usize = u16::MAX as usize - FIXED_BYTES - REVISIT_BYTES - MIME_TEXT_MAX;
 const SCAN_BYTES: usize = 1 << 20;
+/// Offsets in key.dat have 40 bits, here as in address.idx: no record begins behind.
+const OFFSET_MAX: u64 = (1 << 40) - 1;
 /// Where to go on from any offset: so far a record is looked for, and it is not longer than this.
 const SEARCH_BYTES: usize = 128 << 10;
 const COMMON_BYTES_MAX: usize = 4 << 10;
@@ -108,7 +110,8 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
-    fn encode(&self) -> Vec<u8> {
+    /// The record as it lies in the file; or which of its numbers is too large for that.
+    fn encode(&self) -> std::result::Result<Vec<u8>, &'static str> {
         let mime_text = clip(&self.mime, MIME_TEXT_MAX);
         let mime_number = MIMES.iter().position(|&mime| mime == mime_text);
         let url = clip(&self.url, URL_MAX);
@@ -130,22 +133,22 @@ impl KeyRecord {
         bytes.extend_from_slice(&(length as u16).to_le_bytes());
         bytes.extend_from_slice(&[flags, mime_byte]);
         bytes.extend_from_slice(&self.key.bits().to_le_bytes());
-        put(&mut bytes, u64::from(self.file), 3);
-        put(&mut bytes, self.value_offset, 5);
-        put(&mut bytes, self.value_bytes, 4);
-        put(&mut bytes, self.time.ms(), 6);
+        put(&mut bytes, u64::from(self.file), 3).ok_or("the number of its value file")?;
+        put(&mut bytes, self.value_offset, 5).ok_or("its offset in the value file")?;
+        put(&mut bytes, self.value_bytes, 4).ok_or("its length in the value file")?;
+        put(&mut bytes, self.time.ms(), 6).ok_or("its time")?;
         bytes.extend_from_slice(&self.status.to_le_bytes());
         bytes.extend_from_slice(&self.payload_sha1);
-        put(&mut bytes, self.payload_bytes, 4);
-        put(&mut bytes, self.previous.unwrap_or(0), 5);
+        put(&mut bytes, self.payload_bytes, 4).ok_or("the length of its payload")?;
+        put(&mut bytes, self.previous.unwrap_or(0), 5).ok_or("the place of its older version")?;
         if let Some(offset) = self.payload_at {
-            put(&mut bytes, offset, REVISIT_BYTES);
+            put(&mut bytes, offset, REVISIT_BYTES).ok_or("the place of its payload")?;
         }
         bytes.extend_from_slice(mime_text.as_bytes());
         bytes.extend_from_slice(url.as_bytes());
         let sum = crc32fast::hash(&bytes[4..]);
         bytes[..4].copy_from_slice(&sum.to_le_bytes());
-        bytes
+        Ok(bytes)
     }
 
     /// What a record can hold of `mime`.
@@ -196,10 +199,9 @@ fn clip(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
 }
 
-/// Appends the low `width` bytes of `value`.
-fn put(bytes: &mut Vec<u8>, value: u64, width: usize) {
-    debug_assert!(width == 8 || value >> (8 * width) == 0, "{value} does not fit in {width} bytes");
-    bytes.extend_from_slice(&value.to_le_bytes()[..width]);
+/// Appends `value` in `width` bytes, fewer than eight; nothing where it needs more.
+fn put(bytes: &mut Vec<u8>, value: u64, width: usize) -> Option<()> {
+    (value >> (8 * width) == 0).then(|| bytes.extend_from_slice(&value.to_le_bytes()[..width]))
 }
 
 fn get(bytes: &[u8]) -> u64 {
@@ -219,7 +221,8 @@ impl KeyFile {
     /// Opens key.dat in `dir` for appending, making it when it is not there, and cuts it to `len` bytes: all of it
     /// where `len` is `None`, because no checkpoint knows of any record.
     pub fn open(disk: &Disk, dir: &Path, len: Option<u64>) -> Result<Self> {
-        let file = disk.open(dir.join("key.dat"), Mode::Create)?;
+        let mode = if len.is_none() { Mode::Create } else { Mode::Write };
+        let file = disk.open(dir.join("key.dat"), mode).map_err(Error::of_named_file)?;
         let found = file.len()?;
         let wanted = len.unwrap_or(HEADER_BYTES);
         if len.is_none() {
@@ -296,9 +299,22 @@ impl KeyFile {
         self.len == HEADER_BYTES
     }
 
+    /// Whether a record can still be appended: where not, nothing else should be written of its page.
+    pub(super) fn check_room(&self) -> Result<()> {
+        if self.len <= OFFSET_MAX { Ok(()) } else { Err(self.too_large("no record can begin behind its first TiB")) }
+    }
+
+    fn too_large(&self, what: impl Into<String>) -> Error {
+        let hint = "this crawl can store no more pages: begin another one in a directory of its own";
+        let source = std::io::Error::new(std::io::ErrorKind::FileTooLarge, format!("{}; {hint}", what.into()));
+        Error::io("append to", self.file.path(), source)
+    }
+
     /// Appends `record`; returns its offset.
     pub fn append(&mut self, record: &KeyRecord) -> Result<u64> {
-        let bytes = record.encode();
+        self.check_room()?;
+        let encoded = record.encode();
+        let bytes = encoded.map_err(|what| self.too_large(format!("{what} is too large ({})", record.url)))?;
         let offset = self.len;
         self.file.write_all_at(&bytes, offset)?;
         self.len += bytes.len() as u64;
@@ -463,5 +479,75 @@ impl Iterator for Scan<'_> {
         let step = self.step().transpose();
         self.done = !matches!(step, Some(Ok(_)));
         step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(url: &str) -> KeyRecord {
+        KeyRecord {
+            offset: 0,
+            key: Fingerprint::from_bits(7),
+            file: 0,
+            value_offset: 1,
+            value_bytes: 2,
+            time: Time::from_ms(3),
+            status: 200,
+            robots: false,
+            payload_sha1: [4; 20],
+            payload_bytes: 5,
+            truncated: false,
+            payload_at: None,
+            previous: None,
+            mime: "text/html".into(),
+            url: url.into(),
+        }
+    }
+
+    #[test]
+    fn n10_no_record_is_appended_where_40_bits_of_offset_do_not_reach() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut keys = KeyFile::open(&Disk::real(), dir.path(), None).unwrap();
+        // a file with a hole: it takes no room
+        keys.len = OFFSET_MAX;
+        let offset = keys.append(&record("http://a.example/last")).unwrap();
+        assert_eq!(offset, OFFSET_MAX);
+        assert_eq!(keys.read(offset).unwrap().url, "http://a.example/last");
+        let length = keys.file.len().unwrap();
+        let error = keys.append(&record("http://a.example/beyond")).unwrap_err();
+        assert!(error.to_string().contains("key.dat") && error.to_string().contains("TiB"), "{error}");
+        assert_eq!((keys.len(), keys.file.len().unwrap()), (length, length), "nothing was written");
+    }
+
+    #[test]
+    fn n10_a_number_that_its_field_cannot_hold_is_an_error_and_not_another_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut keys = KeyFile::open(&Disk::real(), dir.path(), None).unwrap();
+        let url = "http://a.example/";
+        let largest = KeyRecord {
+            file: (1 << 24) - 1,
+            value_offset: OFFSET_MAX,
+            value_bytes: u64::from(u32::MAX),
+            payload_bytes: u64::from(u32::MAX),
+            previous: Some(OFFSET_MAX),
+            ..record(url)
+        };
+        let offset = keys.append(&largest).unwrap();
+        assert_eq!(keys.read(offset).unwrap(), KeyRecord { offset, ..largest.clone() });
+        for beyond in [
+            KeyRecord { file: 1 << 24, ..record(url) },
+            KeyRecord { value_offset: 1 << 40, ..record(url) },
+            KeyRecord { value_bytes: 1 << 32, ..record(url) },
+            KeyRecord { payload_bytes: 1 << 32, ..record(url) },
+            KeyRecord { previous: Some(1 << 40), ..record(url) },
+            KeyRecord { payload_at: Some(1 << 40), ..record(url) },
+            KeyRecord { time: Time::from_ms(1 << 48), ..record(url) },
+        ] {
+            let length = keys.len();
+            assert!(matches!(keys.append(&beyond), Err(Error::Io { .. })), "{beyond:?}");
+            assert_eq!(keys.len(), length);
+        }
     }
 }

@@ -22,13 +22,16 @@
 //!
 //! [`Container::cut`] notes the lengths of the value file and of key.dat; the job makes them durable. After a kill
 //! [`Container::open`] cuts key.dat to the noted length and returns a [`Recovery`], which reads what the value files
-//! hold beyond the noted place, cuts those that end in `.open` behind their last whole exchange, and hands the exchanges
-//! to the engine, which takes them back in with [`Container::readopt`].
+//! hold beyond the noted place, passes over what is damaged there, cuts the one that ends in `.open` behind its last whole
+//! exchange, and hands the exchanges to the engine, which takes them back in with [`Container::readopt`].
 
 pub mod address;
+mod boot;
 mod condition;
 #[cfg(test)]
 mod crash_tests;
+#[cfg(test)]
+mod damage_tests;
 mod digests;
 mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -40,6 +43,7 @@ mod reader;
 mod rebuild;
 mod recovery;
 mod referrer;
+mod resync;
 #[cfg(test)]
 mod revisit_tests;
 mod revisits;
@@ -210,13 +214,16 @@ impl Container {
         disk.create_dir_all(dir)?;
         rebuild::refuse_unfinished(&disk, dir)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
-        let addresses = AddressFile::open_or_create(&disk, dir)?;
+        let addresses = match saved {
+            Some(_) => AddressFile::open_existing(&disk, dir)?,
+            None => AddressFile::open_or_create(&disk, dir)?,
+        };
         let mut digests = Digests::new(options.digest_memory);
         digests.fill(&keys)?;
         let fresh_max = (options.slot_memory / 2 / SLOT_BYTES).max(1);
         let (encoder, crawl_id) = (Encoder::new(options.compression), options.crawl_id);
         let values = ValueFiles::open(disk.clone(), dir, options, warcinfo, saved)?;
-        let recovery = Recovery::new(&values, saved);
+        let recovery = Recovery::new(&values, saved, crawl_id)?;
         let container = Container {
             disk,
             dir: dir.to_owned(),
@@ -240,6 +247,7 @@ impl Container {
         let first = self.first_with_payload(page)?;
         let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first));
         let records = revisit.as_deref().unwrap_or(page.records);
+        self.keys.check_room()?;
         let (file, offset) = self.values.append(records, page.time)?;
         let value_bytes = (records.len() - page.response.start) as u64;
         let stored = KeyRecord {

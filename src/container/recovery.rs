@@ -1,16 +1,34 @@
 //! What the value files hold beyond the last checkpoint.
+//!
+//! The exchanges are read in their order. Where one is not whole, three things can have happened:
+//!
+//! - The process was killed while it wrote. Nothing lies behind: the file is cut there.
+//! - The power was cut. Of what was not durable any part may be missing, and what lies behind the hole must not be there
+//!   without it: a page may have been led to by what is lost (its site's robots.txt and the sitemaps that this names). The
+//!   file is cut there too, and the pages are fetched again.
+//! - The record is damaged. It is passed over, and all that follows it is taken back in.
+//!
+//! A file that is full was durable before the next one was begun, so what is not whole there is damage. In the one that
+//! was written, [`boot`] says whether the power may have been cut. All of it is logged with file, offset and bytes.
+//! `crawler verify` tells of what was passed over as damage, because it stays in the file.
+//!
+//! What is read may be in the system's memory only, although nothing says so: a sync that fails leaves it there, and no
+//! later sync writes it to the disk. So the end of the file that was written is written once more, and synced, before it
+//! is believed.
 
 use std::net::IpAddr;
 
 use data_encoding::BASE32;
 
 use super::values::{Found, ValueFiles, find};
-use super::{Container, ContainerState, RefersTo};
+use super::{Container, ContainerState, RefersTo, boot, resync};
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Mode, Result};
 use crate::web::mime;
 use crate::web::warc::{Header, Profile, Record, RecordReader, Truncation, parse_date, parse_http_head};
 
+/// So much is written again at a time.
+const COPY_BYTES: u64 = 1 << 20;
 /// Blocks longer than this are not replayed: no body limit allows them.
 const BLOCK_MAX: u64 = 2 << 30;
 
@@ -69,6 +87,9 @@ pub struct ReplayedPage {
 #[derive(Debug)]
 pub struct Recovery {
     from: (u32, u64),
+    crawl_id: u128,
+    /// Whether what was written last is there as it was written, however the process ended.
+    is_same_boot: bool,
     /// Bytes of the files before the one that recovery begins in.
     before: u64,
     place: Option<Place>,
@@ -86,10 +107,11 @@ struct Place {
 }
 
 impl Recovery {
-    pub(super) fn new(values: &ValueFiles, saved: Option<&ContainerState>) -> Self {
+    pub(super) fn new(values: &ValueFiles, saved: Option<&ContainerState>, crawl_id: u128) -> Result<Self> {
         let from = saved.map_or((0, 0), |state| (state.value_number, state.value_bytes));
-        let before = values.total_bytes();
-        Recovery { from, before, place: None, done_bytes: 0, total_bytes: 0, finished: false }
+        let is_same_boot = boot::is_same(values.disk(), values.dir())?;
+        let (before, place) = (values.total_bytes(), None);
+        Ok(Recovery { from, crawl_id, is_same_boot, before, place, done_bytes: 0, total_bytes: 0, finished: false })
     }
 
     /// Bytes gone through, and bytes in all.
@@ -109,8 +131,8 @@ impl Recovery {
         }
         loop {
             let place = self.place.as_mut().expect("a place was found or the end was reached");
-            let last = place.index + 1 == place.files.len();
-            match read_exchange(place) {
+            let number = place.files[place.index].number;
+            match read_exchange(&place.file, number, place.offset) {
                 Ok(Some((page, end))) => {
                     self.done_bytes += end - place.offset;
                     place.offset = end;
@@ -119,14 +141,50 @@ impl Recovery {
                         None => continue,
                     }
                 }
-                // only the end of the last file can be torn: each is durable before the next is begun
-                Err(error) if !(matches!(error, Error::Damaged { .. }) && place.files[place.index].open && last) => {
-                    return Err(error);
+                Err(Error::Damaged { offset, found, .. }) => {
+                    if self.pass_over(&container.values, offset, &found)? {
+                        continue;
+                    }
                 }
-                _ if last => return self.finish(container),
-                _ => self.next_file(&container.values)?,
+                Err(error) => return Err(error),
+                Ok(None) => {}
             }
+            if self.place.as_ref().is_some_and(Place::is_last) {
+                return self.finish(container);
+            }
+            self.next_file(&container.values)?;
         }
+    }
+
+    /// What begins at the place is no whole exchange: at `at` lies `found`. Says whether another one follows in this file;
+    /// where none does, the place is where the file is to end.
+    fn pass_over(&mut self, values: &ValueFiles, at: u64, found: &str) -> Result<bool> {
+        let place = self.place.as_mut().expect("a place was read");
+        let Found { number, open, .. } = place.files[place.index];
+        let was_written = place.is_last() && open;
+        let (path, start, length) = (place.file.path().display(), place.offset, place.file.len()?);
+        let may_follow = !was_written || self.is_same_boot;
+        let next = match may_follow {
+            true => resync::next_exchange(values.disk(), (&place.file, number), start + 1, self.crawl_id)?,
+            false => None,
+        };
+        let bytes = next.unwrap_or(length) - start;
+        if next.is_none() && was_written {
+            let why = if may_follow {
+                "they were being written when the crawler ended"
+            } else {
+                "they were not durable when the machine stopped; pages among them are fetched again"
+            };
+            tracing::warn!("{path}: the last {bytes} bytes, from byte {start} on, are cut off ({found}): {why}");
+            return Ok(false);
+        }
+        tracing::warn!(
+            "{path}: damaged at byte {at} ({found}): {bytes} bytes from byte {start} on are passed over, pages among them \
+             are fetched again; crawler verify tells all damage"
+        );
+        self.done_bytes += bytes;
+        place.offset += bytes;
+        Ok(next.is_some())
     }
 
     fn begin(&mut self, values: &ValueFiles) -> Result<bool> {
@@ -152,6 +210,9 @@ impl Recovery {
             self.total_bytes += values.disk().open(&found.path, Mode::Read)?.len()?;
         }
         self.total_bytes -= offset;
+        if let Some(last) = files.last().filter(|last| last.open) {
+            write_again(values, last, if last.number == number { offset } else { 0 })?;
+        }
         self.place = Some(Place { files, index: 0, file, offset });
         Ok(true)
     }
@@ -175,44 +236,71 @@ impl Recovery {
     }
 }
 
-/// Reads the records of one exchange, which ends with its response or revisit; a warcinfo record alone is one without a page.
-fn read_exchange(place: &Place) -> Result<Option<(Option<ReplayedPage>, u64)>> {
-    let mut reader = RecordReader::new(&place.file, place.offset, BLOCK_MAX);
-    let mut metadata = None;
+impl Place {
+    /// Whether its file is the last one.
+    fn is_last(&self) -> bool {
+        self.index + 1 == self.files.len()
+    }
+}
+
+/// Writes what lies in `found` from `from` on to its place, and syncs it.
+fn write_again(values: &ValueFiles, found: &Found, from: u64) -> Result<()> {
+    let file = values.disk().open(&found.path, Mode::Write)?;
+    let end = file.len()?;
+    if end <= from {
+        return Ok(());
+    }
+    let (mut bytes, mut at) = (Vec::new(), from);
+    while at < end {
+        bytes.resize(usize::try_from(COPY_BYTES.min(end - at)).unwrap_or(usize::MAX), 0);
+        file.read_exact_at(&mut bytes, at)?;
+        file.write_all_at(&bytes, at)?;
+        at += bytes.len() as u64;
+    }
+    boot::sync_value(values.disk(), values.dir(), &file)
+}
+
+/// Reads the records of the exchange at `start` of value file `number`: metadata, perhaps a request, response or revisit;
+/// or a warcinfo record, which has no page. Says where it ends, too.
+pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<Option<(Option<ReplayedPage>, u64)>> {
+    let mut reader = RecordReader::new(file, start, BLOCK_MAX);
+    let mut before: Vec<Record> = Vec::new();
     loop {
         let Some(record) = reader.next()? else {
-            if metadata.is_none() {
+            if before.is_empty() {
                 return Ok(None);
             }
-            return Err(Error::damaged(place.file.path(), place.offset, "a whole exchange", "end of file"));
+            return Err(Error::damaged(file.path(), start, "a whole exchange", "end of file"));
         };
+        let damaged = |expected: &str, found: &str| Err(Error::damaged(file.path(), record.offset, expected, found));
         if !record.is_intact() {
-            let path = place.file.path();
-            return Err(Error::damaged(
-                path,
-                record.offset,
-                "a record with the digest that it states",
-                "another block",
-            ));
+            return damaged("a record with the digest that it states", "another block");
         }
         match record.kind() {
-            "warcinfo" => return Ok(Some((None, reader.position()))),
-            "metadata" => metadata = Some(record),
-            "response" | "revisit" => {
-                let number = place.files[place.index].number;
-                let mut page = page(number, metadata.as_ref(), &record).ok_or_else(|| {
-                    Error::damaged(place.file.path(), record.offset, "a response with an HTTP head", "another block")
-                })?;
-                page.exchange_bytes = reader.position() - place.offset;
+            "warcinfo" if before.is_empty() => return Ok(Some((None, reader.position()))),
+            "metadata" if before.is_empty() => before.push(record),
+            "request" if before.len() == 1 => before.push(record),
+            "response" | "revisit" if before.iter().all(|other| belongs_to(other, &record)) => {
+                let Some(mut page) = before.first().and_then(|metadata| page(number, metadata, &record)) else {
+                    return damaged("a response with an HTTP head, behind its metadata", "another block");
+                };
+                page.exchange_bytes = reader.position() - start;
                 return Ok(Some((Some(page), reader.position())));
             }
-            _ => {}
+            kind => return damaged("the next record of an exchange", &format!("a {kind:?} record that is none of it")),
         }
     }
 }
 
-fn page(file: u32, metadata: Option<&Record>, response: &Record) -> Option<ReplayedPage> {
-    let fields = metadata.map(|record| String::from_utf8_lossy(&record.block).into_owned()).unwrap_or_default();
+/// Whether `record` says that it is of the exchange that `answer` ends.
+fn belongs_to(record: &Record, answer: &Record) -> bool {
+    let said =
+        [("WARC-Concurrent-To", "WARC-Record-ID"), ("WARC-Target-URI", "WARC-Target-URI"), ("WARC-Date", "WARC-Date")];
+    said.iter().all(|(name, of_answer)| record.field(name) == answer.field(of_answer))
+}
+
+fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage> {
+    let fields = String::from_utf8_lossy(&metadata.block);
     let field = |name: &str| {
         fields.lines().find_map(|line| line.split_once(": ").filter(|(n, _)| *n == name).map(|(_, value)| value.trim()))
     };

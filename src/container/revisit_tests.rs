@@ -300,3 +300,88 @@ fn a_revisit_whose_payload_is_damaged_is_damage_and_nothing_else() {
     Disk::real().open(path, Mode::Write).unwrap().write_all_at(&[0; 40], at).unwrap();
     assert!(matches!(reader.response(&record), Err(Error::Damaged { .. })));
 }
+
+#[test]
+fn n29_a_payload_with_the_tag_and_the_length_of_another_is_stored_and_not_taken_for_that_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut container, _) = open(dir.path(), options(1 << 20, Compression::Gzip), None);
+    let time = |ms| Time::from_ms(ms);
+    let mut store = |url: &str, body: &str, payload_sha1: [u8; 20], at: Time| {
+        let exchange = crate::web::warc::Exchange {
+            url,
+            fetched_at: at,
+            duration_ms: 1,
+            ip: None,
+            http_version: crate::web::warc::HttpVersion::Http11,
+            request: None,
+            status: 200,
+            reason: "OK",
+            headers: &[],
+            body: body.as_bytes(),
+            truncated: None,
+            via: None,
+            depth: 0,
+            hops: "",
+            seed: 0,
+            attempt: 0,
+            robots: false,
+            forced: false,
+            canonical: None,
+            id_seed: crate::web::warc::id_seed(0, url, at),
+        };
+        let records = Encoder::new(Compression::Gzip).encode(&exchange);
+        let page = NewPage {
+            url,
+            key: key_of(url),
+            status: 200,
+            time: at,
+            mime: "",
+            robots: false,
+            payload_sha1,
+            payload_bytes: records.payload_bytes,
+            records: &records.bytes,
+            response: records.response.clone(),
+            revisit: records.revisit.as_ref(),
+            truncated: false,
+            may_have_versions: false,
+            condition: None,
+        };
+        container.append(&page).unwrap()
+    };
+    // the index keeps the place that the first bytes give, and 24 bits more: the rest is in key.dat
+    let (mut first, mut other) = ([7; 20], [7; 20]);
+    (first[19], other[19]) = (1, 2);
+    store(FIRST, &long("one"), first, time(1));
+    assert_eq!(store(AGAIN, &long("two"), other, time(2)).saved, None, "another digest is another payload");
+    assert!(store("http://c.example/", &long("one"), first, time(3)).saved.is_some(), "the same one is known");
+    let candidates: Vec<u64> = container.digests.candidates(&other).collect();
+    assert!(candidates.len() >= 2, "both are under one tag: {candidates:?}");
+    assert_eq!(kinds(dir.path()).iter().filter(|kind| *kind == "response").count(), 2);
+}
+
+#[test]
+fn n29_a_replayed_revisit_is_not_read_through_to_a_payload_of_which_it_has_only_the_tag() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut container, _) = open(dir.path(), options(1 << 20, Compression::Gzip), None);
+    let mut pages = pages(Compression::Gzip);
+    pages.store(&mut container, FIRST, &long("same"), false);
+    let state = checkpoint(&mut container);
+    pages.store(&mut container, AGAIN, &long("same"), false);
+    drop(container);
+    let opened = Container::open(
+        Disk::real(),
+        dir.path(),
+        options(1 << 20, Compression::Gzip),
+        WarcInfo::default(),
+        Some(&state),
+    );
+    let (mut container, mut recovery) = opened.unwrap();
+    let page = recovery.next(&mut container).unwrap().unwrap();
+    assert!(page.refers_to.is_some());
+    let key_of_url = |url: &str| Some(key_of(url));
+    let (mut true_one, mut forged) = (page.clone(), page);
+    assert!(container.read_through(&mut true_one, &key_of_url).unwrap());
+    forged.payload_sha1[19] ^= 1;
+    assert!(container.digests.candidates(&forged.payload_sha1).next().is_some(), "it has the tag of the other");
+    assert!(!container.read_through(&mut forged, &key_of_url).unwrap());
+}

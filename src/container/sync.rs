@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::address::AddressFile;
+use super::boot;
 use crate::disk::{Disk, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
@@ -37,7 +38,7 @@ impl SyncJob {
             // a file that became full meanwhile was synced then, and has another name
             && let Some(file) = self.disk.open_if_there(path)?
         {
-            file.sync()?;
+            boot::sync_value(&self.disk, &self.dir, &file)?;
         }
         self.disk.open(self.dir.join("key.dat"), Mode::Read)?.sync()?;
         self.disk.sync_dir(&self.dir)?;

@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ContainerOptions, ContainerState};
+use super::{ContainerOptions, ContainerState, boot};
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, Encoder};
@@ -69,9 +69,9 @@ fn file_name(number: u32, compression: Compression) -> String {
     format!("value-{number:05}.warc{}", compression.suffix())
 }
 
-/// Makes a full file durable and takes its suffix away.
-fn seal(disk: &Disk, file: &DiskFile) -> Result<()> {
-    file.sync()?;
+/// Makes a full file in `dir` durable and takes its suffix away.
+fn seal(disk: &Disk, dir: &Path, file: &DiskFile) -> Result<()> {
+    boot::sync_value(disk, dir, file)?;
     let name = file.path().to_string_lossy();
     let sealed = PathBuf::from(name.strip_suffix(OPEN).expect("a file that was written has the suffix"));
     disk.rename(file.path(), &sealed)
@@ -154,7 +154,13 @@ impl ValueFiles {
     /// Goes on with the file `found`, whose whole records end at `end`; `total` bytes lie in the files before it.
     pub(super) fn resume(&mut self, found: Option<Found>, end: u64, before: u64) -> Result<()> {
         self.closed_bytes = before;
-        let Some(found) = found else { return Ok(()) };
+        if let Some(found) = found {
+            self.go_on_with(found, end)?;
+        }
+        boot::note(&self.disk, &self.dir)
+    }
+
+    fn go_on_with(&mut self, found: Found, end: u64) -> Result<()> {
         let suffix = format!(".warc{}{OPEN}", self.options.compression.suffix());
         let same_coding = found.path.to_string_lossy().ends_with(&suffix);
         let file = self.disk.open(&found.path, Mode::Write)?;
@@ -162,7 +168,7 @@ impl ValueFiles {
             // durable before anything is written there: after a power cut, sectors of what lay there must not stand
             // among those of new records, whose heads have no checksum where they are not compressed
             file.set_len(end)?;
-            file.sync()?;
+            boot::sync_value(&self.disk, &self.dir, &file)?;
         }
         self.number = found.number;
         if found.open && same_coding && end > 0 {
@@ -222,7 +228,7 @@ impl ValueFiles {
     /// Ends the file under way, and makes it durable.
     pub(super) fn close(&mut self) -> Result<()> {
         if let Some(open) = self.open.take() {
-            seal(&self.disk, &open.file)?;
+            seal(&self.disk, &self.dir, &open.file)?;
             self.closed_bytes += open.position;
             self.number += 1;
         }

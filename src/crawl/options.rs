@@ -16,7 +16,7 @@ use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
-use crate::disk::{self, Disk};
+use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{Executors, Identity, Opening, Settings, SlotOptions, mend};
 use crate::fetch::FetchOptions;
@@ -241,6 +241,15 @@ pub(super) fn settings(config: &Config) -> Settings {
         stop_grace: STOP_GRACE,
         requests_per_second: config.politeness.requests_per_second,
         bytes_per_second: config.politeness.bytes_per_second.map(config::Bytes::get),
+    }
+}
+
+/// Who may read the crawl directory, if it is made.
+pub(super) fn readers(config: &Config) -> Readers {
+    match config.crawl.readable_by {
+        config::ReadableBy::Owner => Readers::Owner,
+        config::ReadableBy::Group => Readers::Group,
+        config::ReadableBy::All => Readers::All,
     }
 }
 

@@ -38,6 +38,12 @@ pub enum Error {
         /// The newest version that is known here.
         known: u16,
     },
+    /// Something that the crawler writes to is a symbolic link, which it never makes.
+    #[error("{}: it is a symbolic link, and nothing is written through one: somebody else may have put it there. See where it leads, and remove it", path.display())]
+    Link {
+        /// Where it lies.
+        path: PathBuf,
+    },
     /// Another process works on the directory.
     #[error("{}: in use by another crawler (process {holder}); stop it first, or choose another --dir", path.display())]
     InUse {
@@ -57,9 +63,27 @@ impl Error {
         Error::Io { action, path: path.to_owned(), source }
     }
 
+    /// The operating system refused to open `path` without following a link.
+    pub(super) fn opening(action: &'static str, path: &Path, source: io::Error) -> Self {
+        if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+            return Error::Link { path: path.to_owned() };
+        }
+        Error::io(action, path, source)
+    }
+
     /// `path` is damaged at `offset`.
     pub fn damaged(path: &Path, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Error::Damaged { path: path.to_owned(), offset, expected: expected.into(), found: found.into() }
+    }
+
+    /// The same error of a file that the last checkpoint names: that it is not there is damage.
+    pub fn of_named_file(self) -> Self {
+        match self {
+            Error::Io { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Error::damaged(&path, 0, "a file that belongs to the last checkpoint", "no such file")
+            }
+            other => other,
+        }
     }
 
     /// Whether a file or directory was not there.

@@ -8,11 +8,13 @@
 //! - a file is durable after [`DiskFile::sync`], its name after [`Disk::sync_dir`] of its directory;
 //! - a file that replaces another is written aside, synced, renamed, and the directory synced
 //!   ([`Disk::replace`]); nothing is deleted first;
-//! - a failed sync is never tried again: the kernel clears the error and the second call would lie.
+//! - a failed sync is never tried again: the kernel clears the error and the second call would lie;
+//! - nothing is written through a symbolic link: whoever may write to the directory could lead it anywhere.
 
 mod error;
 mod header;
 mod lock;
+mod private;
 mod real;
 pub mod simulated;
 pub(crate) mod sorter;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 pub use error::{Error, Result};
 pub use header::{HEADER_BYTES, Header, Kind};
 pub use lock::DirectoryLock;
+pub use private::{Readers, create_crawl_dir, refuse_links};
 pub use writer::Writer;
 
 /// How a file is opened.
@@ -72,6 +75,10 @@ pub trait Backend: Send + Sync + fmt::Debug {
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Bytes that can still be written.
     fn free_bytes(&self, dir: &Path) -> io::Result<u64>;
+    /// What tells this run of the machine from every other one; `None` where that is not known.
+    fn boot_id(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A shared handle on a file system.
@@ -93,7 +100,7 @@ impl Disk {
     pub fn open(&self, path: impl Into<PathBuf>, mode: Mode) -> Result<DiskFile> {
         let path = path.into();
         let action = if mode == Mode::CreateNew { "create" } else { "open" };
-        let raw = self.0.open(&path, mode).map_err(|e| Error::io(action, &path, e))?;
+        let raw = self.0.open(&path, mode).map_err(|e| Error::opening(action, &path, e))?;
         Ok(DiskFile { raw, path: path.into() })
     }
 
@@ -161,6 +168,12 @@ impl Disk {
     /// Bytes that can still be written below `dir`.
     pub fn free_bytes(&self, dir: &Path) -> Result<u64> {
         self.0.free_bytes(dir).map_err(|e| Error::io("ask the free space of", dir, e))
+    }
+
+    /// What tells this run of the machine from every other one: between two equal ones the power was not cut, and all
+    /// that was written can be read. `None` where that is not known.
+    pub fn boot_id(&self) -> Option<String> {
+        self.0.boot_id()
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::{Backend, Mode, RawFile};
+
+/// Opens a file, and fails where a symbolic link has its name.
+pub(super) const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
 
 #[derive(Debug)]
 pub(super) struct RealDisk;
@@ -14,6 +17,9 @@ impl Backend for RealDisk {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>> {
         let mut options = OpenOptions::new();
         options.read(true);
+        if mode != Mode::Read {
+            options.custom_flags(NOFOLLOW);
+        }
         match mode {
             Mode::Read => {}
             Mode::Write => drop(options.write(true)),
@@ -51,6 +57,11 @@ impl Backend for RealDisk {
     fn free_bytes(&self, dir: &Path) -> io::Result<u64> {
         let stat = rustix::fs::statvfs(dir)?;
         Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    fn boot_id(&self) -> Option<String> {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        Some(id.trim().to_owned()).filter(|id| !id.is_empty())
     }
 }
 

@@ -221,7 +221,7 @@ impl Bucket {
     /// Checks that every file of the state is there and whole in length, and cuts pending files to what is noted.
     pub fn recover(&self) -> Result<()> {
         for (generation, part, noted) in self.files() {
-            let file = self.place.open(generation, part)?;
+            let file = self.place.open(generation, part).map_err(Error::of_named_file)?;
             let found = file.len()?;
             if noted < CONTENT_AT || found < noted || (part == Part::Repository && found != noted) {
                 return Err(Error::damaged(file.path(), found, format!("{noted} bytes"), format!("{found}")));

@@ -32,29 +32,33 @@ pub struct RestLog {
     file: Option<(DiskFile, u64)>,
     /// Files that follow checkpoints before the newest durable one.
     older: Vec<u64>,
-    /// Whether anything was appended since the last sync began.
+    /// Whether anything was appended to the open file since its last sync began.
     unsynced: bool,
+    /// Those of the older files of which the same holds. Their rests are in the checkpoint that was cut, but that may take
+    /// long to become durable, and until then nothing else has them.
+    older_unsynced: Vec<u64>,
     syncing: bool,
     sync_due: Time,
 }
 
-/// A file that is to be made durable.
+/// Files that are to be made durable.
 #[derive(Debug)]
 pub struct RestSync {
     disk: Disk,
     dir: PathBuf,
-    path: PathBuf,
+    paths: Vec<PathBuf>,
 }
 
 impl RestSync {
-    /// Syncs the file and its name.
+    /// Syncs the files and their names.
     pub fn run(self) -> Result<()> {
-        // one that a checkpoint has made superfluous meanwhile is gone
-        if let Some(file) = self.disk.open_if_there(&self.path)? {
-            file.sync()?;
-            self.disk.sync_dir(&self.dir)?;
+        for path in &self.paths {
+            // one that a checkpoint has made superfluous meanwhile is gone
+            if let Some(file) = self.disk.open_if_there(path)? {
+                file.sync()?;
+            }
         }
-        Ok(())
+        self.disk.sync_dir(&self.dir)
     }
 }
 
@@ -81,6 +85,7 @@ impl RestLog {
             file: None,
             older: Vec::new(),
             unsynced: false,
+            older_unsynced: Vec::new(),
             syncing: false,
             sync_due: Time::ZERO,
         };
@@ -123,15 +128,19 @@ impl RestLog {
 
     /// When [`RestLog::next_sync`] has something to do, unless a sync is under way.
     pub fn next_sync_due(&self) -> Option<Time> {
-        (self.unsynced && !self.syncing).then_some(self.sync_due)
+        let wanted = self.unsynced || !self.older_unsynced.is_empty();
+        (wanted && !self.syncing).then_some(self.sync_due)
     }
 
-    /// What has to be synced now, if anything has: one file at a time, and not all the time.
+    /// What has to be synced now, if anything has: one sync at a time, and not all the time.
     pub fn next_sync(&mut self, now: Time) -> Option<RestSync> {
         const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
         self.next_sync_due().filter(|&due| due <= now)?;
-        (self.unsynced, self.syncing, self.sync_due) = (false, true, now + PAUSE);
-        Some(RestSync { disk: self.disk.clone(), dir: self.dir.clone(), path: self.path(self.number) })
+        let newest = std::mem::take(&mut self.unsynced).then_some(self.number);
+        let numbers = std::mem::take(&mut self.older_unsynced).into_iter().chain(newest);
+        let paths = numbers.map(|number| self.path(number)).collect();
+        (self.syncing, self.sync_due) = (true, now + PAUSE);
+        Some(RestSync { disk: self.disk.clone(), dir: self.dir.clone(), paths })
     }
 
     /// A sync is done.
@@ -139,17 +148,21 @@ impl RestLog {
         self.syncing = false;
     }
 
-    /// Checkpoint `number` was cut: it has every rest so far.
+    /// Checkpoint `number` was cut: it has every rest so far, once it is durable. What was not synced before still has to
+    /// be.
     pub fn cut(&mut self, number: u64) {
         if self.file.take().is_some() {
             self.older.push(self.number);
         }
+        if std::mem::take(&mut self.unsynced) {
+            self.older_unsynced.push(self.number);
+        }
         self.number = number;
-        self.unsynced = false;
     }
 
     /// The last cut is durable: removes what only earlier checkpoints need.
     pub fn committed(&mut self) -> Result<()> {
+        self.older_unsynced.clear();
         for of in std::mem::take(&mut self.older) {
             self.disk.remove(&self.path(of))?;
         }
@@ -232,6 +245,7 @@ fn read(disk: &Disk, path: &Path) -> Result<(Vec<(Fingerprint, Time)>, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::simulated::{Restart, SimulatedDisk};
 
     const NOW: Time = Time::from_ms(1_000);
 
@@ -315,5 +329,48 @@ mod tests {
         log.synced();
         assert!(log.next_sync(NOW).is_none());
         assert!(log.next_sync(later).is_some());
+    }
+
+    #[test]
+    fn n07_a_rest_that_begins_right_before_a_cut_is_durable_before_the_checkpoint_is() {
+        for seed in 0..40 {
+            let simulated = SimulatedDisk::new(seed);
+            let (disk, dir) = (simulated.disk(), Path::new("/crawl"));
+            disk.create_dir_all(dir).unwrap();
+            let (mut log, _) = RestLog::open(disk.clone(), dir, 4, NOW).unwrap();
+            log.push(&[rest(1, 900_000)]).unwrap();
+            log.next_sync(NOW).unwrap().run().unwrap();
+            log.synced();
+            // within the second in which no sync begins, and before the cut
+            log.push(&[rest(2, 900_000)]).unwrap();
+            log.cut(5);
+            log.push(&[rest(3, 900_000)]).unwrap();
+            let due = log.next_sync_due().expect("what was appended before the cut is not durable yet");
+            log.next_sync(due).unwrap().run().unwrap();
+            log.synced();
+            assert_eq!(log.next_sync_due(), None);
+            // the checkpoint is still being written
+            simulated.restart(Restart::PowerCut);
+            let (_, known) = RestLog::open(disk, dir, 4, NOW).unwrap();
+            assert_eq!(known, [rest(1, 900_000), rest(2, 900_000), rest(3, 900_000)], "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn n07_a_durable_checkpoint_has_the_rests_before_it_and_leaves_nothing_to_sync() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let (mut log, _) = RestLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
+        log.push(&[rest(1, 5_000)]).unwrap();
+        log.cut(5);
+        let sync = log.next_sync(NOW).unwrap();
+        log.committed().unwrap();
+        sync.run().unwrap();
+        log.synced();
+        assert_eq!(log.next_sync_due(), None);
+        log.push(&[rest(2, 5_000)]).unwrap();
+        log.cut(6);
+        log.committed().unwrap();
+        assert_eq!(log.next_sync_due(), None);
+        assert!(files(&disk, dir.path()).is_empty());
     }
 }

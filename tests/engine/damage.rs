@@ -88,6 +88,11 @@ impl Backend for MemoryDisk {
     fn free_bytes(&self, _: &Path) -> io::Result<u64> {
         Ok(u64::MAX)
     }
+
+    fn boot_id(&self) -> Option<String> {
+        // the machine goes on: only the process dies
+        Some("the one run of this machine".to_owned())
+    }
 }
 
 #[derive(Debug)]
@@ -227,9 +232,12 @@ pub(super) fn outcome(state: &State, harmed: &Path) -> Outcome {
     }
 }
 
-/// Whether the damage in the file at `told` is that of `harmed`: a value file has another name when it is full.
+/// Whether the damage in the file at `told` is that of `harmed`: a value file has another name when it is full, and any
+/// when it is missing.
 fn is_of(told: &Path, harmed: &Path) -> bool {
-    told == harmed || harmed.to_str().unwrap().strip_suffix(".open") == told.to_str()
+    let (told_name, harmed_name) = (told.to_str().unwrap(), harmed.to_str().unwrap());
+    let is_pattern = told_name.strip_suffix('*').is_some_and(|start| harmed_name.starts_with(start));
+    told == harmed || harmed_name.strip_suffix(".open") == Some(told_name) || is_pattern
 }
 
 enum Fault {
@@ -346,6 +354,37 @@ fn c6_a_state_file_that_is_cut_at_any_byte_or_has_any_byte_flipped_is_named_or_m
     }
     for end in [".repo", ".kv", ".aux", ".tail", ".base", ".open"] {
         assert!(kinds.keys().any(|kind| kind.ends_with(end)), "no {end} among {kinds:?}");
+    }
+}
+
+#[test]
+fn n09_a_file_of_the_last_checkpoint_that_is_missing_is_damage_and_never_an_empty_store() {
+    let (mut told, mut wrong) = (Vec::new(), Vec::new());
+    let states = [
+        State::after(40),
+        State::with_file(false, "rests.g"),
+        State::with_file(true, ".aux"),
+        State::with_file(true, ".kv"),
+        State::with_file(true, ".repo"),
+    ];
+    for state in states {
+        let logs = Path::new(DIR).join("logs");
+        for path in state.files.keys().filter(|path| !path.starts_with(&logs)) {
+            let mut state = state.clone();
+            state.files.remove(path);
+            match outcome(&state, path) {
+                Outcome::Told => told.push(kind(path)),
+                Outcome::Right => {}
+                Outcome::Wrong(what) => wrong.push(format!("{}: {what}", path.display())),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    for expected in ["pages/key.dat", "pages/address.idx", "pages/address.ovf", "checkpoint.g"] {
+        assert!(told.iter().any(|kind| kind == expected), "{expected} can be missing");
+    }
+    for end in [".repo", ".kv", ".aux", ".tail", ".base", ".open"] {
+        assert!(told.iter().any(|kind| kind.ends_with(end)), "{end} can be missing");
     }
 }
 

@@ -98,8 +98,11 @@ pub(super) fn images(disk: &Disk, dir: &Path) -> Result<HashMap<Option<PageId>, 
 pub(super) fn repair(disk: &Disk, dir: &Path) -> Result<()> {
     if let Some(images) = read(disk, dir)? {
         // who wrote them may have died before the sync: if they were lost after their pages have been overwritten, the
-        // next repair would put the images before them over those
-        disk.open(path(dir), Mode::Write)?.sync()?;
+        // next repair would put the images before them over those. Where that sync failed, they may be in the system's
+        // memory only, which no later sync writes out: they are written again
+        let file = disk.open(path(dir), Mode::Write)?;
+        file.write_all_at(&images, 0)?;
+        file.sync()?;
         disk.sync_dir(dir)?;
         let buckets = disk.open(dir.join("address.idx"), Mode::Write)?;
         let overflow = disk.open(dir.join("address.ovf"), Mode::Write)?;

@@ -65,14 +65,21 @@ impl AddressFile {
     /// Opens the file in `dir`, making it when it is not there, and repairs what a crash left half done. It may cover
     /// more of key.dat than the checkpoint knows of: such slots are harmless.
     pub fn open_or_create(disk: &Disk, dir: &Path) -> Result<Self> {
-        let path = dir.join("address.idx");
-        match disk.open_if_there(&path)? {
-            // before a repair puts an older head over it
-            Some(file) => Header::refuse_newer(&file, Kind::Addresses, VERSION)?,
-            None => create(disk, dir)?,
+        if disk.open_if_there(dir.join("address.idx"))?.is_none() {
+            create(disk, dir)?;
         }
-        double_write::repair(disk, dir)?;
-        AddressFile::open_for_writing(disk, dir)
+        AddressFile::open_existing(disk, dir)
+    }
+
+    /// Opens the file in `dir`, which a checkpoint has written: without it, nothing that was stored would be found.
+    pub fn open_existing(disk: &Disk, dir: &Path) -> Result<Self> {
+        let open = || {
+            // before a repair puts an older head over it
+            Header::refuse_newer(&disk.open(dir.join("address.idx"), Mode::Read)?, Kind::Addresses, VERSION)?;
+            double_write::repair(disk, dir)?;
+            AddressFile::open_for_writing(disk, dir)
+        };
+        open().map_err(Error::of_named_file)
     }
 
     /// Opens the file for [`AddressFile::apply`] and for look-ups beside it.

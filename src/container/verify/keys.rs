@@ -35,7 +35,9 @@ impl<'a> KeyWalk<'a> {
                     self.at = scan.reached();
                     return Ok(Some(record));
                 }
-                Some(Err(error @ (Error::Io { .. } | Error::Newer { .. } | Error::InUse { .. }))) => return Err(error),
+                Some(Err(
+                    error @ (Error::Io { .. } | Error::Newer { .. } | Error::InUse { .. } | Error::Link { .. }),
+                )) => return Err(error),
                 _ => {
                     let next = self.file.next_whole(self.at + 1, self.end)?;
                     bad(self.at, next.unwrap_or(self.end));

@@ -315,7 +315,7 @@ fn open_either(disk: &Disk, path: &Path, open: bool) -> Result<Option<DiskFile>>
 }
 
 /// How the records of a value file are compressed, by its name.
-fn coding_of(path: &Path) -> Compression {
+pub(in crate::container) fn coding_of(path: &Path) -> Compression {
     let name = path.to_string_lossy();
     let name = name.strip_suffix(".open").unwrap_or(&name);
     [Compression::Gzip, Compression::Zstd]

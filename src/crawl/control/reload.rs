@@ -15,7 +15,7 @@ use crate::engine::Reconfiguration;
 use crate::web::scope::{ScopeError, ScopeRules};
 
 /// Keys that shape what lies on disk.
-const FIXED: [&str; 2] = ["drum.buckets", "scope.strip_query_params"];
+const FIXED: [&str; 3] = ["crawl.readable_by", "drum.buckets", "scope.strip_query_params"];
 
 /// Knows where the configuration comes from, and which one is in effect.
 pub(super) struct Reloader {
@@ -91,6 +91,7 @@ fn effective(current: &Config, new: &Config) -> Config {
         crawl: config::Crawl {
             user_agent: current.crawl.user_agent.clone(),
             contact: current.crawl.contact.clone(),
+            readable_by: current.crawl.readable_by,
             ..new.crawl.clone()
         },
         scope: config::Scope {

@@ -8,7 +8,8 @@
 //! beside a write stay as they are, what a successful sync covered stays, a rename is done or not done.
 //!
 //! After a failed sync the writes that it covered are doomed: a later sync that succeeds does not make them durable,
-//! as on Linux. Directories themselves are durable once they are made.
+//! as on Linux. The next process may read them all the same, from what the system still has in memory, or may not.
+//! Directories themselves are durable once they are made.
 //!
 //! It is no substitute for tests on a real file system: a SIGKILL leaves the page cache, which is why only a model can
 //! show what a power cut does.
@@ -61,6 +62,8 @@ struct State {
     rng: fastrand::Rng,
     /// Counts restarts: files that were opened before one are not open any more.
     boot: u64,
+    /// How often the power was cut.
+    power_cuts: u64,
     changes: u64,
     faults: BTreeMap<u64, Fault>,
     is_full: bool,
@@ -85,6 +88,7 @@ impl SimulatedDisk {
             names: Names::default(),
             rng: fastrand::Rng::with_seed(seed),
             boot: 0,
+            power_cuts: 0,
             changes: 0,
             faults: BTreeMap::new(),
             is_full: false,
@@ -154,6 +158,7 @@ impl SimulatedDisk {
             Restart::PowerCut => names.cut(rng),
         }
         state.boot += 1;
+        state.power_cuts += u64::from(restart == Restart::PowerCut);
         state.is_stopped = false;
         state.note(format_args!("-- {restart:?} --"));
     }
@@ -307,6 +312,10 @@ impl Backend for SimulatedDisk {
         let state = self.state();
         state.alive()?;
         Ok(if state.is_full { 0 } else { state.free_bytes })
+    }
+
+    fn boot_id(&self) -> Option<String> {
+        Some(self.state().power_cuts.to_string())
     }
 }
 

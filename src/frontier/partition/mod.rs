@@ -42,7 +42,7 @@ use front::Front;
 use super::host::Item;
 use super::record::HostRecord;
 use crate::clock::Time;
-use crate::disk::{Disk, Result};
+use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
 
 /// A file of a partition as a checkpoint knows it.
@@ -385,10 +385,11 @@ impl Partition {
     /// Prepares the files for use again: cuts the tails to their noted lengths, reads the base's filter.
     pub(super) fn reopen(&mut self, base: Option<FileState>) -> Result<()> {
         for tail in &self.recent.tails {
-            tail::cut(&self.disk, &self.path(tail.generation, "tail"), tail.bytes)?;
+            tail::cut(&self.disk, &self.path(tail.generation, "tail"), tail.bytes).map_err(Error::of_named_file)?;
         }
         if let Some(state) = base {
-            let mut base = base::Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
+            let path = self.path(state.generation, "base");
+            let mut base = base::Base::open(&self.disk, &path, state.bytes).map_err(Error::of_named_file)?;
             self.base_filter = base.filter()?;
             self.base = Some(BaseFile { generation: state.generation, summary: base.summary.clone() });
         }

@@ -19,6 +19,9 @@ const PACKED_CODINGS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"br", b"zstd", b"deflat
 const PACKED_TYPES: [&[u8]; 8] =
     [b"image/jpeg", b"image/png", b"image/gif", b"image/webp", b"application/zip", b"font/woff", b"video/", b"audio/"];
 
+/// What the id of a metadata record is made of, beside the seed of its exchange.
+const METADATA_PART: u128 = 1;
+
 /// One answered request.
 #[derive(Clone, Debug)]
 pub struct Exchange<'a> {
@@ -204,7 +207,7 @@ impl Encoder {
         self.block.extend_from_slice(self.head.as_bytes());
         let head = Head {
             kind: "metadata",
-            id: uuid(exchange.id_seed, 1),
+            id: uuid(exchange.id_seed, METADATA_PART),
             date,
             content_type: "application/warc-fields",
             url: Some(exchange.url),
@@ -372,6 +375,11 @@ pub fn id_seed(crawl: u128, url: &str, fetched_at: Time) -> u128 {
     sha1.update(url);
     let digest: [u8; 20] = sha1.finalize().into();
     digest[..16].iter().fold(0, |seed, &byte| seed << 8 | u128::from(byte))
+}
+
+/// The `WARC-Record-ID` of the metadata record of a page.
+pub fn metadata_id(crawl: u128, url: &str, fetched_at: Time) -> String {
+    urn(uuid(id_seed(crawl, url, fetched_at), METADATA_PART))
 }
 
 /// A version 8 UUID (RFC 9562) from a seed, another for each `part`.

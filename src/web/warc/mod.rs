@@ -23,7 +23,7 @@ mod revisit;
 mod short;
 
 pub use date::{format_date, parse_date};
-pub use encode::{Encoder, Exchange, Records, id_seed};
+pub use encode::{Encoder, Exchange, Records, id_seed, metadata_id};
 pub use pack::Compression;
 pub(crate) use pack::GZIP_HEAD;
 pub(crate) use read::read_head;
