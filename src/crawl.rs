@@ -36,7 +36,7 @@ use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
 use crate::process::Processor;
 use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, SkippedLog, closing};
-use crate::web::seeds::{Seed, parse_seeds};
+use crate::web::seeds::{Seed, SeedLines, SeedProblem};
 use control::{Control, Orders};
 use live::{DISPLAY, Onlookers};
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
@@ -48,10 +48,10 @@ const EVENTS_PER_PUMP: usize = 64;
 const TELL: Duration = Duration::from_secs(2);
 
 /// Runs the crawl of `request` to its end, and prints how it went.
-pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
+pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let disk = Disk::real();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let seeds = read_seeds(&request)?;
+    let seeds = seeds_of(&mut request)?;
     let guard = options::guard(&request.config)?;
     disk.create_dir_all(&request.dir)?;
     let _lock = DirectoryLock::acquire(&request.dir)?;
@@ -83,36 +83,36 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
         SkippedLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
     );
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
-    let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
-    let finish =
-        drive(&request, opening, &seeds, Processor::new(process), (&threads, &events, &mut onlookers), &*clock);
+    let opening = opening(Box::new(executors), logs, seeds);
+    let finish = drive(&request, opening, Processor::new(process), (&threads, &events, &mut onlookers), &*clock);
     // answers that wait there hold places in memory that the threads may wait for
     drop(events);
     threads.stop();
     finish
 }
 
-/// The URLs of the seed file; lines that are none are reported and left out. A file without a URL starts no crawl,
-/// but it may resume one.
-fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
-    let (seeds, problems) = parse_seeds(&request.seeds);
-    let name = request.seeds_path.display();
-    for problem in problems {
+/// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A file
+/// without a URL starts no crawl, but it may resume one.
+fn seeds_of(request: &mut CrawlRequest) -> Result<Box<dyn Iterator<Item = Seed>>, CrawlError> {
+    let name = request.seeds_path.display().to_string();
+    let mut lines = SeedLines::of(std::mem::take(&mut request.seeds));
+    let mut warn = move |problem: SeedProblem| {
         tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
-    }
-    if seeds.is_empty() && !request.dir.join("catalog").exists() {
+    };
+    let first = lines.find_map(|line| line.map_err(&mut warn).ok());
+    if first.is_none() && !request.dir.join("catalog").exists() {
         return Err(CrawlError::Usage(format!(
-            "{name}: no URL in it; write one URL a line, for example https://example.com/"
+            "{}: no URL in it; write one URL a line, for example https://example.com/",
+            request.seeds_path.display()
         )));
     }
-    Ok(seeds)
+    Ok(Box::new(first.into_iter().chain(lines.filter_map(move |line| line.map_err(&mut warn).ok()))))
 }
 
 /// Opens the engine, replays, admits the seeds, and feeds it events until it is done.
 fn drive(
     request: &CrawlRequest,
     opening: Opening,
-    seeds: &[Seed],
     mut processor: Processor,
     (threads, events, onlookers): (&Threads, &Receiver<Event>, &mut Onlookers),
     clock: &dyn Clock,
@@ -124,13 +124,10 @@ fn drive(
     threads.engine_is_up();
     tell_past(past, replayed, request);
     if request.force {
-        tell_round(&engine.refetch(seeds)?, seeds.len());
+        tell_round(&engine.refetch_listed()?);
     } else {
-        for seed in seeds {
-            engine.admit_seed(&seed.url, seed.fallback.as_ref())?;
-        }
+        engine.admit_listed();
     }
-    engine.seeds_admitted()?;
     let (control, mut orders) = Control::start(request);
     let finish = run_engine(&mut engine, onlookers, events, &mut orders, clock)?;
     drop((orders, control));
@@ -216,8 +213,8 @@ fn tell_reports(request: &CrawlRequest, written: Result<Vec<reports::Name>, repo
 }
 
 /// Says what is fetched again.
-fn tell_round(refetch: &Refetch, listed: usize) {
-    let seeds = refetch.seeds;
+fn tell_round(refetch: &Refetch) {
+    let Refetch { seeds, listed, .. } = refetch;
     if refetch.goes_on {
         tracing::warn!("going on with the forced run before; {seeds} of {listed} listed URLs were not in it yet");
     } else {

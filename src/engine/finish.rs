@@ -120,7 +120,8 @@ impl Engine {
 
     /// No job, pending key, undispatched result, active or cold URL is left.
     fn nothing_left(&mut self) -> bool {
-        self.under_way.requests.len() == 0
+        !self.intake.is_waiting()
+            && self.under_way.requests.len() == 0
             && self.under_way.merges == 0
             && self.under_way.partitions == 0
             && self.way.waiting() == 0

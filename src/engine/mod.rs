@@ -17,6 +17,7 @@ mod executors;
 mod figures;
 mod finish;
 mod hops;
+mod intake;
 mod job;
 mod limits;
 mod log;
@@ -25,8 +26,7 @@ mod patterns;
 pub mod recovery;
 mod refetch;
 pub mod rests;
-mod seed_log;
-mod seeds;
+pub mod seeds;
 mod slots;
 mod upkeep;
 pub mod values;
@@ -48,8 +48,7 @@ pub use job::{
 pub use open::{Identity, OpenError, Opening, Past};
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
-pub use seed_log::SeedLine;
-pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable, seeds_copy_path};
+pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use slots::SlotOptions;
 
 use crate::catalog::Catalog;
@@ -62,9 +61,9 @@ use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, SkippedLog, Statistics};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
+use intake::Intake;
 use limits::Limits;
 use rests::RestLog;
-use seed_log::SeedLog;
 use slots::Slots;
 use vias::Vias;
 use way::SeenStage;
@@ -135,9 +134,10 @@ pub struct Engine {
     executors: Box<dyn Executors>,
     settings: Settings,
     scope: Arc<Scope>,
-    scope_added: Vec<String>,
     keys: Arc<KeyMaker>,
     seeds: SeedTable,
+    /// Seeds that are not admitted yet.
+    intake: Intake,
     /// How the run before left the crawl.
     past: Past,
     /// The last round of fetching again.
@@ -162,10 +162,11 @@ pub struct Engine {
     checkpointed: Option<Time>,
     crawl_log: CrawlLog,
     skipped_log: SkippedLog,
-    seed_log: SeedLog,
     under_way: UnderWay,
     /// Pages that named what was fetched last.
     vias: Vias,
+    /// URLs of the seeds that log lines named last, by number.
+    seed_urls: Vias,
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
     phase: Phase,
@@ -225,8 +226,10 @@ impl Engine {
         self.way.arrival().now = now;
         self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
         self.collect_dropped()?;
+        self.admit_waiting()?;
         self.watch_limits(now)?;
         if self.phase == Phase::Crawling && self.may_request_now() {
+            self.seeds.make_durable()?;
             self.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
             self.request(now)?;
         }
@@ -285,14 +288,15 @@ impl Engine {
             };
             next.map(|next| next.max(self.limited_until))
         };
+        let next = if self.is_busy() { Some(now) } else { next };
         // one after the other
         let checkpoint = (!self.under_way.checkpoint).then_some(self.checkpoint_due);
         next.into_iter().chain(checkpoint).chain(self.rests.next_sync_due()).min()
     }
 
-    /// Whether results of merges wait to be handed on, so that `pump` has to be called again at once.
+    /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.
     pub fn is_busy(&self) -> bool {
-        self.dispatching
+        self.dispatching || self.phase == Phase::Crawling && self.intake.is_waiting()
     }
 
     /// A record id seed, from the crawl's own randomness.

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, Checkpoint, Sections};
 use super::limits::Limits;
+use super::intake::Intake;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
 use super::rests::RestLog;
-use super::seed_log::SeedLog;
-use super::seeds::SeedTable;
+use super::seeds::{self, SeedTable};
 use super::slots::Slots;
 use super::values::decode_rules;
 use super::vias::Vias;
@@ -28,14 +28,15 @@ use crate::frontier::{Frontier, FrontierOptions};
 use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, Finish, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
-use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::seeds::Seed;
+use crate::web::url::KeyMaker;
 
 /// Key of the identity in the catalog.
 const IDENTITY_KEY: &str = "identity";
 /// A plain copy of the identity.
 const COPY_FILE: &str = "identity.json";
-/// Version of the whole directory's format.
-const FORMAT: u16 = 1;
+/// Version of the whole directory's format: in version 1 the seeds lay in the catalog.
+const FORMAT: u16 = 2;
 
 /// What makes a crawl this crawl, fixed when it was created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +84,15 @@ impl Identity {
         batch.put(IDENTITY_KEY, postcard::to_stdvec(&identity).expect("an identity consists of plain data"));
         catalog.commit(&batch)?;
         Ok((identity, true))
+    }
+
+    /// Brings the identity of a directory to the present format, once everything else in it is.
+    fn renew(&mut self, disk: &Disk, dir: &Path, catalog: &dyn Catalog) -> disk::Result<()> {
+        self.format = FORMAT;
+        let mut batch = Batch::new();
+        batch.put(IDENTITY_KEY, postcard::to_stdvec(self).expect("an identity consists of plain data"));
+        catalog.commit(&batch)?;
+        self.write_copy(disk, dir)
     }
 
     /// The identity in `catalog`, if there is one yet.
@@ -146,8 +156,8 @@ pub struct Opening {
     pub settings: Settings,
     /// Scope rules.
     pub scope: ScopeOptions,
-    /// The seeds of this run.
-    pub seeds: Vec<CanonicalUrl>,
+    /// The seeds of this run; they get their numbers when the crawl is opened.
+    pub seeds: Box<dyn Iterator<Item = Seed>>,
     /// Shape of the three stores.
     pub drum: DrumOptions,
     /// Front of URL-seen.
@@ -192,7 +202,7 @@ impl Engine {
     /// Opens the crawl at its last checkpoint. What the archive holds beyond it comes back as a [`Recovery`], to be
     /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into the Bloom filter of a
     /// store, and how many there may be.
-    pub fn open(opening: Opening, progress: &mut dyn FnMut(u64, u64)) -> Result<(Engine, Recovery, Past), OpenError> {
+    pub fn open(mut opening: Opening, progress: &mut dyn FnMut(u64, u64)) -> Result<(Engine, Recovery, Past), OpenError> {
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
         let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
         let now = clock.now();
@@ -202,9 +212,8 @@ impl Engine {
             None => Sections::default(),
         };
         remove_unnamed_checkpoints(disk, dir, saved.as_ref().map(|checkpoint| checkpoint.number))?;
-        let seeds = SeedTable::load(&*catalog, dir)?;
-        let scope_added = saved.as_ref().map(|checkpoint| checkpoint.scope_added.clone()).unwrap_or_default();
-        let scope = open_scope(&opening, &seeds, &scope_added)?;
+        let (mut seeds, intake) = open_seeds(&mut opening, saved.as_ref())?;
+        let scope = open_scope(&opening.scope, &mut seeds)?;
         let past = Past::of(saved.as_ref(), opening.is_new);
         let number = saved.as_ref().map_or(0, |c| c.number);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
@@ -222,7 +231,6 @@ impl Engine {
             checkpoint::go_on_from(&*catalog, checkpoint)?;
         }
         let settings = opening.settings.clone();
-        let seed_log = SeedLog::open(disk, dir, &seeds, past == Past::Killed)?;
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
             way,
@@ -237,10 +245,11 @@ impl Engine {
             limited_until: Time::ZERO,
             may_request: false,
             vias: Vias::default(),
+            seed_urls: Vias::default(),
             hops: Vec::new(),
             scope: Arc::new(scope),
-            scope_added,
             seeds,
+            intake,
             rng: fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32)),
             elapsed_before: statistics.elapsed,
             durations: Histogram::default(),
@@ -271,7 +280,6 @@ impl Engine {
             executors: opening.executors,
             crawl_log: opening.crawl_log,
             skipped_log: opening.skipped_log,
-            seed_log,
             created: opening.identity.created,
             dispatching: false,
             settings,
@@ -357,14 +365,26 @@ fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::R
         .ok_or_else(|| Error::damaged(&path, 0, "counts of URLs by pattern", "other bytes under a right checksum"))
 }
 
-fn open_scope(opening: &Opening, seeds: &SeedTable, added: &[String]) -> Result<Scope, ScopeError> {
-    let earlier: Vec<CanonicalUrl> =
-        seeds.all().iter().filter_map(|seed| CanonicalUrl::parse(&seed.url).ok()).collect();
-    let mut scope = Scope::new(&opening.scope, earlier.iter().chain(&opening.seeds))?;
-    for url in added.iter().filter_map(|url| CanonicalUrl::parse(url).ok()) {
-        scope = scope.with_seed(&url);
+/// The seeds as `saved` has them, with those of this run under numbers of their own.
+fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result<(SeedTable, Intake)> {
+    let (disk, dir, catalog) = (&opening.disk, &opening.dir, &*opening.catalog);
+    let number = saved.map(|checkpoint| checkpoint.number);
+    if opening.identity.format < FORMAT {
+        let scope_added = saved.map_or(&[][..], |checkpoint| &checkpoint.scope_added);
+        seeds::migrate(disk, dir, catalog, (number, scope_added))?;
+        seeds::remove_old(disk, dir, catalog)?;
+        opening.identity.renew(disk, dir, catalog)?;
     }
-    Ok(scope)
+    let mut table = SeedTable::open(disk, dir, number)?;
+    let listed = std::mem::replace(&mut opening.seeds, Box::new(std::iter::empty()));
+    let intake = Intake::number(&mut table, listed)?;
+    Ok((table, intake))
+}
+
+fn open_scope(options: &ScopeOptions, seeds: &mut SeedTable) -> Result<Scope, OpenError> {
+    let mut scope = Scope::begin(options)?;
+    seeds.for_each_territory(|url| scope.add(&url))?;
+    Ok(scope.finish())
 }
 
 /// A checkpoint file that the catalog does not name was not finished, or is superseded.

@@ -24,6 +24,7 @@ use crate::report::{CrawlLog, Finish, SkippedLog, Statistics};
 use crate::simweb::PaperWeb;
 use crate::web::address::AddressGuard;
 use crate::web::scope::{ScopeMode, ScopeOptions};
+use crate::web::seeds::Seed;
 use crate::web::url::CanonicalUrl;
 
 pub(super) const DIR: &str = "/crawl";
@@ -262,10 +263,7 @@ impl Machine {
         let mut find =
             |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
         engine.replay(recovery, &mut find, &mut |_, _| {})?;
-        for seed in &self.seeds {
-            engine.admit_seed(seed, None)?;
-        }
-        engine.seeds_admitted()?;
+        engine.admit_listed();
         let done = self.archived()?;
         let seen = self.network.borrow().log.len();
         Ok(Process { engine, agenda, clock, processor, past, done, stored: None, seen })
@@ -314,7 +312,7 @@ impl Machine {
             keys,
             settings: self.case.settings.clone(),
             scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
-            seeds: self.seeds.clone(),
+            seeds: Box::new(self.seeds.clone().into_iter().map(|url| Seed { line: 0, url, fallback: None })),
             drum: self.case.drum,
             seen_front: self.case.front,
             host_front: self.case.front,

@@ -33,19 +33,51 @@ pub struct SeedProblem {
 
 /// The seeds of a file, and its lines that are none, each in the order of the file.
 pub fn parse_seeds(bytes: &[u8]) -> (Vec<Seed>, Vec<SeedProblem>) {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let (mut seeds, mut problems) = (Vec::new(), Vec::new());
-    for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        let content = without_comment(line).trim_ascii();
-        if content.is_empty() {
-            continue;
-        }
-        match parse_line(content) {
-            Ok((url, fallback)) => seeds.push(Seed { line: index + 1, url, fallback }),
-            Err(why) => problems.push(SeedProblem { line: index + 1, text: shown(content), why }),
+    for line in SeedLines::of(bytes) {
+        match line {
+            Ok(seed) => seeds.push(seed),
+            Err(problem) => problems.push(problem),
         }
     }
     (seeds, problems)
+}
+
+/// The lines of a seed file one by one, but for those that are blank or comments.
+#[derive(Clone, Debug)]
+pub struct SeedLines<B> {
+    bytes: B,
+    at: usize,
+    line: usize,
+}
+
+impl<B: AsRef<[u8]>> SeedLines<B> {
+    /// The lines of the file with this content.
+    pub fn of(bytes: B) -> Self {
+        let at = if bytes.as_ref().starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        SeedLines { bytes, at, line: 0 }
+    }
+}
+
+impl<B: AsRef<[u8]>> Iterator for SeedLines<B> {
+    type Item = Result<Seed, SeedProblem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let rest = self.bytes.as_ref().get(self.at..).filter(|rest| !rest.is_empty())?;
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let content = without_comment(&rest[..end]).trim_ascii();
+            (self.at, self.line) = (self.at + end + 1, self.line + 1);
+            if content.is_empty() {
+                continue;
+            }
+            let line = self.line;
+            return Some(match parse_line(content) {
+                Ok((url, fallback)) => Ok(Seed { line, url, fallback }),
+                Err(why) => Err(SeedProblem { line, text: shown(content), why }),
+            });
+        }
+    }
 }
 
 /// A comment starts the line or follows a blank; any other `#` starts a fragment.

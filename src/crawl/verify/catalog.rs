@@ -10,14 +10,15 @@ use crate::clock::{Clock, SystemClock};
 use crate::container::{Report, Standing};
 use crate::disk::{Disk, Error, Result};
 use crate::engine::checkpoint::{self, Checkpoint};
-use crate::engine::{Identity, SeedTable};
+use crate::engine::{Identity, seeds};
 
 /// What the catalog says.
 #[derive(Default)]
 pub(super) struct Known {
     pub identity: Option<Identity>,
     pub checkpoint: Option<Checkpoint>,
-    pub seeds: SeedTable,
+    /// Seeds that a directory of format 1 has in its catalog.
+    pub old_seeds: u64,
 }
 
 impl Known {
@@ -31,7 +32,7 @@ impl Known {
 pub(super) fn known(catalog: &SledCatalog, dir: &Path) -> Result<Known> {
     let read = || {
         let (identity, checkpoint) = (Identity::load(catalog, dir)?, checkpoint::load(catalog, dir)?);
-        Ok(Known { identity, checkpoint, seeds: SeedTable::load(catalog, dir)? })
+        Ok(Known { identity, checkpoint, old_seeds: seeds::count_old(catalog)? })
     };
     guarded(&dir.join("catalog"), read)
 }
