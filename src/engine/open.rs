@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, Checkpoint, Sections};
-use super::limits::Limits;
 use super::intake::Intake;
+use super::limits::Limits;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
 use super::rests::RestLog;
@@ -202,7 +202,10 @@ impl Engine {
     /// Opens the crawl at its last checkpoint. What the archive holds beyond it comes back as a [`Recovery`], to be
     /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into the Bloom filter of a
     /// store, and how many there may be.
-    pub fn open(mut opening: Opening, progress: &mut dyn FnMut(u64, u64)) -> Result<(Engine, Recovery, Past), OpenError> {
+    pub fn open(
+        mut opening: Opening,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(Engine, Recovery, Past), OpenError> {
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
         let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
         let now = clock.now();

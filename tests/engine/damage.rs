@@ -340,7 +340,15 @@ fn c6_a_state_file_that_is_cut_at_any_byte_or_has_any_byte_flipped_is_named_or_m
     println!("{cases} cases, {told} told, {} ended with the right pages; files: {kinds:?}", cases - told - wrong.len());
     let shown = wrong.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
     assert!(wrong.is_empty(), "DAMAGE_SEED={seed}: {} wrong:\n{shown}", wrong.len());
-    for expected in ["checkpoint.g", "rests.g", "seeds/list", "seeds/fates", "pages/key.dat", "pages/address.idx", "pages/address.dw"] {
+    for expected in [
+        "checkpoint.g",
+        "rests.g",
+        "seeds/list",
+        "seeds/fates",
+        "pages/key.dat",
+        "pages/address.idx",
+        "pages/address.dw",
+    ] {
         assert!(kinds.contains_key(expected), "no {expected} among {kinds:?}");
     }
     for end in [".repo", ".kv", ".aux", ".tail", ".base", ".open"] {

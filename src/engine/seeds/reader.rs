@@ -35,9 +35,7 @@ impl SeedReader {
             let (number, change): (u32, &dyn Fn(&mut Last)) = match &fate {
                 Fate::Status(number, _) => (*number, &|last| last.status = at),
                 Fate::Redirect(number, _) => (*number, &|last| last.redirect = at),
-                Fate::Round(number, round) => {
-                    (*number, &|last| *last = Last { round: *round, ..Last::default() })
-                }
+                Fate::Round(number, round) => (*number, &|last| *last = Last { round: *round, ..Last::default() }),
                 Fate::Scope(_) | Fate::Cut(_) => continue,
             };
             if last.len() <= number as usize {

@@ -8,12 +8,13 @@ fn table(dir: &Path, checkpoint: Option<u64>) -> SeedTable {
 fn seeds(dir: &Path) -> Vec<SeedRecord> {
     let mut seeds = Vec::new();
     let reader = SeedReader::open(&Disk::real(), dir).unwrap().unwrap();
-    reader.for_each(|number, seed| {
-        assert_eq!(number as usize, seeds.len());
-        seeds.push(seed);
-        Ok::<_, Error>(())
-    })
-    .unwrap();
+    reader
+        .for_each(|number, seed| {
+            assert_eq!(number as usize, seeds.len());
+            seeds.push(seed);
+            Ok::<_, Error>(())
+        })
+        .unwrap();
     seeds
 }
 
@@ -141,7 +142,8 @@ fn n25_a_seed_takes_few_bytes_of_memory() {
     let mut seeds_of = table(dir.path(), None);
     let count = 30_000;
     for number in 0..count {
-        let rest = format!("{number}.a-name-as-long-as-names-of-hosts-often-are.example/with/a/path?and=a&query={number}");
+        let rest =
+            format!("{number}.a-name-as-long-as-names-of-hosts-often-are.example/with/a/path?and=a&query={number}");
         seeds_of.number(&format!("https://{rest}"), Some(&format!("http://{rest}"))).unwrap();
     }
     assert!(seeds_of.memory() <= 56 * count, "{} bytes a seed", seeds_of.memory() / count);

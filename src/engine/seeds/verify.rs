@@ -37,7 +37,8 @@ pub fn check(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Option<Vec<
         cut = scan.at();
     }
     if let (None, Some(number)) = (mark, number) {
-        let what = format!("no whole record, and the mark of checkpoint {number} has to follow; nothing makes it again");
+        let what =
+            format!("no whole record, and the mark of checkpoint {number} has to follow; nothing makes it again");
         tell(&fates, cut, what, true);
     } else if fates.len()? > cut {
         tell(&fates, cut, "unfinished: what lies behind the last checkpoint will be cut".to_owned(), false);
