@@ -8,6 +8,7 @@
 //! for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands of the
 //! operator in, which have a channel of their own ([`control`]).
 
+mod connections;
 pub mod control;
 pub mod explain;
 pub mod live;
@@ -18,7 +19,7 @@ mod options;
 pub mod plan;
 pub mod reports;
 mod request;
-mod signals;
+pub(crate) mod signals;
 mod threads;
 pub mod verify;
 mod warnings;
@@ -28,15 +29,16 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
 
-use crate::catalog::{Catalog, SledCatalog};
+use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Bytes;
 use crate::disk::{DirectoryLock, Disk};
-use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
+use crate::engine::seeds::reader;
+use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, mend};
 use crate::process::Processor;
 use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, SkippedLog, closing};
-use crate::web::seeds::{Seed, SeedLines, SeedProblem};
+use crate::web::seeds::{Seed, SeedLines, SeedProblems};
 use control::{Control, Orders};
 use live::{DISPLAY, Onlookers};
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
@@ -51,21 +53,24 @@ const TELL: Duration = Duration::from_secs(2);
 pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let disk = Disk::real();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let listed = (request.seeds.split(|&byte| byte == b'\n').count() as u64, request.seeds.len() as u64);
     let seeds = seeds_of(&mut request)?;
     let guard = options::guard(&request.config)?;
     disk.create_dir_all(&request.dir)?;
     let _lock = DirectoryLock::acquire(&request.dir)?;
-    for part in ["catalog", "url-seen", "robots", "dns", "frontier", "pages", "logs", "reports"] {
+    for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs", "reports"] {
         disk.create_dir_all(&request.dir.join(part))?;
     }
-    let catalog: Arc<dyn Catalog> = Arc::new(SledCatalog::open(&request.dir.join("catalog"))?);
-    let (identity, is_new) = options::identity(&request, &*catalog, clock.now())?;
+    let catalog = mend::open_catalog(&disk, &request.dir, &mut |what| tracing::warn!("{what}"))?;
+    let catalog: Arc<dyn Catalog> = Arc::new(catalog);
+    let (identity, is_new) = options::identity(&request, &disk, &*catalog, clock.now())?;
     identity.write_copy(&disk, &request.dir)?;
     options::write_copy(&request.config, &disk, &request.dir)?;
     let keys = Arc::new(identity.key_maker());
     warnings::look_at_past(&disk, &request.dir, clock.now());
 
-    let ceiling = memory::Ceiling::of(&request.config, threads::cores());
+    let known = reader::count(&disk, &request.dir)?.unwrap_or(0);
+    let ceiling = memory::Ceiling::of(&request.config, threads::cores()).with_seeds(listed.0 + known, listed.1);
     let desk = metrics::Desk::open(&request.config.report.metrics, &disk, &request.dir)?;
     let mut onlookers = Onlookers::new(&request, desk, ceiling.bytes);
     let process = options::process(&request.config, keys.clone(), guard.clone());
@@ -96,17 +101,31 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
 fn seeds_of(request: &mut CrawlRequest) -> Result<Box<dyn Iterator<Item = Seed>>, CrawlError> {
     let name = request.seeds_path.display().to_string();
     let mut lines = SeedLines::of(std::mem::take(&mut request.seeds));
-    let mut warn = move |problem: SeedProblem| {
-        tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
-    };
-    let first = lines.find_map(|line| line.map_err(&mut warn).ok());
-    if first.is_none() && !request.dir.join("catalog").exists() {
+    let mut problems = SeedProblems::default();
+    let mut seeds = std::iter::from_fn(move || {
+        for line in lines.by_ref() {
+            match line {
+                Ok(seed) => return Some(seed),
+                Err(problem) => {
+                    if let Some(problem) = problems.add(problem) {
+                        tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
+                    }
+                }
+            }
+        }
+        if let Some(rest) = std::mem::take(&mut problems).rest() {
+            tracing::warn!("{name}: {rest}");
+        }
+        None
+    });
+    let first = seeds.next();
+    if first.is_none() && !mend::is_begun(&Disk::real(), &request.dir) {
         return Err(CrawlError::Usage(format!(
             "{}: no URL in it; write one URL a line, for example https://example.com/",
             request.seeds_path.display()
         )));
     }
-    Ok(Box::new(first.into_iter().chain(lines.filter_map(move |line| line.map_err(&mut warn).ok()))))
+    Ok(Box::new(first.into_iter().chain(seeds)))
 }
 
 /// Opens the engine, replays, admits the seeds, and feeds it events until it is done.

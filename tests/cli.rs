@@ -313,3 +313,70 @@ fn the_example_seeds_are_urls() {
         assert_eq!(url::Url::parse(seed).unwrap().as_str(), seed);
     }
 }
+
+#[test]
+fn n24_a_word_that_was_mistyped_is_quoted_with_its_escapes_shown() {
+    let dir = place();
+    for args in [
+        &["--\x1b[2Jseeds"][..],
+        &["\x1b]0;title\x07"],
+        &["list", "--status", "\x1b[31m4xx"],
+        &["--seeds", "seeds.txt", "--log-format", "x\ncrawler: all is well\r"],
+        &["--seeds", "seeds.txt", "--max-pages", "\u{9b}31m\u{202e}1"],
+        &["get", "https://example.com/", "two\x1b[A"],
+        &["report", "crawl\x1b[2J"],
+    ] {
+        let said = refused(dir.path(), args, 2);
+        let obeyed = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert!(!said.contains(obeyed), "{args:?}: {said:?}");
+        assert!(!said.lines().any(|line| line.starts_with("crawler: all is well")), "{said}");
+        assert!(said.contains("\\x1b") || said.contains("\\x9b") || said.contains("x\\ncrawler"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn n24_a_seeds_file_of_three_hundred_megabytes_of_nothing_takes_little_memory() {
+    let dir = place();
+    // a file with a hole takes no room
+    fs::File::create(dir.path().join("nothing.txt")).unwrap().set_len(300 << 20).unwrap();
+    let line = format!("ulimit -v 262144; exec '{}' plan nothing.txt", env!("CARGO_BIN_EXE_crawler"));
+    let output = Command::new("sh").args(["-c", &line]).current_dir(dir.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("line 1: `") && told.contains("longer than 65536 bytes"), "{told}");
+    assert!(told.len() < 5_000, "{told}");
+}
+
+#[test]
+fn n24_sigusr1_before_a_crawl_is_open_does_not_end_it() {
+    let dir = place();
+    // it waits for its seeds
+    let mut child = Command::new(env!("CARGO_BIN_EXE_crawler"))
+        .args(["--seeds", "-"])
+        .current_dir(dir.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (start, status) = (std::time::Instant::now(), format!("/proc/{}/status", child.id()));
+    let is_handled = || {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & (1 << (10 - 1)) != 0)
+    };
+    while !is_handled() {
+        assert!(start.elapsed().as_secs() < 60, "SIGUSR1 would end it");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    for _ in 0..100 {
+        rustix::process::kill_process(pid, rustix::process::Signal::USR1).unwrap();
+    }
+    child.stdin.take().unwrap().write_all(b"http://127.0.0.1/\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("nothing could be fetched"), "{said}");
+}

@@ -406,3 +406,23 @@ fn garbage_on_the_socket_is_refused_and_harms_nothing() {
     ended.expect(11, &["ctl: refused"]);
     assert!(!ended.said.contains("[2J") || !ended.said.contains('\u{1b}'), "{}", ended.said);
 }
+
+#[test]
+fn n24_connections_that_say_nothing_do_not_keep_the_operator_from_the_crawl() {
+    let site = site("");
+    let child = started(&site.crawl);
+    let connect = || UnixStream::connect(site.crawl.path("crawl/control.sock")).unwrap();
+    // the crawl closes silent ones in time: a test that was held up meanwhile has seen nothing, and looks again
+    let start = Instant::now();
+    loop {
+        let silent: Vec<UnixStream> = (0..40).map(|_| connect()).collect();
+        done(&site.crawl, &["status"]);
+        let mut newest = silent.last().unwrap();
+        newest.set_nonblocking(true).unwrap();
+        if newest.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock) {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "it is answered only when all the others are gone");
+    }
+    interrupt(child).expect(11, &[]);
+}

@@ -8,6 +8,8 @@ mod checkpoints;
 mod damage;
 #[path = "engine/expiry.rs"]
 mod expiry;
+#[path = "engine/formats.rs"]
+mod formats;
 #[path = "engine/interleavings.rs"]
 mod interleavings;
 #[path = "engine/refetch.rs"]
@@ -40,8 +42,8 @@ use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, Identity, OpenError, Opening, Past, Phase, Purpose,
-    ResolveJob, Response, RestSync, Settings, SlotOptions, StoreMerge,
+    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, OpenError, Opening, Past, Phase, Purpose, ResolveJob,
+    Response, RestSync, Settings, SlotOptions, StoreMerge, mend,
 };
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -49,7 +51,7 @@ use crawler::process::{ProcessOptions, Processor};
 use crawler::report::{CrawlLog, Finish, SkippedLog};
 use crawler::web::address::AddressGuard;
 use crawler::web::scope::{ScopeMode, ScopeOptions};
-use crawler::web::seeds::parse_seeds;
+use crawler::web::seeds::{SeedProblems, parse_seeds};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
 use crawler::web::warc::{Compression, HttpVersion};
 
@@ -294,7 +296,7 @@ fn try_open(
         disk.create_dir_all(&dir.join(part))?;
     }
     let clock = Arc::new(ManualClock::new(start));
-    let (identity, is_new) = Identity::load_or_create(&*catalog, dir, start, 77, (4, 16, &[]))?;
+    let (identity, is_new) = mend::begin(&disk, &*catalog, dir, (start, 77), (4, 16, &[]))?;
     let keys: Arc<KeyMaker> = Arc::new(identity.key_maker());
     let process = ProcessOptions {
         keys: keys.clone(),
@@ -316,7 +318,7 @@ fn try_open(
     let mut settings = settings();
     web.tune(&mut settings, &mut frontier);
     let (seeds, problems) = parse_seeds(web.seeds().join("\n").as_bytes());
-    assert_eq!(problems, []);
+    assert_eq!(problems, SeedProblems::default());
     let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };

@@ -66,6 +66,17 @@ fn traced(site: &Site, inject: &str) -> Ended {
     wait(wrapped(site, &["strace", "-f", "-qq", "-o", "/dev/null", "-e", &calls, "-e", &inject]))
 }
 
+/// The same, at calls on the file `below` the crawl directory alone.
+fn traced_at(site: &Site, below: &str, inject: &str) -> Ended {
+    let calls = format!("trace={}", inject.split(':').next().unwrap());
+    let inject = format!("inject={inject}");
+    let path = site.crawl.path("crawl").canonicalize().unwrap().join(below);
+    // a name that is relative to where the crawler runs is matched as it is written
+    let (path, relative) = (path.to_str().unwrap(), format!("crawl/{below}"));
+    let wrapper = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", path, "-P", &relative, "-e", &calls, "-e", &inject];
+    wait(wrapped(site, &wrapper))
+}
+
 /// The run goes on to the end, and the archive is the expected one, each page once.
 #[track_caller]
 fn assert_goes_on(site: &Site) {

@@ -143,6 +143,33 @@ fn the_server_of_the_metrics_answers_nothing_else_and_survives_nonsense() {
 }
 
 #[test]
+fn n24_connections_that_say_nothing_do_not_keep_the_metrics_from_others() {
+    let site = Site::new(SimOptions { hosts: 4, pages: 400, ..SimOptions::default() }, CONFIG);
+    let child = site.crawl.start(&[]);
+    let address = address(&site);
+    // the server closes idle ones in time: a test that was held up meanwhile has seen nothing, and looks again
+    let start = Instant::now();
+    loop {
+        let idle: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&address).unwrap()).collect();
+        for mut stream in &idle {
+            stream.write_all(b"GET /met").unwrap();
+        }
+        assert_eq!(ask(&address, "GET /").0, 200);
+        let mut newest = idle.last().unwrap();
+        newest.set_nonblocking(true).unwrap();
+        if newest.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock) {
+            // it was answered while others still said nothing, and the first of them gave way
+            idle[0].set_read_timeout(Some(PATIENCE)).unwrap();
+            let mut first = &idle[0];
+            assert!(matches!(first.read(&mut [0]), Ok(0) | Err(_)));
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "it is answered only when all the others are gone");
+    }
+    interrupt(child).expect(11, &[]);
+}
+
+#[test]
 fn an_address_that_is_taken_is_a_mistake_of_the_operator() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let config = CONFIG.replace("127.0.0.1:0", &taken.local_addr().unwrap().to_string());

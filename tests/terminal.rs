@@ -117,7 +117,7 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
 /// What README.md shows has the rows that there are, by their names; figures differ from run to run.
 fn assert_readme_shows(recorded: &str) {
     let readme = include_str!("../README.md");
-    let section = readme.split("\n### What it looks like\n").nth(1).unwrap().split("\n### ").next().unwrap();
+    let section = readme.split("\n## What it looks like\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let shown: Vec<&str> = section.lines().filter_map(|line| line.strip_prefix("    ")).collect();
     for command in ["--seeds", "explain", "extract"] {
         assert!(shown.iter().any(|line| line.starts_with(&format!("$ crawler {command}"))), "{command} is not shown");
@@ -153,6 +153,22 @@ fn a_pause_has_a_line_of_the_display_for_as_long_as_it_lasts() {
     run.until("the pause is taken away", |rows| state(rows).is_none() && display(rows).len() == 1);
     run.interrupt();
     assert_eq!(run.ended(), 11);
+}
+
+#[test]
+fn n30_the_demo_shows_the_live_display_between_its_words_and_can_be_stopped() {
+    let place = Place::quick();
+    let mut demo = place.on_terminal(&["demo"]);
+    demo.until("the display shows answers", |rows| {
+        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
+    });
+    let rows = demo.rows();
+    assert_eq!(display(&rows).len(), 1, "{rows:#?}");
+    assert!(rows.iter().any(|row| row.starts_with("This demo needs no internet.")), "{rows:#?}");
+    demo.interrupt();
+    assert_eq!(demo.ended(), 11);
+    assert!(demo.all_text().contains("so the result is not checked"), "{}", demo.all_text());
+    assert!(place.crawl.path("crawl-demo/crawl/status.json").exists());
 }
 
 #[test]

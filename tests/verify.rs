@@ -14,9 +14,9 @@ use std::time::Duration;
 use crawler::catalog::{Batch, Catalog, SledCatalog};
 use crawler::disk::Disk;
 use crawler::drum::{Drum, DrumOptions};
-use crawler::engine::Checkpoint;
 use crawler::engine::checkpoint::{self, Sections};
-use crawler::engine::seeds::reader;
+use crawler::engine::seeds::{self, reader};
+use crawler::engine::{Checkpoint, Identity};
 use crawler::simweb::SimOptions;
 use site::{RUSH, Site, ms};
 
@@ -299,12 +299,14 @@ fn what_waited_behind_a_damaged_place_is_met_again_or_told_as_lost() {
 fn with_checkpoint(site: &Site, change: impl FnOnce(&Path, &mut Checkpoint, &mut Sections)) {
     let (dir, disk) = (site.crawl.path("crawl"), Disk::real());
     let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    let mut last = checkpoint::load(&catalog, &dir).unwrap().unwrap();
-    let mut sections = Sections::read(&disk, &dir, last.number).unwrap();
+    let last = checkpoint::load(&disk, &catalog, &dir).unwrap().unwrap();
+    let (mut last, mut sections) = (last.checkpoint.unwrap(), last.sections);
+    let identity = Identity::load(&catalog, &dir).unwrap().unwrap();
     fs::remove_file(checkpoint::checkpoint_path(&dir, last.number)).unwrap();
     last.number += 1;
     change(&dir, &mut last, &mut sections);
-    checkpoint::renew(&disk, &dir, &catalog, &last, &sections).unwrap();
+    seeds::renew(&disk, &dir, last.number - 1, last.number).unwrap();
+    checkpoint::renew(&disk, &dir, (&catalog, &identity), &last, &sections).unwrap();
 }
 
 #[test]
@@ -398,10 +400,31 @@ fn a_catalog_that_is_gone_is_damage_and_the_rest_is_verified_without_it() {
     fs::remove_dir_all(dir.join("catalog")).unwrap();
     let Verified { code, told, said } = verify(&site, &[]);
     assert_eq!(code, Some(3), "{told}{said}");
-    assert!(said.contains("the crawl cannot go on") && told.contains("1 finding"), "{told}{said}");
+    assert!(said.contains("makes the catalog again") && told.contains("1 finding"), "{told}{said}");
     files(&dir.join("url-seen"), "repo").iter().for_each(|path| flip_middle(path));
     let Verified { told, .. } = verify(&site, &[]);
     assert!(told.contains(".repo:"), "{told}");
+}
+
+#[test]
+fn n09_a_catalog_without_identity_is_told_and_rebuild_makes_it_again() {
+    let site = stopped(35);
+    let dir = site.crawl.path("crawl");
+    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
+    let mut batch = Batch::new();
+    catalog.scan("").unwrap().into_iter().for_each(|(key, _)| batch.remove(key));
+    catalog.commit(&batch).unwrap();
+    drop(catalog);
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(told.contains("catalog") && said.contains("makes the catalog again"), "{told}{said}");
+    let Verified { code, told, said } = verify(&site, &["--rebuild"]);
+    assert_eq!(code, Some(0), "{told}{said}");
+    assert!(said.contains("catalog was made again from checkpoint"), "{told}{said}");
+    assert_sound(&site);
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_sound(&site);
+    site.assert_whole();
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What an operator is warned of, once each, by the real binary: no contact, a Crawl-delay that is not kept to, a disk that
-//! fills, a clock that was set back between two runs. A clock that is set during a run is for `crawl::warnings`.
+//! fills, a clock that was set back between two runs, a seeds file that is none, a limit of file sizes. A clock that is set during a run is for `crawl::warnings`.
 
 mod site;
 
 use std::fs;
+use std::process::{Command, Stdio};
 
 use crawler::simweb::SimOptions;
 use site::{RUSH, Site};
@@ -93,4 +94,38 @@ fn a_clock_that_was_set_back_between_two_runs_is_told() {
     let ended = site.crawl.run(&[]);
     ended.expect(0, &["the clock is 59m"]);
     assert_warned(&ended.said, CLOCK, 1);
+}
+
+#[test]
+fn n24_a_seeds_file_of_random_bytes_is_a_few_warnings_and_a_count() {
+    let site = Site::new(web(), RUSH);
+    let mut random = fastrand::Rng::with_seed(24);
+    let mut bytes = fs::read(site.crawl.path("seeds.txt")).unwrap();
+    bytes.push(b'\n');
+    bytes.extend(std::iter::repeat_with(|| random.u8(..)).take(3_000_000));
+    fs::write(site.crawl.path("seeds.txt"), bytes).unwrap();
+    let ended = site.crawl.run(&[]);
+    ended.expect(0, &["finish reason"]);
+    assert_warned(&ended.said, "more lines are no URLs", 1);
+    let warnings = ended.said.lines().filter(|line| line.contains(" WARN ") && line.contains("seeds.txt:"));
+    assert_eq!(warnings.count(), 21, "{}", ended.said);
+    site.assert_whole();
+}
+
+#[test]
+fn n24_a_limit_of_file_sizes_ends_the_crawl_as_a_full_disk_does_and_the_same_line_goes_on() {
+    let options = SimOptions { pages: 60, page_bytes: 64 << 10, gzip_share: 0.0, ..web() };
+    let site = Site::new(options, RUSH);
+    // in blocks of 512 bytes: enough for what a start writes, too little for the archive
+    let line = format!(
+        "ulimit -f 1200; exec '{}' --seeds seeds.txt --config crawler.toml --dir crawl",
+        env!("CARGO_BIN_EXE_crawler")
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]).current_dir(site.crawl.dir.path());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = site::wait(command.spawn().unwrap());
+    ended.expect(4, &["File too large", "ulimit -f", "it goes on from the last checkpoint"]);
+    site.crawl.run(&[]).expect(0, &["resuming the crawl in crawl"]);
+    site.assert_whole();
 }

@@ -12,17 +12,23 @@
 //! - a kill while sled makes its files leaves a head that it refuses: as long as nothing is in the log, nothing was
 //!   committed, and the head is made again.
 //!
-//! sled panics on some kinds of damage; here that is an error like any other.
+//! Three more, since sled 0.34 takes an error of the system for the state of its files:
+//! - what it cannot read at an opening it takes for the end of its log, and writes over the rest. So every file is read
+//!   whole first, and an error of that is told before sled has touched anything;
+//! - what it panics on ([`super::panics`]) is damage, or an error of the system where its words name one;
+//! - when it is dropped it syncs its log and panics if that fails. After a fault it is not dropped at all: memory and lock
+//!   stay with the process, which is about to end; nothing that was committed depends on what sled would still do.
 
 use std::fs::{self, File};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::panics::{quietly, system_error};
 use super::{Batch, Catalog};
-use crate::disk::{Error, Result};
+use crate::disk::{Disk, Error, Mode, Result};
 
 /// Memory that sled may use for its page cache.
 const CACHE_BYTES: u64 = 8 << 20;
@@ -37,12 +43,17 @@ const UNFINISHED: &str = ".generating";
 /// handle that was dropped.
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
+/// What is read at once of a file that sled is about to open.
+const READ_BYTES: usize = 64 << 10;
 
 /// A catalog in a directory of its own.
 #[derive(Debug)]
 pub struct SledCatalog {
-    db: sled::Db,
+    /// There until the catalog is dropped.
+    db: Option<sled::Db>,
     path: PathBuf,
+    /// Whether a write or a sync has failed: then nothing is written any more.
+    has_failed: AtomicBool,
 }
 
 impl SledCatalog {
@@ -50,6 +61,7 @@ impl SledCatalog {
     pub fn open(path: &Path) -> Result<Self> {
         let config = sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(None);
         remove_unfinished(path)?;
+        read_whole(path)?;
         let began = Instant::now();
         let db = loop {
             match guarded(path, || Ok(config.open()))? {
@@ -57,28 +69,49 @@ impl SledCatalog {
                 opened => break opened.map_err(|e| fault("open", path, e))?,
             }
         };
+        let catalog = SledCatalog { db: Some(db), path: path.to_owned(), has_failed: AtomicBool::new(false) };
         // the files of a new catalog and their names, and what a process wrote that was killed before it could sync
         for name in [path.join(SETTINGS), path.join(LOG), path.to_owned(), path.join("..")] {
-            sync(&name)?;
+            catalog.noting_failure(|| sync(&name))?;
         }
-        Ok(SledCatalog { db, path: path.to_owned() })
+        Ok(catalog)
+    }
+
+    fn db(&self) -> &sled::Db {
+        self.db.as_ref().expect("it is there until the catalog is dropped")
     }
 
     fn fault(&self, action: &'static str, error: sled::Error) -> Error {
         fault(action, &self.path, error)
     }
+
+    fn noting_failure(&self, act: impl FnOnce() -> Result<()>) -> Result<()> {
+        act().inspect_err(|_| self.has_failed.store(true, Ordering::Release))
+    }
+}
+
+impl Drop for SledCatalog {
+    fn drop(&mut self) {
+        let db = self.db.take();
+        if self.has_failed.load(Ordering::Acquire) {
+            std::mem::forget(db);
+        } else {
+            // a sync that fails here was preceded by one that did not: what was committed is durable
+            let _ = quietly(|| drop(db));
+        }
+    }
 }
 
 impl Catalog for SledCatalog {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>> {
-        let value = guarded(&self.path, || self.db.get(key).map_err(|e| self.fault("read", e)))?;
+        let value = guarded(&self.path, || self.db().get(key).map_err(|e| self.fault("read", e)))?;
         Ok(value.map(|value| value.to_vec()))
     }
 
     fn scan(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>> {
         guarded(&self.path, || {
             let mut found = Vec::new();
-            for entry in self.db.scan_prefix(prefix) {
+            for entry in self.db().scan_prefix(prefix) {
                 let (key, value) = entry.map_err(|e| self.fault("read", e))?;
                 found.push((String::from_utf8_lossy(&key).into_owned(), value.to_vec()));
             }
@@ -87,6 +120,10 @@ impl Catalog for SledCatalog {
     }
 
     fn commit(&self, batch: &Batch) -> Result<()> {
+        if self.has_failed.load(Ordering::Acquire) {
+            let earlier = io::Error::other("an earlier write or sync of it has failed");
+            return Err(Error::io("write", &self.path, earlier));
+        }
         let mut changes = sled::Batch::default();
         for (key, value) in batch.changes() {
             match value {
@@ -94,12 +131,35 @@ impl Catalog for SledCatalog {
                 None => changes.remove(key.as_str()),
             }
         }
-        guarded(&self.path, || {
-            self.db.apply_batch(changes).map_err(|e| self.fault("write", e))?;
-            self.db.flush().map_err(|e| self.fault("sync", e))?;
-            sync(&self.path.join(LOG))
+        self.noting_failure(|| {
+            guarded(&self.path, || {
+                self.db().apply_batch(changes).map_err(|e| self.fault("write", e))?;
+                self.db().flush().map_err(|e| self.fault("sync", e))?;
+                sync(&self.path.join(LOG))
+            })
         })
     }
+}
+
+/// Reads every file below `path`, so that an error of the system is told and changes nothing.
+fn read_whole(path: &Path) -> Result<()> {
+    let names = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        names => names.map_err(|e| Error::io("list", path, e))?,
+    };
+    let mut buffer = vec![0; READ_BYTES];
+    for entry in names {
+        let entry = entry.map_err(|e| Error::io("list", path, e))?;
+        if entry.file_type().map_err(|e| Error::io("read", &entry.path(), e))?.is_dir() {
+            read_whole(&entry.path())?;
+            continue;
+        }
+        let (file, mut at) = (Disk::real().open(entry.path(), Mode::Read)?, 0);
+        while let count @ 1.. = file.read_at(&mut buffer, at)? {
+            at += count as u64;
+        }
+    }
+    Ok(())
 }
 
 /// Removes what a process left that was killed while sled made its files or its snapshot.
@@ -129,10 +189,12 @@ fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", path, e))
 }
 
-/// What sled panics on is damage.
+/// What sled panics on is damage, unless its words name an error of the system.
 fn guarded<T>(path: &Path, act: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(act))
-        .unwrap_or_else(|_| Err(Error::damaged(path, 0, "a readable catalog", "what sled panics on")))
+    quietly(act).unwrap_or_else(|words| match system_error(&words) {
+        Some(error) => Err(Error::io("use", path, error)),
+        None => Err(Error::damaged(path, 0, "a readable catalog", format!("what sled panics on: {words}"))),
+    })
 }
 
 /// Whether sled found its lock taken, which it says only in words.
@@ -140,16 +202,19 @@ fn is_locked(error: &sled::Error) -> bool {
     matches!(error, sled::Error::Io(io) if io.to_string().contains("could not acquire lock"))
 }
 
-/// Sled's word for what went wrong, as a fault of the disk.
+/// Sled's word for what went wrong, as a fault of the disk. Its own copies of an error of the system have only its words;
+/// where there is none at all, sled did not find what its files promise.
 fn fault(action: &'static str, path: &Path, error: sled::Error) -> Error {
+    let damaged = |found: String| Error::damaged(path, 0, "a readable catalog", found);
+    let locked = is_locked(&error);
     match error {
-        sled::Error::Io(source) => Error::io(action, path, source),
-        sled::Error::Corruption { at, .. } => {
-            Error::damaged(path, 0, "a readable catalog", format!("corruption at {at:?}"))
-        }
-        sled::Error::Unsupported(why) | sled::Error::ReportableBug(why) => {
-            Error::damaged(path, 0, "a readable catalog", why)
-        }
+        sled::Error::Io(source) if locked => Error::io(action, path, source),
+        sled::Error::Io(source) => match system_error(&format!("{source:?}")) {
+            Some(system) if system.kind() != io::ErrorKind::NotFound => Error::io(action, path, system),
+            _ => damaged(source.to_string()),
+        },
+        sled::Error::Corruption { at, .. } => damaged(format!("corruption at {at:?}")),
+        sled::Error::Unsupported(why) | sled::Error::ReportableBug(why) => damaged(why),
         other => Error::io(action, path, io::Error::other(other.to_string())),
     }
 }

@@ -13,9 +13,12 @@ use crate::crawl::control::wire::{AskError, COMMAND_BYTES_MAX, Command, Refused,
 use crate::disk::{DirectoryLock, Disk};
 use crate::report::escape::{Escaped, escaped, json_line};
 use crate::report::{Snapshot, State};
+use crate::web::seeds::LINE_BYTES_MAX;
 
-/// Bytes of a line that are sent: no URL is nearly as long.
-const LINE_SENT_MAX: usize = 64 << 10;
+/// Bytes of a line that are sent: one that has them all is refused as too long.
+const LINE_SENT_MAX: usize = LINE_BYTES_MAX + 1;
+/// Lines that were refused which are told one by one.
+const REFUSED_TOLD: usize = 20;
 /// A crawl that stops is looked at this often.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -107,17 +110,23 @@ impl CtlArgs {
 
     /// Lines that are no seeds do not keep the others from being added; a crawl that refuses or ends does.
     fn add_seeds(&self, lines: Vec<String>) -> anyhow::Result<Exit> {
-        let mut exit = Exit::Done;
+        let (mut exit, mut refused) = (Exit::Done, 0);
         for batch in batches(lines) {
             let Some(reply) = self.send(&batch)? else { return Ok(Exit::Internal) };
             for Refused { seed, why } in reply.seeds.iter().flat_map(|seeds| &seeds.refused) {
-                refuse(&format!("{seed}: {why}"));
+                refused += 1;
+                if refused <= REFUSED_TOLD {
+                    refuse(&format!("{seed}: {why}"));
+                }
             }
             match &reply.seeds {
                 Some(_) if reply.ok => {}
                 Some(_) => exit = Exit::Internal,
                 None => return Ok(refuse(&reply.message)),
             }
+        }
+        if let Some(more) = refused.checked_sub(REFUSED_TOLD).filter(|&more| more > 0) {
+            refuse(&format!("{more} more lines were refused"));
         }
         Ok(exit)
     }

@@ -3,11 +3,13 @@
 use std::io;
 use std::process::ExitCode;
 
+use clap::error::ContextValue;
+
 use crate::config::ConfigError;
 use crate::crawl::CrawlError;
 use crate::disk;
 use crate::report::Finish;
-use crate::report::escape::Escaped;
+use crate::report::escape::{Escaped, escaped};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +122,22 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     message
 }
 
+/// What is said of a command line that cannot be read. It quotes words that were typed, or that a script was given: they
+/// are escaped one by one, so that none of them looks like a line of its own.
+pub(super) fn misread(mut error: clap::Error) -> String {
+    let words: Vec<_> = error.context().map(|(kind, word)| (kind, word.clone())).collect();
+    for (kind, word) in words {
+        let safe = match word {
+            ContextValue::String(word) => ContextValue::String(escaped(&word)),
+            ContextValue::Strings(words) => ContextValue::Strings(words.iter().map(|word| escaped(word)).collect()),
+            _ => continue,
+        };
+        error.insert(kind, safe);
+    }
+    let text = error.render().to_string();
+    text.lines().map(|line| format!("{}\n", Escaped(line))).collect()
+}
+
 /// The error and its causes, each but where the words before have said it.
 fn whole(error: &anyhow::Error) -> String {
     let mut text = String::new();
@@ -143,6 +161,13 @@ fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("\n  free some space, then run the same command again: it goes on from the last checkpoint")
         }
+        io::ErrorKind::FileTooLarge if !of_crawl => {
+            Some("\n  a file may not be so large here: raise the limit (ulimit -f), then run the same command again")
+        }
+        io::ErrorKind::FileTooLarge => Some(
+            "\n  a file may not be so large here: raise the limit (ulimit -f), then run the same command again: it goes on \
+             from the last checkpoint",
+        ),
         io::ErrorKind::ReadOnlyFilesystem => Some("\n  the disk is mounted read-only: choose another --dir"),
         _ => None,
     }
@@ -205,6 +230,7 @@ mod tests {
     #[test]
     fn a_full_or_forbidden_disk_says_what_to_do() {
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("free some space"));
+        assert!(message(&io_error(io::ErrorKind::FileTooLarge)).contains("ulimit -f"));
         assert!(message(&io_error(io::ErrorKind::PermissionDenied)).contains("choose another --dir"));
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("crawl/x"));
     }

@@ -10,7 +10,7 @@ mod row;
 mod sink;
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -47,7 +47,8 @@ page as readers see it. A field is the text of the first element that its select
   tags    = { css = \".tag\", all = true }               all of them, a JSON list
   lead    = { css = \"p.lead\", html = true }            as HTML
 
-Tabs, line ends and what a terminal obeys are written as \\t, \\n, \\x1b. A page of more than 32 MiB or a million nodes, with \
+Tabs, line ends and control characters are written as \\t, \\n, \\x1b. A value that a spreadsheet would take for a formula \
+begins with ' in the table: one that starts with =, +, - or @ and is no number. JSON lines have it as it is. A page of more than 32 MiB or a million nodes, with \
 elements nested by the thousands, or that takes longer than 10 s is left out, and that is said.
 
 Examples:
@@ -84,6 +85,29 @@ impl ExtractArgs {
         let archive = open(&self.dir.dir, open_archive)?;
         let mut out = BufWriter::with_capacity(256 << 10, io::stdout().lock());
         self.print(&*archive, &plan, &mut out, &mut io::stderr())
+    }
+
+    /// The table of the titles of the crawl in `dir`.
+    pub(super) fn of_titles(dir: &Path) -> Self {
+        ExtractArgs {
+            dir: DirArg { dir: dir.to_owned() },
+            selection: Selection::default(),
+            select: None,
+            fields: None,
+            attr: None,
+            text: false,
+            jsonl: false,
+        }
+    }
+
+    /// Writes what is wanted of `archive` to `out`, and what was left out to `warnings`.
+    pub(super) fn print_to(
+        &self,
+        archive: &dyn Archive,
+        out: &mut dyn Write,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<Exit> {
+        self.print(archive, &self.plan()?, out, warnings)
     }
 
     fn plan(&self) -> anyhow::Result<Plan> {

@@ -73,8 +73,8 @@ impl InitArgs {
         }
         for url in &self.urls {
             let (seeds, problems) = parse_seeds(url.as_bytes());
-            if seeds.len() != 1 || !problems.is_empty() {
-                let why = problems.first().map_or("one URL is a word of its own", |problem| &problem.why);
+            if seeds.len() != 1 || !problems.first.is_empty() {
+                let why = problems.first.first().map_or("one URL is a word of its own", |problem| &problem.why);
                 return Err(UsageError::because(format!("{url:?} is no URL to begin with: {why}")));
             }
             text.push_str(url);

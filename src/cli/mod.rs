@@ -9,6 +9,7 @@ mod canonical;
 mod completions;
 mod config;
 mod ctl;
+mod demo;
 mod exit;
 mod explain;
 mod export;
@@ -18,6 +19,7 @@ mod faults;
 pub(crate) mod fuzzing;
 mod get;
 mod init;
+mod lines;
 mod list;
 mod ordered;
 mod parts;
@@ -67,6 +69,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Try it without the internet: crawl a synthetic web on this machine and check the result, in ten seconds
+    Demo(demo::DemoArgs),
     /// Print a page from the archive
     Get(get::GetArgs),
     /// List what is in the archive
@@ -113,6 +117,7 @@ struct DirArg {
 
 const EXAMPLES: &str = "\
 Examples:
+  crawler demo                                 try it without the internet
   crawler init                                 write the first files
   crawler --seeds seeds.txt                    crawl; the same line resumes it
   crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
@@ -151,6 +156,8 @@ pub fn run() -> ExitCode {
 
 /// Runs the command line of this process with the given crawl and archive.
 pub fn run_with(crawl: CrawlFn, open_archive: OpenArchive) -> ExitCode {
+    // where that cannot be had, such a write ends the process, as the system has it
+    let _ = crate::crawl::signals::survive_file_limit();
     run_args(std::env::args_os(), crawl, open_archive).into()
 }
 
@@ -160,12 +167,17 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Ok(cli) => cli,
         Err(e) => {
             // --help and --version arrive here too; a closed pipe is no reason for another message.
-            let _ = e.print();
-            return if e.use_stderr() { Exit::Usage } else { Exit::Done };
+            if !e.use_stderr() {
+                let _ = e.print();
+                return Exit::Done;
+            }
+            let _ = io::stderr().write_all(exit::misread(e).as_bytes());
+            return Exit::Usage;
         }
     };
     let done = match cli.command {
         None => run::run(cli.crawl, crawl),
+        Some(Command::Demo(args)) => args.run(crawl, open_archive),
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
         Some(Command::Plan(args)) => args.run(),

@@ -15,13 +15,16 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::CrawlFn;
 use super::exit::{self, Exit, UsageError};
+use super::lines;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
-use crate::crawl::{CrawlRequest, GivenLimits, Verbosity};
+use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, signals};
 use crate::disk::{self, DirectoryLock, Disk};
+use crate::engine::checkpoint::number_of;
 use crate::report::closing::shell_word;
 use crate::report::figures::{iso_ms, stamp};
 use crate::report::{JsonScreen, Screen};
+use crate::web::seeds::LINE_BYTES_MAX;
 
 /// Longest seeds file: some ten million URLs.
 const SEEDS_BYTES_MAX: u64 = 1 << 30;
@@ -114,6 +117,8 @@ enum Standing {
 /// Reads, checks, and calls the crawl.
 pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     let Some(seeds_path) = args.seeds.clone() else { return Err(UsageError::because(HOW_TO_START)) };
+    // without a handler the signal ends the process, which is what happens where there can be none
+    let _ = signals::survive_checkpoint_signal();
     let (mut config, _) = args.limits.configure(args.config.as_deref())?;
     config.report.log_format = args.log_format.unwrap_or(config.report.log_format);
     let seeds = read_seeds(&seeds_path)?;
@@ -204,7 +209,8 @@ pub(super) fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-/// All of the file of seeds at `path`, or of standard input; `FileTooLarge` where that is more than any has.
+/// All of the file of seeds at `path`, or of standard input, lines beyond [`LINE_BYTES_MAX`] cut; `FileTooLarge` where that
+/// is more than any has.
 pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let source: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())
@@ -215,9 +221,7 @@ pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
         }
         Box::new(file)
     };
-    let mut bytes = Vec::new();
-    source.take(SEEDS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > SEEDS_BYTES_MAX { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+    lines::read(source, LINE_BYTES_MAX, SEEDS_BYTES_MAX)
 }
 
 /// Whether any line is neither blank nor a comment. Whether it is a URL, the crawl says, with its number.
@@ -240,7 +244,8 @@ fn standing(dir: &Path) -> anyhow::Result<Standing> {
     let mut empty = true;
     for entry in entries {
         let name = entry.map_err(list)?.file_name();
-        if name == "LOCK" || name == "catalog" {
+        let name = name.to_string_lossy();
+        if name == "LOCK" || name == "catalog" || number_of(&name).is_some() {
             return Ok(Standing::Crawl);
         }
         empty = false;
@@ -266,7 +271,12 @@ pub(super) fn require_crawl(dir: &Path) -> anyhow::Result<()> {
 
 /// Renames the crawl directory to `DIR.old-YYYYMMDD-HHMMSS`, unless a crawler works on it.
 fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
-    let lock = DirectoryLock::acquire(dir)?;
+    let _lock = DirectoryLock::acquire(dir)?;
+    rename_aside(dir, now)
+}
+
+/// Renames `dir`, which nobody works on, in the same way.
+pub(super) fn rename_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
     // `crawl/` and `.` name their directory in ways that cannot be renamed.
     let whole = fs::canonicalize(dir).map_err(|e| disk::Error::io("find", dir, e))?;
     let (Some(parent), Some(name)) = (whole.parent(), whole.file_name()) else {
@@ -286,7 +296,6 @@ fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
     let disk = Disk::real();
     disk.rename(&whole, &aside)?;
     disk.sync_dir(parent)?;
-    drop(lock);
     Ok(aside)
 }
 
@@ -301,7 +310,7 @@ impl FormatTime for WholeSeconds {
 }
 
 /// Sends the log to `screen`. A second call in a process keeps the first one's.
-fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::Result<()> {
+pub(super) fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::Result<()> {
     let (level, others) = match verbosity {
         Verbosity::Quiet => (LevelFilter::ERROR, LevelFilter::ERROR),
         Verbosity::Normal => (LevelFilter::INFO, LevelFilter::ERROR),

@@ -234,7 +234,8 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write_start(web: &SimWeb, config: &str, out: &Path) -> anyhow::Result<()> {
+/// Writes the files that a crawl of `web` begins with, and what it should end with, into `out`.
+pub(super) fn write_start(web: &SimWeb, config: &str, out: &Path) -> anyhow::Result<()> {
     write_lines(&out.join("seeds.txt"), web.seeds().into_iter().map(Ok::<_, std::io::Error>))?;
     write_lines(&out.join("crawler.toml"), config.lines().map(Ok::<_, std::io::Error>))?;
     let pages = web.expected().pages.iter().map(|(url, page)| format!("{} {url}", page.status));

@@ -2,7 +2,8 @@
 //!
 //! The engine's thread puts a copy down once a second; the server's own thread hands it out and touches nothing of the
 //! crawl. Where it listens lies in `metrics.address` for as long as it does. Whoever can connect can read: it listens where
-//! the operator says, has no secrets and takes no orders. Connections are few and short.
+//! the operator says, has no secrets and takes no orders. Connections are few and short, each has one request, and the
+//! oldest one gives way to a new one: those that say nothing keep nobody from the figures.
 
 use std::convert::Infallible;
 use std::net::TcpListener;
@@ -17,10 +18,12 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::sync::{Semaphore, oneshot};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
 
 use super::CrawlError;
+use super::connections::Connections;
 use crate::disk::Disk;
 use crate::report::Live;
 use crate::report::metrics::{Process, render};
@@ -29,8 +32,12 @@ use crate::report::metrics::{Process, render};
 const ADDRESS_FILE: &str = "metrics.address";
 /// Connections at a time.
 const CONNECTIONS_MAX: usize = 16;
+/// A request has to have come within this time.
+const HEAD_MAX: Duration = Duration::from_secs(5);
 /// A connection ends after so long, whatever it does.
-const CONNECTION_MAX: Duration = Duration::from_secs(30);
+const CONNECTION_MAX: Duration = Duration::from_secs(10);
+/// Without files for another connection, it is tried again after this time.
+const PAUSE: Duration = Duration::from_millis(50);
 
 type Shared = Arc<Mutex<Option<Arc<Live>>>>;
 
@@ -100,33 +107,31 @@ impl Drop for Open {
     }
 }
 
-async fn serve(listener: TcpListener, shared: Shared, stopped: oneshot::Receiver<()>) {
+async fn serve(listener: TcpListener, shared: Shared, mut stopped: oneshot::Receiver<()>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let accept = async {
-        loop {
-            let Ok(place) = places.clone().acquire_owned().await else { return };
-            let Ok((stream, _)) = listener.accept().await else {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let shared = shared.clone();
-            tokio::spawn(async move {
-                let service = service_fn(|request| {
-                    let response = answer(&request, &shared, started);
-                    async { Ok::<_, Infallible>(response) }
-                });
-                let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-                let _ = tokio::time::timeout(CONNECTION_MAX, connection).await;
-                drop(place);
-            });
+    let mut connections = Connections::new(CONNECTIONS_MAX);
+    loop {
+        tokio::select! {
+            _ = &mut stopped => return,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => connections.take_in(|_| converse(stream, shared.clone(), started)),
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            },
+            () = connections.end_of_one() => {}
         }
-    };
-    tokio::select! {
-        () = accept => {}
-        _ = stopped => {}
     }
+}
+
+/// One request and its answer.
+async fn converse(stream: TcpStream, shared: Shared, started: f64) {
+    let service = service_fn(|request| {
+        let response = answer(&request, &shared, started);
+        async { Ok::<_, Infallible>(response) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_MAX).keep_alive(false);
+    let _ = tokio::time::timeout(CONNECTION_MAX, http.serve_connection(TokioIo::new(stream), service)).await;
 }
 
 fn answer<B>(request: &Request<B>, shared: &Shared, started: f64) -> Response<Full<Bytes>> {

@@ -18,7 +18,7 @@ use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Executors, Identity, Opening, Settings, SlotOptions};
+use crate::engine::{Executors, Identity, Opening, Settings, SlotOptions, mend};
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
@@ -73,17 +73,17 @@ pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
 }
 
 /// The identity of the crawl in the directory, made now for a new one.
-pub(super) fn identity(request: &CrawlRequest, catalog: &dyn Catalog, now: Time) -> disk::Result<(Identity, bool)> {
+pub(super) fn identity(
+    request: &CrawlRequest,
+    disk: &Disk,
+    catalog: &dyn Catalog,
+    now: Time,
+) -> disk::Result<(Identity, bool)> {
     let config = &request.config;
-    if Identity::load(catalog, &request.dir)?.is_none() && Identity::is_copied(&request.dir) {
-        let path = request.dir.join("catalog");
-        let found = "none, but identity.json beside it: the crawl is not an empty one";
-        return Err(disk::Error::damaged(&path, 0, "the identity of the crawl", found));
-    }
     let mut random = [0; 16];
     getrandom::fill(&mut random).expect("the operating system has randomness");
     let shape = (config.drum.buckets, PARTITIONS, config.scope.strip_query_params.as_slice());
-    let (identity, is_new) = Identity::load_or_create(catalog, &request.dir, now, u128::from_le_bytes(random), shape)?;
+    let (identity, is_new) = mend::begin(disk, catalog, &request.dir, (now, u128::from_le_bytes(random)), shape)?;
     let fixed = [
         ("drum.buckets", identity.buckets == config.drum.buckets),
         ("scope.strip_query_params", identity.strip_query_params == config.scope.strip_query_params),

@@ -11,7 +11,7 @@ use super::memory::Ceiling;
 use super::{options, threads};
 use crate::config::{Config, ScopeMode};
 use crate::disk::Disk;
-use crate::web::seeds::{Seed, SeedProblem};
+use crate::web::seeds::{Seed, SeedProblems};
 
 /// Times that servers may take for an answer; the rates of each are told.
 const ANSWERS: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
@@ -85,7 +85,7 @@ pub struct DiskPart {
 
 impl Plan {
     /// What `config` implies for these seeds in `dir`, with pages of `page_bytes` on average.
-    pub fn of(config: &Config, seeds: &[Seed], problems: &[SeedProblem], dir: &Path, page_bytes: u64) -> Plan {
+    pub fn of(config: &Config, seeds: &[Seed], problems: &SeedProblems, dir: &Path, page_bytes: u64) -> Plan {
         let hosts: HashSet<String> = seeds.iter().map(|seed| seed.url.origin()).collect();
         let domains: HashSet<&str> = seeds.iter().map(|seed| seed.url.registrable_domain()).collect();
         let there = dir.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
@@ -110,17 +110,17 @@ impl Plan {
         self.disk_per_million.iter().map(|part| part.bytes).sum()
     }
 
-    fn warn(&self, config: &Config, seeds: &[Seed], problems: &[SeedProblem]) -> Vec<String> {
+    fn warn(&self, config: &Config, seeds: &[Seed], problems: &SeedProblems) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut warn = |holds: bool, text: String| {
             if holds {
                 warnings.push(text);
             }
         };
-        for problem in problems.iter().take(20) {
+        for problem in &problems.first {
             warn(true, problem.to_string());
         }
-        warn(problems.len() > 20, format!("{} more lines are no URLs", problems.len().saturating_sub(20)));
+        warn(problems.more > 0, problems.rest().unwrap_or_default());
         warn(seeds.is_empty(), "there is no URL in the seeds: nothing would be fetched".to_owned());
         warn(config.crawl.contact.is_empty(), "crawl.contact is empty: webmasters cannot reach you".to_owned());
         warn(!config.robots.obey, "robots.obey = false: only for servers of your own".to_owned());

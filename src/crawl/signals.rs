@@ -1,5 +1,9 @@
 //! Signals: the first SIGINT or SIGTERM stops gracefully, the second at once; SIGUSR1 makes a checkpoint.
 //!
+//! SIGUSR1 ends no process that begins a crawl: before anything is opened it is ignored, and while the crawl is being opened
+//! it is remembered. SIGXFSZ ends none at all: a file that grows beyond the limit (`ulimit -f`) is an error of that write,
+//! as a full disk is.
+//!
 //! While a crawl is being opened and replayed the first one ends the process at once too: there is nothing new to keep,
 //! and the next start does the same work again from the same checkpoint.
 
@@ -9,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crossbeam_channel::Sender;
+use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::engine::{Event, StopBy};
@@ -17,6 +22,23 @@ use crate::engine::{Event, StopBy};
 const STOPPED: i32 = 11;
 /// Exit code of a stop that a second signal forced.
 const FORCED: i32 = 13;
+
+/// From here on a write beyond the limit of file sizes fails with EFBIG, where the signal would end the process.
+pub(crate) fn survive_file_limit() -> io::Result<()> {
+    hold(SignalKind::from_raw(Signal::XFSZ.as_raw()))
+}
+
+/// From here on SIGUSR1 does not end the process; [`listen`] heeds it.
+pub(crate) fn survive_checkpoint_signal() -> io::Result<()> {
+    hold(SignalKind::user_defined1())
+}
+
+/// Takes the place of what a signal does by default. It is a handler that stays, since that of the runtime does.
+fn hold(kind: SignalKind) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _inside = runtime.enter();
+    signal(kind).map(drop)
+}
 
 /// Listens for signals on a thread of its own, for as long as the process lives. `is_up` tells whether the engine takes
 /// events in.
@@ -33,13 +55,13 @@ async fn wait(events: Sender<Event>, is_up: &AtomicBool) {
         tracing::warn!("signals cannot be watched: a stop will not be graceful");
         return;
     };
-    let mut stopping = false;
+    let (mut stopping, mut remembered) = (false, false);
     loop {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             _ = checkpoint.recv() => {
-                let _ = events.send(Event::Checkpoint);
+                ask_for_checkpoint(&events, is_up.load(Ordering::Acquire), &mut remembered);
                 continue;
             }
         }
@@ -56,5 +78,34 @@ async fn wait(events: Sender<Event>, is_up: &AtomicBool) {
         stopping = true;
         tracing::warn!("stopping: requests under way may finish; once more stops at once");
         let _ = events.send(Event::Stop(StopBy::Signal));
+    }
+}
+
+/// Asks for a checkpoint, and never waits: a thread that waits for the engine hears no stop. While nobody takes events in,
+/// one is remembered; a channel that is full has been asked before.
+fn ask_for_checkpoint(events: &Sender<Event>, is_up: bool, remembered: &mut bool) {
+    if is_up || !std::mem::replace(remembered, true) {
+        let _ = events.try_send(Event::Checkpoint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbeam_channel::bounded;
+
+    use super::*;
+
+    #[test]
+    fn n24_signals_while_a_crawl_is_opened_are_remembered_once_and_never_block() {
+        let (events, engine) = bounded(3);
+        let mut remembered = false;
+        for _ in 0..100 {
+            ask_for_checkpoint(&events, false, &mut remembered);
+        }
+        assert_eq!(engine.len(), 1);
+        for _ in 0..100 {
+            ask_for_checkpoint(&events, true, &mut remembered);
+        }
+        assert_eq!(engine.try_iter().filter(|event| matches!(event, Event::Checkpoint)).count(), 3);
     }
 }

@@ -98,7 +98,7 @@ impl Engine {
             version: Snapshot::VERSION,
             state,
             finish,
-            started: self.created,
+            started: self.identity.created,
             updated: now,
             statistics: self.statistics.clone(),
             stores: self.store_bytes(),

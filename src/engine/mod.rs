@@ -17,10 +17,12 @@ mod executors;
 mod figures;
 mod finish;
 mod hops;
+mod identity;
 mod intake;
 mod job;
 mod limits;
 mod log;
+pub mod mend;
 mod open;
 mod patterns;
 pub mod recovery;
@@ -41,11 +43,12 @@ pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use executors::{Executors, StoreMerge};
 pub use finish::{Phase, StopBy};
+pub use identity::Identity;
 pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response,
     Room, StoreMerged, Target, Unresolved,
 };
-pub use open::{Identity, OpenError, Opening, Past};
+pub use open::{OpenError, Opening, Past};
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
@@ -187,7 +190,7 @@ pub struct Engine {
     log_flush_due: Time,
     disk_free: u64,
     started: Time,
-    created: Time,
+    identity: Arc<Identity>,
     elapsed_before: Duration,
 }
 

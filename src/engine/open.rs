@@ -1,138 +1,33 @@
 //! Opening a crawl: a new one, or one that goes on from its last checkpoint.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::checkpoint::{self, Checkpoint, Sections};
+use super::checkpoint::{self, Checkpoint, Last, Sections};
+use super::identity::Identity;
 use super::intake::Intake;
 use super::limits::Limits;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
 use super::rests::RestLog;
-use super::seeds::{self, SeedTable};
+use super::seeds::SeedTable;
 use super::slots::Slots;
 use super::values::decode_rules;
 use super::vias::Vias;
 use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
 use super::{Engine, Executors, Phase, Settings, UnderWay};
-use crate::catalog::{Batch, Catalog};
+use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
-use crate::fingerprint::Fingerprinter;
 use crate::frontier::{Frontier, FrontierOptions};
 use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, Finish, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::seeds::Seed;
 use crate::web::url::KeyMaker;
-
-/// Key of the identity in the catalog.
-const IDENTITY_KEY: &str = "identity";
-/// A plain copy of the identity.
-const COPY_FILE: &str = "identity.json";
-/// Version of the whole directory's format: in version 1 the seeds lay in the catalog.
-const FORMAT: u16 = 2;
-
-/// What makes a crawl this crawl, fixed when it was created.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// Version of the directory's format.
-    pub format: u16,
-    /// Seed of all randomness that must be the same in every run, and the crawl's name.
-    pub id: u128,
-    /// When it was created.
-    pub created: Time,
-    /// The polynomial of its fingerprints.
-    pub polynomial: u64,
-    /// Buckets of the three stores.
-    pub buckets: usize,
-    /// Partitions of the frontier.
-    pub partitions: usize,
-    /// Query parameters that do not distinguish URLs.
-    pub strip_query_params: Vec<String>,
-}
-
-impl Identity {
-    /// The identity in `catalog`, or a new one of the given shape, which is durable when this returns; and whether it
-    /// is new.
-    pub fn load_or_create(
-        catalog: &dyn Catalog,
-        dir: &Path,
-        now: Time,
-        random: u128,
-        shape: (usize, usize, &[String]),
-    ) -> disk::Result<(Self, bool)> {
-        if let Some(identity) = Identity::load(catalog, dir)? {
-            return Ok((identity, false));
-        }
-        let (buckets, partitions, strip_query_params) = shape;
-        let identity = Identity {
-            format: FORMAT,
-            id: random,
-            created: now,
-            polynomial: Fingerprinter::random(random as u64).polynomial(),
-            buckets,
-            partitions,
-            strip_query_params: strip_query_params.to_vec(),
-        };
-        let mut batch = Batch::new();
-        batch.put(IDENTITY_KEY, postcard::to_stdvec(&identity).expect("an identity consists of plain data"));
-        catalog.commit(&batch)?;
-        Ok((identity, true))
-    }
-
-    /// Brings the identity of a directory to the present format, once everything else in it is.
-    fn renew(&mut self, disk: &Disk, dir: &Path, catalog: &dyn Catalog) -> disk::Result<()> {
-        self.format = FORMAT;
-        let mut batch = Batch::new();
-        batch.put(IDENTITY_KEY, postcard::to_stdvec(self).expect("an identity consists of plain data"));
-        catalog.commit(&batch)?;
-        self.write_copy(disk, dir)
-    }
-
-    /// The identity in `catalog`, if there is one yet.
-    pub fn load(catalog: &dyn Catalog, dir: &Path) -> disk::Result<Option<Self>> {
-        let path = dir.join("catalog");
-        let Some(bytes) = catalog.get(IDENTITY_KEY)? else { return Ok(None) };
-        let (format, _): (u16, _) = postcard::take_from_bytes(&bytes)
-            .map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()))?;
-        if format > FORMAT {
-            return Err(Error::Newer { path, found: format, known: FORMAT });
-        }
-        let identity =
-            postcard::from_bytes(&bytes).map_err(|e| Error::damaged(&path, 0, "a readable identity", e.to_string()))?;
-        Ok(Some(identity))
-    }
-
-    /// Puts a copy into the crawl directory for those who read it while the crawl has the catalog locked.
-    pub fn write_copy(&self, disk: &Disk, dir: &Path) -> disk::Result<()> {
-        let mut json = serde_json::to_vec_pretty(self).expect("an identity consists of plain data");
-        json.push(b'\n');
-        disk.replace(&dir.join(COPY_FILE), &json)
-    }
-
-    /// Whether there is a copy: it is made after the identity is durable in the catalog, so the catalog has to have one.
-    pub fn is_copied(dir: &Path) -> bool {
-        dir.join(COPY_FILE).exists()
-    }
-
-    /// Reads the copy.
-    pub fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Self> {
-        let path = dir.join(COPY_FILE);
-        let json = disk.read(&path)?;
-        serde_json::from_slice(&json).map_err(|e| Error::damaged(&path, 0, "the identity of a crawl", e.to_string()))
-    }
-
-    /// Makes the fingerprints of this crawl.
-    pub fn key_maker(&self) -> KeyMaker {
-        KeyMaker::new(Fingerprinter::new(self.polynomial), &self.strip_query_params)
-    }
-}
 
 /// Everything that an engine is opened with.
 pub struct Opening {
@@ -209,16 +104,15 @@ impl Engine {
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
         let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
         let now = clock.now();
-        let saved = checkpoint::load(&*catalog, dir)?;
-        let sections = match &saved {
-            Some(checkpoint) => read_sections(disk, dir, checkpoint.number)?,
-            None => Sections::default(),
+        let Some(last) = checkpoint::load(disk, &*catalog, dir)? else {
+            return Err(Error::damaged(&dir.join("catalog"), 0, "the last checkpoint", "none").into());
         };
-        remove_unnamed_checkpoints(disk, dir, saved.as_ref().map(|checkpoint| checkpoint.number))?;
+        let Last { commit, checkpoint: saved, sections } = last;
+        // before anything is deleted that the last one does not name
+        checkpoint::remove_others(disk, dir, commit.number)?;
         let (mut seeds, intake) = open_seeds(&mut opening, saved.as_ref())?;
         let scope = open_scope(&opening.scope, &mut seeds)?;
         let past = Past::of(saved.as_ref(), opening.is_new);
-        let number = saved.as_ref().map_or(0, |c| c.number);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let (mut way, rests) = open_way(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
@@ -230,9 +124,7 @@ impl Engine {
         )?;
         way.arrival().frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
-        if let Some(checkpoint) = saved {
-            checkpoint::go_on_from(&*catalog, checkpoint)?;
-        }
+        checkpoint::go_on_from(&*catalog, commit)?;
         let settings = opening.settings.clone();
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
@@ -267,7 +159,7 @@ impl Engine {
             },
             phase: Phase::Crawling,
             rests,
-            checkpoint_number: number,
+            checkpoint_number: commit.number,
             checkpoint_due: now + settings.checkpoint_interval,
             checkpoint_wanted: false,
             cut_before_full: None,
@@ -283,7 +175,7 @@ impl Engine {
             executors: opening.executors,
             crawl_log: opening.crawl_log,
             skipped_log: opening.skipped_log,
-            created: opening.identity.created,
+            identity: Arc::new(opening.identity),
             dispatching: false,
             settings,
             disk: opening.disk,
@@ -350,17 +242,6 @@ fn open_way(
     Ok((SeenStage { store: seen, next: robots }, rests))
 }
 
-/// What was in RAM at checkpoint `number`, which the catalog names; without its file the directory is damaged.
-fn read_sections(disk: &Disk, dir: &Path, number: u64) -> disk::Result<Sections> {
-    Sections::read(disk, dir, number).map_err(|error| {
-        if !error.is_not_found() {
-            return error;
-        }
-        let path = checkpoint::checkpoint_path(dir, number);
-        Error::damaged(&path, 0, "the file of the last checkpoint that the catalog knows", "no such file")
-    })
-}
-
 fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<PatternBudget> {
     let (keys, limit) = (opening.keys.clone(), opening.settings.urls_per_pattern);
     let path = checkpoint::checkpoint_path(&opening.dir, number);
@@ -370,15 +251,8 @@ fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::R
 
 /// The seeds as `saved` has them, with those of this run under numbers of their own.
 fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result<(SeedTable, Intake)> {
-    let (disk, dir, catalog) = (&opening.disk, &opening.dir, &*opening.catalog);
     let number = saved.map(|checkpoint| checkpoint.number);
-    if opening.identity.format < FORMAT {
-        let scope_added = saved.map_or(&[][..], |checkpoint| &checkpoint.scope_added);
-        seeds::migrate(disk, dir, catalog, (number, scope_added))?;
-        seeds::remove_old(disk, dir, catalog)?;
-        opening.identity.renew(disk, dir, catalog)?;
-    }
-    let mut table = SeedTable::open(disk, dir, number)?;
+    let mut table = SeedTable::open(&opening.disk, &opening.dir, number)?;
     let listed = std::mem::replace(&mut opening.seeds, Box::new(std::iter::empty()));
     let intake = Intake::number(&mut table, listed)?;
     Ok((table, intake))
@@ -388,15 +262,4 @@ fn open_scope(options: &ScopeOptions, seeds: &mut SeedTable) -> Result<Scope, Op
     let mut scope = Scope::begin(options)?;
     seeds.for_each_territory(|url| scope.add(&url))?;
     Ok(scope.finish())
-}
-
-/// A checkpoint file that the catalog does not name was not finished, or is superseded.
-fn remove_unnamed_checkpoints(disk: &Disk, dir: &Path, named: Option<u64>) -> disk::Result<()> {
-    for name in disk.list(dir)? {
-        let number = checkpoint::number_of(&name);
-        if number.is_some() && number != named {
-            disk.remove(&dir.join(name))?;
-        }
-    }
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections, checkpoint_path};
+use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections};
 use super::executors::StoreMerge;
 use super::job::StoreMerged;
 use super::{Engine, Phase};
@@ -165,6 +165,7 @@ impl Engine {
             dir: self.dir.clone(),
             catalog: self.catalog.clone(),
             superseded: std::mem::take(&mut self.superseded),
+            identity: self.identity.clone(),
             checkpoint,
             sections,
             sync,
@@ -192,8 +193,6 @@ impl Engine {
         self.way.next.next.store.committed();
         self.superseded = self.way.arrival().frontier.release();
         self.rests.committed()?;
-        let previous = done.number - 1;
-        self.disk.remove(&checkpoint_path(&self.dir, previous))?;
         self.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
         if let Phase::Closing { finish } = self.phase
             && self.last_cut

@@ -8,6 +8,7 @@ use crate::clock::Time;
 use crate::container::ContainerState;
 use crate::drum::Value;
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
+use crate::engine::mend;
 use crate::engine::rests::RestLog;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer, Term};
 use crate::fingerprint::Fingerprint;
@@ -107,7 +108,9 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
     };
     let (disk, dir) = (MemoryDisk::default(), Path::new("crawl"));
     let catalog = crate::catalog::MemoryCatalog::default();
-    checkpoint::renew(&disk.disk(), dir, &catalog, &made, &sections).expect("memory takes all");
+    let shape = (4, 16, &["utm".to_owned()][..]);
+    let (identity, _) = mend::begin(&disk.disk(), &catalog, dir, (Time::ZERO, 5), shape).expect("memory takes all");
+    checkpoint::renew(&disk.disk(), dir, (&catalog, &identity), &made, &sections).expect("memory takes all");
     vec![disk.get(checkpoint_path(dir, 7)).expect("the file was written")]
 }
 

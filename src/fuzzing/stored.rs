@@ -6,7 +6,7 @@ use super::{MemoryDisk, choice};
 use crate::clock::Time;
 use crate::disk::{HEADER_BYTES, Header, Kind};
 use crate::drum::Value;
-use crate::engine::checkpoint::{self, Sections, checkpoint_path};
+use crate::engine::checkpoint::{self, CheckpointFile, checkpoint_path};
 use crate::engine::rests::{self, RestLog};
 use crate::engine::values::{Addresses, Robots};
 use crate::frontier::QueuedUrl;
@@ -53,7 +53,7 @@ pub(super) fn checkpoint(bytes: &[u8]) -> bool {
 fn read_checkpoint(bytes: Vec<u8>) -> bool {
     let (disk, dir) = (MemoryDisk::default(), Path::new("crawl"));
     disk.put(checkpoint_path(dir, 7), bytes);
-    let whole = matches!(Sections::read_with_record(&disk.disk(), dir, 7), Ok((_, Ok(_))));
+    let whole = CheckpointFile::read(&disk.disk(), dir, 7).is_ok_and(|file| file.record.is_ok());
     let newest = checkpoint::newest(&disk.disk(), dir);
     assert_eq!(whole, matches!(newest, Ok(Some(_))));
     whole

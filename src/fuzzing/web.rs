@@ -220,8 +220,8 @@ pub(super) fn url(bytes: &[u8]) -> bool {
 pub(super) fn seeds(bytes: &[u8]) -> bool {
     let (seeds, problems) = parse_seeds(bytes);
     let lines = bytes.split(|&byte| byte == b'\n').count();
-    assert!(seeds.len() + problems.len() <= lines);
-    assert!(problems.iter().all(|problem| !problem.to_string().contains(['\x1b', '\n', '\r'])), "{problems:?}");
+    assert!(seeds.len() + problems.first.len() + problems.more <= lines);
+    assert!(problems.first.iter().all(|problem| !problem.to_string().contains(['\x1b', '\n', '\r'])), "{problems:?}");
     !seeds.is_empty()
 }
 

@@ -25,6 +25,37 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
+/// Shows a text as a cell of a table that spreadsheets open too: escaped, and with `'` in front where they would take it for
+/// a formula. A formula reads files and calls out; a page only has to be titled like one.
+///
+/// Source: OWASP, "CSV Injection". Differences: blanks and quotation marks before the sign count too, since programs take
+/// them off, and a number with its sign stays a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a>(pub &'a str);
+
+impl fmt::Display for Cell<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_formula(self.0) {
+            f.write_char('\'')?;
+        }
+        Escaped(self.0).fmt(f)
+    }
+}
+
+fn is_formula(text: &str) -> bool {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
+    let mut rest = text.chars();
+    match rest.next() {
+        Some('=' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}') => true,
+        Some('+' | '-') => {
+            let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '%');
+            let number = rest.as_str();
+            number.is_empty() || !number.chars().all(is_digit)
+        }
+        _ => false,
+    }
+}
+
 /// Whether a terminal or a reader of lines may obey `c` instead of showing it.
 pub fn is_obeyed(c: char) -> bool {
     matches!(c,
@@ -101,6 +132,36 @@ mod tests {
     fn ordinary_text_of_any_script_stays_as_it_is() {
         for text in ["https://example.com/a?b=c", "日本語", "größer", "עברית", "🙂"] {
             assert_eq!(escaped(text), text);
+        }
+    }
+
+    #[test]
+    fn n24_what_a_spreadsheet_takes_for_a_formula_is_a_text_in_a_cell() {
+        for formula in [
+            "=1+1",
+            "+1+1",
+            "-1+1",
+            "@SUM(A1)",
+            " =1",
+            "\u{a0}=1",
+            "\"=1\"",
+            "\" @x",
+            "-",
+            "- a point of a list",
+            "+49 30 123",
+            "=cmd|' /C calc'!A0",
+            "\u{ff1d}1",
+            "\u{ff0b}1",
+            "\u{ff0d}1",
+            "\u{ff20}x",
+            "-1\n",
+        ] {
+            assert_eq!(Cell(formula).to_string(), format!("'{}", Escaped(formula)));
+        }
+        for text in
+            ["", "1", "-5", "+3.5%", "-1,000.00", "a=b", "https://a/?=1", "'=1", "[\"=1\"]", "<b>=1</b>", "größer"]
+        {
+            assert_eq!(Cell(text).to_string(), text);
         }
     }
 

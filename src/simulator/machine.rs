@@ -18,7 +18,7 @@ use crate::container::Reader;
 use crate::container::WarcInfo;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{self, Disk};
-use crate::engine::{Engine, Event, Identity, Opening, Past, Phase, Purpose, StopBy};
+use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, StopBy, mend};
 use crate::process::{ProcessOptions, Processor};
 use crate::report::{CrawlLog, Finish, SkippedLog, Statistics};
 use crate::simweb::PaperWeb;
@@ -282,7 +282,7 @@ impl Machine {
         let catalog: Arc<dyn Catalog> = Arc::new(FileCatalog::open(disk.clone(), dir.join("catalog").join("entries"))?);
         let shape = (self.case.drum.buckets, self.case.partitions, &[][..]);
         let random = u128::from(self.case.seed) << 64 | 0xc4a5;
-        let (identity, is_new) = Identity::load_or_create(&*catalog, &dir, clock.now(), random, shape)?;
+        let (identity, is_new) = mend::begin(&disk, &*catalog, &dir, (clock.now(), random), shape)?;
         let keys = Arc::new(identity.key_maker());
         let loopback = "127.0.0.0/8".parse().expect("loopback is a network");
         let process = ProcessOptions {

@@ -1,12 +1,19 @@
 //! The seed file: one URL a line.
 //!
 //! Blank lines, `#` comments, CRLF and a byte order mark are tolerated. A line that is no URL is reported with its
-//! number and does not stop the rest. The file is only read, never written.
+//! number and does not stop the rest; of a file that is full of such lines the first are reported and the others
+//! counted. The file is only read, never written.
 
 use super::url::{CanonicalUrl, UrlError};
 
 /// Characters of a bad line that are shown.
 const SHOWN_CHARS: usize = 120;
+/// Bytes of a bad line that are looked at for that; what is a name and a password has to end in them to be left out.
+const SHOWN_BYTES_MAX: usize = LINE_BYTES_MAX;
+/// Bad lines that are reported one by one.
+const PROBLEMS_MAX: usize = 20;
+/// Bytes of a line beyond which it is no seed, however it begins: no URL is nearly as long.
+pub const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// A seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,13 +38,39 @@ pub struct SeedProblem {
     pub why: String,
 }
 
+/// The lines of a file that are no seeds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeedProblems {
+    /// The first of them.
+    pub first: Vec<SeedProblem>,
+    /// How many there are beside those.
+    pub more: usize,
+}
+
+impl SeedProblems {
+    /// Adds one; it is returned where it is told by itself.
+    pub fn add(&mut self, problem: SeedProblem) -> Option<&SeedProblem> {
+        if self.first.len() < PROBLEMS_MAX {
+            self.first.push(problem);
+            return self.first.last();
+        }
+        self.more += 1;
+        None
+    }
+
+    /// What is said of those that are not told one by one.
+    pub fn rest(&self) -> Option<String> {
+        (self.more > 0).then(|| format!("{} more lines are no URLs", self.more))
+    }
+}
+
 /// The seeds of a file, and its lines that are none, each in the order of the file.
-pub fn parse_seeds(bytes: &[u8]) -> (Vec<Seed>, Vec<SeedProblem>) {
-    let (mut seeds, mut problems) = (Vec::new(), Vec::new());
+pub fn parse_seeds(bytes: &[u8]) -> (Vec<Seed>, SeedProblems) {
+    let (mut seeds, mut problems) = (Vec::new(), SeedProblems::default());
     for line in SeedLines::of(bytes) {
         match line {
             Ok(seed) => seeds.push(seed),
-            Err(problem) => problems.push(problem),
+            Err(problem) => _ = problems.add(problem),
         }
     }
     (seeds, problems)
@@ -66,12 +99,18 @@ impl<B: AsRef<[u8]>> Iterator for SeedLines<B> {
         loop {
             let rest = self.bytes.as_ref().get(self.at..).filter(|rest| !rest.is_empty())?;
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let content = without_comment(&rest[..end]).trim_ascii();
+            let (bare, is_long) = (without_comment(&rest[..end]), end > LINE_BYTES_MAX);
+            let content = bare.trim_ascii();
             (self.at, self.line) = (self.at + end + 1, self.line + 1);
+            let line = self.line;
+            // it may have been cut where it was read: its start alone is no URL that somebody wrote
+            if is_long && bare.len() == end {
+                let why = format!("longer than {LINE_BYTES_MAX} bytes");
+                return Some(Err(SeedProblem { line, text: shown(content), why }));
+            }
             if content.is_empty() {
                 continue;
             }
-            let line = self.line;
             return Some(match parse_line(content) {
                 Ok((url, fallback)) => Ok(Seed { line, url, fallback }),
                 Err(why) => Err(SeedProblem { line, text: shown(content), why }),
@@ -122,7 +161,8 @@ fn check_host(host_and_port: &str) -> Result<(), String> {
 
 /// The start of a line, for a terminal; what may be a name and a password is left out.
 fn shown(content: &[u8]) -> String {
-    let text = without_user_information(String::from_utf8_lossy(content).into_owned());
+    let start = &content[..content.len().min(SHOWN_BYTES_MAX)];
+    let text = without_user_information(String::from_utf8_lossy(start).into_owned());
     let mut shown = String::new();
     for (number, c) in text.chars().enumerate() {
         if number == SHOWN_CHARS {
@@ -153,7 +193,7 @@ mod tests {
 
     fn urls(text: &str) -> Vec<(usize, String, Option<String>)> {
         let (seeds, problems) = parse_seeds(text.as_bytes());
-        assert_eq!(problems, []);
+        assert_eq!(problems, SeedProblems::default());
         let text_of = |url: CanonicalUrl| url.as_str().to_owned();
         seeds.into_iter().map(|seed| (seed.line, text_of(seed.url), seed.fallback.map(text_of))).collect()
     }
@@ -161,8 +201,8 @@ mod tests {
     fn why(text: &str) -> String {
         let (seeds, problems) = parse_seeds(text.as_bytes());
         assert_eq!(seeds, [], "{text}");
-        assert_eq!(problems.len(), 1, "{text}");
-        problems[0].why.clone()
+        assert_eq!(problems.first.len(), 1, "{text}");
+        problems.first[0].why.clone()
     }
 
     #[test]
@@ -194,7 +234,7 @@ mod tests {
     fn a_line_that_is_no_url_is_reported_and_does_not_stop_the_rest() {
         let (seeds, problems) = parse_seeds(b"http://a.com/\nhttp://[\nnonsense\n\xff\xfe\nhttp://b.com/\n");
         assert_eq!(seeds.iter().map(|seed| seed.line).collect::<Vec<_>>(), [1, 5]);
-        assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(problems.first.iter().map(|problem| problem.line).collect::<Vec<_>>(), [2, 3, 4]);
     }
 
     #[test]
@@ -211,19 +251,44 @@ mod tests {
     #[test]
     fn a_hostile_line_is_shown_escaped_and_short() {
         let (_, problems) = parse_seeds("word\u{1b}[2J\u{202e}".as_bytes());
-        assert_eq!(problems[0].text, "word\\u{1b}[2J\\u{202e}");
+        assert_eq!(problems.first[0].text, "word\\u{1b}[2J\\u{202e}");
         let (_, problems) = parse_seeds("x".repeat(1_000_000).as_bytes());
-        assert!(problems[0].text.len() < 200);
+        assert!(problems.first[0].text.len() < 200);
+    }
+
+    #[test]
+    fn n24_of_a_file_full_of_bad_lines_the_first_are_told_and_the_others_counted() {
+        let mut random = fastrand::Rng::with_seed(24);
+        let mut bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(3_000_000).collect();
+        bytes.extend_from_slice(b"\nhttp://a.com/\n");
+        let (seeds, problems) = parse_seeds(&bytes);
+        assert_eq!(seeds.last().map(|seed| seed.url.as_str()), Some("http://a.com/"));
+        assert_eq!(problems.first.len(), PROBLEMS_MAX);
+        assert!(problems.more > 10_000, "{}", problems.more);
+        assert_eq!(problems.rest(), Some(format!("{} more lines are no URLs", problems.more)));
+        assert!(problems.first.iter().all(|problem| problem.to_string().len() < 2_000));
+    }
+
+    #[test]
+    fn n24_a_line_that_may_have_been_cut_is_no_url_and_a_long_comment_is_a_comment() {
+        let blanks = " ".repeat(LINE_BYTES_MAX);
+        for text in
+            [format!("http://a.com/{blanks}http://b.com/"), format!("{blanks} http://a.com/"), format!("{blanks} ")]
+        {
+            assert!(why(&text).contains("longer than 65536 bytes"));
+        }
+        let text = format!("#{blanks}\nhttp://a.com/ # {blanks}\n");
+        assert_eq!(urls(&text), [(2, "http://a.com/".to_owned(), None)]);
     }
 
     #[test]
     fn a_password_in_a_line_that_is_no_url_is_not_shown() {
         for line in ["http://user:secret@[/x", "ftp://secret@example.com/", "http://a:secret@b@c d/"] {
             let (_, problems) = parse_seeds(line.as_bytes());
-            assert!(!problems[0].to_string().contains("secret"), "{}", problems[0]);
+            assert!(!problems.first[0].to_string().contains("secret"), "{}", problems.first[0]);
         }
         let (_, problems) = parse_seeds(b"http://[/@x");
-        assert_eq!(problems[0].text, "http://[/@x");
+        assert_eq!(problems.first[0].text, "http://[/@x");
     }
 
     #[test]

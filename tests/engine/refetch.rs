@@ -106,7 +106,7 @@ impl Crawl {
     fn forced(&self, seeds: &[String]) -> (Run, Refetch) {
         let mut run = self.unseeded();
         let (seeds, problems) = parse_seeds(seeds.join("\n").as_bytes());
-        assert_eq!(problems, []);
+        assert_eq!(problems, SeedProblems::default());
         let refetch = run.engine.refetch(&seeds).unwrap();
         (run, refetch)
     }

@@ -42,7 +42,8 @@ fn kept(seed: u64) -> (Site, u64) {
     let (dir, last) = (site.crawl.path("crawl"), last_checkpoint(&site));
     // as if a process had gone on from it already: then its catalog is first written to by the next checkpoint
     let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    checkpoint::go_on_from(&catalog, checkpoint::load(&catalog, &dir).unwrap().unwrap()).unwrap();
+    let noted = checkpoint::Noted::load(&catalog, &dir).unwrap().unwrap();
+    checkpoint::go_on_from(&catalog, noted.commit).unwrap();
     drop(catalog);
     fs::rename(dir, site.crawl.path("sound")).unwrap();
     (site, last)
@@ -56,7 +57,7 @@ fn restore(site: &Site) {
 fn last_checkpoint(site: &Site) -> u64 {
     let dir = site.crawl.path("crawl");
     let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    checkpoint::load(&catalog, &dir).unwrap().unwrap().number
+    checkpoint::Noted::load(&catalog, &dir).unwrap().unwrap().commit.number
 }
 
 /// Runs the crawler with `fault` injected at `step`; how it ended, and what was called on that file from then on.

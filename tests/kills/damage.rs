@@ -8,7 +8,7 @@ use crawler::catalog::{Batch, Catalog, SledCatalog};
 use crawler::simweb::SimOptions;
 
 use super::site::Site;
-use super::{assert_goes_on, copy, small, stopped, stopped_with};
+use super::{assert_goes_on, can_trace, copy, small, stopped, stopped_with, traced_at};
 
 /// Every file of the state; logs and plain copies are derived and no state.
 fn state_files(crawl: &Path) -> Vec<PathBuf> {
@@ -53,6 +53,14 @@ fn one_of_each(site: &Site) -> Vec<(String, PathBuf)> {
     found
 }
 
+fn remove_checkpoints(crawl: &Path) {
+    for path in fs::read_dir(crawl).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.file_name().unwrap().to_str().unwrap().starts_with("checkpoint.g") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
 #[test]
 fn c10_a_newer_format_of_any_file_is_refused_and_nothing_is_changed() {
     // small arrays and few places for hosts, so that all kinds of files come to be
@@ -90,32 +98,26 @@ fn c10_a_newer_format_of_any_file_is_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn c10_a_newer_format_of_the_directory_is_refused_and_a_catalog_without_identity_is_damage() {
+fn c10_a_newer_format_of_the_directory_is_refused() {
     let site = stopped(small(43), 60);
     let path = site.crawl.path("crawl/catalog");
-    let set = |value: Option<Vec<u8>>| {
+    let set = |value: Vec<u8>| {
         let catalog = SledCatalog::open(&path).unwrap();
-        let before = catalog.get("identity").unwrap();
         let mut batch = Batch::new();
-        match value {
-            Some(value) => batch.put("identity", value),
-            None => batch.remove("identity"),
-        }
+        batch.put("identity", value);
         catalog.commit(&batch).unwrap();
-        before
     };
-    let mut newer = set(None).unwrap();
-    site.crawl.run(&[]).expect(3, &["damaged", "catalog", "identity"]);
-    let sound = newer.clone();
+    let sound = SledCatalog::open(&path).unwrap().get("identity").unwrap().unwrap();
+    let mut newer = sound.clone();
     newer[0] = 99;
-    set(Some(newer));
+    set(newer);
     site.crawl.run(&[]).expect(3, &["catalog: format version 99", "use a newer crawler"]);
-    set(Some(sound));
+    set(sound);
     assert_goes_on(&site);
 }
 
 #[test]
-fn c6_an_empty_or_lost_catalog_is_damage_and_no_empty_crawl() {
+fn c6_an_empty_or_lost_catalog_without_a_checkpoint_file_is_damage_and_no_empty_crawl() {
     let site = stopped(small(44), 60);
     copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
     for file in ["db", ""] {
@@ -126,10 +128,97 @@ fn c6_an_empty_or_lost_catalog_is_damage_and_no_empty_crawl() {
         } else {
             fs::write(path, b"").unwrap()
         }
+        remove_checkpoints(&site.crawl.path("crawl"));
         site.crawl.run(&[]).expect(3, &["damaged", "catalog"]);
     }
     restore(&site);
     assert_goes_on(&site);
+}
+
+#[test]
+fn n02_an_identity_without_a_checkpoint_beside_store_files_is_damage_and_no_new_crawl() {
+    let site = stopped(small(45), 60);
+    let crawl = site.crawl.path("crawl");
+    let catalog = SledCatalog::open(&crawl.join("catalog")).unwrap();
+    let mut batch = Batch::new();
+    ["checkpoint", "commit"].into_iter().for_each(|key| batch.remove(key));
+    catalog.commit(&batch).unwrap();
+    drop(catalog);
+    remove_checkpoints(&crawl);
+    let files = state_files(&crawl);
+    site.crawl.run(&[]).expect(3, &["damaged", "catalog"]);
+    let kept = |path: &&PathBuf| !path.starts_with(crawl.join("catalog"));
+    let left = state_files(&crawl);
+    assert_eq!(files.iter().filter(kept).collect::<Vec<_>>(), left.iter().filter(kept).collect::<Vec<_>>());
+}
+
+#[test]
+fn n03_a_read_of_the_catalog_that_fails_at_a_start_costs_the_crawl_nothing() {
+    if !can_trace() {
+        return;
+    }
+    let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(46) }, 60);
+    copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
+    let content = |dir: &str| super::site::everything(&site.crawl.path(dir).join("catalog"));
+    // the count is each thread's own: reads of the whole file, and those of sled behind them
+    for place in [1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24] {
+        restore(&site);
+        let ended = traced_at(&site, "catalog/db", &format!("pread64:error=EIO:when={place}"));
+        assert!(matches!(ended.code, Some(0 | 4)), "read {place}: {ended:?}");
+        assert!(ended.code == Some(0) || ended.said.contains("Input/output error"), "read {place}: {ended:?}");
+        assert_goes_on(&site);
+    }
+    restore(&site);
+    let before = content("crawl");
+    let ended = traced_at(&site, "catalog/db", "pread64:error=EIO:when=1+");
+    ended.expect(4, &["cannot read", "catalog/db", "Input/output error"]);
+    assert!(!ended.said.contains("panicked"), "{}", ended.said);
+    assert!(before == content("crawl"), "the catalog was changed");
+    assert_goes_on(&site);
+}
+
+#[test]
+fn n03_a_catalog_that_is_lost_or_damaged_is_made_again_from_the_newest_checkpoint_file_with_a_warning() {
+    let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(47) }, 60);
+    copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 4] = [
+        ("no directory", |catalog| fs::remove_dir_all(catalog).unwrap()),
+        ("an empty log", |catalog| fs::write(catalog.join("db"), b"").unwrap()),
+        ("a log of noise", |catalog| fs::write(catalog.join("db"), [0x5a; 70_000]).unwrap()),
+        ("no identity", |catalog| {
+            let catalog = SledCatalog::open(catalog).unwrap();
+            let mut batch = Batch::new();
+            batch.remove("identity");
+            catalog.commit(&batch).unwrap();
+        }),
+    ];
+    for (what, harm) in harms {
+        restore(&site);
+        harm(&site.crawl.path("crawl/catalog"));
+        let ended = site.crawl.run(&[]);
+        ended.expect(0, &["catalog", "was made again from checkpoint"]);
+        assert!(!ended.said.contains("panicked"), "{what}: {}", ended.said);
+        site.assert_whole();
+        assert_eq!(super::stored_twice(&site), Vec::<String>::new(), "{what}");
+    }
+}
+
+#[test]
+fn n09_a_catalog_that_has_fallen_behind_is_told_as_such_and_the_newest_checkpoint_counts() {
+    let site = stopped(SimOptions { hosts: 20, pages: 400, ..small(48) }, 60);
+    copy(&site.crawl.path("crawl/catalog"), &site.crawl.path("behind"));
+    let child = site.crawl.start(&[]);
+    site.wait_for_requests(site.log().len() + 120);
+    super::site::interrupt(child).expect(11, &[]);
+    let before = site.crawl.stored().len();
+    fs::remove_dir_all(site.crawl.path("crawl/catalog")).unwrap();
+    copy(&site.crawl.path("behind"), &site.crawl.path("crawl/catalog"));
+    let ended = site.crawl.run(&[]);
+    ended.expect(0, &["catalog", "was made again from checkpoint"]);
+    assert!(before > 120);
+    site.assert_whole();
+    assert_eq!(super::stored_twice(&site), Vec::<String>::new());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 use crawler::simweb::SimOptions;
 
 use super::site::{RUSH, Site};
-use super::{assert_goes_on, can_trace, site, small, stored_twice, traced, wrapped};
+use super::{assert_goes_on, can_trace, copy, site, small, stopped, stored_twice, traced, traced_at, wrapped};
 
 #[test]
 fn c4_a_sync_that_fails_stops_the_crawl_without_another_try_and_the_next_run_goes_on() {
@@ -24,6 +24,32 @@ fn c4_a_sync_that_fails_stops_the_crawl_without_another_try_and_the_next_run_goe
         }
         assert_goes_on(&site);
     }
+}
+
+#[test]
+fn n04_syncs_of_the_catalog_that_keep_failing_end_with_their_cause_and_code_4_and_without_a_panic() {
+    if !can_trace() {
+        return;
+    }
+    let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(36) }, 40);
+    fs::rename(site.crawl.path("crawl"), site.crawl.path("sound")).unwrap();
+    let mut failed = 0;
+    for call in ["fsync", "sync_file_range"] {
+        // the count is each thread's own: from its Nth sync on, all fail, or two in a row
+        for places in ["1+", "2+", "3+", "1..2", "2..3"] {
+            let _ = fs::remove_dir_all(site.crawl.path("crawl"));
+            copy(&site.crawl.path("sound"), &site.crawl.path("crawl"));
+            let ended = traced_at(&site, "catalog/db", &format!("{call}:error=EIO:when={places}"));
+            let what = format!("{call} {places}: {}", ended.said);
+            assert!(!ended.said.contains("panicked"), "{what}");
+            assert!(matches!(ended.code, Some(0 | 4)), "{:?}: {what}", ended.code);
+            assert!(ended.code == Some(0) || ended.said.contains("Input/output error"), "{what}");
+            assert!(!places.starts_with('1') || ended.code == Some(4), "{what}");
+            failed += usize::from(ended.code == Some(4));
+        }
+        assert_goes_on(&site);
+    }
+    assert!(failed >= 6, "only {failed} runs met a sync that failed");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
-use crate::report::escape::{Escaped, json_line};
+use crate::report::escape::{Cell, Escaped, json_line};
 use crate::web::html::{LinkKind, LinkScan, Links, canonical_header, is_html, link_header, x_robots_tag};
 use crate::web::keys::KeyMaker;
 use crate::web::url::CanonicalUrl;
@@ -25,7 +25,8 @@ const LINKS_MAX: usize = 100_000;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A line a link: source, target, kind, follow or nofollow, and the text of the anchor, parted by tabs; tabs, line ends and \
-what a terminal obeys are written as \\t, \\n, \\x1b. A target comes once a page. Kinds: anchor, embed (images, scripts, \
+control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a formula begins with '; JSON \
+lines have it as it is. A target comes once a page. Kinds: anchor, embed (images, scripts, \
 styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), redirect. \
 nofollow is what rel, meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and redirects are read, or \
 what --status says.
@@ -99,9 +100,9 @@ impl LinksArgs {
             if self.jsonl {
                 return Ok(writeln!(out, "{}", json_line(&line)?)?);
             }
-            let (source, target) = (Escaped(line.source), Escaped(line.target));
+            let (source, target) = (Cell(line.source), Cell(line.target));
             let follow = if nofollow { "nofollow" } else { "follow" };
-            Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}\t{}", Escaped(text))?)
+            Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}\t{}", Cell(text))?)
         };
         let location =
             response.header("location").filter(|_| (300..400).contains(&entry.status) && entry.status != 304);
@@ -198,7 +199,7 @@ mod tests {
     fn links_are_resolved_named_by_kind_and_by_whether_they_are_followed() {
         let mut archive = FakeArchive::default();
         let page = "<base href=/b/><a href=x>1</a><a href='x#f'>2</a><img src=i.png><a rel=nofollow href=n>3</a>\
-                    <link rel=canonical href=/c><a href=\"y\tz\">4&#9;&#27;[2J</a><a href=mailto:a@b>5</a>";
+                    <link rel=canonical href=/c><a href=\"y\tz\">4&#9;&#27;[2J</a><a href=mailto:a@b>5</a><a href=f>=1+1</a>";
         store(
             &mut archive,
             "https://a.example/p/",
@@ -217,6 +218,7 @@ mod tests {
             ("p/", "b/n", "anchor\tnofollow\t3"),
             ("p/", "c", "canonical\tfollow\t"),
             ("p/", "b/yz", "anchor\tfollow\t4 \\x1b[2J"),
+            ("p/", "b/f", "anchor\tfollow\t'=1+1"),
             ("old", "new", "redirect\tfollow\t"),
         ];
         let expected: Vec<String> = expected
@@ -224,7 +226,7 @@ mod tests {
             .map(|(s, t, rest)| format!("https://a.example/{s}\thttps://a.example/{t}\t{rest}"))
             .collect();
         assert_eq!(lines, expected);
-        assert_eq!(links(&archive, &["--status", "404"]).lines().count(), 5);
+        assert_eq!(links(&archive, &["--status", "404"]).lines().count(), 6);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::fields::{Field, Form};
 use super::page::{decode, parse, text_of, text_of_page, title_of};
 use crate::cli::archive::Response;
-use crate::report::escape::{Escaped, json_line};
+use crate::report::escape::{self, Escaped, json_line};
 
 /// Bytes of all values of one page.
 pub(super) const VALUES_BYTES_MAX: usize = 16 << 20;
@@ -102,7 +102,7 @@ impl Plan {
         if self.jsonl {
             return self.record(url, &[("values", Cell::All(values))]);
         }
-        let line = |value: &String| format!("{}\t{}\n", Escaped(url), Escaped(value));
+        let line = |value: &String| format!("{}\t{}\n", escape::Cell(url), escape::Cell(value));
         values.iter().map(line).collect()
     }
 
@@ -111,7 +111,7 @@ impl Plan {
             json_line(&Record { url, cells }).expect("strings and lists of them are JSON")
         } else {
             let cells = cells.iter().map(|(_, cell)| cell.column());
-            std::iter::once(Escaped(url).to_string()).chain(cells).collect::<Vec<_>>().join("\t")
+            std::iter::once(escape::Cell(url).to_string()).chain(cells).collect::<Vec<_>>().join("\t")
         };
         line.push('\n');
         line
@@ -162,7 +162,7 @@ impl Cell {
     /// As a column: nothing where there is nothing, a list as JSON.
     fn column(&self) -> String {
         match self {
-            Cell::One(value) => Escaped(value.as_deref().unwrap_or_default()).to_string(),
+            Cell::One(value) => escape::Cell(value.as_deref().unwrap_or_default()).to_string(),
             Cell::All(values) => json_line(values).expect("a list of strings is JSON"),
         }
     }
@@ -204,6 +204,10 @@ mod tests {
         Plan { wanted: Wanted::Values(field), jsonl: false, time_max: Duration::MAX }
     }
 
+    fn plan(jsonl: bool) -> Plan {
+        Plan { jsonl, ..all("p", Form::Text) }
+    }
+
     fn html(body: &str) -> Response {
         Response { decoded: body.as_bytes().to_vec(), ..Response::default() }
     }
@@ -213,6 +217,20 @@ mod tests {
         let page = html("<p title='a&#9;b&#10;c&#27;[2J'>x</p>");
         let row = all("p", Form::Attr("title".to_owned())).take("https://a.example/", &page);
         assert_eq!(row.lines, "https://a.example/\ta\\tb\\nc\\x1b[2J\n");
+    }
+
+    #[test]
+    fn n24_no_page_puts_a_formula_into_a_table() {
+        let page = html("<title>=HYPERLINK(\"//x\")</title><p>-5<p>@SUM(1)<p> +1+1<p>\"=1");
+        let row = all("p", Form::Text).take("https://a.example/", &page);
+        let values: Vec<_> = row.lines.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+        assert_eq!(values, ["-5", "'@SUM(1)", "'+1+1", "'\"=1"]);
+        let table = |jsonl| Plan { wanted: Wanted::Table { fields: Vec::new(), text: true }, ..plan(jsonl) };
+        let columns = table(false).take("https://a.example/", &page).lines;
+        assert!(columns.starts_with("https://a.example/\t'=HYPERLINK("), "{columns}");
+        // JSON has the values as they are
+        let json = table(true).take("https://a.example/", &page).lines;
+        assert!(json.contains("\"title\":\"=HYPERLINK("), "{json}");
     }
 
     #[test]

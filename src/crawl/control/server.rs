@@ -1,7 +1,8 @@
 //! The control thread: reads a line of each connection, checks it, passes it on, and writes the answer.
 //!
 //! It has a thread and a runtime of its own, so that neither the engine nor the network waits for whoever is at the other
-//! end. A connection that says too much, too slowly, or nothing, costs one of a few places for a few seconds.
+//! end. A connection that says too much, too slowly, or nothing, costs one of a few places for a few seconds, and gives way
+//! to a new one; one whose command has come stays until it is answered.
 
 use std::io;
 use std::os::unix::net::UnixListener as StdListener;
@@ -14,17 +15,17 @@ use crossbeam_channel::{Sender, TrySendError};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, oneshot};
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::orders::{Action, Order};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
+use crate::crawl::connections::{Connections, Place};
 use crate::crawl::live::measure;
 use crate::report::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
 
-/// Connections at a time; others wait at the door.
+/// Connections at a time; the oldest without a command makes room, and with none of those others wait at the door.
 const CONNECTIONS_MAX: usize = 16;
 /// A command has to have come, and an answer has to be taken, within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -62,23 +63,24 @@ pub(super) fn start(
 }
 
 async fn serve(listener: UnixListener, shared: Arc<Shared>, mut ended: oneshot::Receiver<()>) {
-    let mut connections = JoinSet::new();
+    let mut connections = Connections::new(CONNECTIONS_MAX);
     loop {
+        let has_place = connections.has_place();
         tokio::select! {
             _ = &mut ended => break,
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(converse(stream, shared.clone()))),
+            accepted = listener.accept(), if has_place => match accepted {
+                Ok((stream, _)) => connections.take_in(|place| converse(stream, shared.clone(), place)),
                 Err(_) => tokio::time::sleep(PAUSE).await,
             },
-            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            () = connections.end_of_one() => {}
         }
     }
     drop((listener, shared));
-    let _ = timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
+    let _ = timeout(GRACE, connections.end_of_all()).await;
 }
 
 /// One command and its answer.
-async fn converse(stream: UnixStream, shared: Arc<Shared>) {
+async fn converse(stream: UnixStream, shared: Arc<Shared>, place: Place) {
     let who = match stream.peer_cred() {
         Ok(peer) if is_allowed(peer.uid()) => peer.pid().map_or_else(String::new, |pid| format!(" (process {pid})")),
         _ => return tracing::warn!("ctl: somebody else's connection was refused"),
@@ -87,6 +89,7 @@ async fn converse(stream: UnixStream, shared: Arc<Shared>) {
     let Ok(read) = timeout(PATIENCE, read_command(&mut stream)).await else {
         return tracing::debug!("ctl: no command came{who}");
     };
+    place.stay();
     let reply = match read {
         None => return,
         Some(Err(why)) => {
@@ -208,7 +211,7 @@ fn parse(texts: &[String]) -> (Vec<Seed>, Vec<Refused>) {
         }
         let (found, problems) = parse_seeds(text.as_bytes());
         seeds.extend(found);
-        refused.extend(problems.into_iter().map(|problem| Refused { seed: problem.text, why: problem.why }));
+        refused.extend(problems.first.into_iter().map(|problem| Refused { seed: problem.text, why: problem.why }));
     }
     (seeds, refused)
 }

@@ -2,45 +2,55 @@
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use crate::catalog::SledCatalog;
 use crate::clock::{Clock, SystemClock};
 use crate::container::{Report, Standing};
 use crate::disk::{Disk, Error, Result};
-use crate::engine::checkpoint::{self, Checkpoint};
-use crate::engine::{Identity, seeds};
+use crate::drum::verify::is_fault;
+use crate::engine::checkpoint::{Checkpoint, Commit, Noted, Sections};
+use crate::engine::{Identity, mend, seeds};
 
-/// What the catalog says.
+/// What the catalog says, and what the file says that it names.
 #[derive(Default)]
 pub(super) struct Known {
     pub identity: Option<Identity>,
+    /// The last checkpoint, as the catalog notes it.
+    pub commit: Option<Commit>,
+    /// What that checkpoint names; `None` before the first one, and where its file cannot be read.
     pub checkpoint: Option<Checkpoint>,
+    /// What was in memory then.
+    pub sections: Sections,
+    /// Why its file cannot be read.
+    pub fault: Option<Error>,
     /// Seeds that a directory of format 1 has in its catalog.
     pub old_seeds: u64,
 }
 
 impl Known {
     pub(super) fn standing(&self) -> Standing {
+        if self.fault.is_some() {
+            return Standing::Unknown;
+        }
         let noted = self.checkpoint.as_ref().map(|checkpoint| checkpoint.container.clone());
         Standing::Stopped { noted, clean: self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.clean) }
     }
 }
 
-/// Reads all of it.
-pub(super) fn known(catalog: &SledCatalog, dir: &Path) -> Result<Known> {
-    let read = || {
-        let (identity, checkpoint) = (Identity::load(catalog, dir)?, checkpoint::load(catalog, dir)?);
-        Ok(Known { identity, checkpoint, old_seeds: seeds::count_old(catalog)? })
-    };
-    guarded(&dir.join("catalog"), read)
-}
-
-/// sled panics on some kinds of damage.
-fn guarded<T>(path: &Path, act: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(act))
-        .unwrap_or_else(|_| Err(Error::damaged(path, 0, "a readable catalog", "what sled panics on")))
+/// Reads all of it. The catalog is that of the crawl in `dir`, or a copy; where it does not belong to the files there, that
+/// is an error.
+pub(super) fn known(disk: &Disk, catalog: &SledCatalog, dir: &Path) -> Result<Known> {
+    let (identity, noted) = (mend::look(disk, catalog, dir)?, Noted::load(catalog, dir)?);
+    let mut known = Known { identity, old_seeds: seeds::count_old(catalog)?, ..Known::default() };
+    let Some(noted) = noted else { return Ok(known) };
+    known.commit = Some(noted.commit);
+    match noted.read(disk, dir) {
+        Ok(last) => (known.checkpoint, known.sections) = (last.checkpoint, last.sections),
+        Err(error) if is_fault(&error) => known.fault = Some(error),
+        Err(error) => return Err(error),
+    }
+    Ok(known)
 }
 
 /// The identity by its plain copy. That it is not there or damaged is told.
@@ -63,7 +73,6 @@ pub(super) fn same_identity(
     report: &mut Report<'_>,
 ) -> Option<Identity> {
     match (&of_catalog, &copy) {
-        (None, Some(_)) => report.damage(&dir.join("catalog"), 0, "no identity is in it"),
         (Some(identity), Some(copy)) if identity != copy => {
             report.damage(
                 &dir.join("identity.json"),
@@ -74,14 +83,6 @@ pub(super) fn same_identity(
         _ => {}
     }
     of_catalog.or(copy)
-}
-
-/// Opens the catalog at `path`, which must be there.
-pub(super) fn open(path: &Path) -> Result<SledCatalog> {
-    if let Err(error) = fs::metadata(path) {
-        return Err(Error::io("open", path, error));
-    }
-    guarded(path, || SledCatalog::open(path))
 }
 
 /// A directory that is removed with what it holds.
@@ -100,7 +101,7 @@ pub(super) fn open_copy(dir: &Path) -> Result<(Temporary, SledCatalog)> {
     let create = |e| Error::io("create directory", &temporary.0, e);
     fs::DirBuilder::new().mode(0o700).create(&temporary.0).map_err(create)?;
     copy_directory(&dir.join("catalog"), &temporary.0.join("catalog"))?;
-    let catalog = open(&temporary.0.join("catalog"))?;
+    let catalog = SledCatalog::open(&temporary.0.join("catalog"))?;
     Ok((temporary, catalog))
 }
 

@@ -64,9 +64,10 @@ pub(super) fn check(
     check_status(place, known.checkpoint.as_ref(), report)?;
     check_config(place, report)?;
     check_seeds(place, known, report)?;
-    check_rests(place, known.checkpoint.as_ref(), report)?;
+    let number = known.commit.map(|commit| commit.number);
+    check_rests(place, number.unwrap_or(0), report)?;
     check_logs(place, notice)?;
-    check_names(place, known.checkpoint.as_ref(), report)
+    check_names(place, number, report)
 }
 
 /// Whether the figures are those of the last checkpoint.
@@ -113,7 +114,7 @@ fn check_config(place: &Place<'_>, report: &mut Report<'_>) -> Result<()> {
 
 /// Whether the seeds are those that the last checkpoint knows.
 fn check_seeds(place: &Place<'_>, known: &Known, report: &mut Report<'_>) -> Result<()> {
-    let number = known.checkpoint.as_ref().map(|checkpoint| checkpoint.number);
+    let number = known.commit.map(|commit| commit.number).filter(|&number| number > 0);
     let path = place.dir.join("seeds").join("list");
     match seeds::check(place.disk, place.dir, number) {
         Ok(None) if known.old_seeds == 0 && number.is_some() => {
@@ -134,8 +135,7 @@ fn check_seeds(place: &Place<'_>, known: &Known, report: &mut Report<'_>) -> Res
 }
 
 /// Whether the rests since the last checkpoint can be read.
-fn check_rests(place: &Place<'_>, checkpoint: Option<&Checkpoint>, report: &mut Report<'_>) -> Result<()> {
-    let number = checkpoint.map_or(0, |checkpoint| checkpoint.number);
+fn check_rests(place: &Place<'_>, number: u64, report: &mut Report<'_>) -> Result<()> {
     let mut older = Vec::new();
     for (of, path) in rests::files(place.disk, place.dir)? {
         if of < number {
@@ -178,8 +178,8 @@ fn check_logs(place: &Place<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
 }
 
 /// What lies in the directory and belongs to nothing.
-fn check_names(place: &Place<'_>, checkpoint: Option<&Checkpoint>, report: &mut Report<'_>) -> Result<()> {
-    let named = checkpoint.map(|checkpoint| checkpoint_path(place.dir, checkpoint.number));
+fn check_names(place: &Place<'_>, number: Option<u64>, report: &mut Report<'_>) -> Result<()> {
+    let named = number.map(|number| checkpoint_path(place.dir, number));
     let names = place.disk.list(place.dir)?.into_iter();
     let unknown = names.filter(|name| !PARTS.contains(&name.as_str()) && !name.starts_with("rests.g"));
     let unknown = unknown.map(|name| {

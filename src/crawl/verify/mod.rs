@@ -21,9 +21,9 @@ use std::path::Path;
 use crate::container::{self, Report, Standing};
 use crate::disk::{DirectoryLock, Disk, Result};
 use crate::drum;
-use crate::engine::Identity;
-use crate::engine::checkpoint::{self, Sections, checkpoint_path};
+use crate::engine::checkpoint::{self, checkpoint_path};
 use crate::engine::seeds::reader;
+use crate::engine::{Identity, mend};
 use catalog::Known;
 pub use renew::rebuild;
 use stores::{Cut, Harm, Stores};
@@ -33,7 +33,7 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
     let disk = Disk::real();
     let running = DirectoryLock::is_held(dir);
     let copy = catalog::read_copy(&disk, dir, report)?;
-    let (standing, identity, known) = if running {
+    let (standing, identity, mut known) = if running {
         notice(
             "a crawl runs: its catalog is locked, so lengths and counts of its last checkpoint are not compared with \
              the archive, and what it writes beyond that checkpoint is not judged"
@@ -41,21 +41,17 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
         );
         (Standing::Running, copy, None)
     } else {
-        let opened = catalog::open_copy(dir);
-        match opened.and_then(|(guard, catalog)| Ok((catalog::known(&catalog, dir)?, drop(catalog), drop(guard)).0)) {
+        match catalog::open_copy(dir).and_then(|(_guard, catalog)| catalog::known(&disk, &catalog, dir)) {
             Ok(mut known) => {
                 let of_catalog = known.identity.take();
                 let identity = catalog::same_identity(dir, of_catalog, copy, report);
                 (known.standing(), identity, Some(known))
             }
+            Err(error) if !drum::verify::is_fault(&error) => return Err(error),
             Err(error) => {
                 report.damage(&dir.join("catalog"), 0, error.to_string());
-                notice(
-                    "without the catalog the crawl cannot go on, and lengths and counts of the last checkpoint are \
-                     not compared with the archive"
-                        .to_owned(),
-                );
-                (Standing::Unknown, copy, None)
+                let (standing, identity) = without_catalog(&disk, dir, notice)?;
+                (standing, identity.or(copy), None)
             }
         }
     };
@@ -65,10 +61,10 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
     }
     container::verify(&disk, &dir.join("pages"), &standing, maker.as_ref(), report)?;
     let place = copies::Place { disk: &disk, dir };
-    let cut = match &known {
+    let cut = match &mut known {
         Some(known) => {
             copies::check(&place, known, report, notice)?;
-            cut_of(&disk, dir, known, report, notice)?
+            cut_of(dir, known, report, notice)
         }
         None => newest(&disk, dir, report)?,
     };
@@ -80,7 +76,7 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
         stores.run()?;
         let harm = stores.harm;
         tell_cure(&harm, notice);
-    } else if !running && known.as_ref().is_some_and(|known| known.checkpoint.is_none()) {
+    } else if !running && known.as_ref().is_some_and(|known| known.commit.is_none_or(|commit| commit.number == 0)) {
         nothing_named(&disk, dir, report)?;
     }
     if !running && DirectoryLock::is_held(dir) {
@@ -89,39 +85,41 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
     Ok(())
 }
 
-/// The last checkpoint by the catalog, with its file.
-fn cut_of(
-    disk: &Disk,
-    dir: &Path,
-    known: &Known,
-    report: &mut Report<'_>,
-    notice: &mut dyn FnMut(String),
-) -> Result<Option<Cut>> {
-    let Some(in_catalog) = &known.checkpoint else { return Ok(None) };
-    let path = checkpoint_path(dir, in_catalog.number);
-    let (sections, in_file) = match Sections::read_with_record(disk, dir, in_catalog.number) {
-        Ok(read) => read,
-        Err(error) if drum::verify::is_fault(&error) => {
-            copies::tell(report, error);
-            notice(
-                "without the file of the last checkpoint the crawl cannot go on: what was in memory, among it queued \
-                 URLs, is nowhere else, and is not made again; the stores are not verified"
-                    .to_owned(),
-            );
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
+/// What can be known where the catalog is damaged, and what becomes of that.
+fn without_catalog(disk: &Disk, dir: &Path, notice: &mut dyn FnMut(String)) -> Result<(Standing, Option<Identity>)> {
+    let found = match mend::find(disk, dir) {
+        Err(error) if !drum::verify::is_fault(&error) => return Err(error),
+        found => found.ok().flatten(),
     };
-    report.summary.files += 1;
-    match in_file {
-        Ok(in_file) if !checkpoint::is_same(&in_file, in_catalog) => {
-            report.damage(&path, 0, "its record of the checkpoint is not the one in the catalog");
-        }
-        Ok(_) => {}
-        Err(error) => copies::tell(report, error),
+    let Some((identity, checkpoint)) = found else {
+        notice(
+            "without the catalog and without a whole checkpoint file the crawl cannot go on, and lengths and counts of \
+             the last checkpoint are not compared with the archive"
+                .to_owned(),
+        );
+        return Ok((Standing::Unknown, None));
+    };
+    let number = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.number);
+    notice(format!("the next start, or --rebuild, makes the catalog again from checkpoint {number}"));
+    let noted = checkpoint.map(|checkpoint| checkpoint.container);
+    Ok((Standing::Stopped { noted, clean: false }, Some(identity)))
+}
+
+/// The last checkpoint by the catalog, with its file.
+fn cut_of(dir: &Path, known: &mut Known, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Option<Cut> {
+    if let Some(fault) = known.fault.take() {
+        copies::tell(report, fault);
+        notice(
+            "without the file of the last checkpoint the crawl cannot go on: what was in memory, among it queued URLs, \
+             is nowhere else, and is not made again; the stores are not verified"
+                .to_owned(),
+        );
+        return None;
     }
-    let checkpoint = in_catalog.clone();
-    Ok(Some(Cut { checkpoint, sections, path }))
+    report.summary.files += u64::from(known.commit.is_some());
+    let checkpoint = known.checkpoint.clone()?;
+    let path = checkpoint_path(dir, checkpoint.number);
+    Some(Cut { checkpoint, sections: std::mem::take(&mut known.sections), path })
 }
 
 /// The last checkpoint by the files.

@@ -21,12 +21,13 @@ use crate::catalog::SledCatalog;
 use crate::container::{self, ContainerState, Rebuilt, Report, STAGED};
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{DirectoryLock, Disk, Error, Result};
-use crate::drum::verify::{Check, Operation};
+use crate::drum::verify::{Check, Operation, is_fault};
 use crate::drum::{DrumState, Renewal, Renewed, Value};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::rests;
 use crate::engine::seeds;
 use crate::engine::values::{Addresses, Robots};
+use crate::engine::{Identity, mend};
 use crate::frontier::QueuedUrl;
 use crate::web::url::KeyMaker;
 
@@ -71,13 +72,19 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
     let disk = Disk::real();
     let _lock = DirectoryLock::acquire(dir)?;
     let copy = catalog::read_copy(&disk, dir, &mut Report::new(&mut |_| {}, &mut |_, _| {}))?;
-    let opened = catalog::open(&dir.join("catalog"))
-        .and_then(|catalog| catalog::known(&catalog, dir).map(|known| (catalog, known)));
+    let opened = mend::open_catalog(&disk, dir, notice)
+        .and_then(|catalog| mend::renew_format(&disk, &catalog, dir).map(|()| catalog))
+        .and_then(|catalog| catalog::known(&disk, &catalog, dir).map(|known| (catalog, known)));
     let (catalog, mut known) = match opened {
         Ok((catalog, known)) => (Some(catalog), known),
+        Err(error) if !is_fault(&error) => return Err(error),
         Err(error) => {
             report.damage(&dir.join("catalog"), 0, error.to_string());
-            notice("without the catalog the index is made again for reading; the crawl cannot go on".to_owned());
+            notice(
+                "without the catalog and without a whole checkpoint file the index is made again for reading; the crawl \
+                 cannot go on"
+                    .to_owned(),
+            );
             (None, Known::default())
         }
     };
@@ -93,7 +100,8 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
     tell_moved(noted.as_ref(), &rebuilt, notice);
     let records = rebuilt.records;
     if let Some(catalog) = &catalog {
-        renew_checkpoint((&disk, dir), catalog, &mut known, &rebuilt, &maker, report, notice)?;
+        let crawl: (&SledCatalog, &Identity, &KeyMaker) = (catalog, &identity, &maker);
+        renew_checkpoint((&disk, dir), crawl, &mut known, &rebuilt, report, notice)?;
     }
     rebuilt.finish()?;
     identity.write_copy(&disk, dir)?;
@@ -118,27 +126,21 @@ fn tell_moved(noted: Option<&ContainerState>, rebuilt: &Rebuilt, notice: &mut dy
 /// Writes the checkpoint that names the index and the stores as they are now.
 fn renew_checkpoint(
     (disk, dir): (&Disk, &Path),
-    catalog: &SledCatalog,
+    (catalog, identity, maker): (&SledCatalog, &Identity, &KeyMaker),
     known: &mut Known,
     rebuilt: &Rebuilt,
-    maker: &KeyMaker,
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<()> {
+    if let Some(fault) = known.fault.take() {
+        copies::tell(report, fault);
+        notice(
+            "without the file of the last checkpoint the crawl cannot go on: the index is made again for reading"
+                .to_owned(),
+        );
+    }
     let (Some(checkpoint), Some(noted)) = (&known.checkpoint, &rebuilt.noted) else { return Ok(()) };
-    let number = checkpoint.number;
-    let sections = match Sections::read(disk, dir, number) {
-        Ok(sections) => sections,
-        Err(error) if crate::drum::verify::is_fault(&error) => {
-            copies::tell(report, error);
-            notice(
-                "without the file of the last checkpoint the crawl cannot go on: the index is made again for reading"
-                    .to_owned(),
-            );
-            return checkpoint::renew_container(catalog, checkpoint.clone(), noted.clone());
-        }
-        Err(error) => return Err(error),
-    };
+    let (number, sections) = (checkpoint.number, std::mem::take(&mut known.sections));
     let mut next = Checkpoint { container: noted.clone(), ..checkpoint.clone() };
     let cut = Cut { checkpoint: next.clone(), sections, path: checkpoint_path(dir, number) };
     let (mut mute, mut still) = (|_: &container::Finding| {}, |_, _| {});
@@ -179,17 +181,17 @@ fn renew_checkpoint(
     if let Err(error) = seeds::renew(disk, dir, number, next.number) {
         copies::tell(report, error);
         notice("the seeds are damaged, and nothing makes them again; the crawl cannot go on".to_owned());
-        return checkpoint::renew_container(catalog, checkpoint.clone(), noted.clone());
+        return Ok(());
     }
-    checkpoint::renew(disk, dir, catalog, &next, &sections)?;
-    tidy(disk, dir, number, &next, &sections)?;
+    checkpoint::renew(disk, dir, (catalog, identity), &next, &sections)?;
+    tidy(disk, dir, &next, &sections)?;
     known.checkpoint = Some(next);
     Ok(())
 }
 
 /// Removes what only the checkpoint before named. Whoever opens the crawl would do it as well.
-fn tidy(disk: &Disk, dir: &Path, number: u64, next: &Checkpoint, sections: &Sections) -> Result<()> {
-    disk.remove(&checkpoint_path(dir, number))?;
+fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Result<()> {
+    checkpoint::remove_others(disk, dir, next.number)?;
     for (of, path) in rests::files(disk, dir)? {
         if of != next.number {
             disk.remove(&path)?;

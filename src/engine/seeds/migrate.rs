@@ -1,8 +1,8 @@
 //! Seeds of crawl directories of format 1: they lay in the catalog, one entry each, and the checkpoint's record named
 //! the URLs whose territories had joined the scope.
 //!
-//! The first start that meets such a directory puts them into the two files, under the same numbers, and then removes
-//! the entries. The list is renamed to its place last: as long as it is not there, the entries count.
+//! The first start that meets such a directory puts them into the two files, under the same numbers; the entries count
+//! until the directory is of the next format ([`crate::engine::mend`]), and are removed then.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,17 +24,9 @@ pub fn count_old(catalog: &dyn Catalog) -> Result<u64> {
     Ok(catalog.scan(PREFIX)?.len() as u64)
 }
 
-/// Puts the seeds of `catalog` into files in `dir`, unless these are there. `checkpoint` is the number of the last one,
-/// `scope_added` what its record says.
-pub fn migrate(
-    disk: &Disk,
-    dir: &Path,
-    catalog: &dyn Catalog,
-    (checkpoint, scope_added): (Option<u64>, &[String]),
-) -> Result<()> {
-    if disk.open_if_there(list_path(dir))?.is_some() {
-        return Ok(());
-    }
+/// Puts the seeds of `catalog` into files in `dir`, whatever lies there: `checkpoint` is the number of the one that is
+/// made of the last, and the URLs whose territories had joined the scope.
+pub fn migrate(disk: &Disk, dir: &Path, catalog: &dyn Catalog, checkpoint: Option<(u64, &[String])>) -> Result<()> {
     let (mut list, mut fates) = (header(Kind::Seeds), header(Kind::SeedFates));
     let mut seeds = 0;
     for (key, bytes) in catalog.scan(PREFIX)? {
@@ -54,9 +46,9 @@ pub fn migrate(
         }
         seeds += 1;
     }
-    scope_added.iter().for_each(|url| put(&mut fates, &Fate::Scope(url.clone())));
     let list_bytes = list.len() as u64;
-    if let Some(checkpoint) = checkpoint {
+    if let Some((checkpoint, scope_added)) = checkpoint {
+        scope_added.iter().for_each(|url| put(&mut fates, &Fate::Scope(url.clone())));
         put(&mut fates, &Fate::Cut(Mark { checkpoint, list_bytes, seeds, admitted: seeds }));
     }
     disk.create_dir_all(&dir.join("seeds"))?;

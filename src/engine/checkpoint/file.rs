@@ -1,0 +1,269 @@
+//! The file of a checkpoint: what was in RAM, what lies in the stores' files, and whose crawl it is.
+//!
+//! ```text
+//! checkpoint.g000042   header, then 8 sections: length u64, crc32 u32, bytes
+//!                      identity | URL-seen arrays | robots arrays | DNS arrays | frontier | replayed keys |
+//!                      pattern budgets | the record
+//! ```
+//! It is written when everything that it names is durable. So a file that is whole, that is: every section has its
+//! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
+//! go on from. Checkpoint 0 has an identity and nothing else.
+//!
+//! Version 1 had no identity, and was written before the stores' files were synced: it counts where a catalog names it,
+//! and for readers beside a crawl.
+
+use std::path::{Path, PathBuf};
+
+use super::super::identity::Identity;
+use super::super::way::Replayed;
+use super::{Checkpoint, Commit};
+use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
+use crate::fingerprint::Fingerprint;
+
+const VERSION: u16 = 2;
+/// From this version on a file is written last, and has an identity.
+const WRITTEN_LAST: u16 = 2;
+const SECTION_HEAD_BYTES: usize = 12;
+/// How often a reader looks for a whole file while a crawl replaces them.
+const LOOKS: usize = 20;
+
+/// What was in RAM at a cut.
+#[derive(Debug, Default)]
+pub struct Sections {
+    /// Arrays of URL-seen.
+    pub seen: Vec<u8>,
+    /// Arrays of the robots store.
+    pub robots: Vec<u8>,
+    /// Arrays of the DNS store.
+    pub dns: Vec<u8>,
+    /// The active side and the arrays of the frontier.
+    pub frontier: Vec<u8>,
+    /// Replayed URLs that were not met again.
+    pub replayed: Vec<Replayed>,
+    /// URLs by pattern.
+    pub patterns: Vec<u8>,
+}
+
+/// A checkpoint file as it was read.
+#[derive(Debug)]
+pub struct CheckpointFile {
+    /// Whose crawl it is; `None` in version 1.
+    pub identity: Option<Identity>,
+    /// What was in RAM.
+    pub sections: Sections,
+    /// What it names: `None` for checkpoint 0, an error where that part alone is damaged.
+    pub record: Result<Option<Checkpoint>>,
+    /// Its length.
+    pub length: u64,
+    /// crc32 of all of it.
+    pub checksum: u32,
+}
+
+impl CheckpointFile {
+    /// Reads the checkpoint file `number`.
+    pub fn read(disk: &Disk, dir: &Path, number: u64) -> Result<Self> {
+        let path = checkpoint_path(dir, number);
+        let version = Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, VERSION)?.version;
+        let bytes = disk.read(&path)?;
+        let mut at = HEADER_BYTES as usize;
+        let mut section = || {
+            let section = read_section(&path, &bytes, at)?;
+            at += SECTION_HEAD_BYTES + section.len();
+            Ok::<_, Error>(section.to_vec())
+        };
+        let identity = match version >= WRITTEN_LAST {
+            true => Some(Identity::from_bytes(&section()?, &path, HEADER_BYTES)?),
+            false => None,
+        };
+        let (seen, robots, dns, frontier) = (section()?, section()?, section()?, section()?);
+        let (replayed, patterns) = (replayed(&section()?), section()?);
+        let sections = Sections { seen, robots, dns, frontier, replayed, patterns };
+        let record = section().and_then(|record| read_record(&path, number, &record));
+        let end = at;
+        let record = record.and_then(|record| match end == bytes.len() {
+            true => Ok(record),
+            false => Err(Error::damaged(&path, end as u64, "the end of the file", format!("{} bytes", bytes.len()))),
+        });
+        let checksum = crc32fast::hash(&bytes);
+        Ok(CheckpointFile { identity, sections, record, length: bytes.len() as u64, checksum })
+    }
+}
+
+/// Writes the checkpoint file `number` and makes it and its name durable. Everything that `record` names has to be so
+/// already.
+pub(in crate::engine) fn write(
+    disk: &Disk,
+    dir: &Path,
+    (number, identity): (u64, &Identity),
+    sections: &Sections,
+    record: Option<&Checkpoint>,
+) -> Result<Commit> {
+    let replayed = sections.replayed.iter();
+    let replayed: Vec<u8> =
+        replayed.flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect();
+    let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
+    let (identity, encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
+    let Sections { seen, robots, dns, frontier, patterns, .. } = sections;
+    let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
+    for section in [&identity, seen, robots, dns, frontier, &replayed, patterns, &encoded] {
+        bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
+        bytes.extend_from_slice(section);
+    }
+    let file = disk.open(checkpoint_path(dir, number), Mode::Create)?;
+    file.set_len(0)?;
+    file.write_all_at(&bytes, 0)?;
+    file.sync()?;
+    disk.sync_dir(dir)?;
+    let clean = record.is_some_and(|record| record.clean);
+    Ok(Commit { number, length: bytes.len() as u64, checksum: crc32fast::hash(&bytes), clean })
+}
+
+fn replayed(section: &[u8]) -> Vec<Replayed> {
+    let (entries, _) = section.as_chunks::<9>();
+    let entry = |&[a, b, c, d, e, f, g, h, forced]: &[u8; 9]| {
+        (Fingerprint::from_bits(u64::from_le_bytes([a, b, c, d, e, f, g, h])), forced != 0)
+    };
+    entries.iter().map(entry).collect()
+}
+
+fn read_record(path: &Path, number: u64, bytes: &[u8]) -> Result<Option<Checkpoint>> {
+    if number == 0 && bytes.is_empty() {
+        return Ok(None);
+    }
+    let damaged = |e: postcard::Error| Error::damaged(path, 0, "a readable checkpoint record", e.to_string());
+    let record: Checkpoint = postcard::from_bytes(bytes).map_err(damaged)?;
+    if record.number != number {
+        let (expected, found) = (format!("checkpoint {number}"), format!("checkpoint {}", record.number));
+        return Err(Error::damaged(path, 0, expected, found));
+    }
+    Ok(Some(record))
+}
+
+fn read_section<'a>(path: &Path, bytes: &'a [u8], at: usize) -> Result<&'a [u8]> {
+    let damaged = |expected: &str, found: String| Error::damaged(path, at as u64, expected, found);
+    let head = bytes.get(at..at + SECTION_HEAD_BYTES).ok_or_else(|| damaged("a section", "end of file".into()))?;
+    let (length, sum) = head.split_at(8);
+    let length = u64::from_le_bytes(length.try_into().expect("8 bytes were split off"));
+    let sum = u32::from_le_bytes(sum.try_into().expect("4 bytes remain"));
+    let start = at + SECTION_HEAD_BYTES;
+    let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length));
+    let section = end
+        .and_then(|end| bytes.get(start..end))
+        .ok_or_else(|| damaged("a whole section", format!("a length of {length} in a file of {}", bytes.len())))?;
+    let found = crc32fast::hash(section);
+    if found != sum {
+        return Err(damaged(&format!("section checksum {sum:08x}"), format!("{found:08x}")));
+    }
+    Ok(section)
+}
+
+/// The newest whole checkpoint file in `dir`, read without the catalog and without a lock; `None` where there is none,
+/// or only that with which the crawl began.
+///
+/// A crawl that runs deletes the file before, and may be writing the next one: what vanishes between two looks is looked
+/// for again, a file that is not whole gives way to the one before it. The newest file may be one that its crawl was
+/// killed over before the catalog knew it; what it says was true when it was made.
+pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<(Checkpoint, Sections)>> {
+    let mut damage = None;
+    for _ in 0..LOOKS {
+        let mut numbers = numbers(disk, dir)?;
+        numbers.retain(|&number| number > 0);
+        if numbers.is_empty() {
+            return Ok(None);
+        }
+        for number in numbers.into_iter().rev() {
+            match CheckpointFile::read(disk, dir, number).and_then(|file| Ok((file.record?, file.sections))) {
+                Ok((Some(record), sections)) => return Ok(Some((record, sections))),
+                Ok((None, _)) => {}
+                Err(e) if e.is_not_found() => {}
+                Err(e @ Error::Damaged { .. }) => damage = Some(e),
+                Err(e) => return Err(e),
+            }
+        }
+    }
+    damage.map_or(Ok(None), Err)
+}
+
+/// The newest whole file of those that are written last: its number, its content, and whose crawl it is. Files that are
+/// not whole are passed over; one of a later version, or one that cannot be read now, is an error.
+pub(in crate::engine) fn newest_to_go_on_from(
+    disk: &Disk,
+    dir: &Path,
+) -> Result<Option<(u64, Identity, CheckpointFile)>> {
+    for number in numbers(disk, dir)?.into_iter().rev() {
+        match CheckpointFile::read(disk, dir, number) {
+            Ok(CheckpointFile { identity: Some(identity), sections, record: Ok(record), length, checksum }) => {
+                let file = CheckpointFile { identity: None, sections, record: Ok(record), length, checksum };
+                return Ok(Some((number, identity, file)));
+            }
+            Ok(_) | Err(Error::Damaged { .. }) => {}
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// The numbers of the checkpoint files in `dir`, in their order.
+pub(in crate::engine) fn numbers(disk: &Disk, dir: &Path) -> Result<Vec<u64>> {
+    let mut numbers: Vec<u64> = disk.list(dir)?.iter().filter_map(|name| number_of(name)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// The number of a checkpoint file by its name.
+pub fn number_of(name: &str) -> Option<u64> {
+    name.strip_prefix("checkpoint.g")?.parse().ok()
+}
+
+/// Where the checkpoint file `number` lies.
+pub fn checkpoint_path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("checkpoint.g{number:06}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{checkpoint, identity};
+    use super::*;
+    use crate::clock::Time;
+
+    fn write_file(dir: &Path, number: u64) {
+        let sections = Sections { seen: vec![1, 2, 3], ..Sections::default() };
+        let record = checkpoint(number);
+        write(&Disk::real(), dir, (number, &identity()), &sections, Some(&record)).unwrap();
+    }
+
+    #[test]
+    fn a_checkpoint_file_speaks_for_itself_and_the_newest_whole_one_counts() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        assert!(newest(&disk, dir.path()).unwrap().is_none());
+        write(&disk, dir.path(), (0, &identity()), &Sections::default(), None).unwrap();
+        assert!(newest(&disk, dir.path()).unwrap().is_none());
+        assert_eq!(newest_to_go_on_from(&disk, dir.path()).unwrap().unwrap().0, 0);
+        write_file(dir.path(), 7);
+        write_file(dir.path(), 8);
+        let (found, sections) = newest(&disk, dir.path()).unwrap().unwrap();
+        assert_eq!((found.number, found.time, sections.seen.as_slice()), (8, Time::from_ms(8), &[1, 2, 3][..]));
+        assert_eq!(CheckpointFile::read(&disk, dir.path(), 8).unwrap().identity, Some(identity()));
+        // the next one is being written
+        let whole = std::fs::read(checkpoint_path(dir.path(), 8)).unwrap();
+        for cut in 0..whole.len() {
+            std::fs::write(checkpoint_path(dir.path(), 8), &whole[..cut]).unwrap();
+            assert_eq!(newest(&disk, dir.path()).unwrap().unwrap().0.number, 7, "{cut} bytes");
+            assert_eq!(newest_to_go_on_from(&disk, dir.path()).unwrap().unwrap().0, 7, "{cut} bytes");
+        }
+        disk.remove(&checkpoint_path(dir.path(), 7)).unwrap();
+        assert!(matches!(newest(&disk, dir.path()), Err(Error::Damaged { .. })));
+    }
+
+    #[test]
+    fn n02_a_whole_file_under_the_name_of_another_checkpoint_is_damage() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        write_file(dir.path(), 7);
+        disk.rename(&checkpoint_path(dir.path(), 7), &checkpoint_path(dir.path(), 8)).unwrap();
+        let record = CheckpointFile::read(&disk, dir.path(), 8).unwrap().record;
+        assert!(matches!(record, Err(Error::Damaged { .. })), "{record:?}");
+        assert!(newest_to_go_on_from(&disk, dir.path()).unwrap().is_none());
+    }
+}
