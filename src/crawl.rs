@@ -33,11 +33,12 @@ use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Bytes;
 use crate::disk::{self, DirectoryLock, Disk};
+use crate::engine::seeds::reader;
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, mend};
 use crate::process::Processor;
 use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, SkippedLog, closing};
-use crate::web::seeds::{Seed, parse_seeds};
+use crate::web::seeds::{Seed, SeedLines, SeedProblems};
 use control::{Control, Orders};
 use live::{DISPLAY, Onlookers};
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
@@ -51,10 +52,11 @@ const EVENTS_PER_PUMP: usize = 64;
 const TELL: Duration = Duration::from_secs(2);
 
 /// Runs the crawl of `request` to its end, and prints how it went.
-pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
+pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let disk = Disk::real();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let seeds = read_seeds(&request)?;
+    let listed = (request.seeds.split(|&byte| byte == b'\n').count() as u64, request.seeds.len() as u64);
+    let seeds = seeds_of(&mut request)?;
     let guard = options::guard(&request.config)?;
     disk::create_crawl_dir(&request.dir, options::readers(&request.config))?;
     let _lock = DirectoryLock::acquire(&request.dir)?;
@@ -73,7 +75,8 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let keys = Arc::new(identity.key_maker());
     warnings::look_at_past(&disk, &request.dir, clock.now());
 
-    let ceiling = memory::Ceiling::of(&request.config, threads::cores());
+    let known = reader::count(&disk, &request.dir)?.unwrap_or(0);
+    let ceiling = memory::Ceiling::of(&request.config, threads::cores()).with_seeds(listed.0 + known, listed.1);
     let desk = metrics::Desk::open(&request.config.report.metrics, &disk, &request.dir)?;
     let mut onlookers = Onlookers::new(&request, desk, ceiling.bytes);
     let process = options::process(&request.config, keys.clone(), guard.clone());
@@ -91,40 +94,54 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
         SkippedLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
     );
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
-    let opening = opening(Box::new(executors), logs, seeds.iter().map(|seed| seed.url.clone()).collect());
-    let finish =
-        drive(&request, opening, &seeds, Processor::new(process), (&threads, &events, &mut onlookers), &*clock);
+    let opening = opening(Box::new(executors), logs, seeds);
+    let finish = drive(&request, opening, Processor::new(process), (&threads, &events, &mut onlookers), &*clock);
     // answers that wait there hold places in memory that the threads may wait for
     drop(events);
     threads.stop();
     finish
 }
 
-/// The URLs of the seed file; lines that are none are reported and left out. A file without a URL starts no crawl,
-/// but it may resume one.
-fn read_seeds(request: &CrawlRequest) -> Result<Vec<Seed>, CrawlError> {
-    let (seeds, problems) = parse_seeds(&request.seeds);
-    let name = request.seeds_path.display();
-    for problem in &problems.first {
-        tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
-    }
-    if let Some(rest) = problems.rest() {
-        tracing::warn!("{name}: {rest}");
-    }
-    warnings::look_at_users(&name, &seeds);
-    if seeds.is_empty() && !mend::is_begun(&Disk::real(), &request.dir) {
+/// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A file
+/// without a URL starts no crawl, but it may resume one.
+fn seeds_of(request: &mut CrawlRequest) -> Result<Box<dyn Iterator<Item = Seed>>, CrawlError> {
+    let name = request.seeds_path.display().to_string();
+    let mut lines = SeedLines::of(std::mem::take(&mut request.seeds));
+    let (mut problems, mut users) = (SeedProblems::default(), warnings::SeedUsers::default());
+    let mut seeds = std::iter::from_fn(move || {
+        for line in lines.by_ref() {
+            match line {
+                Ok(seed) => {
+                    users.note(&seed);
+                    return Some(seed);
+                }
+                Err(problem) => {
+                    if let Some(problem) = problems.add(problem) {
+                        tracing::warn!("{name}:{}: {}: {}", problem.line, Escaped(&problem.why), problem.text);
+                    }
+                }
+            }
+        }
+        if let Some(rest) = std::mem::take(&mut problems).rest() {
+            tracing::warn!("{name}: {rest}");
+        }
+        std::mem::take(&mut users).tell(&name);
+        None
+    });
+    let first = seeds.next();
+    if first.is_none() && !mend::is_begun(&Disk::real(), &request.dir) {
         return Err(CrawlError::Usage(format!(
-            "{name}: no URL in it; write one URL a line, for example https://example.com/"
+            "{}: no URL in it; write one URL a line, for example https://example.com/",
+            request.seeds_path.display()
         )));
     }
-    Ok(seeds)
+    Ok(Box::new(first.into_iter().chain(seeds)))
 }
 
 /// Opens the engine, replays, admits the seeds, and feeds it events until it is done.
 fn drive(
     request: &CrawlRequest,
     opening: Opening,
-    seeds: &[Seed],
     mut processor: Processor,
     (threads, events, onlookers): (&Threads, &Receiver<Event>, &mut Onlookers),
     clock: &dyn Clock,
@@ -136,13 +153,10 @@ fn drive(
     threads.engine_is_up();
     tell_past(past, replayed, request);
     if request.force {
-        tell_round(&engine.refetch(seeds)?, seeds.len());
+        tell_round(&engine.refetch_listed()?);
     } else {
-        for seed in seeds {
-            engine.admit_seed(&seed.url, seed.fallback.as_ref())?;
-        }
+        engine.admit_listed();
     }
-    engine.seeds_admitted()?;
     let (control, mut orders) = Control::start(request);
     let finish = run_engine(&mut engine, onlookers, events, &mut orders, clock)?;
     drop((orders, control));
@@ -229,8 +243,8 @@ fn tell_reports(request: &CrawlRequest, written: Result<Vec<reports::Name>, repo
 }
 
 /// Says what is fetched again.
-fn tell_round(refetch: &Refetch, listed: usize) {
-    let seeds = refetch.seeds;
+fn tell_round(refetch: &Refetch) {
+    let Refetch { seeds, listed, .. } = refetch;
     if refetch.goes_on {
         tracing::warn!("going on with the forced run before; {seeds} of {listed} listed URLs were not in it yet");
     } else {

@@ -9,12 +9,13 @@
 mod site;
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use crawler::simweb::{SimOptions, SimWeb};
-use site::{Crawl, Ended, RUSH};
+use site::{Crawl, Ended, PATIENCE, RUSH};
 
 /// Serves `127.0.0.1` and `127.0.0.2`, which are two domains, on one port. What it sends for `1/path` and `2/path` is a
 /// status line, headers and all; what it has no answer for is a 404; `hang` is no answer.
@@ -222,4 +223,52 @@ fn name_servers_that_are_not_there_end_the_crawl_when_the_host_is_given_up() {
     let ended = Crawl::new("http://a.sim.test/\n", &config).run(&[]);
     tell("no name server", &ended);
     ended.expect(5, &["DNS failed", "is dns.nameservers right?"]);
+}
+
+/// A server at all addresses of the loopback, which says when the first connection comes.
+fn anywhere() -> (u16, std::sync::mpsc::Receiver<Instant>) {
+    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (first, came) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for connection in listener.incoming().map_while(Result::ok) {
+            let _ = first.send(Instant::now());
+            let mut connection = connection;
+            let _ = connection.read(&mut [0; 1_024]);
+            let _ = connection.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        }
+    });
+    (port, came)
+}
+
+/// Most memory that the process `pid` has had, in MB.
+fn peak_mb(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) / 1_000
+}
+
+/// `SEEDS` seeds at as many addresses, by the binary at `CRAWLER` or the one that was built with this test.
+#[test]
+#[ignore = "a measurement of a minute or two: --ignored --exact measures_a_million_seeds --nocapture"]
+fn measures_a_million_seeds() {
+    let count: u32 = std::env::var("SEEDS").map_or(1_000_000, |count| count.parse().unwrap());
+    let (port, came) = anywhere();
+    let address = |n: u32| Ipv4Addr::from((127 << 24 | 1 << 8) + n);
+    let seeds: String = (0..count).map(|n| format!("http://{}:{port}/\n", address(n))).collect();
+    let crawl = Crawl::new(&seeds, "[crawl]\ncheckpoint_interval = \"10s\"\n[network]\nallow = [\"127.0.0.0/8\"]\n");
+    let binary = std::env::var("CRAWLER").unwrap_or_else(|_| env!("CARGO_BIN_EXE_crawler").to_owned());
+    let begun = Instant::now();
+    let mut command = std::process::Command::new(binary);
+    command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl", "-q"]);
+    let mut child = command.current_dir(crawl.dir.path()).spawn().unwrap();
+    let first = came.recv_timeout(PATIENCE).unwrap();
+    println!("{count} seeds: first request after {:?}, peak {} MB", first - begun, peak_mb(child.id()));
+    while !crawl.path("crawl/status.json").exists() {
+        assert!(begun.elapsed() < PATIENCE && child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    println!("first checkpoint after {:?}, peak {} MB", begun.elapsed(), peak_mb(child.id()));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

@@ -24,6 +24,8 @@ mod rests;
 mod revisits;
 #[path = "engine/robots.rs"]
 mod robots;
+#[path = "engine/seeds.rs"]
+mod seeds;
 #[path = "engine/sitemaps.rs"]
 mod sitemaps;
 #[path = "engine/traps.rs"]
@@ -53,6 +55,7 @@ use crawler::process::{ProcessOptions, Processor};
 use crawler::report::{CrawlLog, Finish, SkippedLog};
 use crawler::web::address::AddressGuard;
 use crawler::web::scope::{ScopeMode, ScopeOptions};
+use crawler::web::seeds::{SeedProblems, parse_seeds};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
 use crawler::web::warc::{Compression, HttpVersion};
 
@@ -82,6 +85,11 @@ trait Web {
     /// For how long the addresses of a name hold, or why there are none.
     fn resolve(&self, _: &str, _: Time) -> Result<Duration, Failure> {
         Ok(Duration::from_secs(3_600))
+    }
+
+    /// Lines of the seeds file: they get their numbers when the crawl is opened.
+    fn seeds(&self) -> Vec<String> {
+        vec![SEED.to_owned()]
     }
 
     /// What this web wants otherwise.
@@ -315,6 +323,8 @@ fn try_open(
     frontier.politeness.delay_factor = 0.0;
     let mut settings = settings();
     web.tune(&mut settings, &mut frontier);
+    let (seeds, problems) = parse_seeds(web.seeds().join("\n").as_bytes());
+    assert_eq!(problems, SeedProblems::default());
     let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
@@ -331,7 +341,7 @@ fn try_open(
         keys,
         settings,
         scope,
-        seeds: vec![CanonicalUrl::parse(SEED).unwrap()],
+        seeds: Box::new(seeds.into_iter()),
         drum,
         seen_front: front,
         host_front: FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 },

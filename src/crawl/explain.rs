@@ -19,8 +19,9 @@ use super::{CrawlError, control, options};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
 use crate::disk::{DirectoryLock, Disk, Error};
+use crate::engine::Identity;
+use crate::engine::seeds::reader;
 use crate::engine::values::RobotsAnswer;
-use crate::engine::{Identity, SeedCopy};
 use crate::frontier::{FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
 use crate::outcome::Reason;
 use crate::web::robots::{RobotsFile, RobotsRules};
@@ -197,7 +198,7 @@ impl Gatherer<'_> {
         let options = options::scope(self.config);
         let number = self.told.found.as_ref().map(|found| found.seed_number);
         let (mut taking_in, mut ancestor) = (None, None);
-        let there = SeedCopy::for_each(self.disk, self.dir, |at, seed| {
+        let there = reader::for_each_listed(self.disk, self.dir, |at, seed| {
             if number == Some(at) {
                 ancestor = Some(seed.url.clone());
             }
@@ -209,16 +210,21 @@ impl Gatherer<'_> {
             }
         })?;
         if !there {
-            let note = "the crawl directory has no copy of its seeds: whether one takes the URL in is not known";
+            let note = "the crawl directory has no list of its seeds: whether one takes the URL in is not known";
             self.told.notes.push(note.to_owned());
         }
         // a scope takes in what any of its seeds does: the one that does, and where seeds redirected to
         let usage = |e: crate::web::scope::ScopeError| CrawlError::Usage(e.to_string());
         let mut scope = Scope::new(&options, taking_in.iter()).map_err(usage)?;
-        let added = state.map_or(&[][..], |state| &state.checkpoint.scope_added);
-        for url in added.iter().filter_map(|url| CanonicalUrl::parse(url).ok()) {
-            scope = scope.with_seed(&url);
-        }
+        let mut add = |url: &str| {
+            if let Ok(url) = CanonicalUrl::parse(url).map_err(drop)
+                && options.mode.takes_in(&url, self.url)
+            {
+                scope = scope.with_seed(&url);
+            }
+        };
+        reader::for_each_scope(self.disk, self.dir, |url| add(&url))?;
+        state.into_iter().flat_map(|state| &state.checkpoint.scope_added).for_each(|url| add(url));
         let depth = self.told.found.as_ref().map(|found| found.depth);
         let hops = Hops::parse(self.told.found.as_ref().map_or("", |found| &found.hops));
         let (links, redirects) = (depth.unwrap_or(0), hops.redirects());

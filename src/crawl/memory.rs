@@ -11,7 +11,8 @@ use serde::Serialize;
 use super::options::{HOST_BLOOM_BYTES, HOST_LRU_ENTRIES, IDLE_CONNECTIONS_MAX};
 use crate::config::Config;
 use crate::disk::{self, Disk};
-use crate::drum::VALUE_BYTES_PER_ENTRY;
+use crate::drum::{UNMERGED_BYTES, VALUE_BYTES_PER_ENTRY};
+use crate::engine::seeds::reader;
 use crate::fetch::{SMALL_BODY_BYTES, large_bodies};
 use crate::process::{LARGE_FINDINGS, SITEMAP_LINK_BYTES, SMALL_FINDINGS_BYTES};
 use crate::web::html::BYTES_PER_LINK;
@@ -33,6 +34,8 @@ const IDLE_CONNECTION: u64 = 32 * KIB;
 const FRONT_ENTRY: u64 = 72;
 /// Of a link beside its text.
 const LINK: u64 = 64;
+/// Of a seed: its places in the table, and what stands around its name in the scope.
+const SEED: u64 = 64 + 80;
 /// Decoded text as it was, in UTF-8 (three bytes for one at worst), and what was taken out of it.
 const COPIES_OF_TEXT: u64 = 6;
 /// A body beside its record, and the record compressed, in buffers that stay.
@@ -62,7 +65,17 @@ impl Ceiling {
     /// The ceiling of the crawl in `dir` on this machine, by the settings of its last run; nothing where they cannot be read.
     pub fn of_crawl(disk: &Disk, dir: &Path) -> disk::Result<Option<Ceiling>> {
         let config = super::options::read_copy(disk, dir)?;
-        Ok(config.map(|config| Ceiling::of(&config, super::threads::cores())))
+        let seeds = reader::count(disk, dir)?.unwrap_or(0);
+        let bytes = reader::bytes(disk, dir)?;
+        Ok(config.map(|config| Ceiling::of(&config, super::threads::cores()).with_seeds(seeds, bytes)))
+    }
+
+    /// The ceiling with so many seeds, whose texts have so many bytes: the lines of the file while they are numbered, and
+    /// what they take into scope.
+    pub fn with_seeds(mut self, seeds: u64, bytes: u64) -> Ceiling {
+        self.parts.pop();
+        self.parts.push(part("seeds: table and scope", "", seeds * SEED + 2 * bytes));
+        Ceiling::sum(self.parts)
     }
 
     /// The ceiling of a crawl by `config` with `cores` process threads.
@@ -71,6 +84,10 @@ impl Ceiling {
         parts.extend(network(config));
         parts.extend(processing(config, cores as u64));
         parts.push(part("program and catalog", "", PROGRAM + CATALOG));
+        Ceiling::sum(parts)
+    }
+
+    fn sum(mut parts: Vec<Part>) -> Ceiling {
         let sum: u64 = parts.iter().map(|part| part.bytes).sum();
         parts.push(part("what the allocator keeps, a quarter", "", sum / 4));
         Ceiling { bytes: sum + sum / 4, parts }
@@ -94,7 +111,7 @@ fn stores(config: &Config) -> Vec<Part> {
             urls * 8 + seen.bloom_memory.get()
         }),
         part("robots.txt and DNS: LRU and Bloom filter", "", {
-            2 * (hosts * FRONT_ENTRY + HOST_BLOOM_BYTES as u64) + held_by_values
+            2 * (hosts * FRONT_ENTRY + HOST_BLOOM_BYTES as u64 + UNMERGED_BYTES as u64) + held_by_values
         }),
         part("stores: arrays, and their copy for a checkpoint", "drum.buckets, drum.ram_per_bucket", {
             2 * (arrays + rules)
@@ -153,6 +170,9 @@ mod tests {
         let ceiling = Ceiling::of(&config, 2);
         assert_eq!(ceiling.bytes, ceiling.parts.iter().map(|part| part.bytes).sum::<u64>());
         assert!(ceiling.bytes < 4 << 30, "{ceiling:#?}");
+        let seeded = ceiling.clone().with_seeds(1_000_000, 60 << 20);
+        assert_eq!(seeded.bytes, seeded.parts.iter().map(|part| part.bytes).sum::<u64>());
+        assert!((seeded.bytes - ceiling.bytes) / 1_000_000 > 250);
         let mut larger = config.clone();
         larger.frontier.memory = Bytes::gib(4);
         assert!(Ceiling::of(&larger, 2).bytes >= ceiling.bytes + (3 << 30));

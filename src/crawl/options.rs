@@ -25,7 +25,8 @@ use crate::process::ProcessOptions;
 use crate::report::{CrawlLog, SkippedLog};
 use crate::web::address::{AddressGuard, Cidr};
 use crate::web::scope::{ScopeMode, ScopeOptions};
-use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::seeds::Seed;
+use crate::web::url::KeyMaker;
 use crate::web::warc::Compression;
 
 /// Partitions of a new crawl's frontier.
@@ -167,7 +168,7 @@ pub(super) fn opening(
     clock: Arc<dyn Clock>,
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
-) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), Vec<CanonicalUrl>) -> Opening {
+) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), Box<dyn Iterator<Item = Seed>>) -> Opening {
     let config = request.config.clone();
     let dir = request.dir.clone();
     let crawl_id = identity.id;

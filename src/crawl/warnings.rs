@@ -63,24 +63,41 @@ pub(super) fn look_at_past(disk: &Disk, dir: &Path, now: Time) {
 }
 
 /// Seeds whose user and password are not used.
-pub(super) fn look_at_users(name: impl std::fmt::Display, seeds: &[Seed]) {
-    if let Some(warning) = of_users(name, seeds) {
-        tracing::warn!("{warning}");
-    }
+#[derive(Debug, Default)]
+pub(super) struct SeedUsers {
+    /// The first one's line.
+    first: Option<usize>,
+    others: u64,
 }
 
-fn of_users(name: impl std::fmt::Display, seeds: &[Seed]) -> Option<String> {
-    let mut named = seeds.iter().filter(|seed| seed.names_user);
-    let first = named.next()?;
-    let others = match named.count() {
-        0 => String::new(),
-        others => format!(", and of {others} more"),
-    };
-    Some(format!(
-        "{name}:{}: the user or password of this seed{others} is left out: the crawler logs in nowhere, and sees what \
-         anybody sees",
-        first.line
-    ))
+impl SeedUsers {
+    /// Takes note of a seed, if it is one of them.
+    pub(super) fn note(&mut self, seed: &Seed) {
+        match self.first {
+            _ if !seed.names_user => {}
+            None => self.first = Some(seed.line),
+            Some(_) => self.others += 1,
+        }
+    }
+
+    /// Warns of them, if there are any in the file of this name.
+    pub(super) fn tell(&self, name: &str) {
+        if let Some(warning) = self.warning(name) {
+            tracing::warn!("{warning}");
+        }
+    }
+
+    fn warning(&self, name: &str) -> Option<String> {
+        let line = self.first?;
+        let others = match self.others {
+            0 => String::new(),
+            others => format!(", and of {others} more"),
+        };
+        Some(format!(
+            "{name}:{line}: the user or password of this seed{others} is left out: the crawler logs in nowhere, and sees \
+             what anybody sees"
+        ))
+    }
 }
 
 /// Whether links that were too deep by the settings of the last run are not any more: nothing finds them again.
@@ -150,13 +167,18 @@ mod tests {
     #[test]
     fn n22_users_and_passwords_of_seeds_are_told_without_being_shown() {
         let (seeds, _) = parse_seeds(b"http://a.com/\nhttp://me:secret@b.com/\nhttp://me@c.com/\n");
-        let said = of_users("seeds.txt", &seeds).unwrap();
+        let of_users = |seeds: &[Seed]| {
+            let mut users = SeedUsers::default();
+            seeds.iter().for_each(|seed| users.note(seed));
+            users.warning("seeds.txt")
+        };
+        let said = of_users(&seeds).unwrap();
         assert!(
             said.starts_with("seeds.txt:2: the user or password of this seed, and of 1 more is left out"),
             "{said}"
         );
         assert!(!said.contains("secret"), "{said}");
-        assert_eq!(of_users("seeds.txt", &seeds[..1]), None);
+        assert_eq!(of_users(&seeds[..1]), None);
     }
 
     #[test]

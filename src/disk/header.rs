@@ -35,6 +35,10 @@ pub enum Kind {
     Checkpoint = 9,
     /// Long rests of hosts since a checkpoint.
     Rests = 10,
+    /// Seeds by number.
+    Seeds = 11,
+    /// What became of the seeds.
+    SeedFates = 12,
 }
 
 /// The header of a file.

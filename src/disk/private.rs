@@ -46,8 +46,8 @@ pub fn create_crawl_dir(dir: &Path, readers: Readers) -> Result<()> {
     }
 }
 
-/// Refuses symbolic links that the crawler would follow: where `parts` and `files` of `dir` should be directories, those of other users;
-/// in `files`, whose files are not opened by [`super::Disk`], all.
+/// Refuses symbolic links that the crawler would follow: where `parts` and `files` of `dir` should be directories, those
+/// of other users; in `files`, whose files are not opened by [`super::Disk`], all.
 pub fn refuse_links(dir: &Path, parts: &[&str], files: &str) -> Result<()> {
     for part in parts.iter().chain([&files]) {
         let path = dir.join(part);

@@ -84,6 +84,13 @@ impl Bloom {
         bloom
     }
 
+    /// The share of foreign keys that a filter of [`Bloom::with_room`] takes for own ones when it holds `keys`.
+    pub fn fpr_with(memory_max: usize, fpr: f64, keys: u64) -> f64 {
+        let fpr = fpr.clamp(1e-9, 0.5);
+        let (k, bits) = (optimal_k(fpr * (1.0 - TIGHTENING)), (memory_max / BLOCK_BYTES).max(1) as u64 * BLOCK_BITS);
+        blocked_fpr(bits, k, keys as f64)
+    }
+
     /// Adds `key` and says whether it may have been there before: `false` is certain.
     pub fn insert(&mut self, key: Fingerprint) -> bool {
         let probe = Probe::new(key, self.k);
@@ -389,6 +396,18 @@ mod tests {
         let known = Bloom::with_room(125 << 20, 0.01, 100_000_000);
         let rate = blocked_fpr(known.slices[0].bits(), known.k, 1e8);
         assert!(rate <= 0.01, "{rate}");
+    }
+
+    #[test]
+    fn n27_what_a_filter_of_160_mib_is_good_for_by_the_number_of_keys() {
+        let rate = |millions: u64| Bloom::fpr_with(160 << 20, 0.01, millions * 1_000_000);
+        for millions in [100, 200, 300, 400, 500, 600, 700, 760, 800, 1_100, 10_000] {
+            println!("{millions} M keys: {:.4}", rate(millions));
+        }
+        assert!(rate(100) < 0.01);
+        assert!((0.2..0.3).contains(&rate(300)) && (0.6..0.7).contains(&rate(500)));
+        assert!((0.85..0.92).contains(&rate(760)));
+        assert!(rate(1_100) > 0.98 && rate(10_000) > 0.999_999);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::disk::{Error, Result};
 
+use super::Keys;
 use super::contract::{Aux, Value};
 use super::names::{CONTENT_AT, Part, Place};
 use super::pending::{Chunks, Entry, Op, RamArray, TooLong};
@@ -233,10 +234,10 @@ impl Bucket {
         Ok(())
     }
 
-    /// Calls `each` with every key that is stored, or will be when what is pending is merged, and with whether it
+    /// Calls `each` with every key that is stored, unless only pending ones are wanted, or will be when what is pending is merged, and with whether it
     /// comes from an operation that is not dispatched. A key may come more than once.
-    pub fn for_each_key(&self, fixed: Option<usize>, each: &mut impl FnMut(u64, bool)) -> Result<()> {
-        if let Some(state) = &self.state.repository {
+    pub fn for_each_key(&self, keys: Keys, fixed: Option<usize>, each: &mut impl FnMut(u64, bool)) -> Result<()> {
+        if let Some(state) = self.state.repository.as_ref().filter(|_| keys == Keys::All) {
             let mut reader = RepositoryReader::open(&self.place, state, fixed)?;
             let mut block = Block::default();
             while reader.next(&mut block, false)? {

@@ -87,7 +87,7 @@ fn merge<V: Value + std::fmt::Debug>([counts, kv, aux, repository, ram]: &[Vec<u
     let Ok(mut drum) = Drum::<u64, V, Vec<u8>>::open(disk.clone(), dir, OPTIONS, Some((&state, ram))) else {
         return false;
     };
-    let _ = drum.for_each_key(|_, _| {}, &mut |_, _| {});
+    let _ = drum.for_each_key(super::Keys::All, |_, _| {}, &mut |_, _| {});
     if drum.synchronize(&mut Counter::default()).is_err() {
         return false;
     }

@@ -66,6 +66,7 @@ mod state;
 mod store;
 #[cfg(test)]
 mod store_tests;
+mod unmerged;
 pub(crate) mod varint;
 pub mod verify;
 
@@ -78,7 +79,7 @@ use crate::disk::{Disk, Error, Result};
 pub use bloom::Bloom;
 use bucket::{Bucket, Ledger, Limits};
 pub use contract::{Aux, Dispatcher, Key, Value};
-pub use front::{Front, FrontCounters, FrontOptions, VALUE_BYTES_PER_ENTRY};
+pub use front::{Front, FrontCounters, FrontOptions, USELESS, VALUE_BYTES_PER_ENTRY};
 pub use lookup::{Found, look_up};
 pub use lru::Lru;
 pub use merge::{MergeDone, MergeJob};
@@ -91,8 +92,18 @@ use results::Results;
 use state::{BatchState, RamEntry};
 pub use state::{DrumCut, DrumState};
 pub use store::{Admission, Answer, Store};
+pub use unmerged::UNMERGED_BYTES;
 
 const DISPATCH_AT_ONCE: usize = 4096;
+
+/// Which keys [`Drum::for_each_key`] goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keys {
+    /// All of them.
+    All,
+    /// Those of operations that wait: the repository is not read.
+    Pending,
+}
 
 /// The shape of a DRUM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -336,11 +347,16 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
 
     /// Calls `each` with every key that is stored or will be, possibly several times, and with whether it comes from
     /// an operation that is not dispatched. `progress` gets the number of keys passed and how many there may be, now and then.
-    pub fn for_each_key(&self, mut each: impl FnMut(K, bool), progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        let total = self.keys() + self.pending();
+    fn for_each_key(
+        &self,
+        keys: Keys,
+        mut each: impl FnMut(K, bool),
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<()> {
+        let total = if keys == Keys::All { self.keys() + self.pending() } else { self.pending() };
         let mut count = 0_u64;
         for bucket in &self.buckets {
-            bucket.for_each_key(V::FIXED_BYTES, &mut |key, undispatched| {
+            bucket.for_each_key(keys, V::FIXED_BYTES, &mut |key, undispatched| {
                 each(K::from_bits(key), undispatched);
                 count += 1;
                 if count.is_multiple_of(1 << 20) {

@@ -286,7 +286,7 @@ impl<V: TestValue> World<V> {
 
     fn compare_all_stored(&mut self) {
         let mut keys = Vec::new();
-        self.drum.for_each_key(|key, _| keys.push(key), &mut |_, _| {}).unwrap();
+        self.drum.for_each_key(Keys::All, |key, _| keys.push(key), &mut |_, _| {}).unwrap();
         assert!(keys.iter().eq(self.model.stored.keys()));
         for key in keys {
             self.drum.check(key, None).unwrap();

@@ -5,7 +5,6 @@
 //! "new", and everything else is left to the DRUM. The layers see operations in the order of the calls, so that an
 //! answer that comes at once and one that comes later are those of the same order.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use crate::disk::{Disk, Result};
@@ -14,7 +13,8 @@ use crate::fingerprint::Fingerprint;
 use super::contract::{Aux, Dispatcher, Value};
 use super::front::{Front, FrontCounters, FrontOptions, Known};
 use super::merge::{MergeDone, MergeJob};
-use super::{Drum, DrumCounters, DrumCut, DrumOptions, DrumState, Need};
+use super::unmerged::Unmerged;
+use super::{Drum, DrumCounters, DrumCut, DrumOptions, DrumState, Keys, Need};
 
 /// Keys that are looked up ahead of their turn when the Bloom filter is filled.
 const KEYS_AT_ONCE: usize = 64;
@@ -46,13 +46,14 @@ pub enum Answer<V, A> {
 pub struct Store<V, A> {
     front: Front<V>,
     drum: Drum<Fingerprint, V, A>,
-    /// How many values put under a key are not dispatched: while there are any, what a merge found is older than what
-    /// was put, and must not be remembered as the present value. Not kept for values without content.
-    unmerged: HashMap<Fingerprint, u32>,
+    /// Keys of values that are not dispatched: of such a one, what a merge found is older than what was put, and must not
+    /// be remembered as the present value. Not kept for values without content.
+    unmerged: Unmerged,
 }
 
 impl<V: Value, A: Aux> Store<V, A> {
-    /// Opens the DRUM as [`Drum::open`] does and fills the Bloom filter with every key that is stored or will be.
+    /// Opens the DRUM as [`Drum::open`] does and fills the Bloom filter with every key that is stored or will be,
+    /// unless these are so many that it would help nobody: then nothing but what is pending is read.
     /// `progress` is told the number of keys passed so far and how many there may be, now and then.
     pub fn open(
         disk: Disk,
@@ -64,19 +65,27 @@ impl<V: Value, A: Aux> Store<V, A> {
     ) -> Result<Self> {
         let drum = Drum::open(disk, dir, drum, saved)?;
         let mut front = Front::new(front, drum.keys() + drum.pending());
-        let mut unmerged = HashMap::new();
+        let mut unmerged = Unmerged::default();
         let mut keys = Vec::with_capacity(KEYS_AT_ONCE);
+        let has_values = V::FIXED_BYTES != Some(0);
+        let reads = match (front.has_bloom(), has_values) {
+            (true, _) => Some(Keys::All),
+            (false, true) => Some(Keys::Pending),
+            (false, false) => None,
+        };
         let remember = |key, undispatched| {
             keys.push(key);
             if keys.len() == KEYS_AT_ONCE {
                 front.remember(&keys);
                 keys.clear();
             }
-            if undispatched && V::FIXED_BYTES != Some(0) {
-                *unmerged.entry(key).or_insert(0) += 1;
+            if undispatched && has_values {
+                unmerged.note(key);
             }
         };
-        drum.for_each_key(remember, progress)?;
+        if let Some(reads) = reads {
+            drum.for_each_key(reads, remember, progress)?;
+        }
         front.remember(&keys);
         Ok(Store { front, drum, unmerged })
     }
@@ -180,9 +189,10 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.unanswered()
     }
 
-    /// Distinct keys that were ever put or admitted, but for those that the Bloom filter took for others.
+    /// Distinct keys that were ever put or admitted, but for those that the Bloom filter took for others; where there is no
+    /// such filter, those that were merged.
     pub fn known(&self) -> u64 {
-        self.front.bloom.len()
+        self.front.keys().unwrap_or_else(|| self.drum.keys())
     }
 
     /// [`Drum::keys`].
@@ -217,7 +227,7 @@ impl<V: Value, A: Aux> Store<V, A> {
 
     fn note_unmerged(&mut self, key: Fingerprint) {
         if V::FIXED_BYTES != Some(0) {
-            *self.unmerged.entry(key).or_insert(0) += 1;
+            self.unmerged.note(key);
         }
     }
 }
@@ -225,19 +235,8 @@ impl<V: Value, A: Aux> Store<V, A> {
 /// Sees the results on their way to the dispatcher.
 struct Witness<'a, V, D> {
     front: &'a mut Front<V>,
-    unmerged: &'a mut HashMap<Fingerprint, u32>,
+    unmerged: &'a mut Unmerged,
     dispatcher: &'a mut D,
-}
-
-impl<V, D> Witness<'_, V, D> {
-    fn merged(&mut self, key: Fingerprint) {
-        if let Some(count) = self.unmerged.get_mut(&key) {
-            *count -= 1;
-            if *count == 0 {
-                self.unmerged.remove(&key);
-            }
-        }
-    }
 }
 
 impl<V: Value, A: Aux, D: Dispatcher<Fingerprint, V, A>> Dispatcher<Fingerprint, V, A> for Witness<'_, V, D> {
@@ -247,7 +246,7 @@ impl<V: Value, A: Aux, D: Dispatcher<Fingerprint, V, A>> Dispatcher<Fingerprint,
     }
 
     fn duplicate_key_check(&mut self, key: Fingerprint, value: V, aux: Option<A>) -> Result<()> {
-        if !self.unmerged.contains_key(&key) {
+        if !self.unmerged.may_hold(key) {
             self.front.keep(key, value.clone());
         }
         self.dispatcher.duplicate_key_check(key, value, aux)
@@ -255,17 +254,17 @@ impl<V: Value, A: Aux, D: Dispatcher<Fingerprint, V, A>> Dispatcher<Fingerprint,
 
     fn unique_key_update(&mut self, key: Fingerprint, value: V, aux: Option<A>) -> Result<()> {
         self.front.counted.false_positives += 1;
-        self.merged(key);
+        self.unmerged.merged(key);
         self.dispatcher.unique_key_update(key, value, aux)
     }
 
     fn duplicate_key_update(&mut self, key: Fingerprint, value: V, aux: Option<A>) -> Result<()> {
-        self.merged(key);
+        self.unmerged.merged(key);
         self.dispatcher.duplicate_key_update(key, value, aux)
     }
 
     fn update(&mut self, key: Fingerprint, value: V, aux: Option<A>) -> Result<()> {
-        self.merged(key);
+        self.unmerged.merged(key);
         self.dispatcher.update(key, value, aux)
     }
 }

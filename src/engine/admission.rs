@@ -19,13 +19,8 @@ pub(super) struct Parent<'a> {
 impl Engine {
     /// Admits a seed, and its number is remembered for ever.
     pub fn admit_seed(&mut self, url: &CanonicalUrl, fallback: Option<&CanonicalUrl>) -> Result<()> {
-        let number = self.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str));
+        let number = self.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str))?;
         self.admit_seed_as(number, url, false)
-    }
-
-    /// Every seed of this run is admitted: the plain copy for readers is renewed.
-    pub fn seeds_admitted(&self) -> Result<()> {
-        self.seeds.write_copy(&self.disk, &self.dir)
     }
 
     /// Admits `url` for the seed `number`; a forced one is fetched although it was seen before.
@@ -36,7 +31,7 @@ impl Engine {
         match self.scope.judge(url, 0, 0) {
             Ok(()) => self.way.admit(seed),
             Err(reason) => {
-                self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()));
+                self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()))?;
                 self.statistics.count_dropped(reason);
                 self.count_limited(&seed.url, reason, 1);
                 self.log_skipped(&seed, reason)
@@ -45,14 +40,16 @@ impl Engine {
     }
 
     /// Whether `url` is a seed whose line may mean another URL too.
-    pub(super) fn has_fallback(&self, url: &QueuedUrl) -> bool {
-        let seed = self.seeds.get(url.seed).filter(|seed| *seed.url == *url.url);
-        url.hops.as_str().is_empty() && seed.is_some_and(|seed| seed.fallback.is_some())
+    pub(super) fn has_fallback(&mut self, url: &QueuedUrl) -> Result<bool> {
+        if !url.hops.as_str().is_empty() || !self.seeds.has_fallback(url.seed) {
+            return Ok(false);
+        }
+        Ok(self.seeds.get(url.seed)?.is_some_and(|seed| *seed.url == *url.url))
     }
 
     /// A seed could not be fetched: what its line meant besides is tried.
     pub(super) fn admit_fallback(&mut self, number: u32, forced: bool) -> Result<()> {
-        match self.seeds.get(number).and_then(|seed| seed.fallback.clone()) {
+        match self.seeds.get(number)?.and_then(|seed| seed.fallback) {
             Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback), forced),
             None => Ok(()),
         }
@@ -105,7 +102,7 @@ impl Engine {
         let redirects = hops.redirects();
         let of_a_seed = redirects == hops.as_str().len();
         if of_a_seed {
-            self.seeds.set_redirect(parent.url.seed, target.as_str());
+            self.seeds.set_redirect(parent.url.seed, target.as_str())?;
         }
         let url = QueuedUrl {
             priority: parent.url.priority,
@@ -124,7 +121,7 @@ impl Engine {
             },
             Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
                 self.scope = std::sync::Arc::new(self.scope.with_seed(target));
-                self.scope_added.push(target.as_str().to_owned());
+                self.seeds.add_scope(target.as_str())?;
                 match self.scope.judge(target, url.depth, redirects) {
                     Ok(()) => self.way.admit(url),
                     Err(reason) => self.drop_now(url, reason),
@@ -172,11 +169,11 @@ impl Engine {
             self.statistics.robots_denied += 1;
         }
         self.log_skipped(&url, reason)?;
-        if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url) {
+        if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url)? {
             // of the two URLs that the line may mean, it is known since before which one has no server
             self.admit_fallback(url.seed, true)?;
         } else if url.hops.as_str().is_empty() {
-            self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
+            self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()))?;
         }
         Ok(())
     }

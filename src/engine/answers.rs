@@ -40,7 +40,7 @@ impl Engine {
         }
         if let Some(status) = self.fetched_in_round(&url)? {
             if is_of_seed(&url) {
-                self.seeds.set_status(url.seed, SeedStatus::Answered(status));
+                self.seeds.set_status(url.seed, SeedStatus::Answered(status))?;
             }
             let arrival = self.way.arrival();
             (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
@@ -203,7 +203,7 @@ impl Engine {
         }
         if is_of_seed(url) {
             let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
-            self.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)));
+            self.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
         }
         self.admit_found(url, findings, stored.record)
     }
@@ -303,12 +303,12 @@ impl Engine {
         key: Fingerprint,
         duration: Duration,
     ) -> Result<()> {
-        let guesses = self.seeds.guesses_at(origin);
+        let guesses = self.seeds.guesses_at(origin)?;
         if guesses.is_empty() {
             return self.rules_unreachable(host, key, duration, None);
         }
         for number in guesses {
-            let forced = self.seeds.number_waits_in_round(number, self.round.number);
+            let forced = self.seeds.waits_in_round(number, self.round.number);
             self.admit_fallback(number, forced)?;
         }
         let arrival = self.way.arrival();
@@ -344,7 +344,7 @@ impl Engine {
         };
         self.under_way.pages -= 1;
         // a seed that may mean something else is not insisted on
-        let retries = if self.has_fallback(url) { 0 } else { self.settings.retries };
+        let retries = if self.has_fallback(url)? { 0 } else { self.settings.retries };
         let verdict = judge_failure(failed.failure, url.attempts, retries);
         let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
         self.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() }, worker)?;
@@ -378,7 +378,7 @@ impl Engine {
         let FetchFailed { job, duration, failure, .. } = failed;
         let Target::Robots { origin, key, redirects, .. } = job.target else { return Ok(()) };
         self.end_hop(redirects, key, &job.url, duration);
-        let is_guess = !self.seeds.guesses_at(&origin).is_empty();
+        let is_guess = !self.seeds.guesses_at(&origin)?.is_empty();
         if failure == Failure::PrivateAddress && redirects == 0 && !is_guess {
             // an address as a host: no name server was asked who would have said so before
             let arrival = self.way.arrival();
@@ -389,8 +389,8 @@ impl Engine {
 
     fn seed_failed(&mut self, url: &QueuedUrl, failure: Failure) -> Result<()> {
         if url.hops.as_str().is_empty() {
-            self.seeds.set_status(url.seed, SeedStatus::Failed(failure.to_string()));
-            if self.has_fallback(url) {
+            self.seeds.set_status(url.seed, SeedStatus::Failed(failure.to_string()))?;
+            if self.has_fallback(url)? {
                 self.admit_fallback(url.seed, url.forced)?;
             }
         }

@@ -75,7 +75,8 @@ pub struct Checkpoint {
     pub container: ContainerState,
     /// Counters.
     pub statistics: Statistics,
-    /// URLs whose domains joined the scope because a seed redirects there.
+    /// URLs whose domains joined the scope because a seed redirects there: only in directories of format 1, later ones have
+    /// them beside the seeds.
     pub scope_added: Vec<String>,
     /// The last round of fetching again.
     pub round: Round,

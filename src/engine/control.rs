@@ -49,7 +49,8 @@ impl Engine {
     /// Whether requests may be made: nobody has paused the crawl, and no checkpoint has to be durable first.
     pub(super) fn may_request_now(&self) -> bool {
         let is_full = self.under_way.checkpoint && self.container.is_full();
-        !self.paused && !is_full && self.durable_checkpoint() >= self.held_until
+        let may = !self.paused && !is_full && !self.intake.holds_requests();
+        may && self.durable_checkpoint() >= self.held_until
     }
 
     /// Makes a checkpoint, and no request before it is durable.
@@ -64,7 +65,6 @@ impl Engine {
             self.scope = Arc::new(self.scope.with_seed(&seed.url));
             self.admit_seed(&seed.url, seed.fallback.as_ref())?;
         }
-        self.seeds_admitted()?;
         self.hold_until_durable();
         Ok(())
     }

@@ -122,6 +122,7 @@ impl Engine {
     fn nothing_left(&mut self) -> bool {
         let under_way = &self.under_way;
         let is_idle = under_way.requests.len() + under_way.merges + under_way.partitions == 0;
-        is_idle && self.way.arrival().frontier.is_idle() && self.accounts().are_closed()
+        let all_are_in = !self.intake.is_waiting();
+        all_are_in && is_idle && self.way.arrival().frontier.is_idle() && self.accounts().are_closed()
     }
 }

@@ -17,7 +17,8 @@ use crate::web::url::KeyMaker;
 const KEY: &str = "identity";
 /// A plain copy of the identity.
 pub(super) const COPY_FILE: &str = "identity.json";
-/// Version of the whole directory's format. In format 1 the catalog held the record of the last checkpoint itself.
+/// Version of the whole directory's format. In format 1 the catalog held the record of the last checkpoint itself, and the
+/// seeds.
 pub(super) const FORMAT: u16 = 2;
 
 /// The identity of a crawl.

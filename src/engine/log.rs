@@ -22,6 +22,7 @@ impl Engine {
     pub(super) fn log_answer(&mut self, processed: &Processed, stored: &Stored, worker: u32) -> Result<()> {
         let (job, response) = (&processed.job, &processed.response);
         let (hops, seed) = history(&job.target);
+        let seed_url = self.seed_url(seed)?;
         let notes = annotations(processed, stored);
         self.crawl_log.push(&LogLine {
             time: response.started + response.duration,
@@ -34,7 +35,7 @@ impl Engine {
             worker,
             fetched: Some((response.started, response.duration)),
             sha1: Some(processed.records.payload_sha1),
-            seed: self.seeds.get(seed).map_or("", |seed| &seed.url),
+            seed: &seed_url,
             annotations: &notes.iter().map(String::as_str).collect::<Vec<_>>(),
         })
     }
@@ -43,6 +44,7 @@ impl Engine {
     pub(super) fn log_failure(&mut self, failed: &FetchFailed, status: i32, worker: u32) -> Result<()> {
         let job = &failed.job;
         let (hops, seed) = history(&job.target);
+        let seed_url = self.seed_url(seed)?;
         let why = failed.failure.to_string();
         let notes: Vec<&str> = is_forced(&job.target).then_some("forced").into_iter().chain([why.as_str()]).collect();
         self.crawl_log.push(&LogLine {
@@ -53,10 +55,16 @@ impl Engine {
             via: job.via.url().unwrap_or_default(),
             worker,
             fetched: Some((failed.started, failed.duration)),
-            seed: self.seeds.get(seed).map_or("", |seed| &seed.url),
+            seed: &seed_url,
             annotations: &notes,
             ..LogLine::default()
         })
+    }
+
+    /// The URL of a seed; one that was asked for lately is not read again.
+    fn seed_url(&mut self, number: u32) -> Result<String> {
+        let url = self.seed_urls.get(number.into(), || Ok(self.seeds.get(number)?.map(|seed| seed.url)))?;
+        Ok(url.unwrap_or_default())
     }
 
     /// A lookup that brought no address has a line of its own: no URL of its host may ever get one with a reason.

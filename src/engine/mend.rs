@@ -23,7 +23,7 @@ use super::checkpoint::file::{newest_to_go_on_from, numbers};
 use super::checkpoint::{self, Checkpoint, Commit, Noted, Sections, checkpoint_path, file};
 use super::identity::{COPY_FILE, FORMAT, Identity};
 use super::rests;
-use super::seeds::{SeedCopy, SeedTable};
+use super::seeds;
 use crate::catalog::{Batch, Catalog, SledCatalog};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
@@ -35,7 +35,7 @@ const CATALOG: &str = "catalog";
 const MADE: &str = "catalog.new";
 const DAMAGED: &str = "catalog.damaged";
 /// Directories in which only a crawl makes files.
-const STORES: [&str; 5] = ["url-seen", "robots", "dns", "frontier", "pages"];
+const STORES: [&str; 6] = ["url-seen", "robots", "dns", "frontier", "pages", "seeds"];
 
 /// The identity of the crawl in `dir`, if its catalog and its files belong together; `None` where there is no crawl yet.
 pub fn look(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<Identity>> {
@@ -75,7 +75,11 @@ pub fn begin(
 ) -> Result<(Identity, bool)> {
     match look(disk, catalog, dir)? {
         Some(identity) if identity.format < FORMAT => Ok((migrate(disk, catalog, dir, identity)?, false)),
-        Some(identity) => Ok((identity, false)),
+        Some(identity) => {
+            // of a migration that was killed before it came to that
+            seeds::remove_old(disk, dir, catalog)?;
+            Ok((identity, false))
+        }
         None => {
             let identity = Identity::new(now, random, shape);
             put_first(disk, catalog, dir, &identity)?;
@@ -108,16 +112,21 @@ fn put_first(disk: &Disk, catalog: &dyn Catalog, dir: &Path, identity: &Identity
 fn migrate(disk: &Disk, catalog: &dyn Catalog, dir: &Path, identity: Identity) -> Result<Identity> {
     let identity = Identity { format: FORMAT, ..identity };
     let Some(last) = checkpoint::load(disk, catalog, dir)? else {
+        seeds::migrate(disk, dir, catalog, None)?;
         put_first(disk, catalog, dir, &identity)?;
+        seeds::remove_old(disk, dir, catalog)?;
         return Ok(identity);
     };
     let number = last.commit.number + 1;
+    let scope_added = last.checkpoint.as_ref().map_or(&[][..], |record| &record.scope_added);
+    seeds::migrate(disk, dir, catalog, Some((number, scope_added)))?;
     rests::carry_over(disk, dir, last.commit.number, number)?;
-    let record = last.checkpoint.map(|record| Checkpoint { number, ..record });
+    let record = last.checkpoint.map(|record| Checkpoint { number, scope_added: Vec::new(), ..record });
     let mut batch = Batch::new();
     file::write(disk, dir, (number, &identity), &last.sections, record.as_ref())?.put(&mut batch);
     identity.put(&mut batch);
     catalog.commit(&batch)?;
+    seeds::remove_old(disk, dir, catalog)?;
     Ok(identity)
 }
 
@@ -186,7 +195,6 @@ fn make_again(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
     let mut batch = Batch::new();
     Commit { number, length: file.length, checksum: file.checksum, clean }.put(&mut batch);
     identity.put(&mut batch);
-    take_in_seeds(disk, dir, &mut batch)?;
     let (made, catalog, aside) = (dir.join(MADE), dir.join(CATALOG), dir.join(DAMAGED));
     remove_dir(&made)?;
     SledCatalog::open(&made)?.commit(&batch)?;
@@ -198,17 +206,6 @@ fn make_again(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
     fs::rename(&made, &catalog).map_err(|e| Error::io("rename", &made, e))?;
     disk.sync_dir(dir)?;
     Ok(Some(number))
-}
-
-/// Puts the seeds into `batch` as their plain copy has them: their numbers are what queued URLs and records refer to. What
-/// became of them is not known again.
-fn take_in_seeds(disk: &Disk, dir: &Path, batch: &mut Batch) -> Result<()> {
-    let mut seeds = SeedTable::default();
-    SeedCopy::for_each(disk, dir, |_, seed| {
-        seeds.number(&seed.url, seed.fallback.as_deref());
-    })?;
-    seeds.drain_changes(batch);
-    Ok(())
 }
 
 fn remove_dir(path: &PathBuf) -> Result<()> {

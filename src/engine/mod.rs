@@ -19,17 +19,18 @@ mod figures;
 mod finish;
 mod hops;
 mod identity;
+mod intake;
 mod job;
 mod limits;
 mod log;
 pub mod mend;
 mod open;
 mod patterns;
+mod recent;
 pub mod recovery;
 mod refetch;
 pub mod rests;
-mod seed_log;
-mod seeds;
+pub mod seeds;
 mod slots;
 mod upkeep;
 pub mod values;
@@ -50,10 +51,10 @@ pub use job::{
     Room, StoreMerged, Target, Unresolved,
 };
 pub use open::{OpenError, Opening, Past};
+pub use recent::RecentUrls;
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
-pub use seed_log::SeedLine;
-pub use seeds::{SeedCopy, SeedRecord, SeedStatus, SeedTable, seeds_copy_path};
+pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use slots::SlotOptions;
 
 use crate::catalog::Catalog;
@@ -66,9 +67,9 @@ use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, Oddities, SkippedLog, Statistics};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
+use intake::Intake;
 use limits::Limits;
 use rests::RestLog;
-use seed_log::SeedLog;
 use slots::Slots;
 use way::SeenStage;
 
@@ -138,9 +139,10 @@ pub struct Engine {
     executors: Box<dyn Executors>,
     settings: Settings,
     scope: Arc<Scope>,
-    scope_added: Vec<String>,
     keys: Arc<KeyMaker>,
     seeds: SeedTable,
+    /// Seeds that are not admitted yet.
+    intake: Intake,
     /// How the run before left the crawl.
     past: Past,
     /// The last round of fetching again.
@@ -167,8 +169,9 @@ pub struct Engine {
     checkpointed: Option<Time>,
     crawl_log: CrawlLog,
     skipped_log: SkippedLog,
-    seed_log: SeedLog,
     under_way: UnderWay,
+    /// URLs of the seeds that log lines named last, by number.
+    seed_urls: RecentUrls,
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
     phase: Phase,
@@ -228,8 +231,10 @@ impl Engine {
         self.way.arrival().now = now;
         self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
         self.collect_dropped()?;
+        self.admit_waiting()?;
         self.watch_limits(now)?;
         if self.phase == Phase::Crawling && self.may_request_now() {
+            self.seeds.make_durable()?;
             self.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
             self.request(now)?;
         }
@@ -288,14 +293,15 @@ impl Engine {
             };
             next.map(|next| next.max(self.limited_until))
         };
+        let next = if self.is_busy() { Some(now) } else { next };
         // one after the other
         let checkpoint = (!self.under_way.checkpoint).then_some(self.checkpoint_due);
         next.into_iter().chain(checkpoint).chain(self.rests.next_sync_due()).min()
     }
 
-    /// Whether results of merges wait to be handed on, so that `pump` has to be called again at once.
+    /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.
     pub fn is_busy(&self) -> bool {
-        self.dispatching
+        self.dispatching || self.phase == Phase::Crawling && self.intake.is_waiting()
     }
 
     /// A record id seed, from the crawl's own randomness.

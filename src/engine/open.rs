@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::checkpoint::{self, Checkpoint, Last, Sections};
 use super::identity::Identity;
+use super::intake::Intake;
 use super::limits::Limits;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
+use super::recent::RecentUrls;
 use super::rests::RestLog;
-use super::seed_log::SeedLog;
 use super::seeds::SeedTable;
 use super::slots::Slots;
 use super::values::decode_rules;
@@ -25,7 +26,8 @@ use crate::frontier::{Frontier, FrontierOptions};
 use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, Finish, Oddities, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
-use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::seeds::Seed;
+use crate::web::url::KeyMaker;
 
 /// Everything that an engine is opened with.
 pub struct Opening {
@@ -49,8 +51,8 @@ pub struct Opening {
     pub settings: Settings,
     /// Scope rules.
     pub scope: ScopeOptions,
-    /// The seeds of this run.
-    pub seeds: Vec<CanonicalUrl>,
+    /// The seeds of this run; they get their numbers when the crawl is opened.
+    pub seeds: Box<dyn Iterator<Item = Seed>>,
     /// Shape of the three stores.
     pub drum: DrumOptions,
     /// Front of URL-seen.
@@ -95,7 +97,10 @@ impl Engine {
     /// Opens the crawl at its last checkpoint. What the archive holds beyond it comes back as a [`Recovery`], to be
     /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into the Bloom filter of a
     /// store, and how many there may be.
-    pub fn open(opening: Opening, progress: &mut dyn FnMut(u64, u64)) -> Result<(Engine, Recovery, Past), OpenError> {
+    pub fn open(
+        mut opening: Opening,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(Engine, Recovery, Past), OpenError> {
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
         let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
         let now = clock.now();
@@ -105,9 +110,8 @@ impl Engine {
         let Last { commit, checkpoint: saved, sections } = last;
         // before anything is deleted that the last one does not name
         checkpoint::remove_others(disk, dir, commit.number)?;
-        let seeds = SeedTable::load(&*catalog, dir)?;
-        let scope_added = saved.as_ref().map(|checkpoint| checkpoint.scope_added.clone()).unwrap_or_default();
-        let scope = open_scope(&opening, &seeds, &scope_added)?;
+        let (mut seeds, intake) = open_seeds(&mut opening, saved.as_ref())?;
+        let scope = open_scope(&opening.scope, &mut seeds)?;
         let past = Past::of(saved.as_ref(), opening.is_new);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let (mut way, rests) = open_way(&opening, saved.as_ref(), sections, (now, past), progress)?;
@@ -122,7 +126,6 @@ impl Engine {
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         checkpoint::go_on_from(&*catalog, commit)?;
         let settings = opening.settings.clone();
-        let seed_log = SeedLog::open(disk, dir, &seeds, past == Past::Killed)?;
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let engine = Engine {
             way,
@@ -136,10 +139,11 @@ impl Engine {
             limits,
             limited_until: Time::ZERO,
             may_request: false,
+            seed_urls: RecentUrls::default(),
             hops: Vec::new(),
             scope: Arc::new(scope),
-            scope_added,
             seeds,
+            intake,
             rng: fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32)),
             elapsed_before: statistics.elapsed,
             durations: Histogram::default(),
@@ -171,7 +175,6 @@ impl Engine {
             executors: opening.executors,
             crawl_log: opening.crawl_log,
             skipped_log: opening.skipped_log,
-            seed_log,
             identity: Arc::new(opening.identity),
             dispatching: false,
             settings,
@@ -247,12 +250,17 @@ fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::R
         .ok_or_else(|| Error::damaged(&path, 0, "counts of URLs by pattern", "other bytes under a right checksum"))
 }
 
-fn open_scope(opening: &Opening, seeds: &SeedTable, added: &[String]) -> Result<Scope, ScopeError> {
-    let earlier: Vec<CanonicalUrl> =
-        seeds.all().iter().filter_map(|seed| CanonicalUrl::parse(&seed.url).ok()).collect();
-    let mut scope = Scope::new(&opening.scope, earlier.iter().chain(&opening.seeds))?;
-    for url in added.iter().filter_map(|url| CanonicalUrl::parse(url).ok()) {
-        scope = scope.with_seed(&url);
-    }
-    Ok(scope)
+/// The seeds as `saved` has them, with those of this run under numbers of their own.
+fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result<(SeedTable, Intake)> {
+    let number = saved.map(|checkpoint| checkpoint.number);
+    let mut table = SeedTable::open(&opening.disk, &opening.dir, number)?;
+    let listed = std::mem::replace(&mut opening.seeds, Box::new(std::iter::empty()));
+    let intake = Intake::number(&mut table, listed)?;
+    Ok((table, intake))
+}
+
+fn open_scope(options: &ScopeOptions, seeds: &mut SeedTable) -> Result<Scope, OpenError> {
+    let mut scope = Scope::begin(options)?;
+    seeds.for_each_territory(|url| scope.add(&url))?;
+    Ok(scope.finish())
 }

@@ -18,7 +18,6 @@ use crate::disk::Result;
 use crate::frontier::QueuedUrl;
 use crate::outcome::{Verdict, judge_answer};
 use crate::report::Finish;
-use crate::web::seeds::Seed;
 
 /// The last round of fetching again, as a checkpoint notes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,45 +30,52 @@ pub struct Round {
     pub running: bool,
 }
 
-/// What [`Engine::refetch`] did.
+/// A round that was begun, or goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refetch {
     /// Number of the round.
     pub round: u32,
     /// Whether the round had begun in an earlier run.
     pub goes_on: bool,
-    /// Seeds that were put into the round now.
+    /// Listed seeds that were not in it yet.
     pub seeds: u64,
+    /// Lines that list a seed.
+    pub listed: u64,
 }
 
 impl Engine {
-    /// Admits the seeds of this run to be fetched again.
-    pub fn refetch(&mut self, seeds: &[Seed]) -> Result<Refetch> {
-        let goes_on = self.round_goes_on(seeds);
+    /// Begins a round for the seeds of these numbers, or goes on with the last one.
+    pub(super) fn round_of(&mut self, listed: &[u32]) -> Refetch {
+        let goes_on = self.round_goes_on(listed);
         if !goes_on {
             self.round.number += 1;
             self.round.from = self.container.key_bytes();
         }
         self.round.running = true;
-        let mut put = 0;
-        for seed in seeds {
-            let number = self.seeds.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()));
-            if self.seeds.enter_round(number, self.round.number) {
-                put += 1;
-                // of an earlier round, whose URL ended before its turn came
-                let key = self.keys.keys(&seed.url).key;
-                let arrival = self.way.arrival();
-                // its page has had its end; a URL of it that is still queued is told by the archive to be a known one
-                arrival.again += u64::from(arrival.replayed.remove(&(key, true)));
-                self.admit_seed_as(number, &seed.url, true)?;
-            }
-        }
-        self.hold_until_durable();
-        Ok(Refetch { round: self.round.number, goes_on, seeds: put })
+        let round = self.round.number;
+        let mut new: Vec<u32> = listed.iter().copied().filter(|&seed| self.seeds.round_of(seed) != round).collect();
+        new.sort_unstable();
+        new.dedup();
+        Refetch { round, goes_on, seeds: new.len() as u64, listed: listed.len() as u64 }
     }
 
-    fn round_goes_on(&self, seeds: &[Seed]) -> bool {
-        let is_left = || seeds.iter().any(|seed| self.seeds.waits_in_round(seed.url.as_str(), self.round.number));
+    /// Puts the seed `number` into the round, and admits it, unless that was done before.
+    pub(super) fn force(&mut self, number: u32) -> Result<()> {
+        if !self.seeds.enter_round(number, self.round.number)? {
+            return Ok(());
+        }
+        let Some(seed) = self.seeds.get(number)? else { return Ok(()) };
+        let url = Engine::queued_url(&seed.url);
+        // of an earlier round, whose URL ended before its turn came
+        let key = self.keys.keys(&url).key;
+        let arrival = self.way.arrival();
+        // its page has had its end; a URL of it that is still queued is told by the archive to be a known one
+        arrival.again += u64::from(arrival.replayed.remove(&(key, true)));
+        self.admit_seed_as(number, &url, true)
+    }
+
+    fn round_goes_on(&self, listed: &[u32]) -> bool {
+        let is_left = || listed.iter().any(|&seed| self.seeds.waits_in_round(seed, self.round.number));
         match self.past {
             _ if self.round.number == 0 => false,
             Past::New | Past::Stopped(Finish::Complete) => false,

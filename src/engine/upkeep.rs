@@ -137,12 +137,13 @@ impl Engine {
         let container = self.container.cut()?;
         self.crawl_log.flush()?;
         self.skipped_log.flush()?;
-        let sync = [seen.sync, robots.sync, dns.sync, frontier.sync].into_iter().flatten().collect();
+        if self.intake.is_empty() {
+            self.seeds.all_admitted();
+        }
+        let seeds = self.seeds.cut(self.checkpoint_number)?;
+        let sync = [seen.sync, robots.sync, dns.sync, frontier.sync, seeds].into_iter().flatten().collect();
         let sync_dirs =
             [seen.sync_dirs, robots.sync_dirs, dns.sync_dirs, frontier.sync_dirs].into_iter().flatten().collect();
-        let mut batch = Batch::new();
-        self.seed_log.push_changes(&self.seeds)?;
-        self.seeds.drain_changes(&mut batch);
         self.count(now);
         let snapshot = self.snapshot(now, finish);
         let checkpoint = Checkpoint {
@@ -156,7 +157,7 @@ impl Engine {
             frontier: frontier.state,
             container: container.state,
             statistics: self.statistics.clone(),
-            scope_added: self.scope_added.clone(),
+            scope_added: Vec::new(),
             round: self.round,
         };
         self.executors.checkpoint(CheckpointJob {
@@ -170,7 +171,7 @@ impl Engine {
             sync,
             sync_dirs,
             container: container.job,
-            batch,
+            batch: Batch::new(),
             snapshot,
         });
         self.cut_at = self.clock.elapsed();
@@ -185,6 +186,7 @@ impl Engine {
         tracing::debug!(number = done.number, bytes = done.bytes, after = ?(begun - self.cut_at), "checkpoint durable");
         self.under_way.checkpoint = false;
         self.checkpointed = Some(self.clock.now());
+        self.seeds.committed();
         self.container.synced(done.container);
         self.way.store.committed();
         self.way.next.store.committed();

@@ -158,6 +158,11 @@ impl Active {
         if !std::mem::replace(&mut self.host_mut(index).parkable, true) {
             let reference = self.reference(index);
             self.parkable.push_back(reference);
+            if self.parkable.len() > 2 * self.len() + 64 {
+                let mut line = std::mem::take(&mut self.parkable);
+                line.retain(|&reference| self.resolve(reference).is_some());
+                self.parkable = line;
+            }
         }
     }
 

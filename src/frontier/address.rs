@@ -4,7 +4,7 @@
 //! line at their address, so that a thousand hosts on one server cost no more than a thousand on a thousand. An
 //! address is forgotten when no active host uses it and its due time has passed.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub(super) struct Addresses {
     /// After a restart no address is contacted before.
     floor: Time,
     swept_len: usize,
+    /// Places in the lines of all addresses, also of hosts that wait no longer.
+    waiting: usize,
 }
 
 impl Addresses {
@@ -93,6 +95,7 @@ impl Addresses {
         let floor = self.floor;
         let address = self.map.entry(ip).or_default();
         address.waiting.push_back(host);
+        self.waiting += 1;
         (!std::mem::replace(&mut address.scheduled, true)).then(|| address.due.max(floor))
     }
 
@@ -100,7 +103,29 @@ impl Addresses {
     pub(super) fn pop(&mut self, ip: IpAddr, now: Time) -> Option<HostRef> {
         let free = self.due(ip) <= now;
         let address = self.map.get_mut(&ip)?;
-        if free { address.waiting.pop_front() } else { None }
+        let first = if free { address.waiting.pop_front() } else { None };
+        self.waiting -= usize::from(first.is_some());
+        first
+    }
+
+    /// Places in the lines of all addresses.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Keeps the places of those that are `live`, of several of one host the first.
+    pub(super) fn retain_waiting(&mut self, live: impl Fn(HostRef) -> bool) {
+        let mut seen = HashSet::new();
+        for address in self.map.values_mut() {
+            address.waiting.retain(|&host| live(host) && seen.insert(host));
+            address.scheduled &= !address.waiting.is_empty();
+        }
+        self.waiting = seen.len();
+    }
+
+    /// Whether `ip` comes up in the schedule.
+    pub(super) fn is_scheduled(&self, ip: IpAddr) -> bool {
+        self.map.get(&ip).is_some_and(|address| address.scheduled)
     }
 
     /// After its hosts were served: when `ip` has to be scheduled again, if hosts still wait.

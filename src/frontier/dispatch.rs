@@ -10,12 +10,15 @@ use std::sync::Arc;
 use super::budget::Allowance;
 use super::host::{Item, Pending, Place};
 use super::partition::HostKey;
-use super::schedule::Entry;
+use super::schedule::{Entry, HostRef};
 use super::task::{Asker, Permit, Task};
 use super::{Frontier, active};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::outcome::Reason;
+
+/// Entries of the schedule beyond four for each host, before it is swept.
+const ENTRIES_SPARE: usize = 64;
 
 impl Frontier {
     /// Something that may be done at `now`, if there is anything.
@@ -182,6 +185,28 @@ impl Frontier {
         if let Some(due) = self.addresses.wait(ip, reference) {
             self.schedule.push(due, Entry::Address(ip), None);
         }
+        self.sweep_schedule();
+    }
+
+    /// Removes what hosts have left in the schedule and in the lines of addresses, when that is most of it. A host has
+    /// one entry of its own, or a place in the line of an address that has one.
+    fn sweep_schedule(&mut self) {
+        if self.schedule.len() + self.addresses.waiting() <= 4 * self.active.len() + ENTRIES_SPARE {
+            return;
+        }
+        let Frontier { active, addresses, schedule, .. } = self;
+        let place = |host: HostRef| active.resolve(host).map(|index| active.host(index).place);
+        addresses.retain_waiting(|host| place(host) == Some(Place::Address));
+        schedule.retain(|due, entry| match entry {
+            Entry::Host(host) => place(host) == Some(Place::Scheduled(due)),
+            Entry::Address(ip) => addresses.is_scheduled(ip),
+        });
+    }
+
+    /// Entries of the schedule, and places in the lines of addresses.
+    #[cfg(test)]
+    pub(super) fn scheduled(&self) -> usize {
+        self.schedule.len() + self.addresses.waiting()
     }
 
     fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
@@ -266,6 +291,7 @@ impl Frontier {
                 if rests {
                     self.active.parkable(index);
                 }
+                self.sweep_schedule();
             }
             Place::Idle => self.active.idle(index),
             Place::Domain => {

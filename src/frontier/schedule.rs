@@ -6,12 +6,12 @@
 //! Fair Queueing", IEEE/ACM Transactions on Networking 5(5), 1997); the smallest comes first. Domains that nobody saw before
 //! cannot hold up the others for ever: a turn ends after as many entries as were in line when it began.
 //!
-//! Entries are never removed: one that no longer fits the place of its host is skipped when it comes up (the owner of
-//! the hosts knows). Entries with the same due time, and in line with the same turn, come in the order in which they were made,
+//! An entry that no longer fits the place of its host is skipped when it comes up (the owner of the hosts knows). As hosts that
+//! rest for a day leave one behind that is due in a day, those are swept now and then ([`Schedule::retain`]). Entries with the same due time, and in line with the same turn, come in the order in which they were made,
 //! so a run replays.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 use std::net::IpAddr;
 
 use super::budget::ByFingerprint;
@@ -22,14 +22,14 @@ use crate::fingerprint::Fingerprint;
 const LANES_SPARE: usize = 1_024;
 
 /// A host of the active side, perhaps one that has left since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct HostRef {
     pub index: u32,
     pub generation: u32,
 }
 
 /// What comes up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Entry {
     /// A host that waits for its own time.
     Host(HostRef),
@@ -108,6 +108,25 @@ impl Schedule {
         Some((first.due, first.entry))
     }
 
+    /// Entries, stale ones included.
+    pub(super) fn len(&self) -> usize {
+        self.heap.len() + self.line.len()
+    }
+
+    /// Keeps the entries that are `live`, of several alike the first one, in their order.
+    pub(super) fn retain(&mut self, mut live: impl FnMut(Time, Entry) -> bool) {
+        let mut seen = HashSet::new();
+        let mut keep = |due: Time, entry: Entry| live(due, entry) && seen.insert(entry);
+        let mut line = std::mem::take(&mut self.line).into_vec();
+        line.sort_unstable_by_key(|&Reverse(in_line)| in_line);
+        line.retain(|&Reverse(InLine { due, entry, .. })| keep(due, entry));
+        let mut heap = std::mem::take(&mut self.heap).into_vec();
+        heap.sort_unstable_by_key(|&Reverse(entry)| entry);
+        heap.retain(|&Reverse((due, _, entry, _))| keep(due, entry));
+        self.turn_left = self.turn_left.min(line.len());
+        (self.line, self.heap) = (line.into(), heap.into());
+    }
+
     /// When the next entry comes up; stale ones included.
     pub(super) fn next_due(&self) -> Option<Time> {
         let first = self.line.peek().map(|Reverse(first)| first.due);
@@ -132,6 +151,44 @@ mod tests {
         let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).map(|(_, entry)| entry).collect();
         assert_eq!(order, [host(2), host(1), host(3), host(0)]);
         assert_eq!(schedule.next_due(), Some(Time::from_ms(30)));
+    }
+
+    #[test]
+    fn n26_what_is_kept_comes_up_once_and_in_its_order() {
+        let mut schedule = Schedule::default();
+        let host = |index| Entry::Host(HostRef { index, generation: 0 });
+        for n in 0..300_u32 {
+            let lane = Some(Fingerprint::from_bits(u64::from(n) % 7));
+            schedule.push(Time::from_ms(u64::from(n) / 100), host(n % 150), lane);
+        }
+        schedule.advance(Time::from_ms(1));
+        let mut expected = schedule_of(300, 1);
+        schedule.retain(|_, entry| entry >= host(20));
+        let mut seen = HashSet::new();
+        expected.retain(|&(_, entry)| entry >= host(20) && seen.insert(entry));
+        assert_eq!(schedule.len(), 130);
+        let rest = Time::from_ms(9);
+        let come_up = std::iter::from_fn(|| {
+            let next = schedule.pop();
+            next.or_else(|| {
+                schedule.advance(rest);
+                schedule.pop()
+            })
+        });
+        let come_up: HashSet<Entry> = come_up.map(|(_, entry)| entry).collect();
+        assert_eq!(come_up.len(), 130);
+        assert!(expected.iter().all(|(_, entry)| come_up.contains(entry)));
+    }
+
+    /// Everything that comes up of the same entries.
+    fn schedule_of(entries: u32, now: u64) -> Vec<(Time, Entry)> {
+        let mut schedule = Schedule::default();
+        for n in 0..entries {
+            let entry = Entry::Host(HostRef { index: n % 150, generation: 0 });
+            schedule.push(Time::from_ms(u64::from(n) / 100), entry, Some(Fingerprint::from_bits(u64::from(n) % 7)));
+        }
+        schedule.advance(Time::from_ms(now));
+        std::iter::from_fn(|| schedule.pop()).collect()
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::process::{ProcessOptions, Processor};
 use crate::report::{CrawlLog, Finish, SkippedLog, Statistics};
 use crate::simweb::PaperWeb;
 use crate::web::address::AddressGuard;
+use crate::web::seeds::Seed;
 use crate::web::url::CanonicalUrl;
 
 pub(super) const DIR: &str = "/crawl";
@@ -300,10 +301,7 @@ impl Machine {
         accounts.push(engine.accounts());
         engine.replay(recovery, &mut find, &mut |_, _| {})?;
         accounts.push(engine.accounts());
-        for seed in &self.seeds {
-            engine.admit_seed(seed, None)?;
-        }
-        engine.seeds_admitted()?;
+        engine.admit_listed();
         let done = self.archived()?;
         let seen = self.network.borrow().log.len();
         Ok(Process { engine, agenda, clock, processor, past, done, stored: None, named: None, seen })
@@ -352,7 +350,9 @@ impl Machine {
             keys,
             settings: self.case.settings.clone(),
             scope: self.case.scope.clone(),
-            seeds: self.seeds.clone(),
+            seeds: Box::new(
+                self.seeds.clone().into_iter().map(|url| Seed { line: 0, url, fallback: None, names_user: false }),
+            ),
             drum: self.case.drum,
             seen_front: self.case.front,
             host_front: self.case.front,

@@ -112,6 +112,30 @@ pub struct Scope {
     seeds: SeedSet,
 }
 
+/// A scope to which more seeds may be added.
+#[derive(Debug)]
+pub struct GrowingScope {
+    limits: Arc<Limits>,
+    names: BTreeSet<Box<str>>,
+}
+
+impl GrowingScope {
+    /// Takes in what `seed` does.
+    pub fn add(&mut self, seed: &CanonicalUrl) {
+        let mode = self.limits.options.mode;
+        let name = territory(mode, seed);
+        if mode != ScopeMode::Any && !self.names.contains(name) {
+            self.names.insert(name.into());
+        }
+    }
+
+    /// The scope of all that were added.
+    pub fn finish(self) -> Scope {
+        let seeds = SeedSet::new(self.limits.options.mode, self.names);
+        Scope { limits: self.limits, seeds }
+    }
+}
+
 #[derive(Debug)]
 struct Limits {
     options: ScopeOptions,
@@ -122,12 +146,15 @@ struct Limits {
 impl Scope {
     /// The scope of a crawl from `seeds`.
     pub fn new<'a>(options: &ScopeOptions, seeds: impl Iterator<Item = &'a CanonicalUrl>) -> Result<Scope, ScopeError> {
+        let mut scope = Scope::begin(options)?;
+        seeds.for_each(|seed| scope.add(seed));
+        Ok(scope.finish())
+    }
+
+    /// A scope that seeds are added to one by one.
+    pub fn begin(options: &ScopeOptions) -> Result<GrowingScope, ScopeError> {
         let ScopeRules(limits) = ScopeRules::compile(options)?;
-        let names: BTreeSet<Box<str>> = match options.mode {
-            ScopeMode::Any => BTreeSet::new(),
-            mode => seeds.map(|seed| Box::from(territory(mode, seed))).collect(),
-        };
-        Ok(Scope { limits, seeds: SeedSet::new(options.mode, names) })
+        Ok(GrowingScope { limits, names: BTreeSet::new() })
     }
 
     /// Its rules.

@@ -50,12 +50,14 @@ pub struct SeedProblems {
 }
 
 impl SeedProblems {
-    fn add(&mut self, line: usize, content: &[u8], why: String) {
+    /// Adds one; it is returned where it is told by itself.
+    pub fn add(&mut self, problem: SeedProblem) -> Option<&SeedProblem> {
         if self.first.len() < PROBLEMS_MAX {
-            self.first.push(SeedProblem { line, text: shown(content), why });
-        } else {
-            self.more += 1;
+            self.first.push(problem);
+            return self.first.last();
         }
+        self.more += 1;
+        None
     }
 
     /// What is said of those that are not told one by one.
@@ -66,27 +68,60 @@ impl SeedProblems {
 
 /// The seeds of a file, and its lines that are none, each in the order of the file.
 pub fn parse_seeds(bytes: &[u8]) -> (Vec<Seed>, SeedProblems) {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let (mut seeds, mut problems) = (Vec::new(), SeedProblems::default());
-    for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        let content = without_comment(line).trim_ascii();
-        // it may have been cut where it was read: its start alone is no URL that somebody wrote
-        if line.len() > LINE_BYTES_MAX && without_comment(line).len() == line.len() {
-            problems.add(index + 1, content, format!("longer than {LINE_BYTES_MAX} bytes"));
-            continue;
-        }
-        if content.is_empty() {
-            continue;
-        }
-        match parse_line(content) {
-            Ok((url, fallback)) => {
-                let names_user = user_information(&String::from_utf8_lossy(content)).is_some();
-                seeds.push(Seed { line: index + 1, url, fallback, names_user });
-            }
-            Err(why) => problems.add(index + 1, content, why),
+    for line in SeedLines::of(bytes) {
+        match line {
+            Ok(seed) => seeds.push(seed),
+            Err(problem) => _ = problems.add(problem),
         }
     }
     (seeds, problems)
+}
+
+/// The lines of a seed file one by one, but for those that are blank or comments.
+#[derive(Clone, Debug)]
+pub struct SeedLines<B> {
+    bytes: B,
+    at: usize,
+    line: usize,
+}
+
+impl<B: AsRef<[u8]>> SeedLines<B> {
+    /// The lines of the file with this content.
+    pub fn of(bytes: B) -> Self {
+        let at = if bytes.as_ref().starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        SeedLines { bytes, at, line: 0 }
+    }
+}
+
+impl<B: AsRef<[u8]>> Iterator for SeedLines<B> {
+    type Item = Result<Seed, SeedProblem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let rest = self.bytes.as_ref().get(self.at..).filter(|rest| !rest.is_empty())?;
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let (bare, is_long) = (without_comment(&rest[..end]), end > LINE_BYTES_MAX);
+            let content = bare.trim_ascii();
+            (self.at, self.line) = (self.at + end + 1, self.line + 1);
+            let line = self.line;
+            // it may have been cut where it was read: its start alone is no URL that somebody wrote
+            if is_long && bare.len() == end {
+                let why = format!("longer than {LINE_BYTES_MAX} bytes");
+                return Some(Err(SeedProblem { line, text: shown(content), why }));
+            }
+            if content.is_empty() {
+                continue;
+            }
+            return Some(match parse_line(content) {
+                Ok((url, fallback)) => {
+                    let names_user = user_information(&String::from_utf8_lossy(content)).is_some();
+                    Ok(Seed { line, url, fallback, names_user })
+                }
+                Err(why) => Err(SeedProblem { line, text: shown(content), why }),
+            });
+        }
+    }
 }
 
 /// A comment starts the line or follows a blank; any other `#` starts a fragment.

@@ -18,8 +18,7 @@ use super::*;
 use crawler::catalog::{Batch, SledCatalog};
 use crawler::container::Reader;
 use crawler::disk::{Backend, Error, Mode, RawFile};
-use crawler::engine::seeds_copy_path;
-use crawler::engine::{Identity, SeedCopy, StopBy, checkpoint};
+use crawler::engine::{Identity, StopBy, checkpoint};
 use crawler::report::Snapshot;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
@@ -191,7 +190,7 @@ impl State {
         State::of(&disk, &*catalog, run.clock.now())
     }
 
-    fn of(disk: &MemoryDisk, catalog: &dyn Catalog, now: Time) -> State {
+    pub(super) fn of(disk: &MemoryDisk, catalog: &dyn Catalog, now: Time) -> State {
         State { files: disk.files(), catalog: catalog.scan("").unwrap().into_iter().collect(), now }
     }
 
@@ -349,7 +348,15 @@ fn c6_a_state_file_that_is_cut_at_any_byte_or_has_any_byte_flipped_is_named_or_m
     println!("{cases} cases, {told} told, {} ended with the right pages; files: {kinds:?}", cases - told - wrong.len());
     let shown = wrong.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
     assert!(wrong.is_empty(), "DAMAGE_SEED={seed}: {} wrong:\n{shown}", wrong.len());
-    for expected in ["checkpoint.g", "rests.g", "pages/key.dat", "pages/address.idx", "pages/address.dw"] {
+    for expected in [
+        "checkpoint.g",
+        "rests.g",
+        "seeds/list",
+        "seeds/fates",
+        "pages/key.dat",
+        "pages/address.idx",
+        "pages/address.dw",
+    ] {
         assert!(kinds.contains_key(expected), "no {expected} among {kinds:?}");
     }
     for end in [".repo", ".kv", ".aux", ".tail", ".base", ".open"] {
@@ -484,17 +491,15 @@ fn c6_a_plain_copy_that_is_cut_or_flipped_is_an_error_or_read_as_other_words_and
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let identity = mend::find(&disk, dir.path()).unwrap().unwrap().0;
     identity.write_copy(&disk, dir.path()).unwrap();
-    run.engine.seeds().write_copy(&disk, dir.path()).unwrap();
     let status = dir.path().join("status.json");
-    for path in [status.clone(), dir.path().join("identity.json"), seeds_copy_path(dir.path())] {
+    for path in [status.clone(), dir.path().join("identity.json")] {
         let whole = std::fs::read(&path).unwrap();
         for at in 0..whole.len() {
             for (how, bytes) in harmed_at(&whole, at, &mut fastrand::Rng::with_seed(at as u64)) {
                 std::fs::write(&path, bytes).unwrap();
-                let sound = match path.extension().unwrap().to_str().unwrap() {
-                    "jsonl" => SeedCopy::for_each(&disk, dir.path(), |_, _| {}).map(|_| false),
-                    _ if path == status => Snapshot::read(&disk, dir.path()).map(|_| how == "cut"),
-                    _ => Identity::read_copy(&disk, dir.path()).map(|_| how == "cut"),
+                let sound = match path == status {
+                    true => Snapshot::read(&disk, dir.path()).map(|_| how == "cut"),
+                    false => Identity::read_copy(&disk, dir.path()).map(|_| how == "cut"),
                 };
                 // a file of JSON ends with a brace and a line's end: without that end it is whole all the same
                 let cut_is_told = !matches!(sound, Ok(true)) || at + 1 == whole.len();

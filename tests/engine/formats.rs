@@ -1,9 +1,10 @@
-//! Directories of format 1: the catalog has the record of the last checkpoint, the checkpoint's file has no identity. They
+//! Directories of format 1: the catalog has the record of the last checkpoint and the seeds, the checkpoint's file has no identity. They
 //! are taken up, and are of this format from then on.
 
 use super::damage::{DIR, MemoryDisk, Outcome, State, outcome};
 use super::*;
-use crawler::engine::{Identity, checkpoint};
+use crawler::engine::{Identity, SeedReader, SeedRecord, checkpoint};
+use std::path::PathBuf;
 
 const HEADER: usize = 16;
 const SECTION_HEAD: usize = 12;
@@ -23,6 +24,10 @@ fn in_format_1(mut state: State, record: bool) -> State {
     for _ in 0..6 {
         last += SECTION_HEAD + length(&bytes, last).unwrap();
     }
+    for (number, seed) in seeds_of(&state.files).into_iter().enumerate() {
+        state.catalog.insert(format!("seed/{number:010}"), postcard::to_stdvec(&seed).unwrap());
+    }
+    state.files.retain(|path, _| path.parent() != Some(&Path::new(DIR).join("seeds")));
     state.catalog.get_mut("identity").unwrap()[0] = 1;
     state.catalog.remove("commit");
     if record {
@@ -32,6 +37,33 @@ fn in_format_1(mut state: State, record: bool) -> State {
         state.files.remove(&path);
     }
     state
+}
+
+fn seeds_of(files: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<SeedRecord> {
+    let mut seeds = Vec::new();
+    let reader = SeedReader::open(&MemoryDisk::of(files).disk(), Path::new(DIR)).unwrap().unwrap();
+    reader
+        .for_each(|_, seed| {
+            seeds.push(seed);
+            Ok::<_, disk::Error>(())
+        })
+        .unwrap();
+    seeds
+}
+
+#[test]
+fn n25_seeds_of_format_1_leave_the_catalog_for_their_files_and_keep_numbers_and_status() {
+    for (state, record) in [(State::after(40), true), (State::when(false, |_, made| made >= 6), false)] {
+        let before = seeds_of(&state.files);
+        let old = in_format_1(state, record);
+        assert!(!before.is_empty() && old.catalog.contains_key("seed/0000000000"));
+        let (disk, catalog) = (MemoryDisk::of(&old.files), old.catalog());
+        mend::begin(&disk.disk(), &*catalog, Path::new(DIR), (old.now, 5), (4, 16, &[])).unwrap();
+        assert!(catalog.scan("seed/").unwrap().is_empty());
+        let after = seeds_of(&State::of(&disk, &*catalog, old.now).files);
+        assert_eq!(after, before);
+        assert_eq!(outcome(&old, Path::new(DIR)), Outcome::Right);
+    }
 }
 
 #[test]

@@ -134,9 +134,9 @@ impl Orders {
 }
 
 fn take_seeds(engine: &mut Engine, seeds: Vec<Seed>, refused: Vec<Refused>) -> Result<SeedsTaken, CrawlError> {
-    let (before, count) = (engine.seeds().all().len(), seeds.len() as u64);
+    let (before, count) = (engine.seeds().len(), seeds.len() as u64);
     engine.handle(Event::Seeds(seeds))?;
-    let added = (engine.seeds().all().len() - before) as u64;
+    let added = u64::from(engine.seeds().len() - before);
     Ok(SeedsTaken { added, known: count - added, refused })
 }
 

@@ -3,13 +3,13 @@
 //! | report | from | when |
 //! |---|---|---|
 //! | `crawl`, `status-codes` | the figures of the last checkpoint; before the first one, what a crawl that runs tells | at every checkpoint |
-//! | `seeds` | logs/seeds.jsonl | at every checkpoint while it is short, else at the end |
+//! | `seeds` | seeds/list and seeds/fates | at every checkpoint while it is short, else at the end |
 //! | `mime-types` | logs/crawl.log | at the end |
 //! | `hosts` | logs/crawl.log and the queue | at the end |
 //!
 //! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is locked
-//! and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of `seeds` grows
-//! with the seeds, as that of the crawl does. At the end of a crawl those that take long are left out: `crawler report`
+//! and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of `seeds` is
+//! some twenty bytes a seed. At the end of a crawl those that take long are left out: `crawler report`
 //! makes them then. Nothing depends on the files.
 
 mod hosts;
@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use crate::clock::{Clock, SystemClock};
 use crate::disk::{Disk, Error, Mode, Writer};
-use crate::engine::SeedLine;
+use crate::engine::seeds::reader;
 use crate::report::CrawlLog;
 use crate::report::closing::shell_word;
 use crate::report::escape::json_line;
@@ -177,7 +177,7 @@ pub fn put(name: Name, dir: &Path) -> Result<(), ReportError> {
 pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
     put(Name::Crawl, dir)?;
     put(Name::StatusCodes, dir)?;
-    if SeedLine::bytes(&Disk::real(), dir)? <= AT_CHECKPOINTS_BYTES {
+    if reader::bytes(&Disk::real(), dir)? <= AT_CHECKPOINTS_BYTES {
         put(Name::Seeds, dir)?;
     }
     Ok(())

@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::summary::NO_CHECKPOINT;
 use super::{Out, ReportError};
 use crate::disk::Disk;
-use crate::engine::{SeedLine, SeedStatus};
+use crate::engine::seeds::reader;
+use crate::engine::{SeedRecord, SeedStatus};
 use crate::report::escape::field;
 
 /// Columns that one long URL does not make wider.
@@ -52,44 +53,51 @@ impl Counts {
     }
 }
 
-/// Columns of a table for `name` and what stands below it; what is longer is not cut, and moves the rest of its line.
-fn width<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> usize {
-    values.map(|value| field(value).chars().count()).max().unwrap_or(0).min(WIDTH_MAX).max(name.len())
+/// Columns of a table for what stands below a name; what is longer is not cut, and moves the rest of its line.
+fn widen(width: &mut usize, value: &str) {
+    *width = (*width).max(field(value).chars().count().min(WIDTH_MAX));
 }
 
 /// All seeds, counted.
 pub(super) fn counts(disk: &Disk, dir: &Path) -> Result<Counts, ReportError> {
     let mut counts = Counts::default();
-    SeedLine::read(disk, dir)?.values().for_each(|seed| counts.count(&seed.status));
+    reader::for_each(disk, dir, |_, seed| {
+        counts.count(&seed.status);
+        Ok::<_, ReportError>(())
+    })?;
     Ok(counts)
 }
 
 pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
-    let seeds = SeedLine::read(disk, dir)?;
-    if seeds.is_empty() {
+    let (mut wide, mut to_wide) = ("seed".len(), "redirected-to".len());
+    let any = reader::for_each(disk, dir, |_, seed| {
+        widen(&mut wide, &seed.url);
+        widen(&mut to_wide, seed.redirected_to.as_deref().unwrap_or_default());
+        Ok::<_, ReportError>(())
+    })?;
+    if !any {
         return out.text(format_args!("{NO_CHECKPOINT}"));
     }
     let mut counts = Counts::default();
-    let widths = [
-        width("seed", seeds.values().map(|seed| seed.url.as_str())),
-        width("redirected-to", seeds.values().filter_map(|seed| seed.redirected_to.as_deref())),
-    ];
-    let [wide, to_wide] = widths;
     out.text(format_args!("{:>8} {:<wide$} {:<to_wide$} why\n", "status", "seed", "redirected-to"))?;
-    for (number, seed) in seeds {
+    reader::for_each(disk, dir, |number, seed| {
         counts.count(&seed.status);
-        let (status, code, why) = match &seed.status {
-            SeedStatus::Waiting => ("waiting", None, ""),
-            SeedStatus::Answered(code) => ("answered", Some(*code), ""),
-            SeedStatus::Failed(why) => ("failed", None, why.as_str()),
-            SeedStatus::Dropped(why) => ("left-out", None, why.as_str()),
-        };
-        let redirected_to = seed.redirected_to.as_deref();
-        let row = Row { number, url: &seed.url, status, code, why, redirected_to, fallback: seed.fallback.as_deref() };
-        let shown = code.map_or(status.to_owned(), |code| code.to_string());
-        let (url, to) = (field(&seed.url), field(redirected_to.unwrap_or_default()));
-        let why = if why.is_empty() { "-".into() } else { crate::report::escape::escaped(why) };
-        out.row(&row, format_args!("{shown:>8} {url:<wide$} {to:<to_wide$} {why}\n"))?;
-    }
+        row(number, &seed, (wide, to_wide), out)
+    })?;
     out.text(format_args!("\nseeds {}\n", counts.text()))
+}
+
+fn row(number: u32, seed: &SeedRecord, (wide, to_wide): (usize, usize), out: &mut Out<'_>) -> Result<(), ReportError> {
+    let (status, code, why) = match &seed.status {
+        SeedStatus::Waiting => ("waiting", None, ""),
+        SeedStatus::Answered(code) => ("answered", Some(*code), ""),
+        SeedStatus::Failed(why) => ("failed", None, why.as_str()),
+        SeedStatus::Dropped(why) => ("left-out", None, why.as_str()),
+    };
+    let redirected_to = seed.redirected_to.as_deref();
+    let row = Row { number, url: &seed.url, status, code, why, redirected_to, fallback: seed.fallback.as_deref() };
+    let shown = code.map_or(status.to_owned(), |code| code.to_string());
+    let (url, to) = (field(&seed.url), field(redirected_to.unwrap_or_default()));
+    let why = if why.is_empty() { "-".into() } else { crate::report::escape::escaped(why) };
+    out.row(&row, format_args!("{shown:>8} {url:<wide$} {to:<to_wide$} {why}\n"))
 }

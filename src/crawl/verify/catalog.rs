@@ -10,7 +10,7 @@ use crate::container::{Report, Standing};
 use crate::disk::{Disk, Error, Result};
 use crate::drum::verify::is_fault;
 use crate::engine::checkpoint::{Checkpoint, Commit, Noted, Sections};
-use crate::engine::{Identity, SeedTable, mend};
+use crate::engine::{Identity, mend, seeds};
 
 /// What the catalog says, and what the file says that it names.
 #[derive(Default)]
@@ -24,7 +24,8 @@ pub(super) struct Known {
     pub sections: Sections,
     /// Why its file cannot be read.
     pub fault: Option<Error>,
-    pub seeds: SeedTable,
+    /// Seeds that a directory of format 1 has in its catalog.
+    pub old_seeds: u64,
 }
 
 impl Known {
@@ -41,7 +42,7 @@ impl Known {
 /// is an error.
 pub(super) fn known(disk: &Disk, catalog: &SledCatalog, dir: &Path) -> Result<Known> {
     let (identity, noted) = (mend::look(disk, catalog, dir)?, Noted::load(catalog, dir)?);
-    let mut known = Known { identity, seeds: SeedTable::load(catalog, dir)?, ..Known::default() };
+    let mut known = Known { identity, old_seeds: seeds::count_old(catalog)?, ..Known::default() };
     let Some(noted) = noted else { return Ok(known) };
     known.commit = Some(noted.commit);
     match noted.read(disk, dir) {

@@ -1,4 +1,4 @@
-//! The small files beside the stores: plain copies of what the catalog has, rests, logs.
+//! The small files beside the stores: plain copies of what the catalog has, seeds, rests, logs.
 //!
 //! A plain copy that is wrong misleads readers and nobody else: it is told, and made again. One that is older than the
 //! last checkpoint, or not there yet, was left so by a kill, and the next checkpoint or start replaces it.
@@ -12,13 +12,13 @@ use crate::crawl::options;
 use crate::disk::{Disk, Error, Mode, Result};
 use crate::engine::checkpoint::{self, Checkpoint, checkpoint_path};
 use crate::engine::rests;
-use crate::engine::{SeedCopy, seeds_copy_path};
+use crate::engine::seeds;
 
 use crate::report::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapshot, State, StoreBytes, StoreLayers};
 
 const ANEW: &str = "crawler verify --rebuild makes it again";
 /// What belongs into a crawl directory.
-const PARTS: [&str; 15] = [
+const PARTS: [&str; 16] = [
     "LOCK",
     "catalog",
     "url-seen",
@@ -27,6 +27,7 @@ const PARTS: [&str; 15] = [
     "frontier",
     "pages",
     "logs",
+    "seeds",
     "reports",
     "identity.json",
     "status.json",
@@ -62,10 +63,9 @@ pub(super) fn check(
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<()> {
-    let clean = known.commit.is_some_and(|commit| commit.clean);
     check_status(place, known.checkpoint.as_ref(), report)?;
     check_config(place, report)?;
-    check_seeds(place, known, clean, report)?;
+    check_seeds(place, known, report)?;
     let number = known.commit.map(|commit| commit.number);
     check_rests(place, number.unwrap_or(0), report)?;
     check_logs(place, notice)?;
@@ -114,32 +114,24 @@ fn check_config(place: &Place<'_>, report: &mut Report<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the copy of the seeds has those of the catalog under their numbers. It is written before a checkpoint has new
-/// ones, so after a kill it may have more.
-fn check_seeds(place: &Place<'_>, known: &Known, clean: bool, report: &mut Report<'_>) -> Result<()> {
-    let path = seeds_copy_path(place.dir);
-    let seeds = known.seeds.all();
-    let (mut next, mut wrong) = (0_usize, None);
-    let there = SeedCopy::for_each(place.disk, place.dir, |number, copy| {
-        let expected = seeds.get(number as usize);
-        let fits = match expected {
-            Some(seed) => number as usize == next && (&seed.url, &seed.fallback) == (&copy.url, &copy.fallback),
-            None => !clean,
-        };
-        if !fits && wrong.is_none() {
-            wrong = Some(number);
+/// Whether the seeds are those that the last checkpoint knows.
+fn check_seeds(place: &Place<'_>, known: &Known, report: &mut Report<'_>) -> Result<()> {
+    let number = known.commit.map(|commit| commit.number).filter(|&number| number > 0);
+    let path = place.dir.join("seeds").join("list");
+    match seeds::check(place.disk, place.dir, number) {
+        Ok(None) if known.old_seeds == 0 && number.is_some() => {
+            report.damage(&path, 0, "missing; the last checkpoint knows it, and nothing makes it again");
         }
-        next = number as usize + 1;
-    })?;
-    if !there {
-        match seeds.is_empty() {
-            true => {}
-            false => report.damage(&path, 0, format!("missing; {ANEW}")),
+        // of a directory of format 1: the next start puts them there
+        Ok(None) => {}
+        Ok(Some(findings)) => {
+            report.summary.files += 2;
+            for (path, at, what, is_damage) in findings {
+                if is_damage { report.damage(&path, at, what) } else { report.unfinished(&path, at, what) }
+            }
         }
-    } else if let Some(number) = wrong {
-        report.damage(&path, 0, format!("line {} is not seed {number} of the catalog; {ANEW}", number + 1));
-    } else if next < seeds.len() {
-        report.damage(&path, 0, format!("{next} seeds; the catalog has {}; {ANEW}", seeds.len()));
+        Err(error) if crate::drum::verify::is_fault(&error) => tell(report, error),
+        Err(error) => return Err(error),
     }
     Ok(())
 }
@@ -203,7 +195,6 @@ fn check_names(place: &Place<'_>, number: Option<u64>, report: &mut Report<'_>) 
 
 /// Makes the plain copies again that are not as the catalog says. Figures of the moment that no checkpoint keeps are 0.
 pub(super) fn renew(disk: &Disk, dir: &Path, known: &Known, created: crate::clock::Time) -> Result<()> {
-    known.seeds.renew_copy(disk, dir)?;
     if options::read_copy(disk, dir)?.is_none() {
         disk.remove(&dir.join(options::COPY_FILE))?;
     }

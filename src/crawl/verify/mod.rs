@@ -7,7 +7,7 @@
 //! | part | read by |
 //! |---|---|
 //! | the archive and its index | [`container::verify`] |
-//! | plain copies, logs, rests, the checkpoint's file | `copies` |
+//! | plain copies, seeds, logs, rests, the checkpoint's file | `copies` |
 //! | stores, queue, and what they say of each other and of the archive | `stores` |
 
 mod agreement;
@@ -22,7 +22,8 @@ use crate::container::{self, Report, Standing};
 use crate::disk::{DirectoryLock, Disk, Result};
 use crate::drum;
 use crate::engine::checkpoint::{self, checkpoint_path};
-use crate::engine::{Identity, SeedCopy, mend};
+use crate::engine::seeds::reader;
+use crate::engine::{Identity, mend};
 use catalog::Known;
 pub use renew::rebuild;
 use stores::{Cut, Harm, Stores};
@@ -71,10 +72,7 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
         let mut stores = Stores::new(&disk, dir, cut, report);
         stores.running = running;
         stores.maker = maker.as_ref();
-        stores.seeds = match &known {
-            Some(known) => Some(known.seeds.all().len() as u64),
-            None => seeds_in_copy(&disk, dir)?,
-        };
+        stores.seeds = seeds_of(&disk, dir, known.as_ref())?;
         stores.run()?;
         let harm = stores.harm;
         tell_cure(&harm, notice);
@@ -136,11 +134,14 @@ fn newest(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<Option<Cut
     }
 }
 
-/// How many seeds the plain copy has; `None` where there is none.
-fn seeds_in_copy(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
-    let mut count = 0;
-    let there = SeedCopy::for_each(disk, dir, |number, _| count = u64::from(number) + 1)?;
-    Ok(there.then_some(count))
+/// How many seeds the crawl has; `None` where that cannot be known.
+fn seeds_of(disk: &Disk, dir: &Path, known: Option<&Known>) -> Result<Option<u64>> {
+    match reader::count(disk, dir) {
+        Ok(count) => Ok(known.map(|known| known.old_seeds).filter(|&old| old > 0).or(count)),
+        // told by the check of the list itself
+        Err(error) if drum::verify::is_fault(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Before the first checkpoint every file of the stores will be removed.

@@ -25,6 +25,7 @@ use crate::drum::verify::{Check, Operation, is_fault};
 use crate::drum::{DrumState, Renewal, Renewed, Value};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::rests;
+use crate::engine::seeds;
 use crate::engine::values::{Addresses, Robots};
 use crate::engine::{Identity, mend};
 use crate::frontier::QueuedUrl;
@@ -146,7 +147,7 @@ fn renew_checkpoint(
     let mut unheard = Report::new(&mut mute, &mut still);
     let mut stores = Stores::new(disk, dir, cut, &mut unheard);
     stores.maker = Some(maker);
-    stores.seeds = Some(known.seeds.all().len() as u64);
+    stores.seeds = super::seeds_of(disk, dir, Some(known))?;
     stores.run()?;
     let mut harm = std::mem::take(&mut stores.harm);
     if harm.frontier {
@@ -177,6 +178,11 @@ fn renew_checkpoint(
     next.statistics.pages_stored = next.statistics.pages_stored.min(noted.pages);
     next.number = number + 1;
     rests::carry_over(disk, dir, number, next.number)?;
+    if let Err(error) = seeds::renew(disk, dir, number, next.number) {
+        copies::tell(report, error);
+        notice("the seeds are damaged, and nothing makes them again; the crawl cannot go on".to_owned());
+        return Ok(());
+    }
     checkpoint::renew(disk, dir, (catalog, identity), &next, &sections)?;
     tidy(disk, dir, &next, &sections)?;
     known.checkpoint = Some(next);

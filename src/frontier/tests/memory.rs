@@ -99,3 +99,30 @@ fn rules_of_usual_size_always_find_memory() {
     assert!((0..300).all(|host| robots_requests(&crawl, host) == 1));
     assert!(crawl.expected.is_empty(), "{} URLs never came out", crawl.expected.len());
 }
+
+#[test]
+fn n26_what_hosts_leave_in_the_schedule_is_bounded_by_the_hosts_that_are_there() {
+    // one in three asks to be left alone for a day, some wait at addresses that they share
+    let sites: fn(u64) -> Site = |host| Site {
+        address: Ok(host as u32 % 40 + 1),
+        feedback: match host % 3 {
+            0 => |_| (Verdict::Retry, None, Some(Duration::from_secs(86_400))),
+            _ => |_| (Verdict::Done, None, None),
+        },
+        ..plain(host)
+    };
+    let mut options = small_options();
+    options.politeness.delay_per_ip = MS * 50;
+    let mut crawl = Crawl::new(options, sites);
+    for host in 0..1_500 {
+        (0..2).for_each(|n| crawl.push(url(host, n, 1)));
+    }
+    let mut most = 0;
+    while crawl.clock.now().since(START) < S * 600 && crawl.step() {
+        let hosts = crawl.frontier.active_hosts().max(1);
+        most = most.max(crawl.frontier.scheduled());
+        assert!(crawl.frontier.scheduled() <= 4 * 50 + 64 + 1, "{} entries, {hosts} hosts", crawl.frontier.scheduled());
+    }
+    assert!(crawl.out.len() >= 1_000, "{} URLs came out", crawl.out.len());
+    println!("at most {most} entries for 50 active hosts");
+}
