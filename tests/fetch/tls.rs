@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::client::{Client, PATIENCE, options};
+use super::client::{Client, options};
 use super::crawl::Plan;
 use super::http::page;
 use super::nameserver::{NameServer, found};
@@ -61,8 +61,6 @@ enum Http2 {
     GoesAway(Reason),
     SpeaksHttp1,
     Closes,
-    /// Interim answers, one after the other.
-    Floods,
 }
 
 /// A TLS server that notes the protocol of every connection.
@@ -145,27 +143,6 @@ async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2) {
         match http2 {
             Http2::ResetsStreams(reason) => respond.send_reset(reason),
             Http2::GoesAway(reason) => connection.abrupt_shutdown(reason),
-            Http2::Floods => {
-                let mut interim = hyper::Response::new(());
-                *interim.status_mut() = hyper::StatusCode::EARLY_HINTS;
-                let mut link = hyper::header::HeaderValue::from_str(&"a".repeat(8 << 10)).unwrap();
-                // or it would be sent once, and then be a number
-                link.set_sensitive(true);
-                interim.headers_mut().insert(hyper::header::LINK, link);
-                let mut is_over = false;
-                for _ in 0..4_000 {
-                    if is_over || respond.send_informational(interim.clone()).is_err() {
-                        return;
-                    }
-                    // what is sent leaves when the connection is asked for something
-                    std::future::poll_fn(|cx| {
-                        is_over = connection.poll_closed(cx).is_ready();
-                        std::task::Poll::Ready(())
-                    })
-                    .await;
-                    tokio::task::yield_now().await;
-                }
-            }
             _ => {
                 let mut body = respond.send_response(hyper::Response::new(()), false).unwrap();
                 body.send_data(bytes::Bytes::from_static(b"two"), true).unwrap();
@@ -262,17 +239,6 @@ fn http2_is_used_where_it_works_over_one_connection() {
     let client = Client::start(FetchOptions { http2: false, ..authority.trusted() });
     let response = client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap();
     assert_eq!(response.version, HttpVersion::Http11);
-}
-
-#[test]
-fn n24_a_flood_of_interim_answers_over_http2_ends_at_a_number_of_bytes() {
-    let authority = Authority::new();
-    let server = TlsServer::start(authority.sign(&params("a.test")), Http2::Floods);
-    let patient = FetchOptions { timeout_head: PATIENCE, timeout_total: PATIENCE, ..authority.trusted() };
-    let failed = Client::start(patient).get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
-    assert_eq!(failed.failure, Failure::Protocol, "{}", failed.detail);
-    assert!(failed.detail.starts_with("too much before the answer"), "{}", failed.detail);
-    assert_eq!(server.protocols(), ["h2"]);
 }
 
 #[test]
