@@ -18,7 +18,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::http2_fault;
-use super::http::Answer;
 use super::protocols::Http2Fault;
 use super::{FetchOptions, SMALL_BODY_BYTES};
 use crate::disk::{Error, Result};
@@ -98,7 +97,7 @@ impl Bodies {
     }
 
     /// Reads the body of `answer` to its end or to a limit, and says which limit.
-    pub(super) async fn read(&self, answer: &mut Answer, deadline: Instant) -> Result<(Arrived<'_>, End)> {
+    pub(super) async fn read(&self, answer: &mut reqwest::Response, deadline: Instant) -> Result<(Arrived<'_>, End)> {
         let mut began = Instant::now();
         let expected = usize::try_from(answer.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
         let memory = Vec::with_capacity(expected.min(SMALL_BODY_BYTES).min(self.body_max));

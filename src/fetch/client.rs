@@ -1,19 +1,13 @@
-//! The HTTP clients: hyper's, with nothing on that a crawl decides itself.
+//! The HTTP clients: reqwest with everything off that a crawl decides itself.
 //!
 //! There are four, for each protocol one that keeps idle connections and one that closes each behind its answer: which
 //! one a request needs is known before it is made ([`super::protocols`], [`super::idle`]).
 
 use std::sync::Arc;
 
-use hyper::Uri;
-use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper_util::client::legacy;
-use hyper_util::client::proxy::matcher::Matcher;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use reqwest::header::{self, HeaderMap, HeaderValue};
 use rustls::{ClientConfig, RootCertStore};
 
-use super::connector::{Connector, Proxy};
-use super::http::Client;
 use super::idle::IDLE;
 use super::resolver::GuardedResolver;
 use super::{FetchOptions, StartError};
@@ -35,8 +29,8 @@ pub(super) struct Clients {
 /// A client for connections that are kept, and one for those that are not.
 #[derive(Clone)]
 struct Kept {
-    idle: Client,
-    closed: Client,
+    idle: reqwest::Client,
+    closed: reqwest::Client,
 }
 
 impl Clients {
@@ -48,56 +42,57 @@ impl Clients {
     }
 
     /// The client for a request over HTTP/1.1 alone or what the server chooses, whose connection is kept or not.
-    pub(super) fn get(&self, http1_only: bool, keeps: bool) -> &Client {
+    pub(super) fn get(&self, http1_only: bool, keeps: bool) -> &reqwest::Client {
         let kept = if http1_only { &self.http1 } else { &self.negotiated };
         if keeps { &kept.idle } else { &kept.closed }
     }
 }
 
 fn kept(options: &FetchOptions, resolver: &GuardedResolver, http2: bool) -> Result<Kept, StartError> {
-    let tls = Arc::new(tls(options, http2)?);
-    let proxy = options.proxy.as_deref().map(|proxy| self::proxy(proxy, &tls)).transpose()?;
-    let headers = headers(options)?;
-    let connector = Connector::new(resolver.clone(), tls, proxy.clone(), options.timeout_connect);
-    let authorization = proxy.and_then(|proxy| proxy.authorization);
-    let client = |idle_per_host| {
-        let service = service(idle_per_host).build(connector.clone());
-        Client { service, headers: headers.clone(), authorization: authorization.clone() }
-    };
-    Ok(Kept { idle: client(options.connections_per_host), closed: client(0) })
+    let tls = tls(options, http2)?;
+    let client = |idle_per_host| client(options, resolver, tls.clone(), http2, idle_per_host);
+    Ok(Kept { idle: client(options.connections_per_host)?, closed: client(0)? })
 }
 
-fn service(idle_per_host: usize) -> legacy::Builder {
-    let mut builder = legacy::Client::builder(TokioExecutor::new());
-    builder
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE)
+fn client(
+    options: &FetchOptions,
+    resolver: &GuardedResolver,
+    tls: ClientConfig,
+    http2: bool,
+    idle_per_host: usize,
+) -> Result<reqwest::Client, StartError> {
+    let mut builder = reqwest::Client::builder()
+        .user_agent(&options.user_agent)
+        .default_headers(headers())
+        .tls_backend_preconfigured(tls)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_proxy()
+        .connect_timeout(options.timeout_connect)
         .pool_max_idle_per_host(idle_per_host)
-        .http2_initial_stream_window_size(HTTP2_WINDOW_BYTES)
-        .http2_initial_connection_window_size(HTTP2_WINDOW_BYTES);
-    builder
-}
-
-/// The proxy at `url`, which the configuration has checked.
-fn proxy(url: &str, tls: &Arc<ClientConfig>) -> Result<Proxy, StartError> {
-    let no_proxy = || StartError::Client(format!("fetch.proxy: {url:?} is no proxy"));
-    let any = Uri::from_static("http://any.invalid/");
-    let intercept = Matcher::builder().all(url).build().intercept(&any).ok_or_else(no_proxy)?;
-    let mut tls = ClientConfig::clone(tls);
-    tls.alpn_protocols.clear();
-    Ok(Proxy { uri: intercept.uri().clone(), authorization: intercept.basic_auth().cloned(), tls: Arc::new(tls) })
+        .pool_idle_timeout(IDLE)
+        .tcp_nodelay(true)
+        .dns_resolver(Arc::new(resolver.clone()));
+    builder = if http2 {
+        builder
+            .http2_initial_stream_window_size(HTTP2_WINDOW_BYTES)
+            .http2_initial_connection_window_size(HTTP2_WINDOW_BYTES)
+    } else {
+        builder.http1_only()
+    };
+    if let Some(proxy) = &options.proxy {
+        builder = builder.proxy(reqwest::Proxy::all(proxy)?);
+    }
+    Ok(builder.build()?)
 }
 
 /// What every request says beside its host and the user agent.
-fn headers(options: &FetchOptions) -> Result<HeaderMap, StartError> {
+fn headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
-    let agent = HeaderValue::from_str(&options.user_agent);
-    let agent = agent.map_err(|error| StartError::Client(format!("the user agent: {error}")))?;
-    headers.insert(header::USER_AGENT, agent);
     headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(ACCEPT_ENCODING));
-    Ok(headers)
+    headers
 }
 
 fn tls(options: &FetchOptions, http2: bool) -> Result<ClientConfig, StartError> {

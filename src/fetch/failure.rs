@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use super::http;
 use super::protocols::Http2Fault;
 use crate::outcome::Failure;
 
@@ -21,10 +20,7 @@ impl fmt::Display for Refused {
 impl Error for Refused {}
 
 /// The failure behind `error`: the innermost cause that says more than "it did not work".
-pub(super) fn classify(error: &http::Error) -> Failure {
-    if error.is_flood() {
-        return Failure::Protocol;
-    }
+pub(super) fn classify(error: &reqwest::Error) -> Failure {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(at) = cause {
         if let Some(Refused(failure)) = at.downcast_ref() {
@@ -70,10 +66,7 @@ fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
 
 /// What a failure of a request says about the server's HTTP/2, where that was offered to it; nothing if it failed before
 /// or for another reason.
-pub(super) fn http2_fault(error: &http::Error) -> Option<Http2Fault> {
-    if error.is_flood() {
-        return None;
-    }
+pub(super) fn http2_fault(error: &reqwest::Error) -> Option<Http2Fault> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(at) = cause {
         if let Some(h2) = at.downcast_ref::<h2::Error>() {

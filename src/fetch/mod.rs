@@ -1,17 +1,14 @@
-//! The fetch executor: makes the engine's requests on tokio, with hyper and hickory.
+//! The fetch executor: makes the engine's requests on tokio, with reqwest and hickory.
 //!
 //! It holds no crawl state: a job comes with its URL and its vetted addresses, and leaves with an answer for the
 //! process pool or a failure for the engine. Redirects are not followed and bodies are not decoded here. What it
 //! promises: no connection to an address that the guard refuses, whatever names, literals or redirects say; no request
 //! that outlives `timeout_total`, no head that takes longer than `timeout_head`, no body beyond `body_max` or slower
-//! than `rate_min`; no more than 2 MiB before a head is whole, interim answers included; no lookup that outlives `dns_timeout`; no more idle connections than `idle_max`.
+//! than `rate_min`; no lookup that outlives `dns_timeout`; no more idle connections than `idle_max`.
 
 mod body;
 mod client;
-mod connection;
-mod connector;
 mod failure;
-mod http;
 mod idle;
 mod names;
 mod protocols;
@@ -92,9 +89,9 @@ pub struct FetchOptions {
 /// Why the executor cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The client cannot be made of the options.
+    /// reqwest refused the options.
     #[error("cannot set up the HTTP client: {0}")]
-    Client(String),
+    Client(#[from] reqwest::Error),
     /// rustls refused the options.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),

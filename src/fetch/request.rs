@@ -3,14 +3,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use hyper::Version;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use super::body::End;
 use super::client::{ACCEPT, ACCEPT_ENCODING};
 use super::failure::{classify, describe, http2_fault};
-use super::http::Answer;
 use super::protocols::Http2Fault;
 use super::{Arrived, FetchOptions, Shared, transfer};
 use crate::clock::Time;
@@ -123,7 +121,7 @@ impl Exchange<'_> {
         let (arrived, end) = self.shared.bodies.read(&mut answer, self.deadline).await?;
         let duration = clock.elapsed();
         match end {
-            End::Broken(Some(fault)) if answer.version() == Version::HTTP_2 => {
+            End::Broken(Some(fault)) if answer.version() == reqwest::Version::HTTP_2 => {
                 self.shared.protocols.failed(self.origin, fault);
             }
             End::Whole | End::Cut(_) if self.job.url.is_https() => self.shared.protocols.worked(self.origin),
@@ -163,7 +161,7 @@ impl Exchange<'_> {
 
     /// The answer's head. A server whose HTTP/2 turns out to be useless is asked once more, and from then on, over
     /// HTTP/1.1.
-    async fn head(&self) -> Result<Answer, Failed> {
+    async fn head(&self) -> Result<reqwest::Response, Failed> {
         let protocols = &self.shared.protocols;
         let offers_http2 = self.shared.options.http2 && self.job.url.is_https();
         if !offers_http2 || protocols.is_http1_only(self.origin) {
@@ -178,7 +176,7 @@ impl Exchange<'_> {
         }
     }
 
-    async fn head_over(&self, http1_only: bool) -> Result<Answer, Failed> {
+    async fn head_over(&self, http1_only: bool) -> Result<reqwest::Response, Failed> {
         let options = &self.shared.options;
         let client = self.shared.clients.get(http1_only, self.keeps);
         let url = self.job.url.as_str();
@@ -225,10 +223,10 @@ fn request_head(job: &FetchJob, options: &FetchOptions) -> Vec<u8> {
     head
 }
 
-fn version(version: Version) -> HttpVersion {
+fn version(version: reqwest::Version) -> HttpVersion {
     match version {
-        Version::HTTP_2 | Version::HTTP_3 => HttpVersion::Http2,
-        Version::HTTP_09 | Version::HTTP_10 => HttpVersion::Http10,
+        reqwest::Version::HTTP_2 | reqwest::Version::HTTP_3 => HttpVersion::Http2,
+        reqwest::Version::HTTP_09 | reqwest::Version::HTTP_10 => HttpVersion::Http10,
         _ => HttpVersion::Http11,
     }
 }

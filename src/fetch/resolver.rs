@@ -10,13 +10,10 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hyper_util::client::legacy::connect::dns::Name;
-use tower_service::Service;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::failure::Refused;
 use super::names::{Answer, NameServers};
@@ -117,16 +114,8 @@ impl Inner {
     }
 }
 
-impl Service<Name> for GuardedResolver {
-    type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = Refused;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Refused>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Refused>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, name: Name) -> Self::Future {
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
         let inner = self.inner.clone();
         Box::pin(async move {
             let pinned = {
@@ -140,8 +129,8 @@ impl Service<Name> for GuardedResolver {
             };
             let permitted = permitted.map_err(Refused)?;
             // port 0: the client puts the URL's port there
-            let sockets: Vec<_> = permitted.into_iter().map(|address| SocketAddr::new(address, 0)).collect();
-            Ok(sockets.into_iter())
+            let sockets: Addrs = Box::new(permitted.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(sockets)
         })
     }
 }

@@ -1,8 +1,6 @@
 //! HTTP servers that drip, flood, lie about lengths and break off: every request ends, with a failure or with what came
 //! of the body and why it is not all.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crawler::engine::Response;
@@ -70,37 +68,6 @@ fn s8_a_head_that_drips_is_too_slow() {
 fn s9_interim_answers_without_end_are_too_slow() {
     let interim = |connection: &mut Connection| drip(connection, b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
     assert_eq!(failure(interim), Failure::TooSlow);
-}
-
-#[test]
-fn n24_a_flood_of_interim_answers_ends_at_a_number_of_bytes_and_not_with_the_time() {
-    let sent = Arc::new(AtomicUsize::new(0));
-    let counter = sent.clone();
-    let flood = move |connection: &mut Connection| {
-        let interim = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(1_000);
-        while connection.send(&interim) {
-            counter.fetch_add(interim.len(), Ordering::Relaxed);
-        }
-    };
-    let patient = FetchOptions { timeout_head: PATIENCE, timeout_total: PATIENCE, ..options() };
-    let failed = fetch(patient, flood).unwrap_err();
-    assert_eq!(failed.failure, Failure::Protocol);
-    assert!(failed.detail.contains("more than 2048 KiB and no answer in them"), "{}", failed.detail);
-    // what the system keeps for both ends comes on top
-    let sent = sent.load(Ordering::Relaxed);
-    assert!(sent < 64 << 20, "{sent}");
-}
-
-#[test]
-fn n24_a_few_interim_answers_and_a_large_body_are_no_flood() {
-    let interim = |connection: &mut Connection| {
-        for _ in 0..100 {
-            connection.send("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
-        }
-        connection.send(page("", &"a".repeat(8 << 20)));
-    };
-    let response = response(FetchOptions { body_max: 16 << 20, ..options() }, interim);
-    assert_eq!((response.status, response.truncated, response.body.len()), (200, None, 8 << 20));
 }
 
 #[test]
