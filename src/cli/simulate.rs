@@ -127,7 +127,7 @@ pub struct SimulateArgs {
     /// Instead: crawl small webs in virtual time, on a disk and a network that fail, and check the crash contract.
     #[arg(long)]
     pub faults: bool,
-    /// Seeds of those crawls, the last one excluded.
+    /// Seeds of those crawls, the last one excluded; from 1,000,000 on with limits, budgets, rates, depths and scopes.
     #[arg(long, value_name = "A..B", default_value = "0..1000", value_parser = super::faults::cases, requires = "faults")]
     pub cases: std::ops::Range<u64>,
     /// Let the simulated crawler make a mistake, to see it found.

@@ -76,36 +76,3 @@ fn links_that_are_lost_are_found() {
 fn a_request_that_is_taken_for_done_too_early_is_found() {
     assert_eq!(found(Mistake::Hurries, 0..20), Clause::Polite);
 }
-
-#[test]
-#[ignore = "for trying many"]
-fn tmp_cases() {
-    let env = std::env::var("CASES").unwrap();
-    let (a, b) = env.split_once("..").unwrap();
-    let began = std::time::Instant::now();
-    let mut all = Held::default();
-    let next = std::sync::atomic::AtomicU64::new(a.parse().unwrap());
-    let end: u64 = b.parse().unwrap();
-    let all = std::sync::Mutex::new(&mut all);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    if seed >= end {
-                        return;
-                    }
-                    let t = std::time::Instant::now();
-                    match run(seed, None) {
-                        Ok(held) => all.lock().unwrap().add(held),
-                        Err(broken) => println!("BROKEN {seed}: {}\n{}", broken.violation, broken.trace.join("\n")),
-                    }
-                    if t.elapsed().as_secs() >= 5 {
-                        println!("SLOW {seed}: {:?}", t.elapsed());
-                    }
-                }
-            });
-        }
-    });
-    println!("{all:?} {:?}", began.elapsed());
-}
