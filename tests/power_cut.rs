@@ -2,7 +2,9 @@
 //! and every state that the disk may be left in is built from the record and opened.
 //!
 //! What has to hold for each: the catalog opens, and holds exactly the batches up to the newest whose commit had
-//! returned, or up to the one that was being committed. Without `strace` the test says so and checks nothing.
+//! returned, or up to the one that was being committed. Another process makes whole checkpoints, file and commit: the last
+//! one is there, whole, and as new as that, also where the catalog is lost altogether. Without `strace` the tests say so
+//! and check nothing.
 //!
 //! ```text
 //! cargo test --release --test power_cut -- --nocapture               a few hundred images
@@ -20,11 +22,18 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use crawler::catalog::{Batch, Catalog, SledCatalog};
+use crawler::clock::Time;
+use crawler::container::ContainerState;
+use crawler::disk::Disk;
+use crawler::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
+use crawler::engine::{Round, mend};
+use crawler::frontier::FrontierState;
+use crawler::report::Statistics;
 use images::{Cut, Image};
 use trace::{Act, Event};
 
@@ -41,7 +50,7 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Batch `number`: a record of some 60 KB as a checkpoint has, a few seeds, one removal.
+/// Batch `number`: an entry of some 60 KB, a few seeds, one removal; what a checkpoint commits is much less.
 fn batch(number: usize) -> Batch {
     let mut rng = fastrand::Rng::with_seed(number as u64);
     let record: Vec<u8> = (0..rng.usize(55_000..65_000)).map(|_| rng.u8(..)).collect();
@@ -101,10 +110,60 @@ fn skip(why: &str) {
     println!("skipped: {why}");
 }
 
+/// Checkpoint `number`, and what was in memory then.
+fn made(number: u64) -> (Checkpoint, Sections) {
+    let mut rng = fastrand::Rng::with_seed(number);
+    let nothing = || postcard::from_bytes(&[0]).unwrap();
+    let checkpoint = Checkpoint {
+        number,
+        time: Time::from_ms(rng.u64(1..)),
+        clean: false,
+        finish: None,
+        seen: nothing(),
+        robots: nothing(),
+        dns: nothing(),
+        frontier: FrontierState { partitions: Vec::new(), ram_bytes: 0, ram_crc: 0 },
+        container: ContainerState { value_number: 0, value_bytes: 0, key_bytes: 16, pages: number, total_bytes: 0 },
+        statistics: Statistics::default(),
+        scope_added: (0..rng.usize(..9_000)).map(|seed| format!("http://www.{seed}.example/")).collect(),
+        round: Round::default(),
+    };
+    let seen = (0..rng.usize(..9_000)).map(|_| rng.u8(..)).collect();
+    (checkpoint, Sections { seen, ..Sections::default() })
+}
+
+/// Not a test by itself: another process that is traced.
 #[test]
-fn whatever_a_power_cut_leaves_of_the_catalog_is_the_newest_batch_that_was_committed_or_the_one_under_way() {
+#[ignore = "the process that the other test traces"]
+fn makes_checkpoints() {
+    let Ok(dir) = std::env::var(DIR) else { return };
+    let (crawl, disk) = (Path::new(&dir).join("traced"), Disk::real());
+    std::fs::create_dir(&crawl).unwrap();
+    let mut diary = std::fs::File::create(Path::new(&dir).join("diary")).unwrap();
+    let checkpoints = number("POWER_CUT_BATCHES", BATCHES);
+    let mut done = 0;
+    for opening in 1..=OPENINGS {
+        let catalog = mend::open_catalog(&disk, &crawl, &mut |what| panic!("{what}")).unwrap();
+        let (identity, _) = mend::begin(&disk, &catalog, &crawl, (Time::from_ms(1), 7), (4, 16, &[])).unwrap();
+        let last = checkpoint::load(&disk, &catalog, &crawl).unwrap().unwrap();
+        checkpoint::remove_others(&disk, &crawl, last.commit.number).unwrap();
+        while done < checkpoints * opening / OPENINGS {
+            let (made, sections) = made(done as u64 + 1);
+            diary.write_all(format!("commits {}\n", done + 1).as_bytes()).unwrap();
+            checkpoint::renew(&disk, &crawl, (&catalog, &identity), &made, &sections).unwrap();
+            checkpoint::remove_others(&disk, &crawl, made.number).unwrap();
+            done += 1;
+            diary.write_all(format!("committed {done}\n").as_bytes()).unwrap();
+        }
+    }
+}
+
+/// What the process that `test` is did to the directory `below`, and a place for images. `None`, and a word of that, where
+/// it cannot be traced.
+fn trace_of(test: &str, below: &str) -> Option<(tempfile::TempDir, PathBuf, Vec<Event>)> {
     if Command::new("strace").arg("-V").output().is_err() {
-        return skip("strace is not installed");
+        skip("strace is not installed");
+        return None;
     }
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
@@ -112,22 +171,40 @@ fn whatever_a_power_cut_leaves_of_the_catalog_is_the_newest_batch_that_was_commi
         .args(["-f", "-y", "-xx", "-s", "100000000", "-e", CALLS, "-o"])
         .arg(root.join("trace"))
         .arg(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "writes_batches"])
+        .args(["--ignored", "--exact", test])
         .env(DIR, &root)
         .output()
         .unwrap();
     if !traced.status.success() {
         let said = String::from_utf8_lossy(&traced.stderr).into_owned();
         assert!(said.contains("ptrace"), "{said}{}", String::from_utf8_lossy(&traced.stdout));
-        return skip(&format!("strace may not trace here: {said}"));
+        skip(&format!("strace may not trace here: {said}"));
+        return None;
     }
-    let catalog = root.join("catalog");
     let text = std::fs::read_to_string(root.join("trace")).unwrap();
-    let events = trace::read(&text, &catalog, &root.join("diary"));
+    let events = trace::read(&text, &root.join(below), &root.join("diary"));
+    Some((dir, root, events))
+}
+
+#[test]
+fn whatever_a_power_cut_leaves_of_the_catalog_is_the_newest_batch_that_was_committed_or_the_one_under_way() {
+    let Some((_dir, root, events)) = trace_of("writes_batches", "catalog") else { return };
+    let expected = expected(number("POWER_CUT_BATCHES", BATCHES));
+    judge(&events, (&root.join("catalog"), &root), |dir, allowed| check_entries(&expected, dir, allowed));
+}
+
+#[test]
+fn n02_n03_whatever_a_power_cut_leaves_the_last_checkpoint_is_whole_and_no_older_than_what_was_committed() {
+    let Some((_dir, root, events)) = trace_of("makes_checkpoints", "traced") else { return };
+    judge(&events, (&root.join("traced"), &root), check_checkpoint);
+}
+
+/// Cuts the power at every moment, and has `check` judge what may be on the disk then.
+fn judge(events: &[Event], (traced, scratch): (&Path, &Path), check: impl Fn(&Path, Allowed) -> Result<(), String>) {
     let seed = number("POWER_CUT_SEED", 1);
-    let mut trial = Trial::new(&catalog, &root, seed as u64);
-    for moment in moments(&events) {
-        trial.cut(&events, moment);
+    let mut trial = Trial::new(traced, scratch, seed as u64, Box::new(check));
+    for moment in moments(events) {
+        trial.cut(events, moment);
     }
     println!(
         "{} power cuts, {} images, {} different ones opened; seed {seed}; wrong: {}",
@@ -139,6 +216,52 @@ fn whatever_a_power_cut_leaves_of_the_catalog_is_the_newest_batch_that_was_commi
     let shown = trial.wrong.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
     assert!(trial.wrong.is_empty(), "seed {seed}, {} wrong images:\n{shown}", trial.wrong.len());
     assert!(trial.opened > 100, "the trace shows only {} images", trial.opened);
+}
+
+/// The newest batch whose commit had returned, and the newest whose commit had begun.
+type Allowed = [usize; 2];
+
+fn check_entries(expected: &[Entries], dir: &Path, allowed: Allowed) -> Result<(), String> {
+    let found = SledCatalog::open(dir).and_then(|catalog| catalog.scan("")).map_err(|error| error.to_string())?;
+    let found: Entries = found.into_iter().collect();
+    if allowed.iter().any(|&batches| found == expected[batches]) {
+        return Ok(());
+    }
+    let newest = found.get("number").map(|bytes| usize::from_le_bytes(bytes.as_slice().try_into().unwrap()));
+    let mixed = newest.is_some_and(|newest| expected.get(newest) != Some(&found));
+    Err(format!("it holds batch {newest:?}{}", if mixed { ", mixed with others" } else { "" }))
+}
+
+fn check_checkpoint(dir: &Path, allowed: Allowed) -> Result<(), String> {
+    let disk = Disk::real();
+    let opened = |told: &mut usize| {
+        let catalog = mend::open_catalog(&disk, dir, &mut |_| *told += 1)?;
+        checkpoint::load(&disk, &catalog, dir)
+    };
+    let judged = |how: &str, told: &mut usize| match opened(told).map_err(|error| format!("{how}: {error}"))? {
+        None if allowed[0] == 0 => Ok(()),
+        None => Err(format!("{how}: there is none")),
+        Some(last) => {
+            let number = last.commit.number;
+            let is_made = number == 0 || last.sections.seen == made(number).1.seen;
+            match (allowed[0]..=allowed[1]).contains(&(number as usize)) && is_made {
+                true => Ok(()),
+                false => Err(format!("{how}: checkpoint {number}")),
+            }
+        }
+    };
+    let mut told = 0;
+    judged("with the catalog", &mut told)?;
+    if told > 0 {
+        return Err("the catalog was made again".to_owned());
+    }
+    // before the first commit has returned there may be nothing to make it from
+    if allowed[0] > 0 {
+        std::fs::remove_dir_all(dir.join("catalog")).unwrap();
+        judged("without the catalog", &mut told)?;
+    }
+    let left = (0..=allowed[1] as u64).filter(|&number| checkpoint_path(dir, number).exists()).count();
+    if left <= 2 { Ok(()) } else { Err(format!("{left} checkpoint files")) }
 }
 
 /// Not a test: how large a catalog is, and how long it opens, after a checkpoint every 30 s for a week.
@@ -179,11 +302,11 @@ fn moments(events: &[Event]) -> Vec<usize> {
 }
 
 struct Trial<'a> {
-    catalog: &'a Path,
+    traced: &'a Path,
     scratch: &'a Path,
     rng: fastrand::Rng,
     mixtures: usize,
-    expected: Vec<Entries>,
+    check: Box<dyn Fn(&Path, Allowed) -> Result<(), String> + 'a>,
     seen: HashSet<u64>,
     cuts: usize,
     images: usize,
@@ -192,11 +315,15 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    fn new(catalog: &'a Path, scratch: &'a Path, seed: u64) -> Self {
+    fn new(
+        traced: &'a Path,
+        scratch: &'a Path,
+        seed: u64,
+        check: Box<dyn Fn(&Path, Allowed) -> Result<(), String> + 'a>,
+    ) -> Self {
         let (rng, mixtures) = (fastrand::Rng::with_seed(seed), number("POWER_CUT_MIXTURES", 4));
         let (seen, wrong) = (HashSet::new(), Vec::new());
-        let expected = expected(number("POWER_CUT_BATCHES", BATCHES));
-        Trial { catalog, scratch, rng, mixtures, expected, seen, cuts: 0, images: 0, opened: 0, wrong }
+        Trial { traced, scratch, rng, mixtures, check, seen, cuts: 0, images: 0, opened: 0, wrong }
     }
 
     fn cut(&mut self, events: &[Event], moment: usize) {
@@ -230,18 +357,10 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn check(&self, image: &Image, allowed: [usize; 2]) -> Result<(), String> {
+    fn check(&self, image: &Image, allowed: Allowed) -> Result<(), String> {
         let dir = self.scratch.join("image");
         let _ = std::fs::remove_dir_all(&dir);
-        images::write(image, self.catalog, &dir).unwrap();
-        let found = catch_unwind(AssertUnwindSafe(|| SledCatalog::open(&dir).and_then(|catalog| catalog.scan(""))));
-        let found = found.map_err(|_| "it panics".to_owned())?.map_err(|error| error.to_string())?;
-        let found: Entries = found.into_iter().collect();
-        if allowed.iter().any(|&batches| found == self.expected[batches]) {
-            return Ok(());
-        }
-        let newest = found.get("number").map(|bytes| usize::from_le_bytes(bytes.as_slice().try_into().unwrap()));
-        let mixed = newest.is_some_and(|newest| self.expected.get(newest) != Some(&found));
-        Err(format!("it holds batch {newest:?}{}", if mixed { ", mixed with others" } else { "" }))
+        images::write(image, self.traced, &dir).unwrap();
+        catch_unwind(AssertUnwindSafe(|| (self.check)(&dir, allowed))).unwrap_or_else(|_| Err("it panics".to_owned()))
     }
 }

@@ -18,9 +18,10 @@
 //! ([`super::mend`]), and it may be one that the catalog never knew. That is safe, because for each N of which
 //! `checkpoint.gN` lies there whole:
 //!
-//! - **All that it names is durable.** It is written behind the syncs of step 2; what came after a power cut can be read.
-//!   After a sync that failed there is no file N: the job ended before step 3. If the file's own sync failed, what is read
-//!   may be in memory only; so whoever goes on from a file without the catalog writes it anew first.
+//! - **All that it names is durable.** It is written behind the syncs of step 2, so what a power cut leaves of it whole
+//!   names nothing that the cut has taken. After a sync of step 2 that failed there is no file N: the job has ended. After a
+//!   failed sync of the file itself it may be in memory only; whoever goes on from a file without the catalog writes it
+//!   anew first.
 //! - **Nothing that it names is deleted or cut.** What N names and N + 1 does not is deleted when N + 1 has been told to
 //!   the engine; that is behind step 5, which has removed N's file. A start that goes on from M removes the files of all
 //!   other checkpoints durably before it deletes or cuts anything that M does not name.

@@ -185,8 +185,9 @@ pub fn find(disk: &Disk, dir: &Path) -> Result<Option<(Identity, Option<Checkpoi
     found.map(|(_, identity, file)| Ok((identity, file.record?))).transpose()
 }
 
-/// Makes the catalog again; the number of the checkpoint that it names, `None` where there is no whole file.
-fn make_again(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
+/// Puts into `catalog`, which is empty, what the newest whole checkpoint file in `dir` says; its number, `None` where there
+/// is none.
+pub fn refill(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<u64>> {
     let Some((number, identity, file)) = newest_to_go_on_from(disk, dir)? else { return Ok(None) };
     // it may be in memory only, after a sync that failed
     let path = checkpoint_path(dir, number);
@@ -195,9 +196,18 @@ fn make_again(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
     let mut batch = Batch::new();
     Commit { number, length: file.length, checksum: file.checksum, clean }.put(&mut batch);
     identity.put(&mut batch);
+    catalog.commit(&batch)?;
+    Ok(Some(number))
+}
+
+/// Makes the catalog again; the number of the checkpoint that it names, `None` where there is no whole file.
+fn make_again(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
     let (made, catalog, aside) = (dir.join(MADE), dir.join(CATALOG), dir.join(DAMAGED));
     remove_dir(&made)?;
-    SledCatalog::open(&made)?.commit(&batch)?;
+    let Some(number) = refill(disk, &SledCatalog::open(&made)?, dir)? else {
+        remove_dir(&made)?;
+        return Ok(None);
+    };
     remove_dir(&aside)?;
     match fs::rename(&catalog, &aside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("rename", &catalog, error)),

@@ -103,7 +103,7 @@ pub struct CheckpointCosts {
     /// The longest among those.
     #[serde(rename = "durable_max_s", with = "super::seconds")]
     pub beside_max: Duration,
-    /// Bytes written only for them: checkpoint files, address pages, records of the catalog.
+    /// Bytes written only for them: checkpoint files, address pages.
     pub bytes: u64,
 }
 

@@ -317,7 +317,15 @@ impl Machine {
         for part in ["catalog", "url-seen", "robots", "dns", "frontier", "pages", "logs"] {
             disk.create_dir_all(&dir.join(part))?;
         }
-        let catalog: Arc<dyn Catalog> = Arc::new(FileCatalog::open(disk.clone(), dir.join("catalog").join("entries"))?);
+        let entries = dir.join("catalog").join("entries");
+        if self.loses_catalog() {
+            disk.remove(&entries)?;
+        }
+        let catalog: Arc<dyn Catalog> = Arc::new(FileCatalog::open(disk.clone(), entries)?);
+        // also where the process before died over that
+        if catalog.scan("")?.is_empty() && mend::look(&disk, &*catalog, &dir).is_err() {
+            mend::refill(&disk, &*catalog, &dir)?;
+        }
         let shape = (self.case.drum.buckets, self.case.partitions, &[][..]);
         let random = u128::from(self.case.seed) << 64 | 0xc4a5;
         let (identity, is_new) = mend::begin(&disk, &*catalog, &dir, (clock.now(), random), shape)?;
@@ -360,6 +368,13 @@ impl Machine {
             warcinfo: WarcInfo::default(),
         };
         Ok((opening, process))
+    }
+
+    /// Whether the catalog is lost before this start, so that it has to be made again from a checkpoint file: in an eighth
+    /// of those that are not the last.
+    fn loses_catalog(&self) -> bool {
+        let drawn = (self.case.seed << 8 | u64::from(self.boot)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
+        drawn == 0 && (self.boot as usize) <= self.case.lives.len() && self.case.mistake.is_none()
     }
 
     /// URLs whose newest answer in the archive is final. Requests whose answers lie there are marked.
