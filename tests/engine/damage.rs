@@ -373,6 +373,7 @@ fn n09_a_file_of_the_last_checkpoint_that_is_missing_is_damage_and_never_an_empt
         State::with_file(true, ".aux"),
         State::with_file(true, ".kv"),
         State::with_file(true, ".repo"),
+        State::with_file(true, ".tail"),
     ];
     for state in states {
         let logs = Path::new(DIR).join("logs");

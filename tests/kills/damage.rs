@@ -7,8 +7,9 @@ use std::process::Command;
 use crawler::catalog::{Batch, Catalog, SledCatalog};
 use crawler::simweb::SimOptions;
 
+use super::recovery::unfinished;
 use super::site::Site;
-use super::{assert_goes_on, can_trace, copy, small, stopped, stopped_with, traced_at};
+use super::{assert_goes_on, can_trace, copy, fetched_twice, small, stopped, stopped_with, traced_at};
 
 /// Every file of the state; logs and plain copies are derived and no state.
 fn state_files(crawl: &Path) -> Vec<PathBuf> {
@@ -278,4 +279,65 @@ fn listing(site: &Site) -> Result<(), String> {
     let surplus = stored.keys().filter(|url| !pages.contains_key(*url)).count();
     let whole = missing.is_empty() && surplus == 0;
     if whole { Ok(()) } else { Err(format!("{} pages missing, {surplus} too many", missing.len())) }
+}
+
+#[test]
+fn n09_a_missing_index_is_damage_with_the_command_that_makes_it_again() {
+    let site = stopped(small(45), 60);
+    copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
+    for file in ["address.idx", "address.ovf", "key.dat"] {
+        restore(&site);
+        let path = site.crawl.path("crawl/pages").join(file);
+        fs::remove_file(&path).unwrap();
+        site.crawl.run(&[]).expect(3, &["damaged", file, "no such file", "crawler verify --rebuild"]);
+        assert!(!path.exists(), "{file} was made anew");
+        let mut rebuild = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let rebuilt = rebuild.args(["verify", "--rebuild", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();
+        assert_eq!(rebuilt.status.code(), Some(0), "{}", String::from_utf8_lossy(&rebuilt.stderr));
+    }
+    assert_goes_on(&site);
+}
+
+#[test]
+fn n08_a_record_that_is_damaged_after_a_kill_costs_its_own_page_and_is_named_by_the_start_and_by_verify() {
+    let site = unfinished(46, 300);
+    let pages = site.crawl.path("crawl/pages");
+    let path = fs::read_dir(pages).unwrap().map(|entry| entry.unwrap().path());
+    let path = path.into_iter().find(|path| path.to_str().unwrap().ends_with(".open")).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.len() / 3;
+    bytes[at..at + 8].fill(0);
+    fs::write(&path, bytes).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    site.crawl.run(&[]).expect(0, &["are passed over", name, "crawler verify"]);
+    site.assert_whole();
+    // what was under way at the kill, and what was damaged
+    assert!(fetched_twice(&site) <= 40 + 2, "{} pages were fetched twice", fetched_twice(&site));
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let verified = verify.args(["verify", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();
+    let said = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert_eq!(verified.status.code(), Some(3), "{said}");
+    assert!(said.contains(name.strip_suffix(".open").unwrap()) && said.contains("passed over"), "{said}");
+}
+
+#[test]
+fn n23_links_in_the_place_of_files_are_refused_with_code_3_and_what_they_lead_to_stays_as_it_is() {
+    let site = stopped(small(47), 40);
+    let target = site.crawl.path("mine");
+    for file in
+        ["LOCK", "logs/crawl.log", "logs/politeness.jsonl", "logs/skipped.jsonl", "status.json.tmp", "catalog/db"]
+    {
+        fs::write(&target, "mine\n").unwrap();
+        let path = site.crawl.path("crawl").join(file);
+        let aside = site.crawl.path("aside");
+        let _ = fs::rename(&path, &aside);
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        site.crawl.run(&[]).expect(3, &[file, "symbolic link"]);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "mine\n", "{file}");
+        fs::remove_file(&path).unwrap();
+        let _ = fs::rename(&aside, &path);
+    }
+    assert_goes_on(&site);
+    let mode = |file: &str| std::os::unix::fs::MetadataExt::mode(&fs::metadata(site.crawl.path(file)).unwrap()) & 0o777;
+    assert_eq!((mode("crawl") & 0o077, mode("crawl/LOCK")), (0, 0o600));
 }

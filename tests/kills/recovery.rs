@@ -9,7 +9,7 @@ use super::site::{PATIENCE, RUSH, Site, kill, wait};
 use super::{assert_goes_on, can_trace, signal, small, traced, wrapped};
 
 /// A crawl without a checkpoint that was killed after so many requests: all of them are to be replayed.
-fn unfinished(seed: u64, requests: usize) -> Site {
+pub(super) fn unfinished(seed: u64, requests: usize) -> Site {
     let options = SimOptions { hosts: 40, pages: 900, latency: Duration::from_millis(2), ..small(seed) };
     let site = Site::new(options, &format!("{RUSH}\n[crawl]\ncheckpoint_interval = \"10h\"\n"));
     let child = site.crawl.start(&[]);
