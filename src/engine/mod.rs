@@ -20,6 +20,7 @@ mod hops;
 mod job;
 mod limits;
 mod log;
+mod oddities;
 mod open;
 mod patterns;
 pub mod recovery;
