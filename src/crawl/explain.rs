@@ -232,8 +232,8 @@ impl Gatherer<'_> {
         // what else lets a sitemap in that is out of scope: the robots.txt or the sitemap that named it
         let via = self.told.found.as_ref().and_then(|found| CanonicalUrl::parse(found.via.as_ref()?).ok());
         if judgement.verdict == Err(Reason::Scope)
-            && hops.sitemaps() > 0
             && let Some(named_by) = &via
+            && self.names_sitemap(named_by, &hops, links, &scope)?
         {
             judgement = scope.explain_sitemap(self.url, named_by, links, redirects);
         }
@@ -256,6 +256,18 @@ impl Gatherer<'_> {
             found.seed = ancestor;
         }
         Ok(())
+    }
+
+    /// Whether `named_by` named the URL, found by `hops` at `depth`, as a sitemap: not as an entry of one.
+    fn names_sitemap(&self, named_by: &CanonicalUrl, hops: &Hops, depth: u16, scope: &Scope) -> Result<bool, Error> {
+        Ok(match hops.sitemaps() {
+            0 => false,
+            // nothing else lets one in that redirects and is out of scope itself
+            _ if hops.redirects() > 0 => scope.judge(named_by, depth, 0) == Err(Reason::Scope),
+            1 => true,
+            // an index names sitemaps of its own depth, a sitemap pages one link deeper
+            _ => self.archive.found(named_by)?.is_some_and(|index| index.depth == depth),
+        })
     }
 
     /// Rules as the frontier has them, else as the store has them, else those of the archive; the archived file says which

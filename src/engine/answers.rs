@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::Engine;
 use super::admission::Parent;
-use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Response, Target, Unresolved};
+use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target, Unresolved};
+use super::oddities::oddity_of;
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
@@ -15,10 +16,8 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
 use crate::outcome::{Failure, Reason, Verdict, failure_of_answer, judge_answer, judge_failure};
-use crate::report::Oddity;
-use crate::web::headers;
 use crate::web::robots::RobotsRules;
-use crate::web::url::{CanonicalUrl, Keys};
+use crate::web::url::CanonicalUrl;
 
 /// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS_MAX: u8 = 5;
@@ -225,15 +224,6 @@ impl Engine {
             self.admit_link(&parent, link)?;
         }
         Ok(())
-    }
-
-    /// The operator hears of a site that shows less to a crawler than to a person: the first is a warning.
-    fn tell_oddity(&mut self, oddity: Oddity, url: &CanonicalUrl) {
-        match self.oddities.note(oddity, url.host(), url.as_str()) {
-            Some(news) if self.oddities.is_first(oddity) => tracing::warn!("{news}"),
-            Some(news) => tracing::info!("{news}"),
-            None => {}
-        }
     }
 
     /// Links that processing left out of the page at `url`.
@@ -481,28 +471,7 @@ fn may_have_versions(url: &QueuedUrl) -> bool {
     url.forced || url.attempts > 0
 }
 
-/// What keeps a crawler from the page of `url`, although its request for `asked`, which `via` named, was answered.
-fn oddity_of(
-    (asked, via): (&CanonicalUrl, Option<&str>),
-    url: &QueuedUrl,
-    response: &Response,
-    findings: &Findings,
-    key: Fingerprint,
-) -> Option<Oddity> {
-    let sets_cookie = || headers::named(&response.headers, "set-cookie").next().is_some();
-    let leads_back = |(target, keys): &(CanonicalUrl, Keys)| {
-        let came_from = url.hops.redirects() > 0 && via == Some(target.as_str()) && target.host() == asked.host();
-        keys.key == key || came_from
-    };
-    match response.status {
-        401 if is_of_seed(url) => Some(Oddity::Login),
-        300..=399 if findings.redirect.as_ref().is_some_and(leads_back) && sets_cookie() => Some(Oddity::CookieWall),
-        _ if findings.is_scripts => Some(Oddity::Scripts),
-        _ => None,
-    }
-}
-
 /// Whether `url` is a seed, or where one redirects.
-fn is_of_seed(url: &QueuedUrl) -> bool {
+pub(super) fn is_of_seed(url: &QueuedUrl) -> bool {
     url.hops.redirects() == url.hops.as_str().len()
 }

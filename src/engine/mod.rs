@@ -24,6 +24,7 @@ mod job;
 mod limits;
 mod log;
 pub mod mend;
+mod oddities;
 mod open;
 mod patterns;
 mod recent;

@@ -5,7 +5,12 @@
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
+use crate::web::html::push_value;
 use crate::web::html::tags::Tags;
+
+#[cfg(test)]
+#[path = "late_tests.rs"]
+mod late_tests;
 
 /// How far a browser looks before it begins to parse.
 const PRESCAN_BYTES: usize = 1024;
@@ -51,7 +56,7 @@ pub(super) fn late_meta(body: &[u8]) -> Option<&'static Encoding> {
         }
         let mut meta = Meta::default();
         let is_whole = tags.attributes(|attribute| meta.take(attribute.name, attribute.value));
-        if let Some(encoding) = meta.encoding().filter(|_| is_whole) {
+        if let Some(encoding) = meta.encoding_of_element().filter(|_| is_whole) {
             return Some(encoding);
         }
     }
@@ -97,13 +102,30 @@ impl<'a> Meta<'a> {
         slot.get_or_insert(value);
     }
 
+    /// What the tag says as it stands.
     fn encoding(&self) -> Option<&'static Encoding> {
+        match self.charset {
+            Some(label) => readable(Encoding::for_label(label)?),
+            None => self.encoding_of_pragma(),
+        }
+    }
+
+    fn encoding_of_pragma(&self) -> Option<&'static Encoding> {
         let is_pragma = self.http_equiv.is_some_and(|value| value.eq_ignore_ascii_case(b"content-type"));
-        let label = match self.charset {
-            Some(label) => label,
-            None => label_in(self.content.filter(|_| is_pragma)?)?,
+        readable(Encoding::for_label(label_in(self.content.filter(|_| is_pragma)?)?)?)
+    }
+
+    /// What the element says: its references are decoded, and behind a `charset` that means nothing the pragma counts.
+    fn encoding_of_element(&self) -> Option<&'static Encoding> {
+        let decoded = |value: Option<&[u8]>| {
+            let mut text = String::new();
+            push_value(value?, &mut text);
+            Some(text)
         };
-        readable(Encoding::for_label(label)?)
+        let values = [self.charset, self.http_equiv, self.content].map(decoded);
+        let [charset, http_equiv, content] = values.each_ref().map(|value| value.as_ref().map(|text| text.as_bytes()));
+        let meta = Meta { charset, http_equiv, content };
+        meta.encoding().or_else(|| meta.encoding_of_pragma())
     }
 }
 

@@ -22,6 +22,7 @@ mod values;
 
 pub use directives::{RobotsDirectives, x_robots_tag};
 pub use header::{canonical_header, link_header};
+pub(in crate::web) use references::push_value;
 pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};
 pub use values::refresh_url;
