@@ -11,11 +11,13 @@ use super::oddities::oddity_of;
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
-use crate::container::{NewPage, Referrer, Stored as StoredPage};
+use crate::container::{KeyRecord, NewPage, Referrer, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
-use crate::outcome::{Failure, Reason, Verdict, failure_of_answer, judge_answer, judge_failure};
+use crate::outcome::{
+    Failure, Reason, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
+};
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
 
@@ -125,6 +127,9 @@ impl Engine {
     }
 
     fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
+        if let Some(stored) = self.stored_before(processed)? {
+            return Ok(stored);
+        }
         let response = &processed.response;
         let (robots, may_have_versions) = match &processed.job.target {
             Target::Page { url, .. } => (false, may_have_versions(url)),
@@ -148,6 +153,25 @@ impl Engine {
         })
     }
 
+    /// A body that was interrupted is stored once, and again only where an attempt brought more of it: what is stored then
+    /// stands for this answer too.
+    fn stored_before(&self, processed: &Processed) -> Result<Option<StoredPage>> {
+        let response = &processed.response;
+        let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
+        if url.attempts == 0 || !response.is_interrupted() {
+            return Ok(None);
+        }
+        let newest = self.container.newest(url.key, &url.url)?;
+        let covers = newest.filter(|before| {
+            let of_round = !url.forced || before.offset >= self.round.from;
+            let alike = before.truncated && before.status == response.status && !before.robots;
+            of_round && alike && before.payload_bytes >= processed.records.payload_bytes
+        });
+        let stored =
+            |before: KeyRecord| StoredPage { record: before.offset, bytes: 0, saved: None, not_modified: false };
+        Ok(covers.map(stored))
+    }
+
     pub(super) fn count_stored(&mut self, stored: &StoredPage) {
         self.statistics.bytes_stored += stored.bytes;
         self.statistics.revisits += u64::from(stored.saved.is_some());
@@ -165,6 +189,7 @@ impl Engine {
             duration: response.duration,
             bytes: records.payload_bytes,
             verdict,
+            blame: blame_of_answer(response.status, response.is_interrupted()),
             failure: None,
             retry_after: retry_after.filter(|_| speaks_of_load(response.status)),
             address: response.address,
@@ -345,6 +370,7 @@ impl Engine {
             duration,
             bytes: 0,
             verdict,
+            blame: blame_of_failure(failure),
             failure: Some(failure),
             retry_after: None,
             address: None,

@@ -7,8 +7,8 @@
 //! cannot hold up the others for ever: a turn ends after as many entries as were in line when it began.
 //!
 //! An entry that no longer fits the place of its host is skipped when it comes up (the owner of the hosts knows). As hosts that
-//! rest for a day leave one behind that is due in a day, those are swept now and then ([`Schedule::retain`]). Entries with the same due time, and in line with the same turn, come in the order in which they were made,
-//! so a run replays.
+//! rest for a day leave one behind that is due in a day, those are swept now and then ([`Schedule::retain`]). Entries with
+//! the same due time, and in line with the same turn, come in the order in which they were made, so a run replays.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -35,9 +35,11 @@ pub(super) enum Entry {
     Host(HostRef),
     /// An address that hosts wait for.
     Address(IpAddr),
+    /// A name that origins of it wait for.
+    Name(Fingerprint),
 }
 
-/// Whose turn an entry takes; none for addresses, which come at once: there the address's delay decides.
+/// Whose turn an entry takes; none for addresses and names, which come at once: there their delays decide.
 pub(super) type Lane = Option<Fingerprint>;
 
 /// An entry that is due; of the same turn the one that came first.
