@@ -220,6 +220,8 @@ fn judge(events: &[Event], (traced, scratch): (&Path, &Path), check: impl Fn(&Pa
 
 /// The newest batch whose commit had returned, and the newest whose commit had begun.
 type Allowed = [usize; 2];
+/// Says what is wrong with a directory, by what is allowed to be in it.
+type Check<'a> = Box<dyn Fn(&Path, Allowed) -> Result<(), String> + 'a>;
 
 fn check_entries(expected: &[Entries], dir: &Path, allowed: Allowed) -> Result<(), String> {
     let found = SledCatalog::open(dir).and_then(|catalog| catalog.scan("")).map_err(|error| error.to_string())?;
@@ -306,7 +308,7 @@ struct Trial<'a> {
     scratch: &'a Path,
     rng: fastrand::Rng,
     mixtures: usize,
-    check: Box<dyn Fn(&Path, Allowed) -> Result<(), String> + 'a>,
+    check: Check<'a>,
     seen: HashSet<u64>,
     cuts: usize,
     images: usize,
@@ -315,12 +317,7 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    fn new(
-        traced: &'a Path,
-        scratch: &'a Path,
-        seed: u64,
-        check: Box<dyn Fn(&Path, Allowed) -> Result<(), String> + 'a>,
-    ) -> Self {
+    fn new(traced: &'a Path, scratch: &'a Path, seed: u64, check: Check<'a>) -> Self {
         let (rng, mixtures) = (fastrand::Rng::with_seed(seed), number("POWER_CUT_MIXTURES", 4));
         let (seen, wrong) = (HashSet::new(), Vec::new());
         Trial { traced, scratch, rng, mixtures, check, seen, cuts: 0, images: 0, opened: 0, wrong }
