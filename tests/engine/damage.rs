@@ -373,7 +373,6 @@ fn n09_a_file_of_the_last_checkpoint_that_is_missing_is_damage_and_never_an_empt
         State::with_file(true, ".aux"),
         State::with_file(true, ".kv"),
         State::with_file(true, ".repo"),
-        State::with_file(true, ".tail"),
     ];
     for state in states {
         let logs = Path::new(DIR).join("logs");
@@ -391,7 +390,7 @@ fn n09_a_file_of_the_last_checkpoint_that_is_missing_is_damage_and_never_an_empt
     for expected in ["pages/key.dat", "pages/address.idx", "pages/address.ovf", "checkpoint.g"] {
         assert!(told.iter().any(|kind| kind == expected), "{expected} can be missing");
     }
-    for end in [".repo", ".kv", ".aux", ".tail", ".base", ".open"] {
+    for end in [".repo", ".kv", ".aux", ".base", ".open"] {
         assert!(told.iter().any(|kind| kind.ends_with(end)), "{end} can be missing");
     }
 }
