@@ -8,7 +8,8 @@ use scraper::{Html, HtmlTreeSink};
 
 use super::*;
 
-/// What the tree builder says: the first label that means an encoding.
+/// What the tree builder says: the first label that means an encoding. It stops at a `charset` that means none, where the
+/// standard goes on with the `content` of the same element: no page here has both.
 fn built(page: &str) -> Option<&'static Encoding> {
     let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let builder = TreeBuilder::new(HtmlTreeSink::new(Html::new_document()), options);
@@ -40,7 +41,7 @@ fn n19_a_late_meta_is_found_where_a_tree_builder_finds_it() {
         "<meta name=x content='charset=gbk'>",
         "<meta charset=koi8&#45;u>",
         "<meta charset=utf-16>",
-        "<meta charset=gbk",
+        "<meta charset=gbk ",
         "<title>",
         "</title>",
         "<script>",
