@@ -37,7 +37,7 @@ const MARK: &str = "This directory was made by `crawler demo`.";
 const TITLES_FILE: &str = "titles.tsv";
 /// Lines of the table that are shown.
 const LINES_SHOWN: usize = 5;
-/// Time between two requests to a host: with the largest host of the web it makes some eight seconds.
+/// Time between two requests to a host: the largest host of the web takes some eight seconds with it.
 const DELAY: Duration = Duration::from_millis(50);
 /// Times are counted in milliseconds by the crawler, and the server may see them that much shorter.
 const SLACK: Duration = Duration::from_millis(2);
@@ -175,7 +175,7 @@ fn is_demo(dir: &Path) -> bool {
 /// A web whose largest host takes some eight seconds at one request in [`DELAY`].
 fn options() -> SimOptions {
     let smooth = SimOptions::default().smooth();
-    SimOptions { hosts: 40, pages: 900, latency: Duration::from_millis(10), sitemap_share: 0.2, ..smooth }
+    SimOptions { hosts: 40, pages: 700, latency: Duration::from_millis(10), sitemap_share: 0.2, ..smooth }
 }
 
 fn config(web: &SimWeb) -> String {

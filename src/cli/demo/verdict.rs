@@ -153,7 +153,7 @@ mod tests {
         let log = [request("/robots.txt", 0), request(&format!("/{path}"), 10)];
         let limits = Limits { delay_min: std::time::Duration::from_millis(100), ..Limits::default() };
         let verdict = Verdict::of(&FakeArchive::default(), expected, &log, web.http_port(), &limits).unwrap();
-        assert_eq!(verdict.forbidden, [url.clone()]);
-        assert_eq!(verdict.impolite.len(), 1, "{verdict}");
+        assert_eq!(&verdict.forbidden, std::slice::from_ref(url));
+        assert_eq!(verdict.impolite.len(), 2, "after its start and after its end: {verdict}");
     }
 }
