@@ -1,8 +1,9 @@
 //! How the way of a URL ends, and what follows from each answer and each error.
 //!
-//! Every URL ends in exactly one [`Outcome`]. [`judge_status`] and [`judge_failure`] are the one table that says
-//! whether an attempt ends the URL, is tried again, or holds back its whole host. Live crawling and the replay after a
-//! crash ask the same table, so that they cannot disagree.
+//! Every URL ends in exactly one [`Outcome`]. [`judge_answer`] and [`judge_failure`] are the one table that says
+//! whether an attempt ends the URL or is made again; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for:
+//! the URL alone, or its whole host. Live crawling and the replay after a crash ask the same table, so that they cannot
+//! disagree.
 
 use std::fmt;
 
@@ -175,34 +176,63 @@ pub enum Outcome {
     Dropped(Reason),
 }
 
-/// What an attempt means for its URL and its host.
+/// What an attempt means for its URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The URL has its outcome.
     Done,
-    /// The URL is asked for again once its host has rested; the whole host backs off.
+    /// The URL is asked for again later.
     Retry,
-    /// The URL has its outcome, and its host backs off all the same.
-    DoneBackOff,
-    /// No answer and no attempts left; the host backs off.
+    /// No answer and no attempts left.
     GiveUp,
+}
+
+/// Whom a bad attempt speaks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// Nobody: the site answered as it wanted to.
+    Nobody,
+    /// The URL: it waits by itself, and its host goes on with others unless several in a row fail.
+    Url,
+    /// The host: nothing is asked of it for a while.
+    Host,
 }
 
 /// What an answer of `status` means, when it came at attempt number `attempt` (0 is the first) and `retries` more
 /// are allowed after the first.
 ///
-/// 429 and 503 speak for the host: they are tried again and hold it back. Other 5xx are tried again too (a
-/// server that is restarted answers 502 for a while). Everything else is the site's answer.
+/// What speaks of load or of a fault that may pass is asked for again (a server that is restarted answers 502 for a
+/// while). Everything else is the site's answer.
 pub fn judge_status(status: u16, attempt: u8, retries: u8) -> Verdict {
-    match status {
-        408 | 425 | 429 | 500 | 502 | 503 | 504 if attempt < retries => Verdict::Retry,
-        429 | 503 => Verdict::DoneBackOff,
+    match blame_of_answer(status, false) {
+        Blame::Url | Blame::Host if attempt < retries => Verdict::Retry,
         _ => Verdict::Done,
     }
 }
 
+/// Whom an answer speaks for whose head was complete: 429 and 503 for the host, other faults of the server for the page
+/// that has them, and so does a body that broke off or was too slow to be waited for.
+pub fn blame_of_answer(status: u16, interrupted: bool) -> Blame {
+    match status {
+        429 | 503 => Blame::Host,
+        408 | 425 | 500 | 502 | 504 => Blame::Url,
+        _ if interrupted => Blame::Url,
+        _ => Blame::Nobody,
+    }
+}
+
+/// Whom an attempt speaks for that brought no answer. A host that was connected to and then said nothing that is HTTP,
+/// or nothing at all before it hung up, may do so for one page; one that cannot be found or connected to, or keeps silent,
+/// does so for all.
+pub fn blame_of_failure(failure: Failure) -> Blame {
+    match failure {
+        Failure::Disconnected | Failure::Protocol | Failure::Unconditional304 => Blame::Url,
+        _ => Blame::Host,
+    }
+}
+
 /// What an answer means whose body may have been cut short: by a limit of size it counts, by time or by a broken
-/// connection it is asked for again like an overloaded host's.
+/// connection it is asked for again.
 pub fn judge_answer(status: u16, interrupted: bool, attempt: u8, retries: u8) -> Verdict {
     if interrupted && attempt < retries { Verdict::Retry } else { judge_status(status, attempt, retries) }
 }
@@ -230,8 +260,23 @@ mod tests {
     #[test]
     fn an_overloaded_host_is_tried_again_and_then_believed() {
         assert_eq!(judge_status(503, 0, 2), Verdict::Retry);
-        assert_eq!(judge_status(503, 2, 2), Verdict::DoneBackOff);
+        assert_eq!(judge_status(503, 2, 2), Verdict::Done);
+        assert_eq!(blame_of_answer(503, false), Blame::Host, "at whatever attempt");
         assert_eq!(judge_status(500, 2, 2), Verdict::Done);
+    }
+
+    #[test]
+    fn n11_n17_a_fault_of_one_page_is_not_its_hosts() {
+        for status in [408, 425, 500, 502, 504] {
+            assert_eq!((judge_status(status, 0, 2), blame_of_answer(status, false)), (Verdict::Retry, Blame::Url));
+        }
+        assert_eq!((judge_answer(200, true, 0, 2), blame_of_answer(200, true)), (Verdict::Retry, Blame::Url));
+        assert_eq!(blame_of_answer(200, false), Blame::Nobody);
+        assert_eq!(blame_of_answer(503, true), Blame::Host);
+        for failure in Failure::ALL {
+            let of_page = matches!(failure, Failure::Disconnected | Failure::Protocol | Failure::Unconditional304);
+            assert_eq!(blame_of_failure(failure) == Blame::Url, of_page, "{failure}");
+        }
     }
 
     #[test]

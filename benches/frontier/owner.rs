@@ -10,7 +10,7 @@ use crawler::disk::{Disk, Result};
 use crawler::frontier::{
     Feedback, Frontier, FrontierOptions, FrontierState, NameAnswer, Politeness, RobotsAnswer, Rules, Task,
 };
-use crawler::outcome::Verdict;
+use crawler::outcome::{Blame, Verdict};
 
 use crate::crew::{Checkpoint, Crew};
 use crate::urls::Shape;
@@ -262,6 +262,7 @@ impl Owner {
                     duration: Duration::from_millis(1),
                     bytes: 10_000,
                     verdict: Verdict::Done,
+                    blame: Blame::Nobody,
                     failure: None,
                     retry_after: None,
                     address: Some(addresses[0]),

@@ -14,7 +14,9 @@ use crate::container::{NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
-use crate::outcome::{Failure, Reason, Verdict, failure_of_answer, judge_answer, judge_failure};
+use crate::outcome::{
+    Failure, Reason, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
+};
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
 
@@ -163,6 +165,7 @@ impl Engine {
             duration: response.duration,
             bytes: records.payload_bytes,
             verdict,
+            blame: blame_of_answer(response.status, response.is_interrupted()),
             failure: None,
             retry_after: retry_after.filter(|_| speaks_of_load(response.status)),
             address: response.address,
@@ -334,6 +337,7 @@ impl Engine {
             duration,
             bytes: 0,
             verdict,
+            blame: blame_of_failure(failure),
             failure: Some(failure),
             retry_after: None,
             address: None,

@@ -113,8 +113,8 @@ impl Engine {
             Some(NameAnswer::PrivateAddress) => return Step::Fail(Failure::PrivateAddress),
             Some(NameAnswer::Unanswered) => return Step::Fail(Failure::Dns),
         };
-        let origin = self.keys.keys(&hop.url).origin;
-        let began = self.way.arrival().frontier.begin_errand(hop.host, origin, addresses[0], now);
+        let keys = self.keys.keys(&hop.url);
+        let began = self.way.arrival().frontier.begin_errand(keys.origin, keys.host, addresses[0], now);
         match began {
             Ok(()) => Step::Go(addresses),
             Err(again) => {
@@ -155,12 +155,12 @@ impl Engine {
 
     /// A request for robots.txt at `url` is over. If it was a hop, the host where it led rests now.
     pub(super) fn end_hop(&mut self, redirects: u8, origin: Fingerprint, url: &CanonicalUrl, duration: Duration) {
-        let at = self.keys.keys(url).origin;
+        let at = self.keys.keys(url);
         let arrival = self.way.arrival();
         if redirects > 0 {
-            arrival.frontier.end_errand(at, duration, arrival.now);
+            arrival.frontier.end_errand(at.origin, at.host, duration, arrival.now);
         }
-        debug_assert!(redirects > 0 || at == origin, "the first request for robots.txt goes to its own origin");
+        debug_assert!(redirects > 0 || at.origin == origin, "the first request for robots.txt goes to its own origin");
     }
 
     /// When a hop may be followed.

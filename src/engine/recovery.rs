@@ -80,7 +80,7 @@ impl Engine {
             started: page.time,
             duration: Duration::ZERO,
         };
-        self.replay_rest(keys.origin, &response, page.robots);
+        self.replay_rest(keys.host, &response, page.robots);
         let scope = self.scope.clone();
         if page.robots {
             // after redirects, the rules are those of the origin that was asked first
@@ -111,7 +111,7 @@ impl Engine {
 
     /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long its
     /// answer took is not known any more; the whole rest from now on would be too long after a long pause.
-    fn replay_rest(&mut self, origin: Fingerprint, response: &Response, robots: bool) {
+    fn replay_rest(&mut self, name: Fingerprint, response: &Response, robots: bool) {
         let overloaded = matches!(response.status, 429 | 503);
         if !overloaded && response.status < 500 {
             return;
@@ -120,7 +120,7 @@ impl Engine {
         let asked = response.header("retry-after").and_then(|value| retry_after(value, response.started));
         // a robots.txt that cannot be had holds its host back in its own way
         if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.overload_back_off())) {
-            frontier.hold(origin, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);
+            frontier.hold(name, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);
         }
     }
 

@@ -201,7 +201,7 @@ impl Active {
             let reference = self.parkable.pop_front()?;
             let Some(index) = self.resolve(reference) else { continue };
             let host = self.host_mut(index);
-            if host.standing.available() <= now {
+            if host.comes_up() <= now {
                 host.parkable = false;
             } else if host.is_at_rest() && matches!(host.place, Place::Scheduled(_) | Place::Idle) {
                 return Some(index);

@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::Frontier;
 use super::QueuedUrl;
 use super::host::{Item, Pending, Place, large_rules_memory};
-use super::politeness::Trouble;
+use super::politeness::{BACKOFF_MAX, Trouble};
 use super::record::ADDRESSES_KEPT;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::outcome::{Reason, Verdict};
+use crate::outcome::{Blame, Reason, Verdict};
 
 /// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
 const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
@@ -54,7 +54,7 @@ impl Frontier {
     /// Instead of the answer to a [`Task::Resolve`](super::Task::Resolve): nothing is to be asked before `until`.
     pub fn defer(&mut self, host: HostId, until: Time, now: Time) {
         let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return };
-        let until = until.clamp(now + HOLDS_MIN, now + super::politeness::BACKOFF_MAX);
+        let until = until.clamp(now + HOLDS_MIN, now + BACKOFF_MAX);
         let standing = &mut self.active.host_mut(index).standing;
         standing.backoff_until = standing.backoff_until.max(until);
         self.settle(index, now);
@@ -81,14 +81,18 @@ impl Frontier {
     /// of host and address.
     pub fn robots(&mut self, host: HostId, answer: RobotsAnswer, now: Time) -> Result<()> {
         let mut started = now;
+        let mut is_under_way = false;
         let is_robots = |pending| match pending {
-            Pending::Robots { started: at } => {
-                started = at;
+            Pending::Robots { started: at, moved } => {
+                (started, is_under_way) = (at, !moved);
                 true
             }
             Pending::Resolve => false,
         };
         let Some(index) = self.answered(host, now, is_robots) else { return Ok(()) };
+        if is_under_way {
+            self.end_request(index);
+        }
         let answer = match answer {
             // there is no memory for them: their host waits like one whose rules cannot be had
             RobotsAnswer::Rules { rules, duration, .. } if !self.finds_memory_for(&*rules, now)? => {
@@ -116,6 +120,9 @@ impl Frontier {
                 if now.since(since) >= self.options.give_up {
                     self.give_up(index, Reason::HostGivenUp, now + self.options.give_up.max(SILENT_FOR));
                 }
+                if let Some(wait) = retry_after {
+                    self.hold_all_origins(index, now + wait.min(BACKOFF_MAX), now);
+                }
                 let before = self.active.host(index).standing.backoff_until;
                 self.back_off(index, Trouble::Robots, retry_after, started, now);
                 // the last attempt comes when the host would be given up, not after it
@@ -130,21 +137,25 @@ impl Frontier {
         }
         self.rest(index, now);
         self.settle(index, now);
+        self.wake_name(index);
         Ok(())
     }
 
     /// The answer to a [`Task::Fetch`](super::Task::Fetch). With [`Verdict::Retry`] the URL comes back as `requeue`, its
-    /// attempts raised, and is the next of its host.
+    /// attempts raised: the next of its host, or, if the attempt speaks for it alone, after a time of its own.
     pub fn done(&mut self, host: HostId, feedback: &Feedback, requeue: Option<QueuedUrl>, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, item)) = self.land(host) else { return Ok(()) };
         self.count_page(index, feedback, now);
         self.learn(index, feedback, now);
-        self.judge(index, feedback, now);
+        self.judge(index, &item, feedback, now);
         if let Some(url) = requeue {
-            self.buffer(index, Item::again(url, item.sequence));
+            let again = self.again(url, &item, feedback, now);
+            self.buffer(index, again);
+            self.limit_waiting(index, now);
         }
         self.settle(index, now);
+        self.wake_name(index);
         Ok(())
     }
 
@@ -158,6 +169,7 @@ impl Frontier {
             duration: Duration::ZERO,
             bytes: 0,
             verdict: Verdict::Done,
+            blame: Blame::Nobody,
             failure: None,
             retry_after: None,
             address: None,
@@ -165,8 +177,11 @@ impl Frontier {
             may_lower_delay: false,
         };
         self.count_page(index, &feedback, now);
-        self.active.host_mut(index).standing.due = now;
+        let host = self.active.host_mut(index);
+        host.standing.due = now;
+        host.name_key.into_iter().for_each(|name| self.names.withdraw(name));
         self.settle(index, now);
+        self.wake_name(index);
         Ok(())
     }
 
@@ -178,7 +193,22 @@ impl Frontier {
         let (_, item) = flights.swap_remove(at);
         self.active.in_flight -= 1;
         self.active.bytes = self.active.bytes.saturating_sub(item.memory());
+        self.end_request(index);
         Some((index, item))
+    }
+
+    /// A request of the host is over.
+    pub(super) fn end_request(&mut self, index: u32) {
+        if let Some(name) = self.active.host(index).name_key {
+            self.names.end(name);
+        }
+    }
+
+    /// Other origins of its name may go on now, or know when.
+    pub(super) fn wake_name(&mut self, index: u32) {
+        if let Some(name) = self.active.host(index).name_key {
+            self.schedule_name(name);
+        }
     }
 
     /// Budgets, and the hosts that waited to see them.
@@ -225,17 +255,32 @@ impl Frontier {
     }
 
     /// Back-off, failures in a row, death.
-    fn judge(&mut self, index: u32, feedback: &Feedback, now: Time) {
-        match feedback.failure {
-            Some(_) => self.count_failure(index, now),
-            None => self.active.host_mut(index).standing.failures = 0,
+    fn judge(&mut self, index: u32, tried: &Item, feedback: &Feedback, now: Time) {
+        match (feedback.blame, feedback.failure) {
+            (Blame::Nobody, _) => self.forgive(index, feedback.started),
+            (Blame::Url, _) => self.count_fault(index, tried, feedback, now),
+            (Blame::Host, Some(_)) => {
+                self.count_failure(index, now);
+                self.back_off(index, Trouble::Connection, feedback.retry_after, feedback.started, now);
+            }
+            (Blame::Host, None) => {
+                self.active.host_mut(index).standing.failures = 0;
+                let until = self.raise_back_off(index, Trouble::Overload, feedback.retry_after, feedback.started, now);
+                self.hold_all_origins(index, until, now);
+            }
         }
-        if feedback.verdict != Verdict::Done {
-            let trouble = if feedback.failure.is_some() { Trouble::Connection } else { Trouble::Overload };
-            self.back_off(index, trouble, feedback.retry_after, feedback.started, now);
-        } else if let Some(wait) = feedback.retry_after {
-            self.hold_back(index, now + wait.min(super::politeness::BACKOFF_MAX), now);
+        if let Some(wait) = feedback.retry_after {
+            self.hold_all_origins(index, now + wait.min(BACKOFF_MAX), now);
         }
+    }
+
+    /// What a host answered speaks for all origins of its name.
+    fn hold_all_origins(&mut self, index: u32, until: Time, now: Time) {
+        let host = self.active.host_mut(index);
+        let Some(name) = host.name_key else { return self.hold_back(index, until, now) };
+        host.standing.backoff_until = host.standing.backoff_until.max(until);
+        self.hold_name(name, until, now);
+        self.tell_back_off(name, until, now);
     }
 
     /// After a request was answered at `now`, the host rests.
@@ -243,9 +288,12 @@ impl Frontier {
         let delay = self.delay_of(index);
         let standing = &mut self.active.host_mut(index).standing;
         standing.due = standing.due.max(now + delay);
+        if let Some(name) = self.active.host(index).name_key {
+            self.names.rest(name, now + delay, now);
+        }
     }
 
-    fn count_failure(&mut self, index: u32, now: Time) {
+    pub(super) fn count_failure(&mut self, index: u32, now: Time) {
         let (dead_after, give_up) = (self.options.politeness.dead_after.max(1), self.options.give_up);
         let standing = &mut self.active.host_mut(index).standing;
         if standing.failures == 0 {
@@ -257,18 +305,42 @@ impl Frontier {
         }
     }
 
-    fn back_off(&mut self, index: u32, trouble: Trouble, retry_after: Option<Duration>, started: Time, now: Time) {
-        let host = self.active.host_mut(index);
-        let politeness = &self.options.politeness;
-        let until = politeness.back_off(&mut host.standing, trouble, retry_after, started, now, &mut self.rng);
+    pub(super) fn back_off(
+        &mut self,
+        index: u32,
+        trouble: Trouble,
+        retry_after: Option<Duration>,
+        started: Time,
+        now: Time,
+    ) {
+        let until = self.raise_back_off(index, trouble, retry_after, started, now);
         self.hold_back(index, until, now);
     }
 
-    fn hold_back(&mut self, index: u32, until: Time, now: Time) {
+    fn raise_back_off(
+        &mut self,
+        index: u32,
+        trouble: Trouble,
+        retry_after: Option<Duration>,
+        started: Time,
+        now: Time,
+    ) -> Time {
+        let standing = &mut self.active.host_mut(index).standing;
+        self.options.politeness.back_off(standing, trouble, retry_after, started, now, &mut self.rng)
+    }
+
+    pub(super) fn hold_back(&mut self, index: u32, until: Time, now: Time) {
         let host = self.active.host_mut(index);
         host.standing.backoff_until = host.standing.backoff_until.max(until);
+        let origin = host.origin;
+        self.tell_back_off(origin, until, now);
+    }
+
+    /// What is held back for long has to be known after a restart.
+    fn tell_back_off(&mut self, key: Fingerprint, until: Time, now: Time) {
         if until > now + LOGGED_AFTER {
-            self.long_backoffs.insert(host.origin, until);
+            let told = self.long_backoffs.entry(key).or_insert(until);
+            *told = (*told).max(until);
         }
     }
 
@@ -331,17 +403,18 @@ impl Frontier {
         std::mem::take(&mut self.long_backoffs).into_iter().collect()
     }
 
-    /// The host of `origin` must not be contacted before `until`: from the log of long back-offs, after a restart.
-    pub fn hold(&mut self, origin: Fingerprint, until: Time, now: Time) {
-        let until = until.min(now + super::politeness::BACKOFF_MAX);
+    /// The host that `key` names, an origin or all origins of a name, must not be contacted before `until`: from the log of
+    /// long back-offs, after a restart.
+    pub fn hold(&mut self, key: Fingerprint, until: Time, now: Time) {
+        let until = until.min(now + BACKOFF_MAX);
         if until <= now {
             return;
         }
-        if let Some(index) = self.active.find(origin) {
+        if let Some(index) = self.active.find(key) {
             let standing = &mut self.active.host_mut(index).standing;
             standing.backoff_until = standing.backoff_until.max(until);
-        } else {
-            let held = self.holds.entry(origin).or_insert(until);
+        } else if !self.names.hold(key, until) {
+            let held = self.holds.entry(key).or_insert(until);
             *held = (*held).max(until);
         }
     }

@@ -70,7 +70,9 @@ impl Frontier {
     pub(super) fn buffer(&mut self, index: u32, item: Item) {
         self.active.bytes += item.memory();
         self.active.buffered += 1;
-        self.active.host_mut(index).insert(item);
+        self.enter_name(index, item.url.host);
+        let now = self.now;
+        self.active.host_mut(index).insert(item, now);
     }
 
     pub(super) fn unbuffer_first(&mut self, index: u32) -> Option<Item> {
@@ -81,6 +83,13 @@ impl Frontier {
 
     pub(super) fn unbuffer_last(&mut self, index: u32) -> Option<Item> {
         let item = self.active.host_mut(index).buffer.pop_back()?;
+        self.count_off(&item);
+        Some(item)
+    }
+
+    /// Takes out the last of the URLs that wait by themselves.
+    pub(super) fn unbuffer_waiting(&mut self, index: u32) -> Option<Item> {
+        let item = self.active.host_mut(index).waiting.pop_back()?;
         self.count_off(&item);
         Some(item)
     }

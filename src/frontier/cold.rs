@@ -58,10 +58,14 @@ impl Frontier {
             // they are asked for again, which finds memory for them or not
             (host.rules, host.rules_bytes) = (None, 0);
         }
+        let name = host.name_key;
         self.domains.enter(host.domain, known);
         let (origin, number) = (host.origin, self.partition_of(host.domain));
         let index = self.active.insert(host);
         self.partitions[number].active.insert(origin, index);
+        if let Some(name) = name {
+            self.enter_name(index, name);
+        }
         self.count_at_address(index);
         index
     }
@@ -83,7 +87,11 @@ impl Frontier {
 
     /// Moves a host at rest, with its URLs if it has any, to the cold side.
     pub(super) fn evict(&mut self, index: u32, now: Time) -> Result<()> {
-        while let Some(item) = self.unbuffer_last(index) {
+        let host = self.active.host_mut(index);
+        if host.buffer.is_empty() && !host.has_cold() {
+            host.standing.due = host.standing.due.max(host.first_retry().unwrap_or_default());
+        }
+        while let Some(item) = self.unbuffer_last(index).or_else(|| self.unbuffer_waiting(index)) {
             self.push_stranger(&item)?;
         }
         self.set_busy(index, false, now);
@@ -91,8 +99,8 @@ impl Frontier {
         let number = self.partition_of(host.domain);
         self.partitions[number].recent.has_strangers |= host.may_tail;
         self.partitions[number].thirsty -= usize::from(host.is_thirsty);
+        host.name_key.into_iter().for_each(|name| self.names.leave(name));
         let record = host.record(now);
-        self.leaves_resting(host.origin, record.standing.due.max(record.standing.backoff_until), now);
         let partition = &mut self.partitions[number];
         let key = HostKey { domain: host.domain, origin: host.origin };
         partition.active.remove(&key.origin);

@@ -1,7 +1,7 @@
 //! What may be done now: the walk from a due host to a task.
 //!
 //! A host that comes up is asked, in this order: is it given up or its budget used up (its URLs are dropped, without
-//! waiting for anything); may it be contacted now; are its addresses known; is its address free; are its rules known;
+//! waiting for anything); may it be contacted now; is its name free; are its addresses known; is its address free; are its rules known;
 //! do they allow the URL. The first "no" makes the task, or the time at which it comes up again.
 
 use std::net::IpAddr;
@@ -12,6 +12,7 @@ use super::host::{Item, Pending, Place};
 use super::partition::HostKey;
 use super::schedule::Entry;
 use super::task::{Asker, Permit, Task};
+use super::waiting::WAITING_MAX;
 use super::{Frontier, active};
 use crate::clock::Time;
 use crate::disk::Result;
@@ -25,10 +26,13 @@ impl Frontier {
         while let Some((due, entry)) = self.schedule.pop() {
             let task = match entry {
                 Entry::Host(reference) => match self.active.resolve(reference) {
-                    Some(index) if self.active.host(index).place == Place::Scheduled(due) => self.attempt(index, now),
+                    Some(index) if self.active.host(index).place == Place::Scheduled(due) => {
+                        self.attempt(index, now, false)
+                    }
                     _ => None,
                 },
                 Entry::Address(ip) => self.serve(ip, now),
+                Entry::Name(name) => self.serve_name(name, due, now),
             };
             if task.is_some() {
                 return Ok(task);
@@ -47,7 +51,7 @@ impl Frontier {
             if let Some(index) = self.active.resolve(reference)
                 && self.active.host(index).place == Place::Address
             {
-                task = self.attempt(index, now);
+                task = self.attempt(index, now, false);
             }
         }
         if let Some(due) = self.addresses.reschedule(ip) {
@@ -56,13 +60,15 @@ impl Frontier {
         task
     }
 
-    /// What a host whose time has come may do.
-    fn attempt(&mut self, index: u32, now: Time) -> Option<Task> {
+    /// What a host whose time has come may do; `in_turn` if it has the turn of its name.
+    pub(super) fn attempt(&mut self, index: u32, now: Time, in_turn: bool) -> Option<Task> {
         // it may have rested until now
         self.set_busy(index, true, now);
         let host = self.active.host_mut(index);
         host.place = Place::Nowhere;
         host.standing.gone = host.standing.gone.filter(|&(until, _)| until > now);
+        self.ripen(index, now);
+        let host = self.active.host(index);
         if host.pending.is_some() || host.buffer.is_empty() {
             self.settle(index, now);
             return None;
@@ -70,13 +76,14 @@ impl Frontier {
         if let Some(reason) = self.drains(index, now) {
             return self.drop_first(index, reason, now);
         }
-        if self.waits_for_errand(index, now) {
-            return None;
-        }
+        self.rest_with_name(index);
         let host = self.active.host(index);
         let connections = self.options.politeness.connections_per_host.max(1);
         if host.standing.available() > now || host.flights.len() >= connections || self.awaits_budget(index) {
             self.settle(index, now);
+            return None;
+        }
+        if !in_turn && !self.has_turn(index, now) {
             return None;
         }
         let addresses = match self.addresses_of(index, now) {
@@ -106,18 +113,21 @@ impl Frontier {
 
     /// Why the URLs of a host, or at least its first one, are dropped, if they are.
     fn drains(&self, index: u32, now: Time) -> Option<Reason> {
+        let first = self.active.host(index).buffer.front();
+        let is_excluded =
+            first.is_some_and(|item| self.rules.as_ref().is_some_and(|rules| rules.excludes(&item.url.url)));
+        self.drops_all(index, now).or_else(|| is_excluded.then_some(Reason::Scope))
+    }
+
+    /// Why all URLs of a host are dropped, if they are.
+    pub(super) fn drops_all(&self, index: u32, now: Time) -> Option<Reason> {
         let host = self.active.host(index);
         let is_slow = || host.rules_at(now).is_some_and(|rules| self.options.politeness.skips(rules.crawl_delay()));
         let spent = || match self.allowance(index) {
             Allowance::UsedUp(budget) => Some(budget),
             _ => None,
         };
-        let is_excluded = || {
-            let first = host.buffer.front();
-            first.is_some_and(|item| self.rules.as_ref().is_some_and(|rules| rules.excludes(&item.url.url)))
-        };
-        let is_left_out = || is_excluded().then_some(Reason::Scope);
-        host.gone(now).or_else(spent).or_else(|| is_slow().then_some(Reason::Robots)).or_else(is_left_out)
+        host.gone(now).or_else(spent).or_else(|| is_slow().then_some(Reason::Robots))
     }
 
     fn allowance(&self, index: u32) -> Allowance {
@@ -188,7 +198,7 @@ impl Frontier {
         let asker = Asker::of(&self.active.host(index).buffer.front()?.url);
         self.contact(index, addresses[0], now);
         let host = self.active.host_mut(index);
-        host.pending = Some(Pending::Robots { started: now });
+        host.pending = Some(Pending::Robots { started: now, moved: false });
         let origin = host.origin_text.clone();
         Some(Task::Robots { host: self.active.id(index, 0), origin, addresses, asker })
     }
@@ -214,6 +224,9 @@ impl Frontier {
         let host = self.active.host_mut(index);
         host.asked = host.asked.saturating_add(1);
         host.standing.due = host.standing.due.max(now + delay);
+        if let Some(name) = host.name_key {
+            self.names.begin(name, now + delay, now);
+        }
         let delay_per_ip = self.options.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {
             self.addresses.delay_until(ip, now + delay_per_ip, now);
@@ -228,6 +241,7 @@ impl Frontier {
 
     /// Finds a host its place after anything about it has changed.
     pub(super) fn settle(&mut self, index: u32, now: Time) {
+        self.ripen(index, now);
         self.want_refill(index);
         self.note_thirst(index);
         let connections = self.options.politeness.connections_per_host.max(1);
@@ -235,7 +249,13 @@ impl Frontier {
         let place = if host.pending.is_some() {
             Place::Nowhere
         } else if host.buffer.is_empty() {
-            if host.flights.is_empty() && host.base_left == 0 { Place::Idle } else { Place::Nowhere }
+            match host.first_retry() {
+                Some(due) if host.flights.len() < connections => {
+                    Place::Scheduled(host.standing.available().max(due).max(now))
+                }
+                None if host.flights.is_empty() && host.base_left == 0 => Place::Idle,
+                _ => Place::Nowhere,
+            }
         } else if self.drains(index, now).is_some() {
             Place::Scheduled(now)
         } else if host.flights.len() >= connections || self.allowance(index) == Allowance::HostWaits {
@@ -272,7 +292,7 @@ impl Frontier {
                 let domain = host.domain;
                 self.domains.get_mut(domain).waiting.push(reference);
             }
-            Place::Nowhere | Place::Address => {}
+            Place::Nowhere | Place::Address | Place::Name => {}
         }
     }
 
@@ -280,7 +300,8 @@ impl Frontier {
     /// there is no place for others, leaves.
     fn want_refill(&mut self, index: u32) {
         let host = self.active.host(index);
-        if host.base_left == 0 || host.buffer.len() > self.refill_max(host) / 2 {
+        let is_full = host.waiting.len() >= WAITING_MAX;
+        if host.base_left == 0 || is_full || host.buffer.len() > self.refill_max(host) / 2 {
             return;
         }
         let turn_over = host.turn >= self.turn_urls() as u64;

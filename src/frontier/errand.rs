@@ -1,60 +1,40 @@
 //! Errands: requests that are made to an origin for the sake of another one. The robots.txt of a host may be a redirect
 //! to another host, which is asked then, although none of its URLs has come up.
 //!
-//! That host and its address have their delays and their limit of connections for such a request as for any other. Of an
-//! origin that is not active, errands and rests are remembered here, for the cold side is not asked: a host that leaves
-//! while it rests leaves its due time behind, as long as there are fewer than [`RESTING_MAX`] of them.
+//! That host's name and its address have their delays and their limit of connections for such a request as for any other.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use super::Frontier;
+use super::host::Pending;
 use super::task::HostId;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 
 /// An errand waits for requests under way by asking again after so long.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
-/// Origins whose errands are over are looked through when there are so many more than after the last time.
-const SWEEP_AFTER: usize = 256;
-/// Resting hosts that are remembered when they leave: 3 MiB at most.
-const RESTING_MAX: usize = 1 << 16;
-
-/// What is known of an origin by errands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Errand {
-    /// Not before.
-    pub due: Time,
-    pub under_way: bool,
-}
 
 impl Frontier {
-    /// Takes `origin` and `address` for a request at `now` that is made for `on_behalf`; or says when to ask again. Once
-    /// it is made, [`Frontier::end_errand`] has to be called.
+    /// Takes `origin`, whose host's name is `name`, and `address` for a request at `now`; or says when to ask again. Once it
+    /// is made, [`Frontier::end_errand`] has to be called.
     pub fn begin_errand(
         &mut self,
-        on_behalf: HostId,
         origin: Fingerprint,
+        name: Fingerprint,
         address: IpAddr,
         now: Time,
     ) -> Result<(), Time> {
         self.now = self.now.max(now);
-        let own = self.active.resolve_id(on_behalf);
         let there = self.active.find(origin);
-        let errand = self.errands.get(&origin).copied();
-        let mut due = errand.map_or(Time::ZERO, |errand| errand.due);
+        let held = [origin, name].map(|key| self.holds.get(&key).copied().unwrap_or_default());
+        let mut due = self.names.due(name).max(held[0]).max(held[1]);
         due = due.max(self.unclean_floor(Duration::ZERO, None));
-        due = due.max(self.holds.get(&origin).copied().unwrap_or_default());
         if let Some(index) = there {
-            let host = self.active.host(index);
-            let connections = self.options.politeness.connections_per_host.max(1);
-            let is_busy = host.pending.is_some() || host.flights.len() >= connections;
-            if is_busy && there != own {
-                return Err(now + ASK_AGAIN);
-            }
-            due = due.max(host.standing.due).max(host.standing.backoff_until);
+            let standing = &self.active.host(index).standing;
+            due = due.max(standing.due).max(standing.backoff_until);
         }
-        if errand.is_some_and(|errand| errand.under_way) {
+        if self.names.requests(name) >= self.options.politeness.connections_per_host.max(1) {
             return Err(now + ASK_AGAIN);
         }
         let delay_per_ip = self.options.politeness.delay_per_ip;
@@ -65,15 +45,15 @@ impl Frontier {
             return Err(due);
         }
         let delay = self.rest_after_errand(there, now);
-        self.errands.insert(origin, Errand { due: now + delay, under_way: true });
+        self.names.begin(name, now + delay, now);
         if !delay_per_ip.is_zero() {
             self.addresses.delay_until(address, now + delay_per_ip, now);
         }
         Ok(())
     }
 
-    /// The request of an errand to `origin` took `duration` and is over, answered or not.
-    pub fn end_errand(&mut self, origin: Fingerprint, duration: Duration, now: Time) {
+    /// The request of an errand to `origin` of `name` took `duration` and is over, answered or not.
+    pub fn end_errand(&mut self, origin: Fingerprint, name: Fingerprint, duration: Duration, now: Time) {
         self.now = self.now.max(now);
         let there = self.active.find(origin);
         if let Some(index) = there {
@@ -81,50 +61,28 @@ impl Frontier {
             self.options.politeness.learn(standing, duration, false);
         }
         let delay = self.rest_after_errand(there, now).max(self.options.politeness.delay_after(duration));
-        self.errands.insert(origin, Errand { due: now + delay, under_way: false });
-        self.sweep_errands(now);
-        if let Some(index) = there {
-            self.settle(index, now);
-        }
-    }
-
-    /// A host that must not be contacted before `due` leaves the active side.
-    pub(super) fn leaves_resting(&mut self, origin: Fingerprint, due: Time, now: Time) {
-        if due <= now || self.errands.len() >= RESTING_MAX {
-            return;
-        }
-        let errand = self.errands.entry(origin).or_insert(Errand { due, under_way: false });
-        errand.due = errand.due.max(due);
-        self.sweep_errands(now);
-    }
-
-    fn sweep_errands(&mut self, now: Time) {
-        if self.errands.len() > 2 * self.errands_swept + SWEEP_AFTER {
-            self.errands.retain(|_, errand| errand.under_way || errand.due > now);
-            self.errands_swept = self.errands.len();
-        }
+        self.names.end(name);
+        self.names.rest(name, now + delay, now);
+        self.schedule_name(name);
     }
 
     /// The robots.txt of a host was answered with a redirect, after `duration`: the host rests before the next request
     /// to it, and waits on for its rules.
     pub fn robots_moved(&mut self, host: HostId, duration: Duration, now: Time) {
         self.now = self.now.max(now);
-        if let Some(index) = self.active.resolve_id(host) {
-            let standing = &mut self.active.host_mut(index).standing;
-            self.options.politeness.learn(standing, duration, false);
+        let Some(index) = self.active.resolve_id(host) else { return };
+        let waiting = self.active.host_mut(index);
+        self.options.politeness.learn(&mut waiting.standing, duration, false);
+        // hops are errands, whose requests are their own
+        let is_over = match &mut waiting.pending {
+            Some(Pending::Robots { moved, .. }) => !std::mem::replace(moved, true),
+            _ => false,
+        };
+        if is_over {
+            self.end_request(index);
             self.rest(index, now);
+            self.wake_name(index);
         }
-    }
-
-    /// Whether an active host has to wait for an errand to it. One that waits for its end is settled by it.
-    pub(super) fn waits_for_errand(&mut self, index: u32, now: Time) -> bool {
-        let Some(&errand) = self.errands.get(&self.active.host(index).origin) else { return false };
-        if !errand.under_way && errand.due > now {
-            let standing = &mut self.active.host_mut(index).standing;
-            standing.due = standing.due.max(errand.due);
-            self.settle(index, now);
-        }
-        errand.under_way || errand.due > now
     }
 
     fn rest_after_errand(&mut self, there: Option<u32>, now: Time) -> Duration {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::QueuedUrl;
+use super::politeness::URL_WAIT_MAX;
 use super::record::{HostRecord, Standing};
 use super::task::{Rules, RulesDecoder};
 use crate::clock::Time;
@@ -13,13 +14,15 @@ use crate::fingerprint::Fingerprint;
 
 /// The rank of a URL that is tried again: before all others of its host.
 const HEAD: u16 = 0;
+/// Below its time, the sequence of a URL that waits to be tried again has so many bits of a number of its own.
+const NUMBER_BITS: u32 = 20;
 
 /// A queued URL and its place in the order of its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     /// Smaller comes first: 0 for one that is tried again, else its priority plus 1.
     pub rank: u16,
-    /// Then in the order of arrival.
+    /// Then in the order of arrival; of those that are tried again, by the time before which they must not be.
     pub sequence: u64,
     pub url: QueuedUrl,
 }
@@ -33,6 +36,16 @@ impl Item {
     /// The URL again, now first of its host.
     pub(super) fn again(url: QueuedUrl, sequence: u64) -> Self {
         Item { rank: HEAD, sequence, url }
+    }
+
+    /// The URL again, first of its host but not before `due`; `number` tells it from others of the same time.
+    pub(super) fn again_at(url: QueuedUrl, due: Time, number: u64) -> Self {
+        Item { rank: HEAD, sequence: due.ms() << NUMBER_BITS | number & ((1 << NUMBER_BITS) - 1), url }
+    }
+
+    /// When it may be asked for, as far as it is concerned itself.
+    pub(super) fn due(&self) -> Time {
+        if self.rank == HEAD { Time::from_ms(self.sequence >> NUMBER_BITS) } else { Time::ZERO }
     }
 
     pub(super) fn order(&self) -> (u16, u64) {
@@ -52,7 +65,11 @@ impl Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pending {
     Resolve,
-    Robots { started: Time },
+    /// `moved`: it was answered with a redirect, and no request to the host is under way any more.
+    Robots {
+        started: Time,
+        moved: bool,
+    },
 }
 
 /// Where a host waits.
@@ -64,6 +81,8 @@ pub(super) enum Place {
     Scheduled(Time),
     /// For its address.
     Address,
+    /// For its turn among the origins of its name.
+    Name,
     /// For an answer to another host of its domain.
     Domain,
     /// For new URLs; it may leave.
@@ -86,6 +105,10 @@ pub(super) fn large_rules_memory(encoded: usize) -> usize {
 pub(super) struct Host {
     pub origin: Fingerprint,
     pub domain: Fingerprint,
+    /// Fingerprint of its name; unknown after a restart until it has a URL.
+    pub name_key: Option<Fingerprint>,
+    /// Whether it is counted among the origins of its name.
+    pub is_named: bool,
     /// `http://host:port`.
     pub origin_text: Box<str>,
     pub standing: Standing,
@@ -94,6 +117,10 @@ pub(super) struct Host {
     pub addresses: Option<(Arc<[IpAddr]>, Time)>,
     /// Sorted by rank and sequence.
     pub buffer: VecDeque<Item>,
+    /// URLs that are tried again, but not yet; sorted likewise, which is by their time.
+    pub waiting: VecDeque<Item>,
+    /// URLs in a row that failed by themselves.
+    pub faults: u32,
     pub flights: Vec<(u32, Item)>,
     pub flights_made: u32,
     pub pending: Option<Pending>,
@@ -127,19 +154,23 @@ pub(super) struct Host {
 impl Host {
     /// The host of a URL.
     pub(super) fn of(url: &QueuedUrl) -> Self {
-        Host::new(url.origin, url.domain, origin_text(&url.url).into())
+        Host { name_key: Some(url.host), ..Host::new(url.origin, url.domain, origin_text(&url.url).into()) }
     }
 
     pub(super) fn new(origin: Fingerprint, domain: Fingerprint, origin_text: Box<str>) -> Self {
         Host {
             origin,
             domain,
+            name_key: None,
+            is_named: false,
             origin_text,
             standing: Standing::default(),
             rules: None,
             rules_bytes: 0,
             addresses: None,
             buffer: VecDeque::new(),
+            waiting: VecDeque::new(),
+            faults: 0,
             flights: Vec::new(),
             flights_made: 0,
             pending: None,
@@ -191,10 +222,23 @@ impl Host {
         self.flights.is_empty() && self.pending.is_none()
     }
 
-    /// Puts a URL in its place in the buffer.
-    pub(super) fn insert(&mut self, item: Item) {
-        let at = self.buffer.partition_point(|other| other.order() < item.order());
-        self.buffer.insert(at, item);
+    /// Puts a URL in its place: in the buffer, or among those that have to wait by themselves at `now`.
+    pub(super) fn insert(&mut self, item: Item, now: Time) {
+        let queue = if waits(item.due(), now) { &mut self.waiting } else { &mut self.buffer };
+        let at = queue.partition_point(|other| other.order() < item.order());
+        queue.insert(at, item);
+    }
+
+    /// When the first of the URLs may be asked for that wait by themselves.
+    pub(super) fn first_retry(&self) -> Option<Time> {
+        self.waiting.front().map(Item::due)
+    }
+
+    /// From when on it has something to do, with the URLs that are in memory and in its base.
+    pub(super) fn comes_up(&self) -> Time {
+        let available = self.standing.available();
+        let is_dry = self.buffer.is_empty() && self.base_left == 0 && self.standing.gone.is_none();
+        self.first_retry().filter(|_| is_dry).map_or(available, |due| due.max(available))
     }
 
     /// Why its URLs are dropped at `now`, if they are.
@@ -222,9 +266,15 @@ impl Host {
 
     /// Bytes of memory of the host without its URLs.
     pub(super) fn memory(&self) -> usize {
-        const TABLES: usize = 160;
+        const TABLES: usize = 240;
         size_of::<Host>() + TABLES + self.origin_text.len() + RULES_IN_MEMORY * self.rules_bytes
     }
+}
+
+/// Whether a URL that must not be asked for before `due` has to wait at `now`; a time that only a set clock can have made
+/// counts as passed.
+fn waits(due: Time, now: Time) -> bool {
+    due > now && due <= now + 2 * URL_WAIT_MAX
 }
 
 /// `scheme://host:port` of a URL, without user information.

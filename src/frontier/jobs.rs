@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::Frontier;
 use super::budget::ByFingerprint;
 use super::buffer::URL_BYTES;
-use super::host::{Host, Place};
+use super::host::Host;
 use super::partition::{
     Done, HostKey, Merge, MergeDone, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
 };
@@ -373,7 +373,7 @@ impl Frontier {
 
     /// Settles a host that has nothing to do; others will be when their turn comes.
     fn settle_if_waiting(&mut self, index: u32, now: Time) {
-        if matches!(self.active.host(index).place, Place::Idle | Place::Nowhere) {
+        if self.lacks_urls(index, now) {
             self.settle(index, now);
         }
     }

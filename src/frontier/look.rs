@@ -27,8 +27,10 @@ use crate::outcome::Reason;
 pub struct Wanted {
     /// The URL.
     pub key: Fingerprint,
-    /// Its host.
+    /// Its origin.
     pub origin: Fingerprint,
+    /// Its host's name.
+    pub host: Fingerprint,
     /// Its registrable domain.
     pub domain: Fingerprint,
 }
@@ -36,7 +38,7 @@ pub struct Wanted {
 /// Where a queued URL was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePlace {
-    /// First of its host: its request was under way, or it is to be tried again.
+    /// First of its host: its request was under way, or it is to be tried again, perhaps after a while.
     Head,
     /// In memory, in the buffer of its active host.
     Buffer,
@@ -105,7 +107,7 @@ pub struct Look {
     pub urls: u64,
     /// Pages fetched of the domain.
     pub domain_pages: u64,
-    /// The host is held back until then, by the record of long back-offs.
+    /// The host is held back until then, by the record of long back-offs or by what other origins of its name were told.
     pub held_until: Option<Time>,
 }
 
@@ -175,9 +177,9 @@ fn read_memory(
         }
     }
     for _ in 0..reader.varint()? {
-        let (origin, until, _) = (reader.fingerprint()?, reader.time()?, reader.u8()?);
-        if origin == wanted.origin {
-            memory.held_until = Some(until);
+        let (key, until, _) = (reader.fingerprint()?, reader.time()?, reader.u8()?);
+        if key == wanted.origin || key == wanted.host {
+            memory.held_until = memory.held_until.max(Some(until));
         }
     }
     reader.is_at_end().then_some(memory)

@@ -1,6 +1,6 @@
 //! The frontier: per-host queues of URLs, in memory as far as they are needed now, on disk as far as they are many.
 //!
-//! A host is an origin (`scheme://host:port`). It has an **active** side in memory (a bounded number of hosts, each
+//! A host is an origin (`scheme://host:port`); those of one host name share its delay and its limit of connections. It has an **active** side in memory (a bounded number of hosts, each
 //! with a short buffer of URLs and its state) and a **cold** side on disk (partitions by registrable domain, each
 //! with a tail that grows and a sorted base that is replaced). The way of a URL: [`Frontier::push`] puts it into the
 //! buffer of its host, if that is active or new and there is room, else into its partition; takes bring it from
@@ -10,8 +10,9 @@
 //! - every URL that was pushed leaves exactly once, by [`Task::Fetch`] or [`Task::Drop`] (again after
 //!   [`Verdict::Retry`](crate::outcome::Verdict)); over a crash, what the last cut held leaves again;
 //! - nothing is fetched of an origin before its rules are known, and never what they forbid;
-//! - between two requests of a host lies its delay, between two of an address `delay_per_ip`, also over a restart;
-//! - of a host, URLs leave by priority and then in the order of arrival, as far as they are in memory or were merged;
+//! - between two requests of a host name lies its delay, between two of an address `delay_per_ip`, also over a restart;
+//! - of a host, URLs leave by priority and then in the order of arrival, as far as they are in memory or were merged; one
+//!   that failed by itself is first again when it has waited for its time;
 //! - memory is bounded by [`FrontierOptions::memory`], whatever the numbers of hosts and URLs.
 //!
 //! It is synchronous and deterministic: time, randomness and disk are given. Work on files of the cold side is
@@ -35,6 +36,7 @@ pub(crate) mod fuzzing;
 mod host;
 mod jobs;
 mod look;
+mod names;
 mod options;
 mod partition;
 mod politeness;
@@ -45,6 +47,7 @@ mod share;
 mod state;
 mod task;
 pub mod verify;
+mod waiting;
 mod wire;
 
 #[cfg(test)]
@@ -63,8 +66,8 @@ use crate::web::scope::ScopeRules;
 use active::Active;
 use address::Addresses;
 use budget::Domains;
-use errand::Errand;
 use host::{Host, Item, Place};
+use names::Names;
 use partition::{Files, Partition, domain_key};
 use schedule::{HostRef, Schedule};
 
@@ -86,10 +89,7 @@ pub struct Frontier {
     active: Active,
     schedule: Schedule,
     addresses: Addresses,
-    /// Origins that are, or were just now, asked for the sake of others.
-    errands: BTreeMap<Fingerprint, Errand>,
-    /// How many of them were left when they were looked through last.
-    errands_swept: usize,
+    names: Names,
     domains: Domains,
     partitions: Vec<Partition>,
     files: Files,
@@ -108,7 +108,7 @@ pub struct Frontier {
     now: Time,
     /// After an unclean stop: hosts may have been contacted until then without our knowing.
     unclean_since: Option<Time>,
-    /// Origins that must not be contacted before a time, from the log of long back-offs.
+    /// Origins and names that must not be contacted before a time, from the log of long back-offs and the last cut.
     holds: BTreeMap<Fingerprint, Time>,
     /// Long back-offs that were set since the last cut.
     long_backoffs: BTreeMap<Fingerprint, Time>,
@@ -145,8 +145,7 @@ impl Frontier {
             dir: dir.into(),
             active: Active::default(),
             schedule: Schedule::default(),
-            errands: BTreeMap::new(),
-            errands_swept: 0,
+            names: Names::asked_until(if clean { Time::ZERO } else { now }),
             domains: Domains::default(),
             partitions: Vec::new(),
             files: Files::default(),
@@ -215,7 +214,7 @@ impl Frontier {
             if surplus && let Some(last) = self.unbuffer_last(index) {
                 self.push_behind(index, &last)?;
             }
-            if matches!(self.active.host(index).place, Place::Idle | Place::Nowhere) {
+            if self.lacks_urls(index, now) {
                 self.settle(index, now);
             }
             Ok(())
@@ -344,7 +343,7 @@ impl Frontier {
     pub fn waiting_hosts(&self, now: Time) -> usize {
         let waits = |host: &&Host| match host.place {
             Place::Scheduled(due) => due > now,
-            Place::Address | Place::Domain => true,
+            Place::Address | Place::Name | Place::Domain => true,
             Place::Nowhere | Place::Idle => false,
         };
         self.active.hosts().filter(waits).count()

@@ -3,9 +3,11 @@
 //! - delay of a host = max(clamp(factor × duration of the last fetch, min, max), min(Crawl-delay, cap)). A
 //!   Crawl-delay never makes a host faster; by choice a host that asks for more than the cap is left alone.
 //! - The duration of an answer that is no page never lowers the delay: errors come quickly.
-//! - Back-off: Retry-After where there is one, else 60 s (10 s for a connection that failed, 5 min for robots.txt)
-//!   doubling each time, 0 to 10 % longer by chance, at most a day, forgiven 30 quiet minutes after its end. Without
-//!   any delay configured (tests, one's own server) all of them start with 1 s.
+//! - A URL that fails by itself (500, a body that breaks off) waits by itself: 60 s (10 s if there was no answer), doubling
+//!   with each attempt up to an hour, 0 to 10 % longer by chance. [`FAULTS_MAX`] such URLs in a row are the host's trouble.
+//! - Back-off of a host: Retry-After where there is one, else 60 s (10 s for a connection that failed, 5 min for robots.txt)
+//!   doubling each time, 0 to 10 % longer by chance, at most a day, forgiven by a good answer and 30 quiet minutes
+//!   after its end. Without any delay configured (tests, one's own server) all of them start with 1 s.
 
 use std::time::Duration;
 
@@ -15,6 +17,10 @@ use crate::clock::Time;
 
 /// No back-off is longer.
 pub(super) const BACKOFF_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// No URL waits for longer to be tried again.
+pub(super) const URL_WAIT_MAX: Duration = Duration::from_secs(3_600);
+/// So many URLs of a host in a row that fail by themselves are trouble of the host.
+pub(super) const FAULTS_MAX: u32 = 5;
 /// After so long without trouble a back-off starts with its base again.
 const FORGIVEN_AFTER: Duration = Duration::from_secs(30 * 60);
 
@@ -74,6 +80,12 @@ impl Politeness {
         }
     }
 
+    /// How long a URL waits that failed by itself after so many earlier attempts.
+    pub(super) fn url_wait(&self, trouble: Trouble, attempts: u8, rng: &mut fastrand::Rng) -> Duration {
+        let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(attempts).min(20));
+        doubled.min(URL_WAIT_MAX).mul_f64(1.0 + 0.1 * rng.f64())
+    }
+
     /// Holds a host back for `trouble` that a request of `started` met, and says until when.
     ///
     /// Requests that were under way together raise the back-off once.
@@ -113,6 +125,14 @@ impl Politeness {
         }
         standing.backoff_until = standing.backoff_until.max(now + wait.min(BACKOFF_MAX));
         standing.backoff_until
+    }
+
+    /// A request of `started` had a good answer: unless the host was held back after it began, the next back-off is a first
+    /// one again.
+    pub(super) fn forgive(standing: &mut Standing, started: Time) {
+        if started >= standing.backoff_set {
+            standing.backoff_level = 0;
+        }
     }
 
     /// Learns from a fetch that took `duration`; only an answer that counts may lower the pace.
@@ -216,6 +236,28 @@ mod tests {
         assert!(
             politeness.back_off(&mut standing, Trouble::Overload, None, later, later, &mut rng).since(later) < S * 67
         );
+    }
+
+    #[test]
+    fn n11_a_good_answer_forgives_unless_it_was_under_way_before_the_back_off() {
+        let politeness = Politeness::default();
+        let mut rng = fastrand::Rng::with_seed(7);
+        let mut standing = Standing::default();
+        let now = Time::from_ms(1 << 40);
+        let until = politeness.back_off(&mut standing, Trouble::Overload, None, now, now, &mut rng);
+        Politeness::forgive(&mut standing, now - S);
+        assert_eq!(standing.backoff_level, 1);
+        Politeness::forgive(&mut standing, until);
+        assert_eq!((standing.backoff_level, standing.backoff_until), (0, until));
+    }
+
+    #[test]
+    fn n17_a_url_waits_twice_as_long_with_each_attempt_up_to_an_hour() {
+        let mut rng = fastrand::Rng::with_seed(7);
+        for (attempts, least) in [(0, 60), (1, 120), (2, 240), (10, 3_600), (255, 3_600)] {
+            let wait = Politeness::default().url_wait(Trouble::Overload, attempts, &mut rng);
+            assert!((S * least..=S * least * 11 / 10).contains(&wait), "{attempts}: {wait:?}");
+        }
     }
 
     #[test]

@@ -35,9 +35,11 @@ pub(super) enum Entry {
     Host(HostRef),
     /// An address that hosts wait for.
     Address(IpAddr),
+    /// A name that origins of it wait for.
+    Name(Fingerprint),
 }
 
-/// Whose turn an entry takes; none for addresses, which come at once: there the address's delay decides.
+/// Whose turn an entry takes; none for addresses and names, which come at once: there their delays decide.
 pub(super) type Lane = Option<Fingerprint>;
 
 /// An entry that is due; of the same turn the one that came first.

@@ -110,17 +110,16 @@ impl Frontier {
             let host = self.active.host(index);
             put_host(out, host, self.now);
         }
-        // what is remembered of origins for errands holds them too, whoever makes the next request
-        let mut holds: BTreeMap<_, _> = self.holds.iter().map(|(&origin, &until)| (origin, (until, false))).collect();
-        for (&origin, errand) in &self.errands {
-            let (until, under_way) = holds.entry(origin).or_default();
-            *until = (*until).max(errand.due);
-            *under_way = errand.under_way;
+        let mut holds: BTreeMap<_, _> = self.holds.iter().map(|(&key, &until)| (key, (until, false))).collect();
+        for saved in self.names.saved(self.now) {
+            let (until, under_way) = holds.entry(saved.name).or_default();
+            *until = (*until).max(saved.until);
+            *under_way = saved.under_way;
         }
         holds.retain(|_, (until, under_way)| *under_way || *until > self.now);
         wire::put_varint(out, holds.len() as u64);
-        for (origin, (until, under_way)) in holds {
-            wire::put_fingerprint(out, origin);
+        for (key, (until, under_way)) in holds {
+            wire::put_fingerprint(out, key);
             wire::put_time(out, until);
             out.push(u8::from(under_way));
         }
@@ -154,6 +153,10 @@ impl Frontier {
             }
             let index = self.activate(host, 0);
             items.into_iter().for_each(|item| self.buffer(index, item));
+            let host = self.active.host(index);
+            if let Some(name) = host.name_key.filter(|_| under_way) {
+                self.names.rest(name, host.standing.due, now);
+            }
             self.settle(index, now);
         }
         self.domains.retain_inhabited();
@@ -177,9 +180,9 @@ impl Frontier {
             hosts.push(read_host(reader, now, self.decode_rules)?);
         }
         for _ in 0..reader.varint()? {
-            let (origin, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
+            let (key, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
             let rest = if under_way { self.options.politeness.delay_after(Duration::ZERO) } else { Duration::ZERO };
-            self.hold(origin, until.max(now + rest), now);
+            self.hold(key, until.max(now + rest), now);
         }
         reader.is_at_end().then_some(hosts)
     }
@@ -291,11 +294,11 @@ fn put_host(out: &mut Vec<u8>, host: &Host, now: Time) {
     wire::put_varint(out, host.base_left);
     let flag = |flag, set| if set { flag } else { 0 };
     out.push(flag(MAY_TAIL, host.may_tail || host.may_frozen) | flag(UNDER_WAY, !host.is_at_rest()));
-    wire::put_varint(out, (host.flights.len() + host.buffer.len()) as u64);
+    wire::put_varint(out, (host.flights.len() + host.buffer.len() + host.waiting.len()) as u64);
     for (_, item) in &host.flights {
         put_item(out, 0, item);
     }
-    for item in &host.buffer {
+    for item in host.buffer.iter().chain(&host.waiting) {
         put_item(out, item.rank, item);
     }
 }

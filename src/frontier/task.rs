@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{Hops, QueuedUrl};
 use crate::clock::Time;
-use crate::outcome::{Failure, Reason, Verdict};
+use crate::outcome::{Blame, Failure, Reason, Verdict};
 
 /// The robots.txt rules of an origin, for our own agent.
 pub trait Rules: Send + Sync + Debug {
@@ -172,6 +172,8 @@ pub struct Feedback {
     pub bytes: u64,
     /// What the outcome table says.
     pub verdict: Verdict,
+    /// Whom it says that the attempt speaks for.
+    pub blame: Blame,
     /// Why no answer came, where none came.
     pub failure: Option<Failure>,
     /// A valid Retry-After.

@@ -79,7 +79,7 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
     let stored = of(&checkpoint.dns, &sections.dns);
     let mut in_dns = |url: QueuedUrl, _: bool| meet(url, "DNS");
     let addresses = drum::look_up::<_, Addresses, _>(disk, &at("dns"), stored, keys.host, &mut in_dns)?;
-    let wanted = Wanted { key: keys.key, origin: keys.origin, domain: keys.domain };
+    let wanted = Wanted { key: keys.key, origin: keys.origin, host: keys.host, domain: keys.domain };
     let queue = (&checkpoint.frontier, sections.frontier.as_slice());
     let look = look(disk, &at("frontier"), queue, wanted, decode_rules, checkpoint.time)?;
     Ok(State {

@@ -28,6 +28,7 @@ fn request(crawl: &mut Crawl, answered_from: Option<IpAddr>) -> (IpAddr, Time) {
                     duration: MS,
                     bytes: 100,
                     verdict: Verdict::Done,
+                    blame: Blame::Nobody,
                     failure,
                     retry_after: None,
                     address: answered_from,

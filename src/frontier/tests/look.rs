@@ -11,7 +11,7 @@ fn cut(crawl: &mut Crawl) -> (FrontierState, Vec<u8>) {
 }
 
 fn look_at(crawl: &Crawl, saved: &(FrontierState, Vec<u8>), url: &QueuedUrl) -> Look {
-    let wanted = Wanted { key: url.key, origin: url.origin, domain: url.domain };
+    let wanted = Wanted { key: url.key, origin: url.origin, host: url.host, domain: url.domain };
     look(&Disk::real(), crawl.dir.path(), (&saved.0, &saved.1), wanted, decode_rules, crawl.clock.now()).unwrap()
 }
 
@@ -108,7 +108,7 @@ fn a_damaged_section_is_refused_and_a_file_that_is_gone_is_told_apart() {
     let mut broken = saved.clone();
     broken.1[7] ^= 1;
     let asked = url(499, 499, 1);
-    let wanted = Wanted { key: asked.key, origin: asked.origin, domain: asked.domain };
+    let wanted = Wanted { key: asked.key, origin: asked.origin, host: asked.host, domain: asked.domain };
     let ask = |saved: &(FrontierState, Vec<u8>)| {
         look(&Disk::real(), crawl.dir.path(), (&saved.0, &saved.1), wanted, decode_rules, START)
     };

@@ -4,9 +4,11 @@
 mod addresses;
 mod cold;
 mod crash;
+mod faults;
 mod hosts;
 mod look;
 mod memory;
+mod names;
 mod polite;
 mod takeover;
 
@@ -16,7 +18,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::clock::{Clock, ManualClock};
-use crate::outcome::{Failure, Reason, Verdict};
+use crate::outcome::{Blame, Failure, Reason, Verdict, blame_of_failure};
 
 pub(super) const MS: Duration = Duration::from_millis(1);
 pub(super) const S: Duration = Duration::from_secs(1);
@@ -104,6 +106,10 @@ pub(super) struct Site {
     pub rules_bytes: usize,
     pub duration: Duration,
     pub feedback: fn(u64) -> Answered,
+    /// Whom an answer speaks for that is tried again.
+    pub faults: Blame,
+    /// Which URLs get it; the others are answered well.
+    pub bad: fn(&str) -> bool,
 }
 
 /// Verdict, failure, Retry-After.
@@ -156,6 +162,8 @@ pub(super) fn plain(host: u64) -> Site {
         rules_bytes: 0,
         duration: MS * 20,
         feedback: |_| (Verdict::Done, None, None),
+        faults: Blame::Host,
+        bad: |_| true,
     }
 }
 
@@ -271,13 +279,22 @@ impl Crawl {
             }
             Answer::Done(host, number, url, started, ip) => {
                 let attempt = self.attempts.entry(url.key).or_default();
-                let (verdict, failure, retry_after) = ((self.sites)(number).feedback)(*attempt);
+                let site = (self.sites)(number);
+                let is_bad = (site.bad)(&url.url);
+                let (verdict, failure, retry_after) =
+                    if is_bad { (site.feedback)(*attempt) } else { (Verdict::Done, None, None) };
                 *attempt += 1;
+                // an answer that is tried again speaks of load here, unless the site says otherwise
+                let by_answer = match verdict {
+                    Verdict::Retry => site.faults,
+                    _ => Blame::Nobody,
+                };
                 let feedback = Feedback {
                     started,
                     duration: now.since(started),
                     bytes: 1_000,
                     verdict,
+                    blame: failure.map_or(by_answer, blame_of_failure),
                     failure,
                     retry_after,
                     address: Some(ip),

@@ -1,0 +1,365 @@
+//! Names: all origins of a host name, http and https and whatever ports, have one delay and one limit of connections.
+//!
+//! Queues and robots.txt belong to origins, but what answers is one host. So each name has the moment before which nothing
+//! is asked of any of its origins, and the number of requests under way to all of them; a Retry-After, 429 or 503 of one
+//! holds back all. An origin that asks for a Crawl-delay has it before its own requests too, whichever origin was asked
+//! before. Origins whose own time has come wait in line while the name is taken: each has its turn, and thousands of ports
+//! cost no more than thousands of hosts.
+//!
+//! A name is remembered while one of its origins is active or is asked for the sake of another host
+//! ([`errand`](super::errand)), and for as long as it rests and a Crawl-delay may last, unless more than
+//! [`RESTING_MAX`] do.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::Frontier;
+use super::budget::ByFingerprint;
+use super::host::Place;
+use super::schedule::{Entry, HostRef};
+use super::task::Task;
+use crate::clock::Time;
+use crate::fingerprint::Fingerprint;
+
+/// Names without active origins that are remembered while they rest: some 5 MiB at most.
+const RESTING_MAX: usize = 1 << 15;
+/// Names are looked through when there are so many more than twice those that were left the last time.
+const SWEEP_AFTER: usize = 256;
+
+#[derive(Debug, Default)]
+struct Name {
+    /// No request before: the delay after the last one.
+    due: Time,
+    /// When a request was under way last.
+    last: Time,
+    /// `due` and `last` before the request that began last.
+    before: (Time, Time),
+    /// Held back until then, by what one of its origins answered.
+    rests_until: Time,
+    /// Requests under way.
+    requests: u32,
+    /// Active origins.
+    origins: u32,
+    line: Option<Box<Line>>,
+}
+
+/// Origins that wait for their turn, the first one first.
+#[derive(Debug, Default)]
+struct Line {
+    waiting: VecDeque<HostRef>,
+    /// When it comes up, if that is known.
+    scheduled: Option<Time>,
+}
+
+/// All names of active origins, and those that rest.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    map: ByFingerprint<Name>,
+    swept: usize,
+    /// After an unclean stop, a name that is met first may have been asked until then.
+    asked_until: Time,
+}
+
+/// What a cut keeps of a name.
+pub(super) struct SavedName {
+    pub name: Fingerprint,
+    pub until: Time,
+    pub under_way: bool,
+}
+
+impl Names {
+    /// Names of which each may have been asked until `asked_until`.
+    pub(super) fn asked_until(asked_until: Time) -> Self {
+        Names { asked_until, ..Names::default() }
+    }
+
+    /// No request to `name` begins before: the delay after the last one, and its rest.
+    pub(super) fn due(&self, name: Fingerprint) -> Time {
+        self.map.get(&name).map_or(Time::ZERO, |name| name.due.max(name.rests_until))
+    }
+
+    /// Until when an answer of one of its origins holds `name` back.
+    fn rests_until(&self, name: Fingerprint) -> Time {
+        self.map.get(&name).map_or(Time::ZERO, |name| name.rests_until)
+    }
+
+    /// When an origin of `name` that wants a delay of `own` before its requests may begin one; `None` while there are
+    /// `connections` requests under way.
+    fn free_at(&self, name: Fingerprint, own: Duration, connections: usize) -> Option<Time> {
+        let Some(name) = self.map.get(&name) else { return Some(Time::ZERO) };
+        ((name.requests as usize) < connections).then(|| name.due.max(name.last + own))
+    }
+
+    /// Requests to `name` that are under way.
+    pub(super) fn requests(&self, name: Fingerprint) -> usize {
+        self.map.get(&name).map_or(0, |name| name.requests as usize)
+    }
+
+    fn has_line(&self, name: Fingerprint) -> bool {
+        self.map.get(&name).and_then(|name| name.line.as_ref()).is_some_and(|line| !line.waiting.is_empty())
+    }
+
+    /// A request to `name` begins at `now`; the next one may not begin before `due`.
+    pub(super) fn begin(&mut self, name: Fingerprint, due: Time, now: Time) {
+        let name = self.entry(name, now);
+        name.before = (name.due, name.last);
+        (name.due, name.last) = (name.due.max(due), now);
+        name.requests += 1;
+    }
+
+    /// A request to `name` is over; how long it rests then is for [`Names::rest`] to say.
+    pub(super) fn end(&mut self, name: Fingerprint) {
+        if let Some(name) = self.map.get_mut(&name) {
+            name.requests = name.requests.saturating_sub(1);
+        }
+    }
+
+    /// The request that began last was not made, and is over: the name need not rest for it.
+    pub(super) fn withdraw(&mut self, name: Fingerprint) {
+        if let Some(name) = self.map.get_mut(&name).filter(|name| name.requests == 0) {
+            (name.due, name.last) = name.before;
+        }
+    }
+
+    /// After a request that ended at `now` the next one may not begin before `due`.
+    pub(super) fn rest(&mut self, name: Fingerprint, due: Time, now: Time) {
+        let name = self.entry(name, now);
+        (name.due, name.last) = (name.due.max(due), now);
+    }
+
+    /// An answer of one of its origins holds `name` back. `false` if the name is not remembered.
+    pub(super) fn hold(&mut self, name: Fingerprint, until: Time) -> bool {
+        let Some(name) = self.map.get_mut(&name) else { return false };
+        name.rests_until = name.rests_until.max(until);
+        true
+    }
+
+    /// An origin of `name` is active from now on.
+    fn enter(&mut self, name: Fingerprint, now: Time) {
+        self.entry(name, now).origins += 1;
+    }
+
+    /// One is not any more.
+    pub(super) fn leave(&mut self, name: Fingerprint) {
+        if let Some(name) = self.map.get_mut(&name) {
+            name.origins = name.origins.saturating_sub(1);
+        }
+    }
+
+    fn entry(&mut self, name: Fingerprint, now: Time) -> &mut Name {
+        if self.map.len() > 2 * self.swept + SWEEP_AFTER {
+            self.sweep(now);
+        }
+        let last = self.asked_until;
+        self.map.entry(name).or_insert_with(|| Name { last, ..Name::default() })
+    }
+
+    /// Forgets names that nobody uses: those that have rested for long, and if too many are left, those that owe nothing
+    /// to themselves, and then whichever.
+    fn sweep(&mut self, now: Time) {
+        /// An origin that comes back may ask for a Crawl-delay from the last request on.
+        const CRAWL_DELAY: Duration = Duration::from_secs(300);
+        self.map.retain(|_, name| name.is_used() || name.owes(now) || name.last + CRAWL_DELAY > now);
+        for owes_at in [Some(now), None] {
+            let mut room = RESTING_MAX / 2;
+            if self.map.values().filter(|name| !name.is_used()).count() <= room {
+                break;
+            }
+            self.map.retain(|_, name| {
+                let kept = match owes_at {
+                    Some(now) => name.owes(now),
+                    None => room > 0,
+                };
+                room -= usize::from(owes_at.is_none() && kept && !name.is_used());
+                name.is_used() || kept
+            });
+        }
+        self.swept = self.map.len();
+    }
+
+    /// What has to be kept over a restart at `now`, in order.
+    pub(super) fn saved(&self, now: Time) -> Vec<SavedName> {
+        let names = self.map.iter().filter(|(_, name)| name.owes(now) || name.requests > 0);
+        let saved = |(&key, name): (&Fingerprint, &Name)| SavedName {
+            name: key,
+            until: name.due.max(name.rests_until),
+            under_way: name.requests > 0,
+        };
+        let mut saved: Vec<_> = names.map(saved).collect();
+        saved.sort_unstable_by_key(|saved| saved.name);
+        saved
+    }
+}
+
+impl Name {
+    fn is_used(&self) -> bool {
+        self.origins > 0 || self.requests > 0
+    }
+
+    fn owes(&self, now: Time) -> bool {
+        self.due.max(self.rests_until) > now
+    }
+}
+
+impl Frontier {
+    /// An active host belongs to `name` from now on, if that was not known before.
+    pub(super) fn enter_name(&mut self, index: u32, name: Fingerprint) {
+        let host = self.active.host_mut(index);
+        if host.is_named {
+            return;
+        }
+        (host.name_key, host.is_named) = (Some(name), true);
+        let now = self.now;
+        self.names.enter(name, now);
+        if let Some(until) = self.holds.remove(&name) {
+            self.names.hold(name, until);
+        }
+    }
+
+    /// Whether the name of a host whose time has come is free at `now`; else the host waits in line for its turn.
+    pub(super) fn has_turn(&mut self, index: u32, now: Time) -> bool {
+        let Some(name) = self.active.host(index).name_key else { return true };
+        let is_free = !self.names.has_line(name) && self.name_free_at(index).is_some_and(|time| time <= now);
+        if !is_free {
+            self.active.host_mut(index).place = Place::Name;
+            let reference = self.active.reference(index);
+            let line = self.names.entry(name, now).line.get_or_insert_default();
+            line.waiting.push_back(reference);
+            self.schedule_name(name);
+        }
+        is_free
+    }
+
+    /// Takes over what other origins of its name were told: how long the name is to be left alone.
+    pub(super) fn rest_with_name(&mut self, index: u32) {
+        let host = self.active.host_mut(index);
+        if let Some(name) = host.name_key {
+            host.standing.backoff_until = host.standing.backoff_until.max(self.names.rests_until(name));
+        }
+    }
+
+    /// When the name of a host is free for it, as far as requests that are over are concerned.
+    fn name_free_at(&self, index: u32) -> Option<Time> {
+        let host = self.active.host(index);
+        let Some(name) = host.name_key else { return Some(Time::ZERO) };
+        let politeness = &self.options.politeness;
+        let own = match host.crawl_delay() {
+            // those who ask for nothing have it from the request before
+            None => Duration::ZERO,
+            asked => politeness.delay(Duration::ZERO, asked),
+        };
+        self.names.free_at(name, own, politeness.connections_per_host.max(1))
+    }
+
+    /// The first host in line at `name`; those that have gone elsewhere lose their place.
+    fn first_in_line(&mut self, name: Fingerprint) -> Option<u32> {
+        let line = self.names.map.get_mut(&name)?.line.as_mut()?;
+        loop {
+            let index = self.active.resolve(*line.waiting.front()?);
+            match index.filter(|&index| self.active.host(index).place == Place::Name) {
+                Some(index) => return Some(index),
+                None => line.waiting.pop_front(),
+            };
+        }
+    }
+
+    /// Lets a line come up when its first host may go on, unless a request has to end before.
+    pub(super) fn schedule_name(&mut self, name: Fingerprint) {
+        let first = self.first_in_line(name);
+        let due = first.and_then(|index| self.name_free_at(index));
+        let Some(entry) = self.names.map.get_mut(&name) else { return };
+        let Some(line) = &mut entry.line else { return };
+        if first.is_none() {
+            entry.line = None;
+        } else if let Some(due) = due
+            && line.scheduled.is_none_or(|scheduled| due < scheduled)
+        {
+            line.scheduled = Some(due);
+            self.schedule.push(due, Entry::Name(name), None);
+        }
+    }
+
+    /// The line at `name` comes up: those who wait there have their turn until one uses it.
+    pub(super) fn serve_name(&mut self, name: Fingerprint, due: Time, now: Time) -> Option<Task> {
+        let line = self.names.map.get_mut(&name)?.line.as_mut()?;
+        if line.scheduled != Some(due) {
+            return None;
+        }
+        line.scheduled = None;
+        let mut task = None;
+        while task.is_none()
+            && let Some(index) = self.first_in_line(name)
+            && self.name_free_at(index).is_some_and(|time| time <= now)
+        {
+            if let Some(line) = self.names.map.get_mut(&name).and_then(|name| name.line.as_mut()) {
+                line.waiting.pop_front();
+            }
+            task = self.attempt(index, now, true);
+        }
+        self.schedule_name(name);
+        task
+    }
+
+    /// Nothing is asked of any origin of `name` before `until`.
+    pub(super) fn hold_name(&mut self, name: Fingerprint, until: Time, now: Time) {
+        if !self.names.hold(name, until) {
+            return;
+        }
+        let line = self.names.map.get_mut(&name).and_then(|name| name.line.take());
+        for reference in line.into_iter().flat_map(|line| line.waiting) {
+            if let Some(index) = self.active.resolve(reference)
+                && self.active.host(index).place == Place::Name
+            {
+                // they may leave meanwhile
+                self.rest_with_name(index);
+                self.settle(index, now);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n15_names_that_nobody_uses_are_forgotten_and_those_that_rest_are_bounded() {
+        let mut names = Names::default();
+        let name = |n: u32| Fingerprint::from_bits(n.into());
+        let (day, second) = (Duration::from_secs(86_400), Duration::from_secs(1));
+        for n in 0..100_000 {
+            let now = Time::from_ms(u64::from(n) * 1_000);
+            names.enter(name(n), now);
+            names.begin(name(n), now + second, now);
+            names.end(name(n));
+            names.leave(name(n));
+        }
+        assert!(names.map.len() <= 1_000, "{}", names.map.len());
+        let now = Time::from_ms(1 << 40);
+        for n in 0..200_000 {
+            names.enter(name(n), now);
+            names.hold(name(n), now + day);
+            names.leave(name(n));
+        }
+        assert!(names.map.len() <= RESTING_MAX + SWEEP_AFTER + 1, "{}", names.map.len());
+        names.enter(name(1), now);
+        names.begin(name(1), now + second, now);
+        (300_000..500_000).for_each(|n| names.rest(name(n), now + day, now));
+        assert_eq!(names.requests(name(1)), 1, "one in use stays");
+    }
+
+    #[test]
+    fn n15_a_request_that_was_not_made_leaves_no_rest() {
+        let mut names = Names::default();
+        let (name, second) = (Fingerprint::from_bits(1), Duration::from_secs(1));
+        let at = |ms| Time::from_ms(ms);
+        names.enter(name, at(0));
+        names.begin(name, at(5_000), at(4_000));
+        names.end(name);
+        names.rest(name, at(6_000), at(5_000));
+        names.begin(name, at(9_000), at(8_000));
+        names.end(name);
+        names.withdraw(name);
+        assert_eq!(names.free_at(name, second * 2, 1), Some(at(7_000)));
+    }
+}
