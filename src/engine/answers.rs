@@ -10,7 +10,7 @@ use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target,
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
 use crate::clock::Time;
-use crate::container::{NewPage, Stored as StoredPage};
+use crate::container::{KeyRecord, NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
@@ -125,6 +125,9 @@ impl Engine {
     }
 
     fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
+        if let Some(stored) = self.stored_before(processed)? {
+            return Ok(stored);
+        }
         let response = &processed.response;
         let (robots, may_have_versions) = match &processed.job.target {
             Target::Page { url, .. } => (false, may_have_versions(url)),
@@ -146,6 +149,25 @@ impl Engine {
             may_have_versions,
             condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
         })
+    }
+
+    /// A body that was interrupted is stored once, and again only where an attempt brought more of it: what is stored then
+    /// stands for this answer too.
+    fn stored_before(&self, processed: &Processed) -> Result<Option<StoredPage>> {
+        let response = &processed.response;
+        let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
+        if url.attempts == 0 || !response.is_interrupted() {
+            return Ok(None);
+        }
+        let newest = self.container.newest(url.key, &url.url)?;
+        let covers = newest.filter(|before| {
+            let of_round = !url.forced || before.offset >= self.round.from;
+            let alike = before.truncated && before.status == response.status && !before.robots;
+            of_round && alike && before.payload_bytes >= processed.records.payload_bytes
+        });
+        let stored =
+            |before: KeyRecord| StoredPage { record: before.offset, bytes: 0, saved: None, not_modified: false };
+        Ok(covers.map(stored))
     }
 
     pub(super) fn count_stored(&mut self, stored: &StoredPage) {

@@ -222,6 +222,9 @@ fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     if limits.redirect {
         notes.push("redirectRefused".to_owned());
     }
+    if stored.bytes == 0 {
+        notes.push("notStored".to_owned());
+    }
     if stored.saved.is_some() {
         notes.push("revisit".to_owned());
     }

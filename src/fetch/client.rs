@@ -73,6 +73,11 @@ fn client(
         .pool_max_idle_per_host(idle_per_host)
         .pool_idle_timeout(IDLE)
         .tcp_nodelay(true)
+        // heads are read as browsers read them: folded lines are joined, a line that is no field is left out (RFC 9112,
+        // section 5)
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_ignore_invalid_headers_in_responses(true)
         .dns_resolver(Arc::new(resolver.clone()));
     builder = if http2 {
         builder

@@ -241,7 +241,7 @@ impl<'a> Encoded<'a> {
 }
 
 /// Whether a host may be held back until `time`: nothing holds for more than a day, and clocks differ a little.
-fn is_sane(time: Time, now: Time) -> bool {
+pub(super) fn is_sane(time: Time, now: Time) -> bool {
     const CLOCK_DRIFT: Duration = Duration::from_secs(3_600);
     time <= now + BACKOFF_MAX + CLOCK_DRIFT
 }

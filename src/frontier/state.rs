@@ -16,7 +16,7 @@ use super::Frontier;
 use super::QueuedUrl;
 use super::host::{Host, Item};
 use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Spot};
-use super::record::HostRecord;
+use super::record::{HostRecord, is_sane};
 use super::wire::{self, Reader};
 use crate::clock::Time;
 use crate::disk::{Error, Result};
@@ -181,7 +181,10 @@ impl Frontier {
         }
         for _ in 0..reader.varint()? {
             let (key, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
-            let rest = if under_way { self.options.politeness.delay_after(Duration::ZERO) } else { Duration::ZERO };
+            let rest = self.options.politeness.delay_after(Duration::ZERO);
+            // a time that only a set clock can have made says that there was a delay, and not which
+            let (until, is_sane) = if is_sane(until, now) { (until, true) } else { (now, false) };
+            let rest = if under_way || !is_sane { rest } else { Duration::ZERO };
             self.hold(key, until.max(now + rest), now);
         }
         reader.is_at_end().then_some(hosts)

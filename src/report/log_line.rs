@@ -80,6 +80,14 @@ pub fn origin_of(url: &str) -> Option<&str> {
     Some(&url[..scheme + 3 + host])
 }
 
+/// The host name of an origin, without its port; an IPv6 address stays in its brackets.
+pub fn name_of(origin: &str) -> &str {
+    let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority);
+    let end_of_v6 = authority.find(']').map_or(0, |end| end + 1);
+    let port = authority[end_of_v6..].find(':').map_or(authority.len(), |colon| end_of_v6 + colon);
+    &authority[..port]
+}
+
 /// The moment that [`super::figures::digits_ms`] wrote.
 fn time_of_digits(digits: &str) -> Option<Time> {
     if digits.len() != 17 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

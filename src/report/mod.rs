@@ -24,7 +24,7 @@ pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
 pub use finish::Finish;
 pub use limited::{Limited, LimitedList};
 pub use live::{Doing, Live, Rates};
-pub use log_line::{ReadLine, origin_of};
+pub use log_line::{ReadLine, name_of, origin_of};
 pub use progress::{Mode, Progress};
 pub use screen::{JsonScreen, Screen};
 pub use skipped::SkippedLog;

@@ -217,3 +217,50 @@ fn s12_the_memory_of_a_crawl_of_hostile_servers_stays_below_the_ceiling_that_sta
     let ended = |seed: &&String| !crawled.lines(seed).is_empty() || crawled.skipped.contains(&format!("\"{seed}\""));
     assert_eq!(seeds.iter().filter(ended).count(), seeds.len());
 }
+
+/// The places of the lines for `url` in crawl.log.
+fn places(crawled: &Crawled, url: &str) -> Vec<usize> {
+    let of_url = |line: &str| line.split_whitespace().nth(3) == Some(url);
+    crawled.crawl_log.lines().enumerate().filter(|(_, line)| of_url(line)).map(|(place, _)| place).collect()
+}
+
+#[test]
+fn n11_a_page_that_always_breaks_off_is_tried_again_later_stored_once_and_holds_up_nobody() {
+    const PAGES: usize = 30;
+    let server = HttpServer::start("127.0.0.1", move |connection| {
+        while let Some(head) = connection.request() {
+            let links: String = (0..PAGES).map(|number| format!("<a href=/{number}>x</a>")).collect();
+            let answer = match head.split(' ').nth(1).unwrap().trim_start_matches('/') {
+                "robots.txt" => reply("", b""),
+                "" => html(&format!("<a href=/short>x</a><a href=/twice>x</a><a href=/fails>x</a>{links}")),
+                "short" => {
+                    connection.send("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 100\r\n\r\nhalf");
+                    return;
+                }
+                "twice" => b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx".to_vec(),
+                "fails" => b"HTTP/1.1 500 Oops\r\ncontent-length: 4\r\n\r\noops".to_vec(),
+                path => html(path),
+            };
+            if !connection.send(answer) {
+                return;
+            }
+        }
+    });
+    let crawled = crawl(&server, &[""], "", "[fetch]\nretries = 2\n");
+    assert_eq!(crawled.code, Some(0));
+    let good = (0..PAGES).map(|number| places(&crawled, &url(&server, &number.to_string())));
+    let last = good.map(|places| places[0]).max().unwrap();
+    for path in ["short", "twice", "fails"] {
+        let attempts = places(&crawled, &url(&server, path));
+        assert_eq!(attempts.len(), 3, "{path}\n{}", crawled.crawl_log);
+        assert!(attempts[1] > last, "{path} is tried again behind the others\n{}", crawled.crawl_log);
+    }
+    let lines = crawled.lines(&url(&server, "short"));
+    assert!(lines.iter().all(|line| line.contains("disconnectTrunc")), "{lines:?}");
+    assert!(!lines[0].contains("notStored") && lines[1..].iter().all(|line| line.contains("notStored")), "{lines:?}");
+    crawled.expect(&url(&server, "twice"), "not HTTP");
+    let list = crawled.ask(&["list", "--all"]);
+    let versions = |path: &str| list.lines().filter(|line| line.contains(&url(&server, path))).count();
+    assert_eq!(versions("short"), 1, "{list}");
+    assert!(crawled.ask(&["get", &url(&server, "short")]).contains("half"));
+}

@@ -310,3 +310,34 @@ fn a_disk_that_takes_no_large_body_is_told_as_its_fault() {
     let fault = client.fault().to_string();
     assert!(fault.contains("/nowhere/at/all"), "{fault}");
 }
+
+#[test]
+fn n11_a_folded_or_malformed_header_field_does_not_cost_the_head() {
+    let odd = |connection: &mut Connection| {
+        connection.send(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/html;\r\n charset=koi8-r\r\nno field at all\r\nbad name: x\r\n\
+             x-space : y\r\n: z\r\ncontent-length: 4\r\n\r\nbody",
+        );
+    };
+    let response = response(options(), odd);
+    assert_eq!((response.status, &*response.body, response.truncated), (200, &b"body"[..], None));
+    // RFC 9112, section 5.2: the fold counts as spaces
+    let charset: Vec<&str> = response.header("content-type").unwrap().split_ascii_whitespace().collect();
+    assert_eq!(charset, ["text/html;", "charset=koi8-r"]);
+    assert_eq!(response.header("x-space"), Some("y"));
+    assert_eq!(response.headers.len(), 3, "{:?}", response.headers);
+}
+
+#[test]
+fn n11_two_lengths_that_differ_are_no_answer_and_two_that_agree_are_one() {
+    let lengths = |lines: &'static str| {
+        move |connection: &mut Connection| {
+            connection.send(format!("HTTP/1.1 200 OK\r\n{lines}\r\nbody"));
+        }
+    };
+    // browsers show an error page (ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH); the URL fails, not its host
+    assert_eq!(failure(lengths("content-length: 4\r\ncontent-length: 5\r\n")), Failure::Protocol);
+    for lines in ["content-length: 4\r\ncontent-length: 4\r\n", "content-length: 4, 4\r\n"] {
+        assert_eq!(response(options(), lengths(lines)).body, b"body", "{lines:?}");
+    }
+}

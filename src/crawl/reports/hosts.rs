@@ -1,4 +1,4 @@
-//! The hosts report: a row a host, judged by the log.
+//! The hosts report: a row a host name, over all its origins, judged by the log.
 //!
 //! The lines of crawl.log and the queue are sorted by host on disk, in bounded memory, so that it does not matter how many
 //! hosts there are. The rows are sorted once more: those with violations first, then by requests.
@@ -13,7 +13,7 @@ use crate::crawl::options;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, Result};
 use crate::report::log_files::for_each_line;
-use crate::report::{CrawlLog, PolitenessNote, ReadLine};
+use crate::report::{CrawlLog, PolitenessNote, ReadLine, name_of};
 
 /// Memory of each of the two sorters.
 const SORTER_BYTES: usize = 32 << 20;
@@ -70,7 +70,9 @@ pub(super) fn for_each(
 ) -> std::result::Result<Totals, super::ReportError> {
     let mut sorter = Sorter::new(SORTER_BYTES);
     let mut totals = Totals {
-        faults: remaining::for_each_host(disk, dir, &mut |host, urls| sorter.push(&key(host, urls, KIND_REMAINING)))?,
+        faults: remaining::for_each_host(disk, dir, &mut |origin, urls| {
+            sorter.push(&key(name_of(origin), urls, KIND_REMAINING))
+        })?,
         ..Totals::default()
     };
     for_each_line(disk, &CrawlLog::path(dir), &mut |line| {
@@ -129,30 +131,34 @@ fn key(host: &str, time: u64, kind: u8) -> Vec<u8> {
 }
 
 fn push_line(sorter: &mut Sorter, line: &ReadLine<'_>) -> Result<()> {
-    let (Some(host), Some((started, took))) = (line.origin(), line.fetched) else { return Ok(()) };
+    let (Some(origin), Some((started, took))) = (line.origin(), line.fetched) else { return Ok(()) };
     let retry_after = line.seconds("retryAfter");
-    let mut request = key(host, started.ms(), KIND_REQUEST);
+    let mut request = key(name_of(origin), started.ms(), KIND_REQUEST);
     for number in [ms(took), line.bytes.unwrap_or(0), retry_after.map_or(NONE, ms)] {
         request.extend_from_slice(&number.to_le_bytes());
     }
     request.extend_from_slice(&line.status.to_le_bytes());
     request.push(u8::from(line.is_robots()));
+    request.extend_from_slice(origin.as_bytes());
     sorter.push(&request)?;
     let brings_rules = matches!(line.status, 200..300 | 400..=428 | 430..500);
     if !line.is_robots() || !brings_rules {
         return Ok(());
     }
     // what is owed after this request follows from them already; elsewhere they are known when it has ended
-    let mut rules = match line.annotation("robotsOf") {
-        None => key(host, started.ms(), KIND_RULES),
-        Some(first) => key(first, (started + took).ms(), KIND_RULES),
+    let (of, since) = match line.annotation("robotsOf") {
+        None => (origin, started),
+        Some(first) => (first, started + took),
     };
+    let mut rules = key(name_of(of), since.ms(), KIND_RULES);
     rules.extend_from_slice(&line.seconds("crawlDelay").map_or(NONE, ms).to_le_bytes());
     rules.extend_from_slice(line.status.to_string().as_bytes());
     if let Some(digest) = line.sha1.and_then(|digest| digest.get(..DIGEST_SHOWN)).filter(|_| line.status < 300) {
         rules.extend_from_slice(b":");
         rules.extend_from_slice(digest.as_bytes());
     }
+    rules.push(0);
+    rules.extend_from_slice(of.as_bytes());
     sorter.push(&rules)
 }
 
@@ -187,20 +193,24 @@ fn take_in(judge: &mut Judge<'_>, event: &[u8]) -> Option<()> {
         KIND_REMAINING => judge.remaining(time),
         KIND_RULES => {
             let (delay, version) = rest.split_first_chunk::<8>()?;
+            let (version, origin) = version.split_at_checked(memchr::memchr(0, version)?)?;
             let version = String::from_utf8_lossy(version).into_owned();
-            judge.rules(Rules { version, crawl_delay: optional(u64::from_le_bytes(*delay)) });
+            let origin = String::from_utf8_lossy(&origin[1..]).into();
+            judge.rules(Rules { origin, version, crawl_delay: optional(u64::from_le_bytes(*delay)) });
         }
         _ => {
             let (numbers, rest) = rest.split_at_checked(24)?;
             let (numbers, _) = numbers.as_chunks::<8>();
             let [took, bytes, retry_after] = [0, 1, 2].map(|n| u64::from_le_bytes(numbers[n]));
-            let (status, is_robots) = rest.split_first_chunk::<4>()?;
+            let (status, rest) = rest.split_first_chunk::<4>()?;
+            let (&is_robots, origin) = rest.split_first()?;
             judge.request(&Request {
+                origin: &String::from_utf8_lossy(origin),
                 started: Time::from_ms(time),
                 took: Duration::from_millis(took),
                 status: i32::from_le_bytes(*status),
                 bytes,
-                is_robots: is_robots == [1],
+                is_robots: is_robots == 1,
                 retry_after: optional(retry_after),
             });
         }

@@ -3,10 +3,12 @@
 //! It knows nothing of how the crawl decided. From the settings that held, from how long answers took, from Crawl-delay
 //! and Retry-After it computes the moment before which no request may begin, and counts those that began earlier. Owed
 //! is, after a request: `politeness.delay_min`, or `delay_factor` times its duration up to `delay_max`, or the Crawl-delay
-//! up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx that says so, its Retry-After, up to a day.
+//! up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx that says so, its Retry-After, up to a day. All
+//! origins of the name are one host here. A Crawl-delay is that of one origin, and is owed after its requests and before
+//! them, whichever origin was asked before.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +28,9 @@ const EXACT_MS: u64 = 1_024;
 
 /// A request to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct Request<'a> {
+    /// `scheme://host:port`.
+    pub origin: &'a str,
     pub started: Time,
     pub took: Duration,
     pub status: i32,
@@ -35,9 +39,11 @@ pub(super) struct Request {
     pub retry_after: Option<Duration>,
 }
 
-/// What the host's robots.txt says from a moment on.
+/// What the robots.txt of an origin of the host says from a moment on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
+    /// Whose.
+    pub origin: Box<str>,
     /// Status of the answer, and the beginning of its payload's digest.
     pub version: String,
     pub crawl_delay: Option<Duration>,
@@ -46,7 +52,7 @@ pub(super) struct Rules {
 /// What was asked of a host and how it was treated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostRow {
-    /// `scheme://host:port`.
+    /// Its name, without scheme and port: all its origins together.
     pub host: String,
     /// Requests made, robots.txt and retries included.
     pub requests: u64,
@@ -68,7 +74,7 @@ pub struct HostRow {
     pub peak: u64,
     /// Status and digest of the robots.txt that was kept to last.
     pub robots: Option<String>,
-    /// The Crawl-delay that it states, in seconds.
+    /// The longest Crawl-delay that one of its origins states, in seconds.
     pub crawl_delay: Option<f64>,
     /// Answers 429.
     pub answers_429: u64,
@@ -86,7 +92,8 @@ pub struct HostRow {
 pub(super) struct Judge<'a> {
     notes: &'a [PolitenessNote],
     row: HostRow,
-    crawl_delay: Option<Duration>,
+    /// By origin.
+    crawl_delays: BTreeMap<Box<str>, Duration>,
     gaps: Gaps,
     /// Ends of requests that may be under way.
     under_way: BinaryHeap<Reverse<Time>>,
@@ -103,7 +110,7 @@ impl<'a> Judge<'a> {
         Judge {
             notes,
             row: HostRow { host: host.to_owned(), ..HostRow::default() },
-            crawl_delay: None,
+            crawl_delays: BTreeMap::new(),
             gaps: Gaps::default(),
             under_way: BinaryHeap::new(),
             owed: BinaryHeap::new(),
@@ -118,12 +125,15 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn rules(&mut self, rules: Rules) {
-        self.crawl_delay = rules.crawl_delay;
-        self.row.crawl_delay = rules.crawl_delay.map(|delay| delay.as_secs_f64());
+        match rules.crawl_delay {
+            Some(delay) => self.crawl_delays.insert(rules.origin, delay),
+            None => self.crawl_delays.remove(&rules.origin),
+        };
+        self.row.crawl_delay = self.crawl_delays.values().max().map(Duration::as_secs_f64);
         self.row.robots = Some(rules.version);
     }
 
-    pub(super) fn request(&mut self, request: &Request) {
+    pub(super) fn request(&mut self, request: &Request<'_>) {
         let end = request.started + request.took;
         self.count(request);
         if let Some(politeness) = at(self.notes, request.started) {
@@ -136,7 +146,7 @@ impl<'a> Judge<'a> {
         self.last = Some((request.started, self.last.map_or(end, |(_, before)| before.max(end))));
     }
 
-    fn count(&mut self, request: &Request) {
+    fn count(&mut self, request: &Request<'_>) {
         let row = &mut self.row;
         row.requests += 1;
         row.pages += u64::from(request.status > 0 && !request.is_robots);
@@ -148,7 +158,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether `request` may begin when it does.
-    fn judge(&mut self, request: &Request, politeness: &Politeness) {
+    fn judge(&mut self, request: &Request<'_>, politeness: &Politeness) {
         let (started, several) = (request.started, politeness.connections_per_host > 1);
         let taken_in = if several { TAKEN_IN_AFTER } else { Duration::ZERO };
         while let Some(&Reverse((end, due, asked))) = self.owed.peek()
@@ -166,10 +176,14 @@ impl<'a> Judge<'a> {
         self.under_way.push(Reverse(started + request.took));
         let at_once = self.under_way.len() as u64;
         self.row.peak = self.row.peak.max(at_once);
-        let beside_others = several.then(|| self.last.map(|(before, _)| before)).flatten();
-        let spaced = beside_others.is_none_or(|before| {
-            let owed = politeness.delay(Duration::ZERO, self.crawl_delay);
-            started + JITTER >= before + owed
+        let crawl_delay = self.crawl_delays.get(request.origin).copied();
+        let spaced = self.last.is_none_or(|(before, ended)| {
+            let owed = politeness.delay(Duration::ZERO, crawl_delay);
+            match several {
+                true => started + JITTER >= before + owed,
+                // what the origin itself asks for, whichever was asked before; the rest follows from the end before
+                false => crawl_delay.is_none() || request.is_robots || started >= ended + owed,
+            }
         });
         let too_many = at_once > politeness.connections_per_host.max(1) as u64;
         let broken = std::mem::take(&mut self.retry_due) > started;
@@ -178,8 +192,9 @@ impl<'a> Judge<'a> {
     }
 
     /// What is owed from `end` on.
-    fn owe(&mut self, request: &Request, end: Time) {
-        let delay = |politeness: &Politeness| politeness.delay(politeness.pace(request.took), self.crawl_delay);
+    fn owe(&mut self, request: &Request<'_>, end: Time) {
+        let crawl_delay = self.crawl_delays.get(request.origin).copied();
+        let delay = |politeness: &Politeness| politeness.delay(politeness.pace(request.took), crawl_delay);
         // settings may change while a request is under way
         let owed = [request.started, end].into_iter().filter_map(|time| at(self.notes, time)).map(delay).min();
         let owed = owed.unwrap_or_default();

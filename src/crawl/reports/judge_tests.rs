@@ -8,8 +8,9 @@ fn notes(politeness: Politeness) -> Vec<PolitenessNote> {
     vec![PolitenessNote { since: Time::from_ms(START), politeness }]
 }
 
-fn request(at_ms: u64, took_ms: u64) -> Request {
+fn request(at_ms: u64, took_ms: u64) -> Request<'static> {
     Request {
+        origin: "http://a.example",
         started: Time::from_ms(START + at_ms),
         took: Duration::from_millis(took_ms),
         status: 200,
@@ -19,10 +20,10 @@ fn request(at_ms: u64, took_ms: u64) -> Request {
     }
 }
 
-fn judged(notes: &[PolitenessNote], crawl_delay: Option<u64>, requests: &[Request]) -> HostRow {
-    let mut judge = Judge::new("http://a.example", notes);
+fn judged(notes: &[PolitenessNote], crawl_delay: Option<u64>, requests: &[Request<'_>]) -> HostRow {
+    let mut judge = Judge::new("a.example", notes);
     let crawl_delay = crawl_delay.map(Duration::from_secs);
-    judge.rules(Rules { version: "200".to_owned(), crawl_delay });
+    judge.rules(Rules { origin: "http://a.example".into(), version: "200".to_owned(), crawl_delay });
     requests.iter().for_each(|request| judge.request(request));
     judge.finish()
 }
@@ -50,6 +51,20 @@ fn a_crawl_delay_is_owed_up_to_its_cap_from_the_moment_that_it_is_known() {
     assert_eq!(judged(&notes, Some(5), &requests).violations, 1);
     assert_eq!(judged(&notes, Some(600), &requests).violations, 1);
     assert_eq!(judged(&notes, Some(5), &requests).crawl_delay, Some(5.0));
+}
+
+#[test]
+fn n15_the_origins_of_a_name_are_judged_as_one_host_and_each_has_its_own_crawl_delay() {
+    let notes = notes(Politeness::default());
+    let https = |at_ms, took_ms| Request { origin: "https://a.example", ..request(at_ms, took_ms) };
+    assert_eq!(judged(&notes, None, &[request(0, 100), https(1_100, 100), request(2_200, 100)]).violations, 0);
+    assert_eq!(judged(&notes, None, &[request(0, 100), https(500, 100), request(1_600, 100)]).violations, 1);
+    assert_eq!(judged(&notes, None, &[request(0, 2_000), https(1_100, 100)]).peak, 2);
+    // http asks for four seconds: after its requests, and before them
+    let kept = [request(0, 1), https(4_001, 1), https(5_002, 1), request(9_003, 1)];
+    assert_eq!(judged(&notes, Some(4), &kept).violations, 0);
+    assert_eq!(judged(&notes, Some(4), &[request(0, 1), https(4_000, 1)]).violations, 1);
+    assert_eq!(judged(&notes, Some(4), &[https(0, 1), request(4_000, 1)]).violations, 1);
 }
 
 #[test]

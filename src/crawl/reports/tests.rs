@@ -59,14 +59,14 @@ fn every_host_has_its_row_over_all_files_of_the_log() {
             ["requests", "pages", "bytes", "gap_min_ms", "gap_median_ms", "owed_min_ms", "peak", "violations"];
         assert_eq!(figures.map(|name| host[name].as_u64().unwrap()), [3, 2, 300, 1_000, 1_000, 1_000, 1, 0], "{host}");
         assert_eq!(host["robots"], "200:AAAAAAAA");
-        assert_eq!(host["answers_503"], u64::from(host["host"] == "http://h3.example"));
+        assert_eq!(host["answers_503"], u64::from(host["host"] == "h3.example"));
     }
     let text = table(Name::Hosts, dir.path());
     assert!(text.contains("1000 hosts, 3000 requests"), "{text}");
     let header = text.lines().find(|line| line.contains("violations host")).unwrap();
-    let row = text.lines().find(|line| line.contains(" http://h999.example ")).unwrap();
+    let row = text.lines().find(|line| line.contains(" h999.example ")).unwrap();
     // the host is seen on 80 columns, and figures stand below their names
-    assert!(row.find("http://h999.example").unwrap() == header.find("host").unwrap());
+    assert!(row.find("h999.example").unwrap() == header.find("host").unwrap());
     assert_eq!(row.chars().count(), header.chars().count(), "{header}\n{row}");
     assert!(text.contains("violations: 0\n"), "{text}");
     let mimes = rows(Name::MimeTypes, dir.path());
@@ -79,7 +79,7 @@ fn who_was_asked_too_early_comes_first() {
     let dir = tempfile::tempdir().unwrap();
     logged(dir.path(), 10, &["crawlDelay:2"]);
     let hosts = rows(Name::Hosts, dir.path());
-    assert_eq!(hosts[0]["host"], "http://h5.example");
+    assert_eq!(hosts[0]["host"], "h5.example");
     assert_eq!((hosts[0]["violations"].as_u64(), hosts[0]["crawl_delay"].as_f64()), (Some(2), Some(2.0)));
     assert!(hosts[1..].iter().all(|host| host["violations"] == 0));
     assert!(table(Name::Hosts, dir.path()).contains("violations: 2\n"));
@@ -90,8 +90,8 @@ fn rules_that_came_over_a_redirect_are_those_of_the_first_host() {
     let dir = tempfile::tempdir().unwrap();
     logged(dir.path(), 10, &["robotsOf:http://h6.example", "crawlDelay:2"]);
     let hosts = rows(Name::Hosts, dir.path());
-    assert_eq!(hosts[0]["host"], "http://h6.example");
-    let guest = hosts.iter().find(|host| host["host"] == "http://h5.example").unwrap();
+    assert_eq!(hosts[0]["host"], "h6.example");
+    let guest = hosts.iter().find(|host| host["host"] == "h5.example").unwrap();
     assert_eq!((guest["violations"].as_u64(), guest["robots"].as_str()), (Some(0), None));
 }
 

@@ -148,7 +148,7 @@ fn n15_the_delay_of_a_name_holds_while_its_origins_come_and_go() {
 
 #[test]
 fn n15_many_ports_of_a_name_have_their_turns() {
-    let mut crawl = Crawl::new(FrontierOptions { active_hosts: 300, ..small_options() }, plain);
+    let mut crawl = Crawl::new(FrontierOptions { active_hosts: 1_000, ..small_options() }, plain);
     (0..200).for_each(|origin| (0..3).for_each(|n| crawl.push(other(1, origin, n))));
     crawl.run();
     assert_eq!(crawl.requests.len(), 200 + 600);
