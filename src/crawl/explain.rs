@@ -183,6 +183,7 @@ impl Gatherer<'_> {
             priority: queued.url.priority,
             depth: queued.url.depth,
             attempts: queued.url.attempts,
+            not_before: queued.not_before,
         });
         let options = options::frontier(self.config, 1);
         self.told.host = state.look.host.as_ref().map(|host| host_of(host, state, &options));
@@ -351,7 +352,9 @@ impl Gatherer<'_> {
 fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::Host {
     let known = |time: Time| (time > Time::ZERO).then_some(time);
     let crawl_delay = host.rules.as_ref().and_then(|(rules, _)| rules.crawl_delay());
-    let held = host.backoff_until.max(state.look.held_until.unwrap_or(Time::ZERO));
+    // the usual delay of its name is no back-off
+    let by_name = state.look.held_until.filter(|&until| until > host.due);
+    let held = host.backoff_until.max(by_name.unwrap_or(Time::ZERO));
     let failing = [(host.failures > 0, host.failing_since), (host.robots_level > 0, host.robots_failing_since)];
     model::Host {
         active: state.look.active,

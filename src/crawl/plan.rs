@@ -37,7 +37,7 @@ const MILLION: u64 = 1_000_000;
 pub struct Plan {
     /// Seeds that can be crawled.
     pub seeds: u64,
-    /// Origins of them.
+    /// Host names of them.
     pub hosts: u64,
     /// Registrable domains of them.
     pub domains: u64,
@@ -86,7 +86,7 @@ pub struct DiskPart {
 impl Plan {
     /// What `config` implies for these seeds in `dir`, with pages of `page_bytes` on average.
     pub fn of(config: &Config, seeds: &[Seed], problems: &[SeedProblem], dir: &Path, page_bytes: u64) -> Plan {
-        let hosts: HashSet<String> = seeds.iter().map(|seed| seed.url.origin()).collect();
+        let hosts: HashSet<&str> = seeds.iter().map(|seed| seed.url.host()).collect();
         let domains: HashSet<&str> = seeds.iter().map(|seed| seed.url.registrable_domain()).collect();
         let there = dir.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_rate_is_bounded_by_hosts_and_delays_then_by_workers_and_by_the_whole_crawl() {
         let mut config = Config::default();
-        let few = plan(&config, "http://a.example/\nhttp://a.example/x\nhttp://b.example/\n");
+        let few = plan(&config, "http://a.example/\nhttps://a.example/x\nhttp://b.example/\n");
         assert_eq!((few.seeds, few.hosts, few.domains), (3, 2, 2));
         // 100 ms and a second of delay; 2 s and ten
         assert!((few.rates[0].all - 2.0 / 1.1).abs() < 1e-9, "{:?}", few.rates);

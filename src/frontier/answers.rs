@@ -206,7 +206,7 @@ impl Frontier {
 
     /// Other origins of its name may go on now, or know when.
     pub(super) fn wake_name(&mut self, index: u32) {
-        if let Some(name) = self.active.host(index).name_key {
+        if let Some(name) = self.active.host(index).name_key.filter(|&name| self.names.has_line(name)) {
             self.schedule_name(name);
         }
     }

@@ -57,6 +57,8 @@ pub struct Queued {
     pub place: QueuePlace,
     /// URLs of its host that come before it.
     pub before: u64,
+    /// It failed by itself, and is not asked for again before.
+    pub not_before: Option<Time>,
 }
 
 /// How a host stood.
@@ -219,7 +221,8 @@ impl Memory {
             None => None,
             Some((item, place)) => {
                 let before = self.before(base, host, &item)?;
-                Some(Queued { url: item.url, place, before })
+                let not_before = Some(item.due()).filter(|&due| due > then);
+                Some(Queued { url: item.url, place, before, not_before })
             }
         };
         let record = self.partition.newer_record(wanted.origin).map(Box::from).or(record);

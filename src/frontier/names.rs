@@ -95,7 +95,8 @@ impl Names {
         self.map.get(&name).map_or(0, |name| name.requests as usize)
     }
 
-    fn has_line(&self, name: Fingerprint) -> bool {
+    /// Whether origins of `name` wait in line.
+    pub(super) fn has_line(&self, name: Fingerprint) -> bool {
         self.map.get(&name).and_then(|name| name.line.as_ref()).is_some_and(|line| !line.waiting.is_empty())
     }
 

@@ -488,3 +488,23 @@ fn binary_files_and_lines_of_a_megabyte_as_robots_txt_are_harmless() {
     });
     assert_eq!(crawl(page_instead).pages(), ["h0.test/", "h0.test/no"]);
 }
+
+#[test]
+fn n15_ports_of_a_host_share_its_delay_and_have_rules_of_their_own_also_over_kills() {
+    let web = Told::new(|url, _| match url {
+        "h0.test/" => page(&["/1", "/2", "/3", "http://h0.test:81/", "http://h0.test:81/no", "http://h0.test:82/"]),
+        "h0.test:81/robots.txt" => text(200, RULES),
+        "h0.test:82/robots.txt" => moved("http://h0.test:81/robots.txt"),
+        "h0.test:81/" => page(&["/4", "/5"]),
+        _ => page(&[]),
+    });
+    for kills in [&[][..], &[2], &[4], &[5, 9], &[7]] {
+        let crawled = crawl_with_kills(web, kills);
+        for pair in crawled.requests.windows(2) {
+            assert!(pair[1].0 >= pair[0].0 + DELAY, "killed at {kills:?}: {:?}", crawled.requests);
+        }
+        assert_eq!(crawled.dropped, BTreeMap::from([(Reason::Robots, 1)]), "killed at {kills:?}");
+        let pages: std::collections::BTreeSet<&str> = crawled.pages().into_iter().collect();
+        assert_eq!(pages.len(), 8, "killed at {kills:?}: {pages:?}");
+    }
+}

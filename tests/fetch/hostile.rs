@@ -258,7 +258,7 @@ fn n11_a_page_that_always_breaks_off_is_tried_again_later_stored_once_and_holds_
     let lines = crawled.lines(&url(&server, "short"));
     assert!(lines.iter().all(|line| line.contains("disconnectTrunc")), "{lines:?}");
     assert!(!lines[0].contains("notStored") && lines[1..].iter().all(|line| line.contains("notStored")), "{lines:?}");
-    crawled.expect(&url(&server, "twice"), "not HTTP");
+    crawled.expect(&url(&server, "twice"), "not%20HTTP");
     let list = crawled.ask(&["list", "--all"]);
     let versions = |path: &str| list.lines().filter(|line| line.contains(&url(&server, path))).count();
     assert_eq!(versions("short"), 1, "{list}");

@@ -149,6 +149,9 @@ impl Page<'_> {
         self.row("queue", format!("{}; {before} URLs of its host come before it", queue.place));
         let (priority, depth) = (queue.priority, queue.depth);
         self.row("  entry", format!("priority {priority}, depth {depth}, {attempts} attempts made"));
+        if let Some(time) = queue.not_before.filter(|&time| time > self.told.crawl.now) {
+            self.row("  tried again", until(time, self.told.crawl.now));
+        }
         if queue.url != self.told.url {
             self.row("  spelling", &queue.url);
         }

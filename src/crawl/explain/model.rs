@@ -180,6 +180,9 @@ pub struct Queue {
     pub depth: u16,
     /// Attempts made so far.
     pub attempts: u8,
+    /// After the last one it is not asked for again before.
+    #[serde(serialize_with = "moment")]
+    pub not_before: Option<Time>,
 }
 
 /// The state of a host.

@@ -101,7 +101,7 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
         return "is being fetched, or is next of its host".to_owned();
     }
     let Some(host) = &told.host else { return format!("{when} as soon as its host has its turn") };
-    let start = host.due.max(host.backoff_until).unwrap_or(Time::ZERO);
+    let start = host.due.max(host.backoff_until).max(queue.not_before).unwrap_or(Time::ZERO);
     let rest = start.since(facts.now);
     let turns = u32::try_from(queue.before).unwrap_or(u32::MAX);
     let wait = rest.saturating_add(Duration::from_millis(host.delay_ms).saturating_mul(turns));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn queue(before: u64) -> Queue {
-        Queue { place: "on disk", url: String::new(), before, priority: 1, depth: 1, attempts: 0 }
+        Queue { place: "on disk", url: String::new(), before, priority: 1, depth: 1, attempts: 0, not_before: None }
     }
 
     #[test]
