@@ -5,13 +5,16 @@
 //! longer than requests of this crawl usually do gives up its worker and goes on in one of the places for slow ones;
 //! it is bounded by all limits as before. What is usual is the median of the answers so far, followed step by step.
 //! With all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
+//!
+//! A request to a host that never answered may begin in a place for slow ones (`frontier::strangers` says which do), so that it
+//! costs no worker at all; half of these places are left to others by those of them that are likely to stay silent.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use crate::clock::Time;
-use crate::frontier::HostId;
+use crate::frontier::{HostId, Knock, KnockRoom};
 
 /// A request is slow that takes so many times as long as usual: until then it costs a worker, however many drip.
 const SLOW_FACTOR: f64 = 2.0;
@@ -19,6 +22,8 @@ const SLOW_FACTOR: f64 = 2.0;
 const SLOW_MIN: Duration = Duration::from_millis(30);
 /// By so much the estimate of the median moves with an answer.
 const STEP: f64 = 1.05;
+/// Of the workers, this part may ask hosts at once that never answered.
+const STRANGERS_PART: usize = 4;
 /// Bounds of the estimate.
 const USUAL_S: (f64, f64) = (0.001, 60.0);
 
@@ -38,6 +43,9 @@ pub struct SlotOptions {
 pub(super) struct Slots {
     options: SlotOptions,
     under_way: VecDeque<(Time, HostId, u32)>,
+    /// Those beside them that began as slow ones, and whether they are suspect.
+    early: Vec<(HostId, u32, bool)>,
+    suspects: usize,
     /// Numbers of workers that were given back.
     free: BinaryHeap<Reverse<u32>>,
     /// Workers that were needed at once so far.
@@ -49,26 +57,60 @@ pub(super) struct Slots {
 impl Slots {
     pub fn new(options: SlotOptions) -> Slots {
         let usual_s = options.slow_after.as_secs_f64() / SLOW_FACTOR;
-        Slots { options, under_way: VecDeque::new(), free: BinaryHeap::new(), numbered: 0, usual_s }
+        Slots {
+            options,
+            under_way: VecDeque::new(),
+            early: Vec::new(),
+            suspects: 0,
+            free: BinaryHeap::new(),
+            numbered: 0,
+            usual_s,
+        }
     }
 
     /// A request for `host` begins. A host has one look-up or robots.txt at a time, and pages have a flight each, so
     /// that no two requests have the same id.
-    pub fn begin(&mut self, host: HostId, now: Time) {
+    pub fn begin(&mut self, host: HostId, knock: Knock, now: Time) {
         let worker = self.free.pop().map_or(self.numbered + 1, |Reverse(worker)| worker);
         self.numbered = self.numbered.max(worker);
-        self.under_way.push_back((now, host, worker));
+        if knock == Knock::Known || self.options.slow == 0 {
+            return self.under_way.push_back((now, host, worker));
+        }
+        let is_suspect = knock == Knock::Suspect;
+        self.suspects += usize::from(is_suspect);
+        self.early.push((host, worker, is_suspect));
+    }
+
+    /// What there is room for of requests to hosts that never answered. Without places for slow ones they are like all
+    /// others.
+    pub fn knock_room(&self, now: Time) -> KnockRoom {
+        if self.options.slow == 0 {
+            return KnockRoom::default();
+        }
+        let is_place = self.slow(now) < self.options.slow;
+        KnockRoom {
+            with_workers: (self.options.workers / STRANGERS_PART).max(1),
+            strangers: is_place,
+            suspects: is_place && self.suspects < (self.options.slow / 2).max(1),
+        }
     }
 
     /// The request for `host` has ended; the number of the worker that made it, 1 and upwards.
     pub fn end(&mut self, host: HostId) -> u32 {
-        let place = self.under_way.iter().position(|&(_, other, _)| other == host);
-        debug_assert!(place.is_some(), "what ends has begun");
-        let ended = place.and_then(|place| self.under_way.remove(place));
-        ended.map_or(0, |(_, _, worker)| {
-            self.free.push(Reverse(worker));
-            worker
-        })
+        let worker = self.remove(host);
+        debug_assert!(worker.is_some(), "what ends has begun");
+        self.free.extend(worker.map(Reverse));
+        worker.unwrap_or(0)
+    }
+
+    fn remove(&mut self, host: HostId) -> Option<u32> {
+        if let Some(place) = self.under_way.iter().position(|&(_, other, _)| other == host) {
+            return self.under_way.remove(place).map(|(_, _, worker)| worker);
+        }
+        let place = self.early.iter().position(|&(other, ..)| other == host)?;
+        let (_, worker, is_suspect) = self.early.swap_remove(place);
+        self.suspects -= usize::from(is_suspect);
+        Some(worker)
     }
 
     /// An answer took `duration`.
@@ -79,7 +121,7 @@ impl Slots {
 
     /// Requests under way, slow ones included.
     pub fn len(&self) -> usize {
-        self.under_way.len()
+        self.under_way.len() + self.early.len()
     }
 
     /// Workers that are taken.
@@ -95,13 +137,14 @@ impl Slots {
     /// When a worker becomes free without an answer, if that can be.
     pub fn free_at(&self, now: Time) -> Option<Time> {
         let slow = self.slow(now);
-        let next = self.under_way.get(slow).filter(|_| slow < self.options.slow);
+        let next = self.under_way.get(slow - self.early.len()).filter(|_| slow < self.options.slow);
         next.map(|&(began, ..)| began + self.slow_after())
     }
 
     fn slow(&self, now: Time) -> usize {
         let after = self.slow_after();
-        self.under_way.partition_point(|&(began, ..)| began + after <= now).min(self.options.slow)
+        let late = self.under_way.partition_point(|&(began, ..)| began + after <= now);
+        self.early.len() + late.min(self.options.slow.saturating_sub(self.early.len()))
     }
 
     fn slow_after(&self) -> Duration {
@@ -126,17 +169,17 @@ mod tests {
     #[test]
     fn a_slow_request_gives_its_worker_to_others_as_long_as_there_is_place_for_slow_ones() {
         let mut slots = slots(2, 3);
-        (0..2).for_each(|n| slots.begin(host(n), START));
+        (0..2).for_each(|n| slots.begin(host(n), Knock::Known, START));
         assert!(!slots.is_free(START));
         assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
         let later = START + Duration::from_secs(2);
         assert!(slots.is_free(later));
-        (2..4).for_each(|n| slots.begin(host(n), later));
+        (2..4).for_each(|n| slots.begin(host(n), Knock::Known, later));
         assert!(!slots.is_free(later));
         let last = later + Duration::from_secs(2);
         // four are slow now, and there is place for three of them
         assert_eq!((slots.len(), slots.busy(last)), (4, 1));
-        slots.begin(host(4), last);
+        slots.begin(host(4), Knock::Known, last);
         assert!(!slots.is_free(last));
         assert_eq!(slots.free_at(last), None);
         slots.end(host(1));
@@ -146,11 +189,11 @@ mod tests {
     #[test]
     fn a_worker_has_the_lowest_number_that_is_free() {
         let mut slots = slots(2, 3);
-        (0..3).for_each(|n| slots.begin(host(n), START));
+        (0..3).for_each(|n| slots.begin(host(n), Knock::Known, START));
         assert_eq!((slots.end(host(1)), slots.end(host(0))), (2, 1));
-        slots.begin(host(3), START);
-        slots.begin(host(4), START);
-        slots.begin(host(5), START);
+        slots.begin(host(3), Knock::Known, START);
+        slots.begin(host(4), Knock::Known, START);
+        slots.begin(host(5), Knock::Known, START);
         let ended = [5, 4, 3, 2].map(|n| slots.end(host(n)));
         assert_eq!(ended, [4, 2, 1, 3]);
     }
@@ -166,5 +209,27 @@ mod tests {
         assert_eq!(slow_after(&slots), SLOW_MIN.as_millis());
         (0..500).for_each(|_| slots.learn(Duration::from_secs(100)));
         assert_eq!(slow_after(&slots), 2_000);
+    }
+
+    #[test]
+    fn n13_hosts_that_stay_silent_take_no_worker_and_suspect_ones_half_of_the_slow_places() {
+        let mut slots = slots(8, 6);
+        let room = |slots: &Slots| {
+            let room = slots.knock_room(START);
+            (room.with_workers, room.strangers, room.suspects)
+        };
+        assert_eq!(room(&slots), (2, true, true));
+        (0..3).for_each(|n| slots.begin(host(n), Knock::Suspect, START));
+        assert_eq!((room(&slots), slots.busy(START), slots.len()), ((2, true, false), 0, 3));
+        (3..6).for_each(|n| slots.begin(host(n), Knock::Stranger, START));
+        assert_eq!((room(&slots), slots.busy(START)), ((2, false, false), 0));
+        (6..14).for_each(|n| slots.begin(host(n), Knock::Known, START));
+        assert!(!slots.is_free(START) && slots.free_at(START).is_none(), "there is no place for slow ones left");
+        slots.end(host(1));
+        assert_eq!((room(&slots), slots.busy(START)), ((2, true, true), 8));
+        assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
+        // without such places they are like all others
+        let none = Slots::new(SlotOptions { workers: 8, slow: 0, slow_after: Duration::from_secs(2) });
+        assert_eq!(none.knock_room(START), KnockRoom::default());
     }
 }
