@@ -18,6 +18,8 @@ mod rests;
 mod revisits;
 #[path = "engine/robots.rs"]
 mod robots;
+#[path = "engine/silence.rs"]
+mod silence;
 #[path = "engine/sitemaps.rs"]
 mod sitemaps;
 #[path = "engine/traps.rs"]

@@ -60,31 +60,25 @@ impl Engine {
         is_quiet && self.way.arrival().frontier.only_silent_active()
     }
 
-    /// Hosts that rest, where nothing else is left.
+    /// Hosts that rest, if any does, and whether nothing else is left.
     pub(super) fn resting(&mut self, now: Time) -> Option<Resting> {
-        if self.way.waiting() > 0 || self.under_way.merges > 0 {
-            return None;
-        }
-        let frontier = &self.way.arrival().frontier;
-        if frontier.queued() == 0 && frontier.in_flight() == 0 {
-            return None;
-        }
-        let resting = frontier.resting(now, NAMED_MAX);
-        let is_short =
-            resting.last.is_none_or(|last| last < now + REST_MIN) && resting.longest.iter().all(|host| !host.silent);
-        if resting.others > 0 || resting.hosts == 0 || is_short {
+        let is_on_its_way = self.way.waiting() > 0 || self.under_way.merges > 0;
+        let resting = self.way.arrival().frontier.resting(now, NAMED_MAX);
+        let is_long = resting.last.is_some_and(|last| last >= now + REST_MIN);
+        if !is_long && !resting.longest.iter().any(|host| host.silent) {
             return None;
         }
         let host = |host: crate::frontier::RestingHost| RestingHost {
             host: host.origin.into(),
             why: match host.blame {
                 Some(blame) => blame.to_string(),
-                None => "it asked for a pause, or is overloaded".to_owned(),
+                None => "it asks for a pause, or is overloaded".to_owned(),
             },
             until: host.until,
         };
         Some(Resting {
             hosts: resting.hosts,
+            is_all: resting.others == 0 && !is_on_its_way,
             first: resting.first,
             last: resting.last,
             ends: self.linger.since.map(|since| since + self.settings.linger),

@@ -71,7 +71,7 @@ use partition::{Files, Partition, domain_key};
 use schedule::{HostRef, Schedule};
 use strangers::Strangers;
 
-pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look};
+pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use queued::{Hops, QueuedUrl};

@@ -197,7 +197,10 @@ impl Figures<'_> {
             ),
         ];
         let more = match self.doing {
-            Doing::Crawling => gauges.resting.as_ref().map(|resting| ("resting", resting.line())),
+            Doing::Crawling => {
+                let resting = gauges.resting.as_ref().filter(|resting| resting.is_all);
+                resting.map(|resting| ("resting", resting.line()))
+            }
             Doing::Done => None,
             doing => Some(("state", doing.meaning().to_owned())),
         };

@@ -1,4 +1,4 @@
-//! Hosts that rest while nothing else is left: what the display, `status` and the closing statistics say of them.
+//! Hosts that rest: what the display, `status` and the closing statistics say of them, above all where nothing else is left.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,13 @@ use super::escape::Escaped;
 use super::figures::{count, counted, date};
 use crate::clock::Time;
 
-/// Hosts with URLs, all of which rest.
+/// Hosts with URLs that rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resting {
     /// How many they are, as far as they are in memory.
     pub hosts: u64,
+    /// Whether nothing else is left.
+    pub is_all: bool,
     /// When the first of them is asked again.
     #[serde(rename = "first_ms")]
     pub first: Option<Time>,

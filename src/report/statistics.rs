@@ -176,7 +176,7 @@ pub struct Gauges {
     pub url_seen_bytes: u64,
     /// Free space on the disk of the crawl directory.
     pub disk_free_bytes: u64,
-    /// Hosts that rest, where all that is left rests.
+    /// Hosts that rest, if any does.
     #[serde(default)]
     pub resting: Option<Resting>,
 }
