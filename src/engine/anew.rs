@@ -8,7 +8,7 @@
 //! | after an end by [`Finish::OnlySilentHosts`] | the hosts that never answered are what is left |
 //!
 //! Bad answers are: no such name, only private addresses, name servers that failed, a robots.txt that cannot be had, a host
-//! given up or resting without ever having answered. A moment is kept in the catalog; what was learnt before it is not
+//! given up or resting without ever having answered. A moment is kept in the catalog; what was learnt up to it is not
 //! believed where it is bad. Good answers hold for their time as ever. The settings are kept with it, so that a change is
 //! seen by the first start that gets as far as its first checkpoint.
 

@@ -43,8 +43,10 @@ impl Engine {
     pub(super) fn log_failure(&mut self, failed: &FetchFailed, status: i32, worker: u32) -> Result<()> {
         let job = &failed.job;
         let (hops, seed) = history(&job.target);
-        let why = failed.cause.to_string();
-        let notes: Vec<&str> = is_forced(&job.target).then_some("forced").into_iter().chain([why.as_str()]).collect();
+        let (why, cause) = (failed.failure.to_string(), failed.cause.to_string());
+        let finer = (cause != why).then_some(cause.as_str());
+        let notes: Vec<&str> =
+            is_forced(&job.target).then_some("forced").into_iter().chain([why.as_str()]).chain(finer).collect();
         self.crawl_log.push(&LogLine {
             time: failed.started + failed.duration,
             status,

@@ -7,7 +7,7 @@
 //! With all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
 //!
 //! A request to a host that never answered may begin in a place for slow ones (`frontier::strangers` says which do), so that it
-//! costs no worker at all; half of these places are left to others by those of them that are likely to stay silent.
+//! costs no worker at all; a quarter of these places are left to others by those of them that are likely to stay silent.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -91,7 +91,7 @@ impl Slots {
         KnockRoom {
             with_workers: (self.options.workers / STRANGERS_PART).max(1),
             strangers: is_place,
-            suspects: is_place && self.suspects < (self.options.slow / 2).max(1),
+            suspects: is_place && self.suspects < (self.options.slow - self.options.slow / 4).max(1),
         }
     }
 
@@ -212,16 +212,16 @@ mod tests {
     }
 
     #[test]
-    fn n13_hosts_that_stay_silent_take_no_worker_and_suspect_ones_half_of_the_slow_places() {
+    fn n13_hosts_that_stay_silent_take_no_worker_and_suspect_ones_not_all_slow_places() {
         let mut slots = slots(8, 6);
         let room = |slots: &Slots| {
             let room = slots.knock_room(START);
             (room.with_workers, room.strangers, room.suspects)
         };
         assert_eq!(room(&slots), (2, true, true));
-        (0..3).for_each(|n| slots.begin(host(n), Knock::Suspect, START));
-        assert_eq!((room(&slots), slots.busy(START), slots.len()), ((2, true, false), 0, 3));
-        (3..6).for_each(|n| slots.begin(host(n), Knock::Stranger, START));
+        (0..5).for_each(|n| slots.begin(host(n), Knock::Suspect, START));
+        assert_eq!((room(&slots), slots.busy(START), slots.len()), ((2, true, false), 0, 5));
+        (5..6).for_each(|n| slots.begin(host(n), Knock::Stranger, START));
         assert_eq!((room(&slots), slots.busy(START)), ((2, false, false), 0));
         (6..14).for_each(|n| slots.begin(host(n), Knock::Known, START));
         assert!(!slots.is_free(START) && slots.free_at(START).is_none(), "there is no place for slow ones left");

@@ -163,9 +163,9 @@ impl Addresses {
         (&self.answer, self.term)
     }
 
-    /// The same, without bad answers of before `anew`.
+    /// The same, without bad answers up to `anew`.
     pub fn fresh_since(&self, now: Time, anew: Time) -> Option<(&NameAnswer, Time)> {
-        let is_believed = self.term.from >= anew || matches!(self.answer, NameAnswer::Found(_));
+        let is_believed = self.term.from > anew || matches!(self.answer, NameAnswer::Found(_));
         self.fresh(now).filter(|_| is_believed)
     }
 

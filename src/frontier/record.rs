@@ -183,7 +183,7 @@ impl HostRecord {
     pub(super) fn available_in(bytes: &[u8], now: Time, since: Time) -> Option<Time> {
         let mut reader = Reader::new(bytes);
         let (time, flags) = (reader.time()?, reader.u8()?);
-        let is_forgiven = is_silent(flags) && reader.time()? < since;
+        let is_forgiven = is_silent(flags) && reader.time()? <= since;
         Some(if is_sane(time, now) && !is_forgiven { time } else { now })
     }
 
@@ -196,7 +196,7 @@ impl HostRecord {
     /// What is to be asked again since `since` is not held against the host by a record of before: that it was given up,
     /// and, where it never answered, its rests.
     pub(super) fn forgive(&mut self, since: Time, now: Time) {
-        if self.written < since {
+        if self.written <= since {
             self.standing.forgive(now);
         }
     }
@@ -420,10 +420,11 @@ mod tests {
             HostRecord { standing: Standing { gone: None, ..standing }, ..record.clone() }.encode(&mut bytes);
             assert_eq!(HostRecord::is_silent_in(&bytes), forgiven);
             let available = |since| HostRecord::available_in(&bytes, now, since).unwrap();
-            assert_eq!(available(now), until, "it was written after that");
+            let before = now - Duration::from_millis(1);
+            assert_eq!(available(before), until, "it was written after that");
             assert_eq!(available(until), if forgiven { now } else { until });
             let mut kept = record.clone();
-            kept.forgive(now, now);
+            kept.forgive(before, now);
             assert_eq!(kept, record);
             let mut other = record.clone();
             other.forgive(until, now);

@@ -147,7 +147,7 @@ impl Frontier {
             self.cold_urls += partition.tail_urls() + partition.base_left();
         }
         for SavedHost { mut host, items, under_way, written } in hosts {
-            if written < self.options.forgiven {
+            if written <= self.options.forgiven {
                 host.standing.forgive(now);
             }
             if under_way {

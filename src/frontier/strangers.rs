@@ -4,8 +4,8 @@
 //! as the time-outs allow. Three thousand of them, each of a domain of its own, would have every worker before any other
 //! host has its first page. So a request to a host that never answered is one of three kinds ([`Knock`]): the first ones
 //! take workers like all others; beyond a quarter of the workers they start in the places of slow requests, and keep nobody
-//! waiting; and those at an address where others stay silent may have half of these places, so that hosts elsewhere find
-//! one.
+//! waiting; and those at an address where others stay silent may have three quarters of these places, so that hosts elsewhere
+//! find one.
 //!
 //! An address earns first contacts by answers, as a TCP connection earns its window (Jacobson, "Congestion Avoidance and
 //! Control", SIGCOMM 1988): it starts with a few at once, each answer of a new host allows one more, each silence halves

@@ -167,7 +167,11 @@ impl Page<'_> {
             self.row("  backs off", format!("{}, level {}: {reason}", until(time, now), host.backoff_level));
         }
         if let Some(since) = host.failing_since {
-            self.row("  failing", format!("since {}, {} failures in a row", date(since), count(host.failures.into())));
+            let why = host.backoff_reason.as_ref().map_or(String::new(), |why| format!(": {why}"));
+            self.row(
+                "  failing",
+                format!("since {}, {} failures in a row{why}", date(since), count(host.failures.into())),
+            );
         }
         if let Some(reason) = host.gone {
             let end = host.gone_until.map_or("for good".to_owned(), |time| format!("until {}", date(time)));

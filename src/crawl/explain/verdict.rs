@@ -116,6 +116,9 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
         let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
         why.push(format!("its host rests until {}{reason}", date(start)));
     }
+    if let Some(blame) = host.blame.as_ref().filter(|_| rest.is_zero()) {
+        why.push(format!("its host brought nothing so far ({blame})"));
+    }
     if queue.before > 0 {
         let urls = if queue.before == 1 { "URL" } else { "URLs" };
         let delay = Duration::from_millis(host.delay_ms).as_secs_f64();
