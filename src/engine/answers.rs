@@ -13,7 +13,7 @@ use crate::clock::Time;
 use crate::container::{NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
+use crate::frontier::{Asker, Feedback, HostId, Knock, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
 use crate::outcome::{Blame, Cause, Failure, Reason, Verdict, failure_of_answer, judge_answer, judge_failure};
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
@@ -92,7 +92,7 @@ impl Engine {
         Ok(())
     }
 
-    /// A request or look-up for `host` begins, in the place that suits it.
+    /// A request for `host` begins, in the place that suits it.
     fn begin_request(&mut self, host: HostId, now: Time) {
         let knock = self.way.arrival().frontier.knock_of(host);
         self.under_way.requests.begin(host, knock, now);
@@ -403,7 +403,7 @@ impl Engine {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
             Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
             None => {
-                self.begin_request(host, self.clock.now());
+                self.under_way.requests.begin(host, Knock::Known, self.clock.now());
                 self.executors.resolve(ResolveJob { host, name });
             }
         }

@@ -6,15 +6,15 @@
 //! it is bounded by all limits as before. What is usual is the median of the answers so far, followed step by step.
 //! With all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
 //!
-//! A request to a host that never answered may begin in a place for slow ones (`frontier::strangers` says which do), so that it
-//! costs no worker at all; a quarter of these places are left to others by those of them that are likely to stay silent.
+//! A request to a host that never answered is slow sooner, and one that is likely to stay silent (`frontier::strangers` says
+//! which are) begins in a place for slow ones, so that it costs no worker at all; a quarter of these places is left to others.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use crate::clock::Time;
-use crate::frontier::{HostId, Knock, KnockRoom};
+use crate::frontier::{HostId, Knock};
 
 /// A request is slow that takes so many times as long as usual: until then it costs a worker, however many drip.
 const SLOW_FACTOR: f64 = 2.0;
@@ -22,8 +22,8 @@ const SLOW_FACTOR: f64 = 2.0;
 const SLOW_MIN: Duration = Duration::from_millis(30);
 /// By so much the estimate of the median moves with an answer.
 const STEP: f64 = 1.05;
-/// Of the workers, this part may ask hosts at once that never answered.
-const STRANGERS_PART: usize = 4;
+/// A first contact is slow after so long: most hosts that answer have done so by then.
+const STRANGER_SLOW_AFTER: Duration = Duration::from_millis(250);
 /// Bounds of the estimate.
 const USUAL_S: (f64, f64) = (0.001, 60.0);
 
@@ -43,9 +43,10 @@ pub struct SlotOptions {
 pub(super) struct Slots {
     options: SlotOptions,
     under_way: VecDeque<(Time, HostId, u32)>,
-    /// Those beside them that began as slow ones, and whether they are suspect.
-    early: Vec<(HostId, u32, bool)>,
-    suspects: usize,
+    /// The same of first contacts.
+    strangers: VecDeque<(Time, HostId, u32)>,
+    /// Those beside them that began as slow ones.
+    suspects: Vec<(HostId, u32)>,
     /// Numbers of workers that were given back.
     free: BinaryHeap<Reverse<u32>>,
     /// Workers that were needed at once so far.
@@ -60,8 +61,8 @@ impl Slots {
         Slots {
             options,
             under_way: VecDeque::new(),
-            early: Vec::new(),
-            suspects: 0,
+            strangers: VecDeque::new(),
+            suspects: Vec::new(),
             free: BinaryHeap::new(),
             numbered: 0,
             usual_s,
@@ -73,26 +74,17 @@ impl Slots {
     pub fn begin(&mut self, host: HostId, knock: Knock, now: Time) {
         let worker = self.free.pop().map_or(self.numbered + 1, |Reverse(worker)| worker);
         self.numbered = self.numbered.max(worker);
-        if knock == Knock::Known || self.options.slow == 0 {
-            return self.under_way.push_back((now, host, worker));
+        match knock {
+            Knock::Suspect if self.options.slow > 0 => self.suspects.push((host, worker)),
+            Knock::Suspect | Knock::Stranger => self.strangers.push_back((now, host, worker)),
+            Knock::Known => self.under_way.push_back((now, host, worker)),
         }
-        let is_suspect = knock == Knock::Suspect;
-        self.suspects += usize::from(is_suspect);
-        self.early.push((host, worker, is_suspect));
     }
 
-    /// What there is room for of requests to hosts that never answered. Without places for slow ones they are like all
-    /// others.
-    pub fn knock_room(&self, now: Time) -> KnockRoom {
-        if self.options.slow == 0 {
-            return KnockRoom::default();
-        }
-        let is_place = self.slow(now) < self.options.slow;
-        KnockRoom {
-            with_workers: (self.options.workers / STRANGERS_PART).max(1),
-            strangers: is_place,
-            suspects: is_place && self.suspects < (self.options.slow - self.options.slow / 4).max(1),
-        }
+    /// Whether one more may begin that is likely to stay silent. Without places for slow ones it is like all others.
+    pub fn has_room_for_suspects(&self, now: Time) -> bool {
+        let slow = self.options.slow;
+        slow == 0 || (self.slow(now) < slow && self.suspects.len() < (slow - slow / 4).max(1))
     }
 
     /// The request for `host` has ended; the number of the worker that made it, 1 and upwards.
@@ -104,13 +96,13 @@ impl Slots {
     }
 
     fn remove(&mut self, host: HostId) -> Option<u32> {
-        if let Some(place) = self.under_way.iter().position(|&(_, other, _)| other == host) {
-            return self.under_way.remove(place).map(|(_, _, worker)| worker);
+        for line in [&mut self.under_way, &mut self.strangers] {
+            if let Some(place) = line.iter().position(|&(_, other, _)| other == host) {
+                return line.remove(place).map(|(_, _, worker)| worker);
+            }
         }
-        let place = self.early.iter().position(|&(other, ..)| other == host)?;
-        let (_, worker, is_suspect) = self.early.swap_remove(place);
-        self.suspects -= usize::from(is_suspect);
-        Some(worker)
+        let place = self.suspects.iter().position(|&(other, _)| other == host)?;
+        Some(self.suspects.swap_remove(place).1)
     }
 
     /// An answer took `duration`.
@@ -121,7 +113,7 @@ impl Slots {
 
     /// Requests under way, slow ones included.
     pub fn len(&self) -> usize {
-        self.under_way.len() + self.early.len()
+        self.under_way.len() + self.strangers.len() + self.suspects.len()
     }
 
     /// Workers that are taken.
@@ -136,20 +128,35 @@ impl Slots {
 
     /// When a worker becomes free without an answer, if that can be.
     pub fn free_at(&self, now: Time) -> Option<Time> {
-        let slow = self.slow(now);
-        let next = self.under_way.get(slow - self.early.len()).filter(|_| slow < self.options.slow);
-        next.map(|&(began, ..)| began + self.slow_after())
+        if self.slow(now) >= self.options.slow {
+            return None;
+        }
+        // those that are slow by now have their places
+        let next = |line: &VecDeque<(Time, HostId, u32)>, after| {
+            line.get(late(line, now, after)).map(|&(began, ..)| began + after)
+        };
+        let known = next(&self.under_way, self.slow_after());
+        known.into_iter().chain(next(&self.strangers, self.stranger_slow_after())).min()
     }
 
     fn slow(&self, now: Time) -> usize {
-        let after = self.slow_after();
-        let late = self.under_way.partition_point(|&(began, ..)| began + after <= now);
-        self.early.len() + late.min(self.options.slow.saturating_sub(self.early.len()))
+        let known = late(&self.under_way, now, self.slow_after());
+        let strangers = late(&self.strangers, now, self.stranger_slow_after());
+        self.suspects.len() + (known + strangers).min(self.options.slow.saturating_sub(self.suspects.len()))
+    }
+
+    fn stranger_slow_after(&self) -> Duration {
+        self.slow_after().min(STRANGER_SLOW_AFTER)
     }
 
     fn slow_after(&self) -> Duration {
         Duration::from_secs_f64(self.usual_s * SLOW_FACTOR).max(SLOW_MIN).min(self.options.slow_after)
     }
+}
+
+/// How many of `line` began so long ago.
+fn late(line: &VecDeque<(Time, HostId, u32)>, now: Time, after: Duration) -> usize {
+    line.partition_point(|&(began, ..)| began + after <= now)
 }
 
 #[cfg(test)]
@@ -212,24 +219,34 @@ mod tests {
     }
 
     #[test]
-    fn n13_hosts_that_stay_silent_take_no_worker_and_suspect_ones_not_all_slow_places() {
+    fn n13_hosts_that_are_likely_to_stay_silent_take_no_worker_and_not_all_slow_places() {
         let mut slots = slots(8, 6);
-        let room = |slots: &Slots| {
-            let room = slots.knock_room(START);
-            (room.with_workers, room.strangers, room.suspects)
-        };
-        assert_eq!(room(&slots), (2, true, true));
+        assert!(slots.has_room_for_suspects(START));
         (0..5).for_each(|n| slots.begin(host(n), Knock::Suspect, START));
-        assert_eq!((room(&slots), slots.busy(START), slots.len()), ((2, true, false), 0, 5));
-        (5..6).for_each(|n| slots.begin(host(n), Knock::Stranger, START));
-        assert_eq!((room(&slots), slots.busy(START)), ((2, false, false), 0));
-        (6..14).for_each(|n| slots.begin(host(n), Knock::Known, START));
-        assert!(!slots.is_free(START) && slots.free_at(START).is_none(), "there is no place for slow ones left");
-        slots.end(host(1));
-        assert_eq!((room(&slots), slots.busy(START)), ((2, true, true), 8));
+        assert!(!slots.has_room_for_suspects(START));
+        assert_eq!((slots.busy(START), slots.len()), (0, 5));
+        (5..13).for_each(|n| slots.begin(host(n), Knock::Known, START));
+        assert!(!slots.is_free(START));
         assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
+        slots.end(host(1));
+        assert!(slots.has_room_for_suspects(START));
         // without such places they are like all others
-        let none = Slots::new(SlotOptions { workers: 8, slow: 0, slow_after: Duration::from_secs(2) });
-        assert_eq!(none.knock_room(START), KnockRoom::default());
+        let mut none = Slots::new(SlotOptions { workers: 1, slow: 0, slow_after: Duration::from_secs(2) });
+        none.begin(host(0), Knock::Suspect, START);
+        assert!(none.has_room_for_suspects(START) && !none.is_free(START + Duration::from_secs(9)));
+        assert_eq!(none.end(host(0)), 1);
+    }
+
+    #[test]
+    fn n13_a_first_contact_gives_its_worker_up_after_a_quarter_of_a_second() {
+        let mut slots = slots(2, 3);
+        slots.begin(host(0), Knock::Known, START);
+        slots.begin(host(1), Knock::Stranger, START);
+        assert!(!slots.is_free(START));
+        let then = START + Duration::from_millis(250);
+        assert_eq!(slots.free_at(START), Some(then));
+        assert!(slots.is_free(then) && slots.busy(then) == 1);
+        assert_eq!(slots.end(host(1)), 2);
+        assert!(slots.is_free(START));
     }
 }

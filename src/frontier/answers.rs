@@ -31,7 +31,6 @@ impl Frontier {
     /// its death.
     pub fn resolved(&mut self, host: HostId, answer: NameAnswer, expires: Time, now: Time) -> Result<()> {
         let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return Ok(()) };
-        self.end_knock(index, None);
         let expires = expires.max(now + HOLDS_MIN);
         match answer {
             NameAnswer::Found(addresses) if !addresses.is_empty() => {
@@ -55,7 +54,6 @@ impl Frontier {
     /// Instead of the answer to a [`Task::Resolve`](super::Task::Resolve): nothing is to be asked before `until`.
     pub fn defer(&mut self, host: HostId, until: Time, now: Time) {
         let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return };
-        self.end_knock(index, None);
         let until = until.clamp(now + HOLDS_MIN, now + super::politeness::BACKOFF_MAX);
         let standing = &mut self.active.host_mut(index).standing;
         standing.backoff_until = standing.backoff_until.max(until);

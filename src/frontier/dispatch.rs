@@ -81,7 +81,6 @@ impl Frontier {
         }
         let addresses = match self.addresses_of(index, now) {
             Some(addresses) => addresses,
-            None if !self.may_knock(index, None, now) => return None,
             None => return Some(self.resolve(index)),
         };
         let addresses = self.in_order(index, addresses);
@@ -89,7 +88,7 @@ impl Frontier {
             self.wait_for(index, addresses[0]);
             return None;
         }
-        if !self.may_knock(index, Some(addresses[0]), now) {
+        if !self.may_knock(index, addresses[0], now) {
             return None;
         }
         match self.active.host(index).rules_at(now).cloned() {
@@ -173,7 +172,6 @@ impl Frontier {
 
     fn resolve(&mut self, index: u32) -> Task {
         self.active.in_flight += 1;
-        self.begin_knock(index, None);
         let host = self.active.host_mut(index);
         host.pending = Some(Pending::Resolve);
         let name = host.name().into();
@@ -214,7 +212,7 @@ impl Frontier {
     /// A request of the host starts at `now`: host and address are taken for their delays.
     fn contact(&mut self, index: u32, ip: IpAddr, now: Time) {
         self.active.in_flight += 1;
-        self.begin_knock(index, Some(ip));
+        self.begin_knock(index, ip, now);
         let delay = self.delay_of(index);
         let host = self.active.host_mut(index);
         host.asked = host.asked.saturating_add(1);

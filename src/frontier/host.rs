@@ -113,10 +113,10 @@ pub(super) struct Host {
     pub may_frozen: bool,
     /// Whether it is counted as one that needs what it has in the tail.
     pub is_thirsty: bool,
-    /// What its last request was, while nobody knew whether it answers.
+    /// What its last request was, as far as it was known whether it answers.
     pub knock: Knock,
-    /// The address at which its first contact is under way, if it is; none inside while its name is looked up.
-    pub knocking: Option<Option<IpAddr>>,
+    /// The address at which its first contact is under way, if it is.
+    pub knocking: Option<IpAddr>,
     /// The address that answered last: kept connections lead there, so it stays the first one until it fails.
     pub answered_by: Option<IpAddr>,
     /// The address under which it is counted, while it has something to do.

@@ -2,20 +2,21 @@
 //!
 //! Whether a host answers is not known before it does, and one that stays silent keeps its request under way for as long
 //! as the time-outs allow. Three thousand of them, each of a domain of its own, would have every worker before any other
-//! host has its first page. So a request to a host that never answered is one of three kinds ([`Knock`]): the first ones
-//! take workers like all others; beyond a quarter of the workers they start in the places of slow requests, and keep nobody
-//! waiting; and those at an address where others stay silent may have three quarters of these places, so that hosts elsewhere
-//! find one.
+//! host has its first page. So a request to a host that never answered is told from others ([`Knock`]): it counts as slow,
+//! and gives up its worker, after a quarter of a second; and at an address where others stay silent it takes no worker at
+//! all but begins in a place for slow requests, of which it may have three quarters, so that hosts elsewhere find one.
 //!
 //! An address earns first contacts by answers, as a TCP connection earns its window (Jacobson, "Congestion Avoidance and
 //! Control", SIGCOMM 1988): it starts with a few at once, each answer of a new host allows one more, each silence halves
-//! them. The same is counted for its network, with more of them: the /64 of an IPv6 address, which one machine has as easily as
-//! one address; and the /24 of an IPv4 address, the smallest network that is routed, where parked and abandoned names
-//! lie side by side. To be taken for silent costs a host that is not no more than to start as a slow request, unless
-//! hundreds are silent there; so a network that is mixed is no loss.
+//! them. It is silent when as many are under way as it may have and none was answered for a while. The same is counted for
+//! its network, with more of them: the /64 of an IPv6 address, which one machine has as easily as one address; and the /24 of
+//! an IPv4 address, the smallest network that is routed, where parked and abandoned names lie side by side. To be taken for
+//! silent costs a host that is not no more than to start as a slow request, unless hundreds are silent there; so a network
+//! that is mixed is no loss.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 use super::Frontier;
 use super::task::HostId;
@@ -28,37 +29,21 @@ const NETWORK_START: u32 = 32;
 const ALLOWED_MAX: u32 = 1_024;
 /// Places that are remembered without a request under way.
 const REMEMBERED_MAX: usize = 1 << 15;
+/// Where as many are under way as may be, silence of so long is told from slowness.
+const SILENT_AFTER: Duration = Duration::from_millis(250);
 /// A host for which there is no place asks again after so long.
-pub(super) const ASK_AGAIN_MS: u64 = 250;
+const ASK_AGAIN: Duration = Duration::from_millis(250);
 
 /// What a request is, as far as it is known whether its host answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Knock {
-    /// To a host that has answered, or one of few that have not: it takes a worker.
+    /// To a host that has answered.
     #[default]
     Known,
-    /// To a host that has not answered, like many others at this moment.
+    /// To a host that has not answered.
     Stranger,
     /// To one at an address or in a network where others stay silent.
     Suspect,
-}
-
-/// What there is room for at this moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnockRoom {
-    /// Requests to hosts that have not answered that may take workers at once.
-    pub with_workers: usize,
-    /// Whether one more [`Knock::Stranger`] can start.
-    pub strangers: bool,
-    /// Whether one more [`Knock::Suspect`] can start.
-    pub suspects: bool,
-}
-
-impl Default for KnockRoom {
-    /// All the room there may be: every host is asked like one that is known.
-    fn default() -> Self {
-        KnockRoom { with_workers: usize::MAX, strangers: true, suspects: true }
-    }
 }
 
 /// An address, or the network that it is in.
@@ -73,48 +58,50 @@ enum Place {
 struct Known {
     under_way: u32,
     allowed: u32,
+    /// When a first contact was answered last, or began while there was no other.
+    heard: Time,
 }
 
 /// First contacts that are under way, and what became of earlier ones.
 #[derive(Debug, Default)]
 pub(super) struct Strangers {
-    pub room: KnockRoom,
+    /// Whether there is no place for one more [`Knock::Suspect`].
+    full: bool,
     places: HashMap<Place, Known>,
-    under_way: usize,
 }
 
 impl Strangers {
-    /// What a first contact with `ip` is; `None` for one whose address is not known yet.
-    fn knock(&self, ip: Option<IpAddr>) -> Knock {
-        if self.under_way < self.room.with_workers && !ip.is_some_and(|ip| self.is_silent(ip)) {
-            return Knock::Known;
-        }
-        if ip.is_some_and(|ip| self.is_silent(ip)) { Knock::Suspect } else { Knock::Stranger }
+    /// Whether first contacts with `ip` stay silent.
+    fn is_silent(&self, ip: IpAddr, now: Time) -> bool {
+        let is_silent = |known: &Known| known.under_way >= known.allowed && now.since(known.heard) >= SILENT_AFTER;
+        places(ip).iter().any(|place| self.places.get(place).is_some_and(is_silent))
     }
 
-    fn is_silent(&self, ip: IpAddr) -> bool {
-        places(ip).iter().any(|place| self.places.get(place).is_some_and(|known| known.under_way >= known.allowed))
-    }
-
-    fn begin(&mut self, ip: Option<IpAddr>) {
-        self.under_way += 1;
-        for place in ip.iter().flat_map(|&ip| places(ip)) {
-            let known = self.places.entry(place).or_insert(Known { under_way: 0, allowed: place.start() });
+    fn begin(&mut self, ip: IpAddr, now: Time) {
+        for place in places(ip) {
+            let new = Known { under_way: 0, allowed: place.start(), heard: now };
+            let known = self.places.entry(place).or_insert(new);
+            // what was silent before is not heard of by being asked again
+            if known.under_way == 0 && known.allowed >= place.start() {
+                known.heard = now;
+            }
             known.under_way += 1;
         }
     }
 
     /// A first contact is over; whether it was answered, if it was made.
-    fn end(&mut self, ip: Option<IpAddr>, answered: Option<bool>) {
-        self.under_way = self.under_way.saturating_sub(1);
-        for place in ip.iter().flat_map(|&ip| places(ip)) {
+    fn end(&mut self, ip: IpAddr, answered: Option<bool>, now: Time) {
+        for place in places(ip) {
             let Some(known) = self.places.get_mut(&place) else { continue };
             known.under_way = known.under_way.saturating_sub(1);
-            known.allowed = match answered {
-                Some(true) => known.allowed.max(place.start()).saturating_add(1).min(ALLOWED_MAX),
-                Some(false) => (known.allowed / 2).max(1),
-                None => known.allowed,
-            };
+            match answered {
+                Some(true) => {
+                    known.allowed = known.allowed.max(place.start()).saturating_add(1).min(ALLOWED_MAX);
+                    known.heard = now;
+                }
+                Some(false) => known.allowed = (known.allowed / 2).max(1),
+                None => {}
+            }
         }
         if self.places.len() > REMEMBERED_MAX {
             self.places.retain(|_, known| known.under_way > 0);
@@ -140,47 +127,45 @@ fn places(ip: IpAddr) -> [Place; 2] {
 }
 
 impl Frontier {
-    /// What there is room for, to be said before each [`Frontier::next`] where it matters.
-    pub fn set_knock_room(&mut self, room: KnockRoom) {
-        self.strangers.room = room;
+    /// Whether one more [`Knock::Suspect`] may begin, to be said before each [`Frontier::next`] where it matters.
+    pub fn let_suspects_in(&mut self, is_room: bool) {
+        self.strangers.full = !is_room;
     }
 
-    /// What the request or look-up that was handed out for `host` is.
+    /// What the request that was handed out for `host` is.
     pub fn knock_of(&self, host: HostId) -> Knock {
         self.active.resolve_id(host).map_or(Knock::Known, |index| self.active.host(index).knock)
     }
 
-    /// Whether a host may be contacted at `ip`, or be resolved, now: otherwise it comes up again soon.
-    pub(super) fn may_knock(&mut self, index: u32, ip: Option<IpAddr>, now: Time) -> bool {
-        let host = self.active.host(index);
-        let knock = if host.standing.answered { Knock::Known } else { self.strangers.knock(ip) };
-        let room = self.strangers.room;
-        let has_room = match knock {
-            Knock::Known => true,
-            Knock::Stranger => room.strangers,
-            Knock::Suspect => room.suspects,
+    /// Whether a host may be contacted at `ip` now: otherwise it comes up again soon.
+    pub(super) fn may_knock(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
+        let knock = match () {
+            () if self.active.host(index).standing.answered => Knock::Known,
+            () if self.strangers.is_silent(ip, now) => Knock::Suspect,
+            () => Knock::Stranger,
         };
         self.active.host_mut(index).knock = knock;
-        if !has_room {
-            let again = now + std::time::Duration::from_millis(ASK_AGAIN_MS);
-            self.come_again(index, again, now);
+        let may = knock != Knock::Suspect || !self.strangers.full;
+        if !may {
+            self.come_again(index, now + ASK_AGAIN, now);
         }
-        has_room
+        may
     }
 
-    /// A request to an active host, or the look-up of its name, begins.
-    pub(super) fn begin_knock(&mut self, index: u32, ip: Option<IpAddr>) {
+    /// A request to an active host begins.
+    pub(super) fn begin_knock(&mut self, index: u32, ip: IpAddr, now: Time) {
         let host = self.active.host_mut(index);
         if !host.standing.answered && host.knocking.is_none() {
             host.knocking = Some(ip);
-            self.strangers.begin(ip);
+            self.strangers.begin(ip, now);
         }
     }
 
     /// It is over; whether it was answered, if it was made.
     pub(super) fn end_knock(&mut self, index: u32, answered: Option<bool>) {
+        let now = self.now;
         if let Some(ip) = self.active.host_mut(index).knocking.take() {
-            self.strangers.end(ip, answered);
+            self.strangers.end(ip, answered, now);
         }
     }
 }
@@ -189,29 +174,30 @@ impl Frontier {
 mod tests {
     use super::*;
 
-    fn ip(text: &str) -> Option<IpAddr> {
-        Some(text.parse().unwrap())
-    }
+    const START: Time = Time::from_ms(1 << 40);
+    const LATER: Time = Time::from_ms((1 << 40) + 1_000);
 
-    fn strangers(with_workers: usize) -> Strangers {
-        Strangers { room: KnockRoom { with_workers, strangers: true, suspects: true }, ..Strangers::default() }
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
     }
 
     #[test]
-    fn n13_an_address_that_stays_silent_is_suspect_until_it_answers() {
-        let mut strangers = strangers(100);
-        for _ in 0..ADDRESS_START {
-            assert_eq!(strangers.knock(ip("203.0.113.1")), Knock::Known);
-            strangers.begin(ip("203.0.113.1"));
-        }
-        assert_eq!(strangers.knock(ip("203.0.113.1")), Knock::Suspect);
-        assert_eq!(strangers.knock(ip("203.0.113.2")), Knock::Known, "the network has room left");
-        (0..ADDRESS_START).for_each(|_| strangers.end(ip("203.0.113.1"), Some(false)));
-        strangers.begin(ip("203.0.113.1"));
-        assert_eq!(strangers.knock(ip("203.0.113.1")), Knock::Suspect, "one at a time");
-        strangers.end(ip("203.0.113.1"), Some(true));
-        (0..ADDRESS_START).for_each(|_| strangers.begin(ip("203.0.113.1")));
-        assert_eq!(strangers.knock(ip("203.0.113.1")), Knock::Known, "an answer has earned one more");
+    fn n13_an_address_that_stays_silent_is_known_for_it_until_it_answers() {
+        let mut strangers = Strangers::default();
+        let (silent, other) = (ip("203.0.113.1"), ip("203.0.113.2"));
+        (0..ADDRESS_START - 1).for_each(|_| strangers.begin(silent, START));
+        assert!(!strangers.is_silent(silent, LATER), "it may have one more");
+        strangers.begin(silent, START);
+        assert!(!strangers.is_silent(silent, START), "it had no time to answer");
+        assert!(strangers.is_silent(silent, LATER));
+        assert!(!strangers.is_silent(other, LATER), "its network may have more");
+        (0..ADDRESS_START).for_each(|_| strangers.end(silent, Some(false), LATER));
+        assert!(!strangers.is_silent(silent, LATER), "one at a time");
+        strangers.begin(silent, LATER);
+        assert!(strangers.is_silent(silent, LATER), "it is known already");
+        strangers.end(silent, Some(true), LATER);
+        (0..ADDRESS_START).for_each(|_| strangers.begin(silent, LATER));
+        assert!(!strangers.is_silent(silent, LATER + SILENT_AFTER), "an answer has earned one more");
     }
 
     #[test]
@@ -219,30 +205,19 @@ mod tests {
         for (silent, beside, elsewhere) in
             [("203.0.113.", "203.0.113.200", "203.0.114.1"), ("2001:db8:0:1::", "2001:db8:0:1:9::1", "2001:db8:0:2::1")]
         {
-            let mut strangers = strangers(1_000);
-            (1..=NETWORK_START).for_each(|n| strangers.begin(ip(&format!("{silent}{n}"))));
-            assert_eq!(strangers.knock(ip(beside)), Knock::Suspect);
-            assert_eq!(strangers.knock(ip(elsewhere)), Knock::Known);
+            let mut strangers = Strangers::default();
+            (1..=NETWORK_START).for_each(|n| strangers.begin(ip(&format!("{silent}{n}")), START));
+            assert!(strangers.is_silent(ip(beside), LATER) && !strangers.is_silent(ip(elsewhere), LATER), "{silent}");
         }
     }
 
     #[test]
-    fn n13_beyond_their_share_of_the_workers_strangers_are_told_apart() {
-        let mut strangers = strangers(2);
-        strangers.begin(ip("203.0.113.1"));
-        strangers.begin(None);
-        assert_eq!((strangers.knock(ip("198.51.100.1")), strangers.knock(None)), (Knock::Stranger, Knock::Stranger));
-        strangers.end(None, None);
-        assert_eq!(strangers.knock(ip("198.51.100.1")), Knock::Known);
-    }
-
-    #[test]
     fn n13_what_is_remembered_of_addresses_is_bounded() {
-        let mut strangers = strangers(1);
+        let mut strangers = Strangers::default();
         for n in 0..200_000_u32 {
-            let ip = Some(IpAddr::from(n.to_be_bytes()));
-            strangers.begin(ip);
-            strangers.end(ip, Some(false));
+            let ip = IpAddr::from(n.to_be_bytes());
+            strangers.begin(ip, START);
+            strangers.end(ip, Some(false), LATER);
         }
         assert!(strangers.places.len() <= REMEMBERED_MAX + 2, "{}", strangers.places.len());
     }
