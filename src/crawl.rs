@@ -11,6 +11,7 @@
 mod connections;
 pub mod control;
 pub mod explain;
+mod files;
 pub mod live;
 pub mod memory;
 mod metrics;
@@ -35,6 +36,7 @@ use crate::config::Bytes;
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::engine::seeds::reader;
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, mend};
+use crate::fetch::FetchOptions;
 use crate::process::Processor;
 use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, SkippedLog, closing};
@@ -53,6 +55,8 @@ const TELL: Duration = Duration::from_secs(2);
 
 /// Runs the crawl of `request` to its end, and prints how it went.
 pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
+    let (idle_max, lowered) = files::fit(&mut request.config, files::raise_limit())?;
+    lowered.iter().for_each(|what| tracing::warn!("{what}"));
     let disk = Disk::real();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let listed = (request.seeds.split(|&byte| byte == b'\n').count() as u64, request.seeds.len() as u64);
@@ -80,7 +84,7 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let desk = metrics::Desk::open(&request.config.report.metrics, &disk, &request.dir)?;
     let mut onlookers = Onlookers::new(&request, desk, ceiling.bytes);
     let process = options::process(&request.config, keys.clone(), guard.clone());
-    let fetch = options::fetch(&request.config, &request.dir)?;
+    let fetch = FetchOptions { idle_max, ..options::fetch(&request.config, &request.dir)? };
     let (threads, executors, events) = Threads::start(
         request.config.fetch.workers + request.config.fetch.slow_workers,
         fetch,
@@ -155,6 +159,12 @@ fn drive(
     if request.force {
         tell_round(&engine.refetch_listed()?);
     } else {
+        let again = engine.refetch_unresolved()?;
+        if again > 0 {
+            tracing::info!(
+                "dns.nameservers or network.allow is another one than before: the names of {again} seeds are asked for again"
+            );
+        }
         engine.admit_listed();
     }
     let (control, mut orders) = Control::start(request);
@@ -169,7 +179,7 @@ fn drive(
         request.screen.print(&closing::oddities(engine.oddities()));
     }
     tell_reports(request, reports::put_at_the_end(&request.dir));
-    if finish == Finish::Complete && statistics.pages_stored == 0 {
+    if matches!(finish, Finish::Complete | Finish::OnlySilentHosts) && statistics.pages_stored == 0 {
         return Err(CrawlError::NothingFetched(nothing::why(&statistics, &request.dir)));
     }
     Ok(finish)

@@ -5,8 +5,11 @@
 //! the URL alone, or its whole host. Live crawling and the replay after a crash ask the same table, so that they cannot
 //! disagree.
 
+mod cause;
+
 use std::fmt;
 
+pub use cause::{Cause, HostFault};
 use serde::{Deserialize, Serialize};
 
 /// Why a URL was not fetched.

@@ -26,6 +26,8 @@ mod revisits;
 mod robots;
 #[path = "engine/seeds.rs"]
 mod seeds;
+#[path = "engine/silence.rs"]
+mod silence;
 #[path = "engine/sitemaps.rs"]
 mod sitemaps;
 #[path = "engine/traps.rs"]
@@ -110,6 +112,11 @@ trait Web {
         ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() }
     }
 
+    /// Whether bad answers are asked for again, and the settings by which names are resolved.
+    fn names(&self) -> (bool, String) {
+        (false, String::new())
+    }
+
     /// What stands before URL-seen.
     fn front(&self) -> FrontOptions {
         FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 }
@@ -190,7 +197,8 @@ impl Executors for Inline {
             Ok(reply) => reply,
             Err(failure) => {
                 job.via.resolve().unwrap();
-                let failed = FetchFailed { job, failure, detail: String::new(), started, duration: LATENCY };
+                let (cause, detail) = (failure.into(), String::new());
+                let failed = FetchFailed { job, failure, cause, detail, started, duration: LATENCY };
                 return self.tell(LATENCY, Event::Failed(Box::new(failed)));
             }
         };
@@ -270,6 +278,7 @@ fn settings() -> Settings {
         robots_cache: Duration::from_secs(86_400),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),
+        linger: Duration::from_secs(600),
         stop_grace: Duration::from_secs(10),
         requests_per_second: None,
         bytes_per_second: None,
@@ -326,6 +335,7 @@ fn try_open(
     let (seeds, problems) = parse_seeds(web.seeds().join("\n").as_bytes());
     assert_eq!(problems, SeedProblems::default());
     let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());
+    let (force, name_settings) = web.names();
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
@@ -341,6 +351,8 @@ fn try_open(
         keys,
         settings,
         scope,
+        force,
+        name_settings,
         seeds: Box::new(seeds.into_iter()),
         drum,
         seen_front: front,

@@ -40,6 +40,11 @@ impl Intake {
         Ok(Intake { listed, backlog, ..Intake::default() })
     }
 
+    /// The seeds of this run, by number.
+    pub(super) fn listed(&self) -> &[u32] {
+        &self.listed
+    }
+
     /// Whether there are seeds that `pump` has to admit.
     pub(super) fn is_waiting(&self) -> bool {
         self.begun && !self.is_empty()

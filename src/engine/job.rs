@@ -25,7 +25,7 @@ use crate::engine::finish::StopBy;
 use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};
-use crate::outcome::{Failure, Reason};
+use crate::outcome::{Cause, Failure, Reason};
 use crate::web::headers;
 use crate::web::html::LinkKind;
 use crate::web::mime;
@@ -183,6 +183,8 @@ pub struct FetchFailed {
     pub job: FetchJob,
     /// Why nothing came.
     pub failure: Failure,
+    /// The same in more detail.
+    pub cause: Cause,
     /// In the words of the library that noticed.
     pub detail: String,
     /// When the attempt began.
@@ -196,13 +198,15 @@ pub struct FetchFailed {
 pub struct Unresolved {
     /// Why.
     pub failure: Failure,
+    /// The same in more detail.
+    pub cause: Cause,
     /// How long it holds at most; `dns.negative_ttl` may be shorter.
     pub valid_for: Option<Duration>,
 }
 
 impl From<Failure> for Unresolved {
     fn from(failure: Failure) -> Self {
-        Unresolved { failure, valid_for: None }
+        Unresolved { failure, cause: failure.into(), valid_for: None }
     }
 }
 

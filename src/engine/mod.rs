@@ -11,6 +11,7 @@
 
 mod accounts;
 mod admission;
+mod anew;
 mod answers;
 pub mod checkpoint;
 mod control;
@@ -22,6 +23,7 @@ mod identity;
 mod intake;
 mod job;
 mod limits;
+mod linger;
 mod log;
 pub mod mend;
 mod oddities;
@@ -68,8 +70,10 @@ use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, Oddities, SkippedLog, Statistics};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
+use anew::Anew;
 use intake::Intake;
 use limits::Limits;
+use linger::Linger;
 use rests::RestLog;
 use slots::Slots;
 use way::SeenStage;
@@ -106,6 +110,8 @@ pub struct Settings {
     pub negative_ttl: Duration,
     /// What merges of the three stores may take.
     pub merge_pace: PaceOptions,
+    /// For how long a crawl goes on of which only hosts are left that never answered.
+    pub linger: Duration,
     /// For how long a graceful stop waits for what is under way.
     pub stop_grace: Duration,
     /// Requests a second of the whole crawl.
@@ -176,6 +182,9 @@ pub struct Engine {
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
     phase: Phase,
+    linger: Linger,
+    /// What is asked again although a bad answer holds.
+    anew: Anew,
     dispatching: bool,
     rests: RestLog,
     checkpoint_number: u64,
@@ -240,6 +249,7 @@ impl Engine {
             self.request(now)?;
         }
         self.upkeep(now)?;
+        self.watch_silence(now)?;
         self.watch_end(now)
     }
 
@@ -262,7 +272,10 @@ impl Engine {
             if !self.under_way.requests.is_free(now) {
                 return Ok(());
             }
-            let Some(task) = self.way.arrival().frontier.next(now)? else { return Ok(()) };
+            let has_room = self.under_way.requests.has_room_for_suspects(now);
+            let frontier = &mut self.way.arrival().frontier;
+            frontier.let_suspects_in(has_room);
+            let Some(task) = frontier.next(now)? else { return Ok(()) };
             self.may_request = !matches!(task, Task::Robots { .. } | Task::Fetch { .. });
             self.start(task)?;
         }
@@ -292,7 +305,7 @@ impl Engine {
                 // whoever is due has to wait for an answer, or until a request is slow
                 false => self.under_way.requests.free_at(now),
             };
-            next.map(|next| next.max(self.limited_until))
+            next.map(|next| next.max(self.limited_until)).into_iter().chain(self.linger_due()).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
         // one after the other

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::anew::Anew;
 use super::checkpoint::{self, Checkpoint, Last, Sections};
 use super::identity::Identity;
 use super::intake::Intake;
 use super::limits::Limits;
+use super::linger::Linger;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
 use super::recent::RecentUrls;
@@ -51,6 +53,10 @@ pub struct Opening {
     pub settings: Settings,
     /// Scope rules.
     pub scope: ScopeOptions,
+    /// Whether bad answers of earlier runs are asked for again.
+    pub force: bool,
+    /// The settings by which names are resolved.
+    pub name_settings: String,
     /// The seeds of this run; they get their numbers when the crawl is opened.
     pub seeds: Box<dyn Iterator<Item = Seed>>,
     /// Shape of the three stores.
@@ -114,6 +120,8 @@ impl Engine {
         let scope = open_scope(&opening.scope, &mut seeds)?;
         let past = Past::of(saved.as_ref(), opening.is_new);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
+        let anew = Anew::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
+        opening.frontier.forgiven = anew.since;
         let (mut way, rests) = open_way(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
@@ -158,6 +166,8 @@ impl Engine {
                 checkpoint: false,
             },
             phase: Phase::Crawling,
+            linger: Linger::default(),
+            anew,
             rests,
             checkpoint_number: commit.number,
             checkpoint_due: now + settings.checkpoint_interval,
@@ -234,6 +244,7 @@ fn open_way(
         frontier,
         replayed: sections.replayed.into_iter().collect(),
         now,
+        anew: opening.frontier.forgiven,
         unique: saved.map_or(0, |c| c.statistics.unique),
         again: saved.map_or(0, |c| c.statistics.ends.again),
         duplicate: saved.map_or(0, |c| c.statistics.duplicates),

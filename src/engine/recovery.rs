@@ -148,7 +148,7 @@ impl Engine {
         }
         let Keys { origin, domain, .. } = self.keys.keys(asked);
         let rules = rules_of(page.status, findings.rules);
-        let Arrival { now, frontier, .. } = self.way.arrival();
+        let Arrival { now, frontier, anew, .. } = self.way.arrival();
         if rules.is_some() {
             frontier.charge((origin, domain), 0, page.body.len() as u64)?;
         }
@@ -161,7 +161,7 @@ impl Engine {
             }
         };
         let robots = Robots::new(answer, Term { from: page.time, until });
-        frontier.preset(origin, known_by(&robots, *now), *now);
+        frontier.preset(origin, known_by(&robots, *now, *anew), *now);
         self.way.next.store.put(origin, robots)?;
         self.count_dropped_links(&page.url, &findings.dropped);
         let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };

@@ -144,6 +144,8 @@ impl Engine {
         let sync = [seen.sync, robots.sync, dns.sync, frontier.sync, seeds].into_iter().flatten().collect();
         let sync_dirs =
             [seen.sync_dirs, robots.sync_dirs, dns.sync_dirs, frontier.sync_dirs].into_iter().flatten().collect();
+        let mut batch = Batch::new();
+        self.anew.put(&mut batch);
         self.count(now);
         let snapshot = self.snapshot(now, finish);
         let checkpoint = Checkpoint {
@@ -171,7 +173,7 @@ impl Engine {
             sync,
             sync_dirs,
             container: container.job,
-            batch: Batch::new(),
+            batch,
             snapshot,
         });
         self.cut_at = self.clock.elapsed();

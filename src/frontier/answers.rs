@@ -93,6 +93,14 @@ impl Frontier {
         if is_under_way {
             self.end_request(index);
         }
+        self.end_knock(
+            index,
+            match &answer {
+                // where robots.txt is not asked, nobody was
+                RobotsAnswer::Rules { duration, .. } if duration.is_zero() => None,
+                answer => Some(matches!(answer, RobotsAnswer::Rules { .. })),
+            },
+        );
         let answer = match answer {
             // there is no memory for them: their host waits like one whose rules cannot be had
             RobotsAnswer::Rules { rules, duration, .. } if !self.finds_memory_for(&*rules, now)? => {
@@ -146,6 +154,10 @@ impl Frontier {
     pub fn done(&mut self, host: HostId, feedback: &Feedback, requeue: Option<QueuedUrl>, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, item)) = self.land(host) else { return Ok(()) };
+        match feedback.failure {
+            Some(_) => self.end_knock(index, Some(false)),
+            None => self.note_answer(index),
+        }
         self.count_page(index, feedback, now);
         self.learn(index, feedback, now);
         self.judge(index, &item, feedback, now);
@@ -164,6 +176,7 @@ impl Frontier {
     pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, _)) = self.land(host) else { return Ok(()) };
+        self.end_knock(index, None);
         let domain = self.active.host(index).domain;
         self.landed_of(domain, 0, now);
         let host = self.active.host_mut(index);

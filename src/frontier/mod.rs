@@ -45,7 +45,9 @@ mod queued;
 mod record;
 mod schedule;
 mod share;
+mod silence;
 mod state;
+mod strangers;
 mod task;
 pub mod verify;
 mod waiting;
@@ -72,12 +74,15 @@ use host::{Host, Item, Place};
 use names::Names;
 use partition::{Files, Partition, domain_key};
 use schedule::{HostRef, Schedule};
+use strangers::Strangers;
 
-pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look};
+pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use queued::{Hops, QueuedUrl};
+pub use silence::{ColdSilence, Resting, RestingHost};
 pub use state::{FrontierCut, FrontierState, PartitionState};
+pub use strangers::Knock;
 pub use task::{Asker, Feedback, Held, HostId, Known, NameAnswer, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
 
 /// All queues of a crawl.
@@ -92,6 +97,7 @@ pub struct Frontier {
     schedule: Schedule,
     addresses: Addresses,
     names: Names,
+    strangers: Strangers,
     domains: Domains,
     partitions: Vec<Partition>,
     files: Files,
@@ -142,6 +148,7 @@ impl Frontier {
         let fresh = saved.is_none() && clean;
         let mut frontier = Frontier {
             addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
+            strangers: Strangers::default(),
             options,
             decode_rules: rules,
             rng: fastrand::Rng::with_seed(rng_seed),

@@ -120,7 +120,8 @@ impl Agenda {
         let work = match outcome {
             Outcome::Answered(response) => Work::Answer(Box::new(Fetched { job, response: *response })),
             Outcome::Failed(failure) => {
-                let failed = FetchFailed { job, failure, detail: String::new(), started, duration };
+                let (cause, detail) = (failure.into(), String::new());
+                let failed = FetchFailed { job, failure, cause, detail, started, duration };
                 Work::Failure(Box::new(failed))
             }
         };

@@ -358,6 +358,8 @@ impl Machine {
             keys,
             settings: self.case.settings.clone(),
             scope: self.case.scope.clone(),
+            force: false,
+            name_settings: String::new(),
             seeds: Box::new(
                 self.seeds.clone().into_iter().map(|url| Seed { line: 0, url, fallback: None, names_user: false }),
             ),

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::summary::NO_CHECKPOINT;
+use super::waiting::Waiting;
 use super::{Out, ReportError};
 use crate::disk::Disk;
 use crate::engine::seeds::reader;
@@ -68,28 +69,39 @@ pub(super) fn counts(disk: &Disk, dir: &Path) -> Result<Counts, ReportError> {
     Ok(counts)
 }
 
-pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
+/// Writes the report; what hosts say to the seeds that wait is told if `tells_hosts`.
+pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>, tells_hosts: bool) -> Result<(), ReportError> {
     let (mut wide, mut to_wide) = ("seed".len(), "redirected-to".len());
+    let mut waiting = Waiting::wanted(dir);
     let any = reader::for_each(disk, dir, |_, seed| {
         widen(&mut wide, &seed.url);
         widen(&mut to_wide, seed.redirected_to.as_deref().unwrap_or_default());
+        if tells_hosts && seed.status == SeedStatus::Waiting {
+            waiting.want(&seed.url);
+        }
         Ok::<_, ReportError>(())
     })?;
     if !any {
         return out.text(format_args!("{NO_CHECKPOINT}"));
     }
+    let waiting = waiting.look(disk, dir);
     let mut counts = Counts::default();
     out.text(format_args!("{:>8} {:<wide$} {:<to_wide$} why\n", "status", "seed", "redirected-to"))?;
     reader::for_each(disk, dir, |number, seed| {
         counts.count(&seed.status);
-        row(number, &seed, (wide, to_wide), out)
+        row(number, &seed, (&waiting.why(&seed), wide, to_wide), out)
     })?;
     out.text(format_args!("\nseeds {}\n", counts.text()))
 }
 
-fn row(number: u32, seed: &SeedRecord, (wide, to_wide): (usize, usize), out: &mut Out<'_>) -> Result<(), ReportError> {
+fn row(
+    number: u32,
+    seed: &SeedRecord,
+    (wait, wide, to_wide): (&str, usize, usize),
+    out: &mut Out<'_>,
+) -> Result<(), ReportError> {
     let (status, code, why) = match &seed.status {
-        SeedStatus::Waiting => ("waiting", None, ""),
+        SeedStatus::Waiting => ("waiting", None, wait),
         SeedStatus::Answered(code) => ("answered", Some(*code), ""),
         SeedStatus::Failed(why) => ("failed", None, why.as_str()),
         SeedStatus::Dropped(why) => ("left-out", None, why.as_str()),

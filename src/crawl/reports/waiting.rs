@@ -1,0 +1,84 @@
+//! Why seeds wait: what the newest checkpoint knows of their hosts.
+//!
+//! Nothing is told of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is replaced
+//! while it is read.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::clock::{Clock, SystemClock, Time};
+use crate::crawl::explain::key_maker;
+use crate::disk::Disk;
+use crate::engine::{SeedRecord, SeedStatus, checkpoint};
+use crate::engine::values::decode_rules;
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{HostLook, look_at_hosts};
+use crate::report::figures::date;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// Hosts that are looked at.
+const HOSTS_MAX: usize = 1_000;
+
+/// Hosts of which it is to be told why their URLs wait.
+pub(super) struct Wanted {
+    keys: Option<KeyMaker>,
+    hosts: HashMap<String, (Fingerprint, Fingerprint)>,
+}
+
+impl Wanted {
+    /// Takes the host of `url` in, unless there are too many.
+    pub(super) fn want(&mut self, url: &str) {
+        let (Some(keys), Ok(url)) = (&self.keys, CanonicalUrl::parse(url)) else { return };
+        if self.hosts.len() < HOSTS_MAX {
+            let prints = keys.keys(&url);
+            self.hosts.insert(url.origin(), (prints.origin, prints.domain));
+        }
+    }
+
+    /// Looks at the hosts.
+    pub(super) fn look(self, disk: &Disk, dir: &Path) -> Waiting {
+        Waiting { hosts: self.found(disk, dir).unwrap_or_default(), now: SystemClock::new().now() }
+    }
+
+    fn found(self, disk: &Disk, dir: &Path) -> Option<HashMap<String, HostLook>> {
+        if self.hosts.is_empty() {
+            return None;
+        }
+        let (state, sections) = checkpoint::newest(disk, dir).ok()??;
+        let hosts: Vec<_> = self.hosts.values().copied().collect();
+        let saved = (&state.frontier, sections.frontier.as_slice());
+        let looks = look_at_hosts(disk, &dir.join("frontier"), saved, &hosts, decode_rules, state.time);
+        let mut looks = looks.ok()?;
+        Some(self.hosts.into_iter().filter_map(|(host, (origin, _))| Some((host, looks.remove(&origin)?))).collect())
+    }
+}
+
+/// Why the URLs of hosts wait.
+pub(super) struct Waiting {
+    hosts: HashMap<String, HostLook>,
+    now: Time,
+}
+
+impl Waiting {
+    /// Hosts of the crawl in `dir` are to be looked at; none yet.
+    pub(super) fn wanted(dir: &Path) -> Wanted {
+        Wanted { keys: key_maker(dir).ok(), hosts: HashMap::new() }
+    }
+
+    /// Why a seed waits; empty where nothing is known, and for one that does not.
+    pub(super) fn why(&self, seed: &SeedRecord) -> String {
+        if seed.status != SeedStatus::Waiting {
+            return String::new();
+        }
+        let host = CanonicalUrl::parse(&seed.url).ok().and_then(|url| self.hosts.get(&url.origin()));
+        let Some(host) = host else { return String::new() };
+        let until = host.due.max(host.backoff_until);
+        let why = host.blame.map(|blame| blame.to_string());
+        match (why, until > self.now) {
+            (Some(why), true) => format!("{why}; its host rests until {}", date(until)),
+            (Some(why), false) => why,
+            (None, true) => format!("its host rests until {}", date(until)),
+            (None, false) => String::new(),
+        }
+    }
+}
