@@ -194,7 +194,9 @@ fn read_hosts(
         partitions.push(partition);
     }
     for _ in 0..reader.varint()? {
-        (reader.fingerprint()?, reader.varint()?, reader.varint()?);
+        reader.fingerprint()?;
+        reader.varint()?;
+        reader.varint()?;
     }
     let mut found = HashMap::new();
     for _ in 0..reader.varint()? {
