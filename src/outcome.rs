@@ -4,8 +4,11 @@
 //! whether an attempt ends the URL, is tried again, or holds back its whole host. Live crawling and the replay after a
 //! crash ask the same table, so that they cannot disagree.
 
+mod cause;
+
 use std::fmt;
 
+pub use cause::{Blame, Cause};
 use serde::{Deserialize, Serialize};
 
 /// Why a URL was not fetched.

@@ -24,7 +24,7 @@ use crate::engine::finish::StopBy;
 use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};
-use crate::outcome::{Failure, Reason};
+use crate::outcome::{Cause, Failure, Reason};
 use crate::web::html::LinkKind;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
@@ -176,6 +176,8 @@ pub struct FetchFailed {
     pub job: FetchJob,
     /// Why nothing came.
     pub failure: Failure,
+    /// The same in more detail.
+    pub cause: Cause,
     /// In the words of the library that noticed.
     pub detail: String,
     /// When the attempt began.
@@ -189,13 +191,15 @@ pub struct FetchFailed {
 pub struct Unresolved {
     /// Why.
     pub failure: Failure,
+    /// The same in more detail.
+    pub cause: Cause,
     /// How long it holds at most; `dns.negative_ttl` may be shorter.
     pub valid_for: Option<Duration>,
 }
 
 impl From<Failure> for Unresolved {
     fn from(failure: Failure) -> Self {
-        Unresolved { failure, valid_for: None }
+        Unresolved { failure, cause: failure.into(), valid_for: None }
     }
 }
 

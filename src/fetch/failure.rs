@@ -5,11 +5,11 @@ use std::fmt;
 use std::io;
 
 use super::protocols::Http2Fault;
-use crate::outcome::Failure;
+use crate::outcome::{Cause, Failure};
 
 /// The resolver's refusal, carried through the client as an error.
 #[derive(Debug)]
-pub(super) struct Refused(pub Failure);
+pub(super) struct Refused(pub Cause);
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,7 +24,7 @@ pub(super) fn classify(error: &reqwest::Error) -> Failure {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(at) = cause {
         if let Some(Refused(failure)) = at.downcast_ref() {
-            return *failure;
+            return failure.failure();
         }
         if is_of_tls(at) {
             return Failure::Tls;
@@ -54,14 +54,83 @@ pub(super) fn classify(error: &reqwest::Error) -> Failure {
     }
 }
 
+/// The same in more detail.
+pub(super) fn cause_of(error: &reqwest::Error) -> Cause {
+    let failure = classify(error);
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(at) = cause {
+        if let Some(Refused(cause)) = at.downcast_ref() {
+            return *cause;
+        }
+        let finer = match failure {
+            Failure::Tls => certificate(innermost(at)),
+            Failure::Connect => at.downcast_ref::<io::Error>().and_then(|error| connection(error.kind())),
+            _ => None,
+        };
+        if let Some(finer) = finer {
+            return finer;
+        }
+        cause = at.source();
+    }
+    match failure {
+        Failure::Connect if error.is_timeout() => Cause::ConnectTimeout,
+        failure => failure.into(),
+    }
+}
+
+fn connection(kind: io::ErrorKind) -> Option<Cause> {
+    match kind {
+        io::ErrorKind::ConnectionRefused => Some(Cause::ConnectionRefused),
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Some(Cause::Unreachable),
+        io::ErrorKind::TimedOut => Some(Cause::ConnectTimeout),
+        _ => None,
+    }
+}
+
+fn certificate(error: &(dyn Error + 'static)) -> Option<Cause> {
+    use rustls::CertificateError as E;
+    let Some(rustls::Error::InvalidCertificate(problem)) = error.downcast_ref() else { return None };
+    match problem {
+        E::Expired | E::ExpiredContext { .. } => Some(Cause::CertificateExpired),
+        E::NotValidYet | E::NotValidYetContext { .. } => Some(Cause::CertificateNotYetValid),
+        E::NotValidForName | E::NotValidForNameContext { .. } => Some(Cause::CertificateName),
+        E::UnknownIssuer => Some(Cause::CertificateIssuer),
+        _ => None,
+    }
+}
+
+/// Whether it is the error of a process or a machine that has no file left.
+pub(super) fn is_of_files(error: &io::Error) -> bool {
+    /// EMFILE and ENFILE.
+    const OUT_OF_FILES: [i32; 2] = [24, 23];
+    error.raw_os_error().is_some_and(|code| OUT_OF_FILES.contains(&code))
+}
+
+/// Whether the process or the machine has no file left for a connection: that says nothing of the server.
+pub(super) fn is_out_of_files(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(at) = cause {
+        if at.downcast_ref::<io::Error>().is_some_and(is_of_files) {
+            return true;
+        }
+        cause = at.source();
+    }
+    false
+}
+
 /// Whether `error` comes from rustls, which hides in an [`io::Error`], or in one inside of another: their sources are
 /// those of what they hide.
 fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    innermost(error).is::<rustls::Error>()
+}
+
+/// What an [`io::Error`] hides.
+fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     let mut at = error;
     while let Some(inner) = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         at = inner;
     }
-    at.is::<rustls::Error>()
+    at
 }
 
 /// What a failure of a request says about the server's HTTP/2, where that was offered to it; nothing if it failed before

@@ -18,6 +18,7 @@ mod resolver;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
@@ -37,6 +38,8 @@ use rustls::pki_types::CertificateDer;
 /// while they come.
 pub const SMALL_BODY_BYTES: usize = 256 << 10;
 
+/// What finds no file for a connection tries again after so long.
+const FILES_PAUSE: Duration = Duration::from_millis(200);
 /// Threads that write such bodies, and read them again.
 const SPOOL_THREADS: usize = 4;
 
@@ -133,6 +136,21 @@ struct Shared {
     bodies: Bodies,
     answers: crossbeam_channel::Sender<Arrived>,
     events: crossbeam_channel::Sender<Event>,
+    /// The operator was told that there are too few files.
+    told_files: AtomicBool,
+}
+
+impl Shared {
+    /// The operator hears once that requests wait for files.
+    fn tell_out_of_files(&self, error: &reqwest::Error) {
+        if !self.told_files.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "no file is left for a connection, so requests wait for others to end: raise the limit of open files \
+                 (ulimit -n), or lower fetch.workers and fetch.slow_workers ({})",
+                failure::describe(error)
+            );
+        }
+    }
 }
 
 impl std::fmt::Debug for Shared {
@@ -166,7 +184,19 @@ impl Fetcher {
         let idle = IdlePlaces::new((options.idle_max / options.connections_per_host.max(1)).max(1));
         let bodies = Bodies::new(&options);
         let protocols = ProtocolMemory::default();
-        let shared = Shared { clients, protocols, idle, resolver, guard, options, clock, bodies, answers, events };
+        let shared = Shared {
+            clients,
+            protocols,
+            idle,
+            resolver,
+            guard,
+            options,
+            clock,
+            bodies,
+            answers,
+            events,
+            told_files: AtomicBool::new(false),
+        };
         Ok(Fetcher { runtime, shared: Arc::new(shared) })
     }
 

@@ -24,9 +24,11 @@ use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{FetchOptions, StartError};
+use super::failure::is_of_files as is_out_of_files;
+use super::{FILES_PAUSE, FetchOptions, StartError};
+use crate::outcome::Cause;
 
 /// Aliases that are followed inside of one answer; hickory follows eight from answer to answer.
 const CNAMES_MAX: usize = 16;
@@ -47,14 +49,14 @@ pub(super) enum Answer {
     /// There is no such name, or it has no address, for so long.
     Nothing { valid_for: Duration },
     /// No server answered in time, or none with an answer.
-    Unanswered,
+    Unanswered(Cause),
 }
 
 /// The answer to one question.
 enum Records {
     Some(Vec<IpAddr>, Duration),
     Nothing(Duration),
-    Unanswered,
+    Unanswered(Cause),
 }
 
 /// The name servers of a crawl.
@@ -104,7 +106,7 @@ impl NameServers {
             (_, Records::Some(v6, valid_for)) => Answer::Found { v4: Vec::new(), v6, valid_for },
             (Records::Nothing(a), Records::Nothing(b)) => Answer::Nothing { valid_for: a.min(b) },
             // half an answer is none: the other half may hold the addresses
-            _ => Answer::Unanswered,
+            (Records::Unanswered(cause), _) | (_, Records::Unanswered(cause)) => Answer::Unanswered(cause),
         }
     }
 
@@ -116,6 +118,8 @@ impl NameServers {
         let mut asked = 0;
         let mut open = FuturesUnordered::new();
         let mut next_at = Instant::now();
+        // what a server said counts more than that another one said nothing
+        let mut cause = Cause::DnsSilent;
         loop {
             if asked < count && (open.is_empty() || next_at <= Instant::now()) {
                 let server = (first + asked) % count;
@@ -124,17 +128,21 @@ impl NameServers {
                 next_at = Instant::now() + stagger;
             }
             if open.is_empty() {
-                return Records::Unanswered;
+                return Records::Unanswered(cause);
             }
             tokio::select! {
-                () = sleep_until(deadline) => return Records::Unanswered,
+                () = sleep_until(deadline) => return Records::Unanswered(cause),
                 () = sleep_until(next_at), if asked < count => {}
                 Some((server, records)) = open.next() => {
-                    if !matches!(records, Records::Unanswered) {
-                        if server != first {
-                            self.first.store(server, Ordering::Relaxed);
+                    match records {
+                        Records::Unanswered(Cause::DnsSilent) => {}
+                        Records::Unanswered(said) => cause = said,
+                        records => {
+                            if server != first {
+                                self.first.store(server, Ordering::Relaxed);
+                            }
+                            return records;
                         }
-                        return records;
                     }
                     next_at = Instant::now();
                 }
@@ -143,7 +151,14 @@ impl NameServers {
     }
 
     async fn ask_one(&self, server: usize, name: &Name, family: RecordType) -> Records {
-        match self.servers[server].lookup(name.clone(), family).await {
+        let answer = loop {
+            match self.servers[server].lookup(name.clone(), family).await {
+                // no file is left for the question, which says nothing of the name
+                Err(NetError::Io(error)) if is_out_of_files(&error) => sleep(FILES_PAUSE).await,
+                answer => break answer,
+            }
+        };
+        match answer {
             Ok(lookup) => match records_of(name, &lookup) {
                 (addresses, ttl) if addresses.is_empty() => Records::Nothing(self.negative(ttl)),
                 (addresses, ttl) => Records::Some(addresses, self.positive(ttl)),
@@ -156,7 +171,7 @@ impl NameServers {
             }
             Err(error) => {
                 tracing::debug!(%name, %family, %error, "a name server gave no answer");
-                Records::Unanswered
+                Records::Unanswered(cause_of(&error))
             }
         }
     }
@@ -167,6 +182,21 @@ impl NameServers {
 
     fn negative(&self, ttl_s: u32) -> Duration {
         ttl(ttl_s).max(self.ttl.0).min(self.negative_ttl)
+    }
+}
+
+/// Why a name server gave no answer.
+fn cause_of(error: &NetError) -> Cause {
+    let code = match error {
+        NetError::Dns(DnsError::ResponseCode(code)) => *code,
+        NetError::Dns(DnsError::NoRecordsFound(none)) => none.response_code,
+        NetError::Timeout => return Cause::DnsSilent,
+        _ => return Cause::Dns,
+    };
+    match code {
+        ResponseCode::ServFail => Cause::ServFail,
+        ResponseCode::Refused => Cause::DnsRefused,
+        _ => Cause::Dns,
     }
 }
 
@@ -192,7 +222,7 @@ async fn both(v4: impl Future<Output = Records>, v6: impl Future<Output = Record
 
 async fn rest(first: &Records, second: impl Future<Output = Records>) -> Records {
     if matches!(first, Records::Some(..)) {
-        timeout(OTHER_FAMILY, second).await.unwrap_or(Records::Unanswered)
+        timeout(OTHER_FAMILY, second).await.unwrap_or(Records::Unanswered(Cause::DnsSilent))
     } else {
         second.await
     }

@@ -4,17 +4,17 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::body::End;
 use super::client::{ACCEPT, ACCEPT_ENCODING};
-use super::failure::{classify, describe, http2_fault};
+use super::failure::{cause_of, describe, http2_fault, is_out_of_files};
 use super::protocols::Http2Fault;
-use super::{Arrived, FetchOptions, Shared};
+use super::{Arrived, FILES_PAUSE, FetchOptions, Shared};
 use crate::clock::Time;
 use crate::disk;
 use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
-use crate::outcome::Failure;
+use crate::outcome::Cause;
 use crate::web::warc::HttpVersion;
 
 /// Makes the request of `job` and hands on what came of it.
@@ -25,9 +25,9 @@ pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
     // a receiver that is gone means that the crawl is over
     match result {
         Ok((response, place)) => drop(shared.answers.send(Arrived { fetched: Fetched { job, response }, place })),
-        Err(NoAnswer::Failed(failure, detail)) => {
+        Err(NoAnswer::Failed(cause, detail)) => {
             let duration = clock.elapsed();
-            let failed = FetchFailed { job, failure, detail, started, duration };
+            let failed = FetchFailed { job, failure: cause.failure(), cause, detail, started, duration };
             drop(shared.events.send(Event::Failed(Box::new(failed))));
         }
         Err(NoAnswer::Fault(fault)) => drop(shared.events.send(Event::Fault(fault))),
@@ -36,7 +36,7 @@ pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
 
 /// Why there is no answer: by the server's fault, or because the disk took no more.
 enum NoAnswer {
-    Failed(Failure, String),
+    Failed(Cause, String),
     Fault(disk::Error),
 }
 
@@ -51,7 +51,7 @@ async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant
     if let Some(literal) = job.url.literal_address()
         && !shared.guard.permits(literal)
     {
-        return Err(NoAnswer::Failed(Failure::PrivateAddress, format!("{literal} is not in the public internet")));
+        return Err(NoAnswer::Failed(Cause::PrivateAddress, format!("{literal} is not in the public internet")));
     }
     if shared.options.proxy.is_some() {
         behind_proxy(shared, job).await?;
@@ -74,9 +74,7 @@ async fn behind_proxy(shared: &Shared, job: &FetchJob) -> Result<(), NoAnswer> {
         return Ok(());
     }
     let permitted = shared.resolver.permitted(job.url.host(), &job.addresses).await;
-    permitted.map_err(|failure| {
-        NoAnswer::Failed(failure, format!("{} before the proxy is asked: {failure}", job.url.host()))
-    })
+    permitted.map_err(|cause| NoAnswer::Failed(cause, format!("{} before the proxy is asked: {cause}", job.url.host())))
 }
 
 /// A request for a URL whose address may be connected to.
@@ -94,7 +92,7 @@ type Placed = (Response, Option<OwnedSemaphorePermit>);
 
 /// Why no head came.
 struct Failed {
-    failure: Failure,
+    cause: Cause,
     detail: String,
     http2: Option<Http2Fault>,
 }
@@ -103,7 +101,7 @@ impl Exchange<'_> {
     /// The answer, head and body.
     async fn make(&self, started: Time, clock: Instant) -> Result<Placed, NoAnswer> {
         let head = self.head().await;
-        let mut answer = head.map_err(|failed| NoAnswer::Failed(failed.failure, failed.detail))?;
+        let mut answer = head.map_err(|failed| NoAnswer::Failed(failed.cause, failed.detail))?;
         let (arrived, end) = self.shared.bodies.read(&mut answer, self.deadline).await?;
         let duration = clock.elapsed();
         match end {
@@ -159,22 +157,34 @@ impl Exchange<'_> {
         let options = &self.shared.options;
         let client = self.shared.clients.get(http1_only, self.keeps);
         let url = self.job.url.as_str();
-        let mut request = client.get(url);
-        for (name, value) in self.job.condition.iter().flat_map(|condition| condition.validators.headers()) {
-            request = request.header(name, value);
-        }
+        let request = || {
+            let validators = self.job.condition.iter().flat_map(|condition| condition.validators.headers());
+            validators.fold(client.get(url), |request, (name, value)| request.header(name, value))
+        };
         // the connection has a time of its own within this one
         let head_until = (Instant::now() + options.timeout_connect + options.timeout_head).min(self.deadline);
-        let late = |failure, detail| Failed { failure, detail, http2: None };
-        match timeout_at(head_until, request.send()).await {
+        let late = |cause, detail| Failed { cause, detail, http2: None };
+        let answer = async {
+            loop {
+                match request().send().await {
+                    // that is no fault of the server: a connection that ends leaves a file for this one
+                    Err(error) if is_out_of_files(&error) => {
+                        self.shared.tell_out_of_files(&error);
+                        sleep(FILES_PAUSE).await;
+                    }
+                    answer => return answer,
+                }
+            }
+        };
+        match timeout_at(head_until, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => {
-                Err(Failed { failure: classify(&error), detail: describe(&error), http2: http2_fault(&error) })
+                Err(Failed { cause: cause_of(&error), detail: describe(&error), http2: http2_fault(&error) })
             }
             Err(_) if head_until < self.deadline => {
-                Err(late(Failure::TooSlow, format!("no whole head in {:?}", options.timeout_head)))
+                Err(late(Cause::TooSlow, format!("no whole head in {:?}", options.timeout_head)))
             }
-            Err(_) => Err(late(Failure::Timeout, format!("no answer in {:?}", options.timeout_total))),
+            Err(_) => Err(late(Cause::Timeout, format!("no answer in {:?}", options.timeout_total))),
         }
     }
 }

@@ -20,7 +20,7 @@ use super::names::{Answer, NameServers};
 use super::{FetchOptions, StartError};
 use crate::clock::{Clock, Time};
 use crate::engine::Unresolved;
-use crate::outcome::Failure;
+use crate::outcome::{Cause, Failure};
 use crate::web::address::AddressGuard;
 
 /// Addresses that are tried for a name.
@@ -63,11 +63,11 @@ impl GuardedResolver {
 
     /// Whether the host `name` may be asked by somebody else, a proxy: one of `known`, or of the addresses that the name
     /// servers tell where none is known, passes the guard.
-    pub(super) async fn permitted(&self, name: &str, known: &[IpAddr]) -> Result<(), Failure> {
+    pub(super) async fn permitted(&self, name: &str, known: &[IpAddr]) -> Result<(), Cause> {
         if known.is_empty() {
-            return self.inner.lookup(name).await.map(drop).map_err(|no| no.failure);
+            return self.inner.lookup(name).await.map(drop).map_err(|no| no.cause);
         }
-        self.inner.permitted(known).map(drop)
+        self.inner.permitted(known).map(drop).map_err(Into::into)
     }
 
     /// Answers the client's questions for `host` with `addresses` until the return value is dropped.
@@ -84,13 +84,13 @@ impl Inner {
     async fn lookup(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), Unresolved> {
         match self.servers.lookup(name).await {
             Answer::Found { v4, v6, valid_for } => {
-                let holds = |failure| Unresolved { failure, valid_for: Some(valid_for) };
+                let holds = |failure: Failure| Unresolved { valid_for: Some(valid_for), ..failure.into() };
                 Ok((self.permitted(&self.of_both_families(v4, v6)).map_err(holds)?, valid_for))
             }
             Answer::Nothing { valid_for } => {
-                Err(Unresolved { failure: Failure::NoSuchHost, valid_for: Some(valid_for) })
+                Err(Unresolved { valid_for: Some(valid_for), ..Failure::NoSuchHost.into() })
             }
-            Answer::Unanswered => Err(Unresolved { failure: Failure::Dns, valid_for: None }),
+            Answer::Unanswered(cause) => Err(Unresolved { cause, ..Failure::Dns.into() }),
         }
     }
 
@@ -124,8 +124,8 @@ impl Resolve for GuardedResolver {
             };
             let permitted = match pinned {
                 // in the order in which the frontier wants them
-                Some(addresses) => inner.permitted(&addresses),
-                None => inner.lookup(name.as_str()).await.map(|(addresses, _)| addresses).map_err(|no| no.failure),
+                Some(addresses) => inner.permitted(&addresses).map_err(Into::into),
+                None => inner.lookup(name.as_str()).await.map(|(addresses, _)| addresses).map_err(|no| no.cause),
             };
             let permitted = permitted.map_err(Refused)?;
             // port 0: the client puts the URL's port there

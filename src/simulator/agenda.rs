@@ -115,7 +115,8 @@ impl Agenda {
         let work = match outcome {
             Outcome::Answered(response) => Work::Answer(Box::new(Fetched { job, response: *response })),
             Outcome::Failed(failure) => {
-                let failed = FetchFailed { job, failure, detail: String::new(), started, duration };
+                let failed =
+                    FetchFailed { job, failure, cause: failure.into(), detail: String::new(), started, duration };
                 Work::Event(Box::new(Event::Failed(Box::new(failed))))
             }
         };

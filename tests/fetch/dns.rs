@@ -1,10 +1,10 @@
 //! Name servers that lie, lie slowly, loop or say nothing: a lookup ends in time with an outcome.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use crawler::fetch::FetchOptions;
-use crawler::outcome::Failure;
+use crawler::outcome::{Cause, Failure};
 
 use super::client::{Client, options_with};
 use super::nameserver::{
@@ -264,4 +264,18 @@ fn the_file_of_hosts_is_not_looked_at() {
     };
     let client = Client::start(options_with([good().address]));
     assert_eq!(client.resolve(name).unwrap().0, [ip(GOOD)], "{name}");
+}
+
+#[test]
+fn n12_why_a_lookup_failed_is_told_apart() {
+    let cause = |servers: Vec<SocketAddr>| {
+        let options = FetchOptions { dns_timeout: Duration::from_secs(1), ..options_with(servers) };
+        Client::start(options).resolve("a.test").unwrap_err().cause
+    };
+    let says = |code| NameServer::start(move |question| Message::to(question).code(code).reply());
+    let (failing, silent) = (says(SERVFAIL), NameServer::start(|_| None));
+    assert_eq!(cause(vec![failing.address]), Cause::ServFail);
+    assert_eq!(cause(vec![says(REFUSED).address]), Cause::DnsRefused);
+    assert_eq!(cause(vec![silent.address]), Cause::DnsSilent);
+    assert_eq!(cause(vec![failing.address, silent.address]), Cause::ServFail, "what was said counts");
 }

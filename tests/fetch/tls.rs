@@ -167,15 +167,16 @@ fn s20_certificates_that_do_not_hold_are_refused() {
         (certificate.der().clone(), PrivateKeyDer::try_from(key.serialize_der()).unwrap())
     };
     let refused = [
-        ("expired", expired),
-        ("of another host", authority.sign(&params("b.test"))),
-        ("signed by itself", self_signed),
-        ("signed by a stranger", stranger.sign(&params("a.test"))),
+        ("expired", expired, "certificate expired"),
+        ("of another host", authority.sign(&params("b.test")), "certificate of another name"),
+        ("signed by itself", self_signed, "TLS failed"),
+        ("signed by a stranger of the same name", stranger.sign(&params("a.test")), "TLS failed"),
     ];
-    for (is, identity) in refused {
+    for (is, identity, n12_cause) in refused {
         let server = TlsServer::start(identity, Http2::Works);
         let failed = client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
         assert_eq!(failed.failure, Failure::Tls, "{is}: {}", failed.detail);
+        assert_eq!(failed.cause.to_string(), n12_cause, "{is}: {}", failed.detail);
         assert!(server.protocols().len() <= 1, "{is}: {:?}", server.protocols());
     }
     let server = TlsServer::start(authority.sign(&params("a.test")), Http2::Works);
@@ -183,6 +184,7 @@ fn s20_certificates_that_do_not_hold_are_refused() {
     // without the additional root the same certificate is a stranger's
     let failed = Client::start(options()).get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
     assert_eq!(failed.failure, Failure::Tls);
+    assert_eq!(failed.cause.to_string(), "certificate of an unknown authority");
 }
 
 #[test]

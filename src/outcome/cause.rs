@@ -1,0 +1,210 @@
+//! Why a host brings no answer, in the detail in which an operator wants to know it.
+//!
+//! A [`Failure`] is what the crawl decides and counts by; a [`Cause`] is finer, decides nothing, and is shown: a connection
+//! that was refused is not one that timed out. A [`Blame`] adds where it happened, and is kept with the host until it
+//! answers.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Failure;
+
+/// Why an attempt brought no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// The name does not exist.
+    NoSuchHost,
+    /// The name servers answer SERVFAIL.
+    ServFail,
+    /// The name servers answer REFUSED.
+    DnsRefused,
+    /// The name servers do not answer in time.
+    DnsSilent,
+    /// The name servers answer with nonsense, or cannot be reached.
+    Dns,
+    /// The connection was refused.
+    ConnectionRefused,
+    /// There is no route to the address.
+    Unreachable,
+    /// No connection within `fetch.timeout_connect`.
+    ConnectTimeout,
+    /// No connection, for another reason.
+    Connect,
+    /// The certificate has expired.
+    CertificateExpired,
+    /// The certificate does not hold yet.
+    CertificateNotYetValid,
+    /// The certificate is for another name.
+    CertificateName,
+    /// Nobody who is trusted has signed the certificate.
+    CertificateIssuer,
+    /// The TLS handshake failed for another reason.
+    Tls,
+    /// `fetch.timeout_total` passed.
+    Timeout,
+    /// No whole head within `fetch.timeout_head`.
+    TooSlow,
+    /// The connection broke.
+    Disconnected,
+    /// What came is not HTTP, or breaks a limit of it.
+    Protocol,
+    /// Every address of the host is private.
+    PrivateAddress,
+    /// A 304 that nobody asked for.
+    Unconditional304,
+}
+
+impl Cause {
+    /// All causes, in the order of their codes in host records.
+    const ALL: [Cause; 20] = [
+        Cause::NoSuchHost,
+        Cause::ServFail,
+        Cause::DnsRefused,
+        Cause::DnsSilent,
+        Cause::Dns,
+        Cause::ConnectionRefused,
+        Cause::Unreachable,
+        Cause::ConnectTimeout,
+        Cause::Connect,
+        Cause::CertificateExpired,
+        Cause::CertificateNotYetValid,
+        Cause::CertificateName,
+        Cause::CertificateIssuer,
+        Cause::Tls,
+        Cause::Timeout,
+        Cause::TooSlow,
+        Cause::Disconnected,
+        Cause::Protocol,
+        Cause::PrivateAddress,
+        Cause::Unconditional304,
+    ];
+
+    /// What the crawl decides by.
+    pub fn failure(self) -> Failure {
+        match self {
+            Cause::NoSuchHost => Failure::NoSuchHost,
+            Cause::ServFail | Cause::DnsRefused | Cause::DnsSilent | Cause::Dns => Failure::Dns,
+            Cause::ConnectionRefused | Cause::Unreachable | Cause::ConnectTimeout | Cause::Connect => Failure::Connect,
+            Cause::CertificateExpired
+            | Cause::CertificateNotYetValid
+            | Cause::CertificateName
+            | Cause::CertificateIssuer
+            | Cause::Tls => Failure::Tls,
+            Cause::Timeout => Failure::Timeout,
+            Cause::TooSlow => Failure::TooSlow,
+            Cause::Disconnected => Failure::Disconnected,
+            Cause::Protocol => Failure::Protocol,
+            Cause::PrivateAddress => Failure::PrivateAddress,
+            Cause::Unconditional304 => Failure::Unconditional304,
+        }
+    }
+
+    /// Whether the host was asked for anything: a name that leads nowhere, or to an address that is refused, ends the
+    /// attempt before a connection is tried.
+    pub fn is_contact(self) -> bool {
+        !matches!(self.failure(), Failure::NoSuchHost | Failure::Dns | Failure::PrivateAddress)
+    }
+}
+
+impl From<Failure> for Cause {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NoSuchHost => Cause::NoSuchHost,
+            Failure::Dns => Cause::Dns,
+            Failure::Connect => Cause::Connect,
+            Failure::Tls => Cause::Tls,
+            Failure::Timeout => Cause::Timeout,
+            Failure::TooSlow => Cause::TooSlow,
+            Failure::Disconnected => Cause::Disconnected,
+            Failure::Protocol => Cause::Protocol,
+            Failure::PrivateAddress => Cause::PrivateAddress,
+            Failure::Unconditional304 => Cause::Unconditional304,
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cause::ServFail => "the name servers answer SERVFAIL",
+            Cause::DnsRefused => "the name servers answer REFUSED",
+            Cause::DnsSilent => "the name servers do not answer",
+            Cause::ConnectionRefused => "connection refused",
+            Cause::Unreachable => "no route to its address",
+            Cause::ConnectTimeout => "no connection in time",
+            Cause::CertificateExpired => "certificate expired",
+            Cause::CertificateNotYetValid => "certificate not valid yet",
+            Cause::CertificateName => "certificate of another name",
+            Cause::CertificateIssuer => "certificate of an unknown authority",
+            other => return other.failure().fmt(f),
+        })
+    }
+}
+
+/// What a host is held back for: why it brings nothing, and where that was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Blame {
+    /// At the host itself.
+    Host(Cause),
+    /// Where its robots.txt redirects.
+    RobotsMoved(Cause),
+    /// Its robots.txt was answered with this status, from which nothing follows.
+    RobotsStatus(u16),
+}
+
+impl Blame {
+    /// Tag and value for a host record.
+    pub fn code(self) -> (u8, u16) {
+        let of = |cause: Cause| Cause::ALL.iter().position(|&other| other == cause).unwrap_or(0) as u16;
+        match self {
+            Blame::Host(cause) => (0, of(cause)),
+            Blame::RobotsMoved(cause) => (1, of(cause)),
+            Blame::RobotsStatus(status) => (2, status),
+        }
+    }
+
+    /// What [`Blame::code`] was made of.
+    pub fn of_code(tag: u8, value: u16) -> Option<Blame> {
+        let cause = || Cause::ALL.get(usize::from(value)).copied();
+        match tag {
+            0 => cause().map(Blame::Host),
+            1 => cause().map(Blame::RobotsMoved),
+            2 => Some(Blame::RobotsStatus(value)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Blame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Blame::Host(cause) => cause.fmt(f),
+            Blame::RobotsMoved(Cause::PrivateAddress) => f.write_str("robots.txt redirects to a private address"),
+            Blame::RobotsMoved(cause) => write!(f, "robots.txt redirects to where nothing answers: {cause}"),
+            Blame::RobotsStatus(200..300) => f.write_str("robots.txt breaks off"),
+            Blame::RobotsStatus(status) => write!(f, "robots.txt is answered with {status}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_belongs_to_a_failure_and_comes_back_from_its_code() {
+        for cause in Cause::ALL {
+            for blame in [Blame::Host(cause), Blame::RobotsMoved(cause)] {
+                let (tag, value) = blame.code();
+                assert_eq!(Blame::of_code(tag, value), Some(blame));
+            }
+        }
+        for failure in Failure::ALL {
+            assert_eq!(Cause::from(failure).failure(), failure);
+            assert_eq!(Cause::from(failure).to_string(), failure.to_string());
+        }
+        assert_eq!(Blame::of_code(2, 503), Some(Blame::RobotsStatus(503)));
+        assert_eq!((Blame::of_code(3, 0), Blame::of_code(0, 99)), (None, None));
+    }
+}
