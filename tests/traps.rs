@@ -152,3 +152,26 @@ fn s19_every_crawl_draws_fingerprints_of_its_own_and_keeps_them() {
     site.crawl.run(&["--fresh"]).expect(0, &[]);
     assert_ne!(fingerprints("crawl"), first, "a fresh crawl has another one");
 }
+
+#[test]
+fn n14_servers_that_drip_do_not_end_a_crawl_that_may_open_few_files() {
+    const DRIPPING: usize = 260;
+    let options = SimOptions { drip: ms(3_600_000), hosts: 20, pages: 60, ..web(DRIPPING, &[TrapKind::Drip]) };
+    let config = format!(
+        "{RUSH}give_up = \"1s\"\n[fetch]\nworkers = 4\ntimeout_head = \"500ms\"\ntimeout_connect = \"500ms\"\ntimeout_total = \"1s\"\n"
+    );
+    let site = Site::new(options, &config);
+    let child = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 256 && exec \"$0\" --seeds seeds.txt --config crawler.toml --dir crawl"])
+        .arg(env!("CARGO_BIN_EXE_crawler"))
+        .current_dir(site.crawl.dir.path())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let ended = site::wait(child);
+    ended.expect(0, &["complete: no URL is left", "the limit of open files is 256: fetch.slow_workers is 33"]);
+    assert!(!ended.said.contains("no file is left"), "{}", ended.said);
+    site.assert_whole();
+}

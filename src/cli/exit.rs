@@ -42,7 +42,9 @@ impl From<Exit> for ExitCode {
 impl From<Finish> for Exit {
     fn from(finish: Finish) -> Self {
         match finish {
-            Finish::Complete | Finish::PageLimit | Finish::ByteLimit | Finish::TimeLimit => Exit::Done,
+            Finish::Complete | Finish::PageLimit | Finish::ByteLimit | Finish::TimeLimit | Finish::OnlySilentHosts => {
+                Exit::Done
+            }
             Finish::StoppedBySignal | Finish::StoppedByControl => Exit::Stopped,
             Finish::ForcedBySignal => Exit::Forced,
             Finish::DiskLow => Exit::Disk,
@@ -135,7 +137,16 @@ fn whole(error: &anyhow::Error) -> String {
 
 /// What to do; a crawl goes on where it was, every other command begins again.
 fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&'static str> {
-    match cause.downcast_ref::<io::Error>()?.kind() {
+    /// EMFILE and ENFILE.
+    const OUT_OF_FILES: [i32; 2] = [24, 23];
+    let error = cause.downcast_ref::<io::Error>()?;
+    if error.raw_os_error().is_some_and(|code| OUT_OF_FILES.contains(&code)) {
+        return Some(
+            "\n  raise the limit of open files (ulimit -n), or lower fetch.workers and fetch.slow_workers; then run the same command \
+             again",
+        );
+    }
+    match error.kind() {
         io::ErrorKind::PermissionDenied => Some("\n  check who owns it and may write there, or choose another --dir"),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if !of_crawl => {
             Some("\n  free some space where the output goes, then run the same command again")
@@ -162,6 +173,7 @@ mod tests {
     fn every_finish_and_every_fault_has_its_code() {
         assert_eq!(Exit::from(Finish::Complete) as u8, 0);
         assert_eq!(Exit::from(Finish::TimeLimit) as u8, 0);
+        assert_eq!(Exit::from(Finish::OnlySilentHosts) as u8, 0);
         assert_eq!(Exit::from(Finish::DiskLow) as u8, 4);
         assert_eq!(Exit::from(Finish::StoppedBySignal) as u8, 11);
         assert_eq!(Exit::from(Finish::StoppedByControl) as u8, 11);
@@ -207,6 +219,13 @@ mod tests {
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("free some space"));
         assert!(message(&io_error(io::ErrorKind::PermissionDenied)).contains("choose another --dir"));
         assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("crawl/x"));
+    }
+
+    #[test]
+    fn n14_too_few_open_files_say_what_to_do() {
+        let error = disk::Error::io("open", Path::new("crawl/x"), io::Error::from_raw_os_error(24));
+        let said = message(&CrawlError::Disk(error).into());
+        assert!(said.contains("ulimit -n") && said.contains("fetch.workers"), "{said}");
     }
 
     #[test]

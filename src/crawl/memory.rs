@@ -8,7 +8,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::options::{HOST_BLOOM_BYTES, HOST_LRU_ENTRIES, IDLE_CONNECTIONS_MAX};
+use super::files::IDLE_CONNECTIONS_MAX;
+use super::options::{HOST_BLOOM_BYTES, HOST_LRU_ENTRIES};
 use crate::config::Config;
 use crate::disk::{self, Disk};
 use crate::drum::VALUE_BYTES_PER_ENTRY;

@@ -51,7 +51,6 @@ impl Threads {
         clock: Arc<dyn Clock>,
     ) -> Result<(Threads, ThreadExecutors, Receiver<Event>), CrawlError> {
         let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
-        let fetch = FetchOptions { idle_max: fetch.idle_max.min(raise_file_limit() / 2), ..fetch };
         let (answers_in, answers) = bounded(workers + 1);
         let (events_in, events) = bounded(workers + OTHER_EVENTS);
         let pool = ProcessPool::start(cores(), &process, &answers, &events_in).map_err(no_thread)?;
@@ -172,15 +171,4 @@ impl<J> Drop for Worker<J> {
             let _ = thread.join();
         }
     }
-}
-
-/// Many hosts mean many sockets: the soft limit of open files is raised to the hard one, and what holds now is returned.
-fn raise_file_limit() -> usize {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
-    }
-    // no limit is none
-    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::wire::{Change, NotChanged, SettingsChanged};
 use crate::config::{self, Config};
 use crate::crawl::request::GivenLimits;
-use crate::crawl::{CrawlRequest, options};
+use crate::crawl::{CrawlRequest, files, options};
 use crate::disk::Disk;
 use crate::engine::Reconfiguration;
 use crate::web::scope::{ScopeError, ScopeRules};
@@ -49,6 +49,8 @@ impl Reloader {
         };
         let mut new = Config::load(Some(path)).map_err(|error| error.to_string())?;
         self.limits.apply(&mut new);
+        // as at the start
+        files::fit(&mut new, files::raise_limit()).map_err(|error| error.to_string())?;
         new.check().map_err(|error| error.to_string())?;
         let effective = effective(&self.current, &new);
         let reconfiguration = reconfiguration(&effective).map_err(|error| error.to_string())?;

@@ -1,0 +1,108 @@
+//! How the open files that the system allows are shared out: to requests, to idle connections, and a reserve for the
+//! crawl's own files.
+//!
+//! A crawl that ran out of them could write no more, and would end. So the soft limit is raised to the hard one, and where
+//! the settings ask for more than that has, fewer slow requests, and in need fewer workers, are under way at once; the
+//! operator is told. A request counts as two files: its connection, and beside it a second attempt at another address, a
+//! question to a name server, or the file that a large body comes into.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::CrawlError;
+use crate::config::Config;
+
+/// Files of the crawl itself at most: archive, stores, merges, takes, logs, catalog, metrics, control, the runtime.
+const RESERVE: usize = 160;
+const PER_REQUEST: usize = 2;
+/// Connections without a request that are kept at most.
+pub(super) const IDLE_CONNECTIONS_MAX: usize = 8_192;
+
+/// What of the limit goes to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shares {
+    workers: usize,
+    slow_workers: usize,
+    idle: usize,
+}
+
+/// Raises the soft limit of open files to the hard one, and says what holds then.
+pub(super) fn raise_limit() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum
+        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
+    {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    // no limit is none
+    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
+}
+
+/// Lowers what `config` asks for to what `limit` open files have room for; says how many idle connections may be kept, and
+/// what was lowered.
+pub(super) fn fit(config: &mut Config, limit: usize) -> Result<(usize, Vec<String>), CrawlError> {
+    let fetch = &mut config.fetch;
+    let shares = shares(fetch.workers, fetch.slow_workers, limit).ok_or_else(|| {
+        CrawlError::Usage(format!(
+            "the limit of open files is {limit}, and a crawl needs at least {}: raise it (ulimit -n)",
+            RESERVE + 2 * PER_REQUEST
+        ))
+    })?;
+    let mut lowered = Vec::new();
+    let fitted = [
+        ("workers", &mut fetch.workers, shares.workers),
+        ("slow_workers", &mut fetch.slow_workers, shares.slow_workers),
+    ];
+    for (key, wanted, share) in fitted {
+        let wanted = std::mem::replace(wanted, share);
+        if share < wanted {
+            lowered.push(format!(
+                "the limit of open files is {limit}: fetch.{key} is {share} in this run, not {wanted} (ulimit -Hn tells the \
+                 limit, and a service or container sets it)"
+            ));
+        }
+    }
+    Ok((shares.idle, lowered))
+}
+
+/// Half of what is not reserved is for workers, as far as they need it; of the rest a quarter at least for idle connections.
+fn shares(workers: usize, slow_workers: usize, limit: usize) -> Option<Shares> {
+    let free = limit.checked_sub(RESERVE)?;
+    let workers = workers.min(free / 2 / PER_REQUEST);
+    let left = free - workers * PER_REQUEST;
+    let slow_workers = slow_workers.min((left - left / 4) / PER_REQUEST);
+    let idle = IDLE_CONNECTIONS_MAX.min(left - slow_workers * PER_REQUEST);
+    (workers > 0).then_some(Shares { workers, slow_workers, idle })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n14_requests_and_idle_connections_never_need_more_files_than_there_are() {
+        let default = Config::default().fetch;
+        for limit in [256, 1_024, 4_096, 20_000, usize::MAX] {
+            let shares = shares(default.workers, default.slow_workers, limit).unwrap();
+            let needed = RESERVE + PER_REQUEST * (shares.workers + shares.slow_workers) + shares.idle;
+            assert!(needed <= limit, "{limit}: {shares:?}");
+            assert!(shares.idle > 0 && shares.slow_workers > 0, "{limit}: {shares:?}");
+        }
+        let usual = shares(default.workers, default.slow_workers, 1_024).unwrap();
+        assert_eq!((usual.workers, usual.slow_workers), (default.workers, 276));
+        let plenty = shares(default.workers, default.slow_workers, 1 << 20).unwrap();
+        assert_eq!(plenty, Shares { workers: 64, slow_workers: 1_024, idle: IDLE_CONNECTIONS_MAX });
+        assert_eq!((shares(64, 1_024, RESERVE + 3), shares(64, 0, 10)), (None, None));
+    }
+
+    #[test]
+    fn n14_what_is_lowered_is_told_by_its_key_and_what_fits_stays() {
+        let mut config = Config::default();
+        config.fetch.workers = 10_000;
+        let (_, lowered) = fit(&mut config, 4_096).unwrap();
+        assert_eq!(config.fetch.workers, 984);
+        assert_eq!(lowered.len(), 2, "{lowered:?}");
+        assert!(lowered[0].contains("fetch.workers is 984 in this run, not 10000"), "{lowered:?}");
+        assert!(fit(&mut config, 4_096).unwrap().1.is_empty(), "it fits now");
+        assert!(fit(&mut Config::default(), 100).is_err_and(|error| error.to_string().contains("ulimit -n")));
+    }
+}
