@@ -4,6 +4,7 @@
 //!     cargo bench --bench traps -- rush             the same without delays: what the machine can do is shared
 //!     cargo bench --bench traps -- drips            1,000 hosts that drip one byte every 10 s, without delays
 //!     cargo bench --bench traps -- drips unslotted  the same without places for slow requests
+//!     cargo bench --bench traps -- silent           3,000 hosts of as many domains that accept connections and say nothing
 //!     cargo bench --bench traps -- drips 10         ten rounds instead of three
 //!
 //! Both crawls are made in turn, each against a web of its own on the same two cores. A crawl is stopped when
@@ -105,11 +106,15 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
     let still = &TrapKind::ALL[..7];
-    let (traps, pages, kinds) =
-        if has("drips") { (1_000, 50_000, &[TrapKind::Drip][..]) } else { (100, 10_000, still) };
-    let delays = if has("drips") || has("rush") { RUSH } else { POLITE };
+    let (traps, pages, kinds) = match () {
+        () if has("silent") => (3_000, 50_000, &[TrapKind::Drip][..]),
+        () if has("drips") => (1_000, 50_000, &[TrapKind::Drip][..]),
+        () => (100, 10_000, still),
+    };
+    let drips = has("drips") || has("silent");
+    let delays = if drips || has("rush") { RUSH } else { POLITE };
     let slots = if has("unslotted") { "[fetch]\nslow_workers = 0\n" } else { "" };
-    let budgets = if has("drips") { "" } else { "[budget]\npages_per_host = 2000\npages_per_domain = 20000\n" };
+    let budgets = if drips { "" } else { "[budget]\npages_per_host = 2000\npages_per_domain = 20000\n" };
     let config = format!("{delays}{budgets}{slots}");
     println!("load average {}", fs::read_to_string("/proc/loadavg").unwrap_or_default().trim());
     println!("{:<8}{:>12}{:>12}{:>10}{:>12}", "", "9 of 10, s", "all, s", "CPU, s", "to traps");
@@ -117,7 +122,8 @@ fn main() {
     let rounds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(ROUNDS);
     for _ in 0..rounds {
         let alone = crawl(options(0, pages, kinds), &config);
-        let among = crawl(options(traps, pages, kinds), &config);
+        let drip = if has("silent") { ms(24 * 3_600_000) } else { SimOptions::default().drip };
+        let among = crawl(SimOptions { drip, ..options(traps, pages, kinds) }, &config);
         for (name, took) in [("alone", alone), ("among", among)] {
             let Took { most_s, all_s, cpu_s, trapped } = took;
             println!("{name:<8}{most_s:>12.2}{all_s:>12.2}{cpu_s:>10.2}{trapped:>12}");

@@ -1,0 +1,224 @@
+//! First contacts: hosts that have not answered yet, and how many of them may keep workers waiting.
+//!
+//! Whether a host answers is not known before it does, and one that stays silent keeps its request under way for as long
+//! as the time-outs allow. Three thousand of them, each of a domain of its own, would have every worker before any other
+//! host has its first page. So a request to a host that never answered is told from others ([`Knock`]): it counts as slow,
+//! and gives up its worker, after a quarter of a second; and at an address where others stay silent it takes no worker at
+//! all but begins in a place for slow requests, of which it may have three quarters, so that hosts elsewhere find one.
+//!
+//! An address earns first contacts by answers, as a TCP connection earns its window (Jacobson, "Congestion Avoidance and
+//! Control", SIGCOMM 1988): it starts with a few at once, each answer of a new host allows one more, each silence halves
+//! them. It is silent when as many are under way as it may have and none was answered for a while. The same is counted for
+//! its network, with more of them: the /64 of an IPv6 address, which one machine has as easily as one address; and the /24 of
+//! an IPv4 address, the smallest network that is routed, where parked and abandoned names lie side by side. To be taken for
+//! silent costs a host that is not no more than to start as a slow request, unless hundreds are silent there; so a network
+//! that is mixed is no loss.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use super::Frontier;
+use super::task::HostId;
+use crate::clock::Time;
+
+/// First contacts at once of an address that has not answered yet, and of its network.
+const ADDRESS_START: u32 = 8;
+const NETWORK_START: u32 = 32;
+/// The most that answers earn.
+const ALLOWED_MAX: u32 = 1_024;
+/// Places that are remembered without a request under way.
+const REMEMBERED_MAX: usize = 1 << 15;
+/// Where as many are under way as may be, silence of so long is told from slowness.
+const SILENT_AFTER: Duration = Duration::from_millis(250);
+/// A host for which there is no place asks again after so long.
+const ASK_AGAIN: Duration = Duration::from_millis(250);
+
+/// What a request is, as far as it is known whether its host answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Knock {
+    /// To a host that has answered.
+    #[default]
+    Known,
+    /// To a host that has not answered.
+    Stranger,
+    /// To one at an address or in a network where others stay silent.
+    Suspect,
+}
+
+/// An address, or the network that it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    Address(IpAddr),
+    Network(IpAddr),
+}
+
+/// What is known of a place.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    under_way: u32,
+    allowed: u32,
+    /// When a first contact was answered last, or began while there was no other.
+    heard: Time,
+}
+
+/// First contacts that are under way, and what became of earlier ones.
+#[derive(Debug, Default)]
+pub(super) struct Strangers {
+    /// Whether there is no place for one more [`Knock::Suspect`].
+    full: bool,
+    places: HashMap<Place, Known>,
+}
+
+impl Strangers {
+    /// Whether first contacts with `ip` stay silent.
+    fn is_silent(&self, ip: IpAddr, now: Time) -> bool {
+        let is_silent = |known: &Known| known.under_way >= known.allowed && now.since(known.heard) >= SILENT_AFTER;
+        places(ip).iter().any(|place| self.places.get(place).is_some_and(is_silent))
+    }
+
+    fn begin(&mut self, ip: IpAddr, now: Time) {
+        for place in places(ip) {
+            let new = Known { under_way: 0, allowed: place.start(), heard: now };
+            let known = self.places.entry(place).or_insert(new);
+            // what was silent before is not heard of by being asked again
+            if known.under_way == 0 && known.allowed >= place.start() {
+                known.heard = now;
+            }
+            known.under_way += 1;
+        }
+    }
+
+    /// A first contact is over; whether it was answered, if it was made.
+    fn end(&mut self, ip: IpAddr, answered: Option<bool>, now: Time) {
+        for place in places(ip) {
+            let Some(known) = self.places.get_mut(&place) else { continue };
+            known.under_way = known.under_way.saturating_sub(1);
+            match answered {
+                Some(true) => {
+                    known.allowed = known.allowed.max(place.start()).saturating_add(1).min(ALLOWED_MAX);
+                    known.heard = now;
+                }
+                Some(false) => known.allowed = (known.allowed / 2).max(1),
+                None => {}
+            }
+        }
+        if self.places.len() > REMEMBERED_MAX {
+            self.places.retain(|_, known| known.under_way > 0);
+        }
+    }
+}
+
+impl Place {
+    fn start(self) -> u32 {
+        match self {
+            Place::Address(_) => ADDRESS_START,
+            Place::Network(_) => NETWORK_START,
+        }
+    }
+}
+
+fn places(ip: IpAddr) -> [Place; 2] {
+    let network = match ip {
+        IpAddr::V4(v4) => Ipv4Addr::from_bits(v4.to_bits() & !0xff).into(),
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
+    };
+    [Place::Address(ip), Place::Network(network)]
+}
+
+impl Frontier {
+    /// Whether one more [`Knock::Suspect`] may begin, to be said before each [`Frontier::next`] where it matters.
+    pub fn let_suspects_in(&mut self, is_room: bool) {
+        self.strangers.full = !is_room;
+    }
+
+    /// What the request that was handed out for `host` is.
+    pub fn knock_of(&self, host: HostId) -> Knock {
+        self.active.resolve_id(host).map_or(Knock::Known, |index| self.active.host(index).knock)
+    }
+
+    /// Whether a host may be contacted at `ip` now: otherwise it comes up again soon.
+    pub(super) fn may_knock(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
+        let knock = match () {
+            () if self.active.host(index).standing.answered => Knock::Known,
+            () if self.strangers.is_silent(ip, now) => Knock::Suspect,
+            () => Knock::Stranger,
+        };
+        self.active.host_mut(index).knock = knock;
+        let may = knock != Knock::Suspect || !self.strangers.full;
+        if !may {
+            self.come_again(index, now + ASK_AGAIN, now);
+        }
+        may
+    }
+
+    /// A request to an active host begins.
+    pub(super) fn begin_knock(&mut self, index: u32, ip: IpAddr, now: Time) {
+        let host = self.active.host_mut(index);
+        if !host.standing.answered && host.knocking.is_none() {
+            host.knocking = Some(ip);
+            self.strangers.begin(ip, now);
+        }
+    }
+
+    /// It is over; whether it was answered, if it was made.
+    pub(super) fn end_knock(&mut self, index: u32, answered: Option<bool>) {
+        let now = self.now;
+        if let Some(ip) = self.active.host_mut(index).knocking.take() {
+            self.strangers.end(ip, answered, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Time = Time::from_ms(1 << 40);
+    const LATER: Time = Time::from_ms((1 << 40) + 1_000);
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn n13_an_address_that_stays_silent_is_known_for_it_until_it_answers() {
+        let mut strangers = Strangers::default();
+        let (silent, other) = (ip("203.0.113.1"), ip("203.0.113.2"));
+        (0..ADDRESS_START - 1).for_each(|_| strangers.begin(silent, START));
+        assert!(!strangers.is_silent(silent, LATER), "it may have one more");
+        strangers.begin(silent, START);
+        assert!(!strangers.is_silent(silent, START), "it had no time to answer");
+        assert!(strangers.is_silent(silent, LATER));
+        assert!(!strangers.is_silent(other, LATER), "its network may have more");
+        (0..ADDRESS_START).for_each(|_| strangers.end(silent, Some(false), LATER));
+        assert!(!strangers.is_silent(silent, LATER), "one at a time");
+        strangers.begin(silent, LATER);
+        assert!(strangers.is_silent(silent, LATER), "it is known already");
+        strangers.end(silent, Some(true), LATER);
+        (0..ADDRESS_START).for_each(|_| strangers.begin(silent, LATER));
+        assert!(!strangers.is_silent(silent, LATER + SILENT_AFTER), "an answer has earned one more");
+    }
+
+    #[test]
+    fn n13_a_network_is_learnt_of_by_24_and_by_64() {
+        for (silent, beside, elsewhere) in
+            [("203.0.113.", "203.0.113.200", "203.0.114.1"), ("2001:db8:0:1::", "2001:db8:0:1:9::1", "2001:db8:0:2::1")]
+        {
+            let mut strangers = Strangers::default();
+            (1..=NETWORK_START).for_each(|n| strangers.begin(ip(&format!("{silent}{n}")), START));
+            assert!(strangers.is_silent(ip(beside), LATER) && !strangers.is_silent(ip(elsewhere), LATER), "{silent}");
+        }
+    }
+
+    #[test]
+    fn n13_what_is_remembered_of_addresses_is_bounded() {
+        let mut strangers = Strangers::default();
+        for n in 0..200_000_u32 {
+            let ip = IpAddr::from(n.to_be_bytes());
+            strangers.begin(ip, START);
+            strangers.end(ip, Some(false), LATER);
+        }
+        assert!(strangers.places.len() <= REMEMBERED_MAX + 2, "{}", strangers.places.len());
+    }
+}
