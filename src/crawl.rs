@@ -10,6 +10,7 @@
 
 pub mod control;
 pub mod explain;
+mod files;
 pub mod live;
 pub mod memory;
 mod metrics;
@@ -33,6 +34,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Bytes;
 use crate::disk::{DirectoryLock, Disk};
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch};
+use crate::fetch::FetchOptions;
 use crate::process::Processor;
 use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, SkippedLog, closing};
@@ -48,7 +50,9 @@ const EVENTS_PER_PUMP: usize = 64;
 const TELL: Duration = Duration::from_secs(2);
 
 /// Runs the crawl of `request` to its end, and prints how it went.
-pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
+pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
+    let (idle_max, lowered) = files::fit(&mut request.config, files::raise_limit())?;
+    lowered.iter().for_each(|what| tracing::warn!("{what}"));
     let disk = Disk::real();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let seeds = read_seeds(&request)?;
@@ -69,7 +73,7 @@ pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
     let desk = metrics::Desk::open(&request.config.report.metrics, &disk, &request.dir)?;
     let mut onlookers = Onlookers::new(&request, desk, ceiling.bytes);
     let process = options::process(&request.config, keys.clone(), guard.clone());
-    let fetch = options::fetch(&request.config, &request.dir)?;
+    let fetch = FetchOptions { idle_max, ..options::fetch(&request.config, &request.dir)? };
     let (threads, executors, events) = Threads::start(
         request.config.fetch.workers + request.config.fetch.slow_workers,
         fetch,
@@ -126,6 +130,14 @@ fn drive(
     if request.force {
         tell_round(&engine.refetch(seeds)?, seeds.len());
     } else {
+        let again = engine.seeds_to_resolve_again(seeds);
+        if !again.is_empty() {
+            tracing::info!(
+                "dns.nameservers or network.allow is another one than before: the names of {} seeds are asked for again",
+                again.len()
+            );
+            engine.refetch(&again)?;
+        }
         for seed in seeds {
             engine.admit_seed(&seed.url, seed.fallback.as_ref())?;
         }
@@ -142,7 +154,7 @@ fn drive(
         request.screen.print(&closing::text(&statistics, &gauges, &finish, &request.closing()));
     }
     tell_reports(request, reports::put_at_the_end(&request.dir));
-    if finish == Finish::Complete && statistics.pages_stored == 0 {
+    if matches!(finish, Finish::Complete | Finish::OnlySilentHosts) && statistics.pages_stored == 0 {
         return Err(CrawlError::NothingFetched(nothing::why(&statistics, &request.dir)));
     }
     Ok(finish)

@@ -144,7 +144,7 @@ fn a_host_whose_robots_txt_never_answers_is_given_up_and_the_crawl_ends() {
     let crawl = two.crawl();
     let ended = crawl.run(&[]);
     tell("silent robots.txt", &ended);
-    assert_skipped(&crawl, "host given up", "politeness.give_up: its robots.txt cannot be had");
+    assert_skipped(&crawl, "host given up", "politeness.give_up: timed out");
     ended.expect(5, &["host given up", "timed out", "servers do not answer"]);
     assert!(two.asked.lock().unwrap().iter().all(|path| path == "1/robots.txt"));
 }
@@ -222,4 +222,112 @@ fn name_servers_that_are_not_there_end_the_crawl_when_the_host_is_given_up() {
     let ended = Crawl::new("http://a.sim.test/\n", &config).run(&[]);
     tell("no name server", &ended);
     ended.expect(5, &["DNS failed", "is dns.nameservers right?"]);
+}
+
+/// A port of 127.0.1.1 at which nobody listens, and the port.
+fn dead() -> (String, u16) {
+    let port = TcpListener::bind((Ipv4Addr::new(127, 0, 1, 1), 0)).unwrap().local_addr().unwrap().port();
+    (format!("http://127.0.1.1:{port}/"), port)
+}
+
+/// What a command of the crawler prints about the crawl.
+fn told(crawl: &Crawl, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.args(arguments).args(["--dir", "crawl"]).current_dir(crawl.dir.path()).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn n12_a_crawl_of_which_only_a_dead_host_is_left_ends_names_it_and_goes_on_when_it_is_back() {
+    let two = Two::start(&[("1/", "200 OK")]);
+    let (url, port) = dead();
+    let config = format!(
+        "[network]\nallow = [\"127.0.0.0/8\"]\n[dns]\nnameservers = [\"127.0.0.1:9\"]\n[politeness]\n{RUSH}linger = \"2s\"\n"
+    );
+    let crawl = Crawl::new(&format!("{}\n{url}\n", two.seed("/")), &config);
+    let ended = crawl.run(&[]);
+    tell("one dead host", &ended);
+    ended.expect(0, &["only hosts are left that never answered (politeness.linger)", "resume with"]);
+    let named = format!("http://127.0.1.1:{port}: connection refused");
+    let lines: Vec<&str> = ended.said.lines().filter(|line| line.starts_with("never answered")).collect();
+    assert!(lines.len() == 1 && lines[0].ends_with(&named), "{}", ended.said);
+    let warned = |line: &&str| line.contains(" WARN ") && line.contains("1 host left, all resting");
+    let warned: Vec<&str> = ended.said.lines().filter(warned).collect();
+    assert!(warned.len() == 1 && warned[0].contains("connection refused"), "{}", ended.said);
+    let seeds = told(&crawl, &["report", "seeds"]);
+    let seed = seeds.lines().find(|line| line.contains("127.0.1.1")).unwrap();
+    assert!(seed.contains("waiting") && seed.contains("connection refused"), "{seeds}");
+    let explained = told(&crawl, &["explain", &url]);
+    assert!(explained.contains("its robots.txt cannot be had: connection refused"), "{explained}");
+    // the same command asks it again at once, and it is there now
+    let server = TcpListener::bind((Ipv4Addr::new(127, 0, 1, 1), port)).unwrap();
+    std::thread::spawn(move || {
+        for stream in server.incoming() {
+            let mut stream = stream.unwrap();
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+            lines.take_while(|line| !line.is_empty()).for_each(drop);
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    let ended = crawl.run(&[]);
+    ended.expect(0, &["complete: no URL is left", "last run: only hosts are left that never answered"]);
+    assert_eq!(crawl.stored().get(&url), Some(&200));
+}
+
+#[test]
+fn n12_the_cause_of_a_host_that_is_given_up_stands_in_every_report() {
+    let two = Two::start(&[("1/robots.txt", "302 Found\r\nlocation: http://10.0.0.1/robots.txt"), ("1/", "200 OK")]);
+    let crawl = two.crawl();
+    let ended = crawl.run(&[]);
+    tell("robots.txt at a private address", &ended);
+    ended.expect(5, &["host given up"]);
+    assert_skipped(&crawl, "host given up", "politeness.give_up: robots.txt redirects to a private address");
+    let seeds = told(&crawl, &["report", "seeds"]);
+    assert!(seeds.contains("host given up: politeness.give_up: robots.txt redirects to a private address"), "{seeds}");
+    let explained = told(&crawl, &["explain", &two.seed("/")]);
+    assert!(explained.contains("robots.txt redirects to a private address"), "{explained}");
+    let (url, _) = dead();
+    let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}give_up = \"1s\"\n");
+    let crawl = Crawl::new(&url, &config);
+    crawl.run(&[]).expect(5, &["no connection"]);
+    assert_skipped(&crawl, "host given up", "politeness.give_up: connection refused");
+}
+
+#[test]
+fn n12_a_request_that_was_never_made_is_none_in_the_report_of_hosts() {
+    let crawl = Crawl::new("http://127.0.0.1:9/\n", "");
+    crawl.run(&[]).expect(5, &["refused unless network.allow names them"]);
+    let hosts = told(&crawl, &["report", "hosts"]);
+    assert!(hosts.contains("0 hosts, 0 requests"), "{hosts}");
+    let report = told(&crawl, &["report", "crawl"]);
+    assert!(report.lines().any(|line| line.starts_with("requests") && line.contains(" 0, ")), "{report}");
+}
+
+#[test]
+fn n16_names_that_could_not_be_resolved_are_asked_again_with_force_or_by_other_name_servers() {
+    let web =
+        SimWeb::start(SimOptions { hosts: 2, pages: 2, robots_share: 0.0, ..SimOptions::default() }.smooth()).unwrap();
+    // this one knows none of the names
+    let other = SimWeb::start(SimOptions { hosts: 1, pages: 1, seed: 2, ..SimOptions::default() }).unwrap();
+    let nameserver = |config: &str| {
+        let at = config.find("nameservers").unwrap();
+        config[at..].lines().next().unwrap().to_owned()
+    };
+    let right = web.config_with(RUSH);
+    let wrong = right.replace(&nameserver(&right), &nameserver(&other.config_with(RUSH)));
+    let seed = format!("http://h0001.sim0.test:{}/", web.http_port());
+    let crawl = Crawl::new(&seed, &wrong);
+    let config = |text: &str| std::fs::write(crawl.path("crawler.toml"), text).unwrap();
+    crawl.run(&[]).expect(5, &["no such host", "--force", "dns.nameservers"]);
+    // nothing has changed
+    crawl.run(&[]).expect(5, &["is complete; only new seeds will be crawled"]);
+    config(&right);
+    crawl.run(&[]).expect(0, &["the names of 1 seeds are asked for again", "complete"]);
+    assert!(!crawl.stored().is_empty());
+
+    let crawl = Crawl::new(&seed, &wrong);
+    crawl.run(&[]).expect(5, &["no such host"]);
+    let asked = other.dns_queries();
+    crawl.run(&["--force"]).expect(5, &["no such host"]);
+    assert!(other.dns_queries() > asked, "the name servers are asked again, though their answer holds");
 }

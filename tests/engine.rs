@@ -18,6 +18,8 @@ mod rests;
 mod revisits;
 #[path = "engine/robots.rs"]
 mod robots;
+#[path = "engine/silence.rs"]
+mod silence;
 #[path = "engine/sitemaps.rs"]
 mod sitemaps;
 #[path = "engine/traps.rs"]
@@ -94,6 +96,11 @@ trait Web {
     /// The shape of the archive.
     fn container(&self) -> ContainerOptions {
         ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() }
+    }
+
+    /// Whether bad answers are asked for again, and the settings by which names are resolved.
+    fn names(&self) -> (bool, String) {
+        (false, String::new())
     }
 
     /// What stands before URL-seen.
@@ -174,7 +181,14 @@ impl Executors for Inline {
         let reply = match self.web.respond(&job, started) {
             Ok(reply) => reply,
             Err(failure) => {
-                let failed = FetchFailed { job, failure, detail: String::new(), started, duration: LATENCY };
+                let failed = FetchFailed {
+                    job,
+                    failure,
+                    cause: failure.into(),
+                    detail: String::new(),
+                    started,
+                    duration: LATENCY,
+                };
                 return self.tell(LATENCY, Event::Failed(Box::new(failed)));
             }
         };
@@ -254,6 +268,7 @@ fn settings() -> Settings {
         robots_cache: Duration::from_secs(86_400),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),
+        linger: Duration::from_secs(600),
         stop_grace: Duration::from_secs(10),
         requests_per_second: None,
         bytes_per_second: None,
@@ -308,6 +323,7 @@ fn try_open(
     let mut settings = settings();
     web.tune(&mut settings, &mut frontier);
     let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());
+    let (force, name_settings) = web.names();
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
@@ -323,6 +339,8 @@ fn try_open(
         keys,
         settings,
         scope,
+        force,
+        name_settings,
         seeds: vec![CanonicalUrl::parse(SEED).unwrap()],
         drum,
         seen_front: front,

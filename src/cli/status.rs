@@ -136,12 +136,13 @@ impl StatusArgs {
             }
         };
         let ceiling = Ceiling::of_crawl(&Disk::real(), dir)?;
-        let left = left(dir, self.estimate)?;
+        let now = SystemClock::new().now();
+        let left = left(dir, self.estimate)?.map(|left| left.with_rests(told.snapshot.gauges.resting.as_ref(), now));
         let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), ..told };
         if self.json {
             writeln!(out, "{}", json_line(&told)?)?;
         } else {
-            out.write_all(text(&told, dir, SystemClock::new().now()).as_bytes())?;
+            out.write_all(text(&told, dir, now).as_bytes())?;
             if let Some(ceiling) = ceiling.as_ref().filter(|_| self.memory) {
                 out.write_all(parts(ceiling).as_bytes())?;
             }
@@ -167,10 +168,11 @@ fn ended(dir: &Path) -> String {
 pub(super) fn text_of(live: &Live, dir: &Path) -> anyhow::Result<String> {
     let stored = Snapshot::read(&Disk::real(), dir)?;
     let ceiling = Ceiling::of_crawl(&Disk::real(), dir)?;
-    let left = left(dir, false)?;
+    let now = SystemClock::new().now();
+    let left = left(dir, false)?.map(|left| left.with_rests(live.figures.gauges.resting.as_ref(), now));
     let told = Told::live(live, stored.map(|stored| stored.updated));
     let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), ..told };
-    Ok(text(&told, dir, SystemClock::new().now()))
+    Ok(text(&told, dir, now))
 }
 
 /// The time left, if it does not take long to tell or is wanted anyhow.
@@ -280,6 +282,10 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
 
 /// The time left, and what decides about it.
 fn time_left(left: &Left) -> String {
+    if let Some(until) = left.rests_until {
+        let (host, why) = (Escaped(&left.host), Escaped(&left.why));
+        return format!("{} at least: {host} rests until {} ({why})", span(left.at_least), date(until));
+    }
     match (left.urls, left.host.as_str()) {
         (0, _) if left.hosts == 0 => "nothing is queued".to_owned(),
         (0, _) => format!("no host has to be waited for; of {} URLs wait", counted(left.hosts, "host")),
@@ -322,11 +328,31 @@ mod tests {
 
     #[test]
     fn the_time_left_says_what_decides_about_it() {
-        let left = Left { at_least: Duration::from_secs(7_800), host: "http://a\x1b".into(), urls: 7_801, hosts: 3 };
+        let left = Left {
+            at_least: Duration::from_secs(7_800),
+            host: "http://a\x1b".into(),
+            urls: 7_801,
+            hosts: 3,
+            ..Left::default()
+        };
         assert_eq!(time_left(&left), "2h 10m at least: 7,801 URLs of http://a\\x1b, of 3 hosts");
         let rated = Left { host: String::new(), ..left };
         assert!(time_left(&rated).contains("politeness.requests_per_second for 7,801 URLs"));
         assert_eq!(time_left(&Left::default()), "nothing is queued");
+    }
+
+    #[test]
+    fn n12_the_time_left_counts_the_rests_of_hosts() {
+        let now = Time::from_ms(1_800_000_000_000);
+        let host = crate::report::RestingHost {
+            host: "http://b".to_owned(),
+            why: "connection refused".to_owned(),
+            until: now + Duration::from_secs(90),
+        };
+        let resting = crate::report::Resting { longest: vec![host], ..Default::default() };
+        let rests = Left { hosts: 1, ..Left::default() }.with_rests(Some(&resting), now);
+        let expected = "1m 30s at least: http://b rests until 2027-01-15 08:01:30 UTC (connection refused)";
+        assert_eq!(time_left(&rests), expected);
     }
 
     #[test]

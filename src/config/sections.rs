@@ -200,6 +200,8 @@ section! {
         delay_per_ip: Duration = Duration::from_millis(250),
         /// How long a host may be dead, or its robots.txt unreachable, before its URLs are given up.
         give_up: Duration = HOUR * 24,
+        /// How long the crawl goes on when only hosts are left that never answered.
+        linger: Duration = MINUTE * 10,
         /// Requests a second of the whole crawl.
         requests_per_second: Option<f64> = None,
         /// Bytes received a second of the whole crawl.

@@ -22,7 +22,7 @@ use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::values::RobotsAnswer;
 use crate::engine::{Identity, SeedCopy};
 use crate::frontier::{FrontierOptions, HostLook, NameAnswer, QueuePlace};
-use crate::outcome::Reason;
+use crate::outcome::{Blame, Reason};
 use crate::web::robots::{RobotsFile, RobotsRules};
 use crate::web::scope::{Rule, Scope};
 use crate::web::surt::surt;
@@ -361,11 +361,12 @@ fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::
         backoff_level: host.backoff_level.max(host.robots_level),
         backoff_until: known(held),
         backoff_reason: match () {
-            () if host.robots_level > 0 => Some("its robots.txt cannot be had"),
-            () if host.failures > 0 => Some("it does not answer"),
-            () if host.backoff_level > 0 => Some("it answers that it is overloaded"),
+            () if host.robots_level > 0 => Some(because("its robots.txt cannot be had", host.blame)),
+            () if host.failures > 0 || host.blame.is_some() => Some(because("it does not answer", host.blame)),
+            () if host.backoff_level > 0 => Some("it answers that it is overloaded".to_owned()),
             () => None,
         },
+        blame: host.blame.map(|blame| blame.to_string()),
         failures: host.failures,
         failing_since: failing.iter().filter(|(fails, _)| *fails).map(|(_, since)| *since).min(),
         gone: host.gone.map(|(_, reason)| reason),
@@ -377,6 +378,11 @@ fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::
         domain_pages: state.look.domain_pages,
         domain_pages_max: options.budget.pages_per_domain,
     }
+}
+
+/// What holds a host back, with the cause where it is known.
+fn because(what: &str, blame: Option<Blame>) -> String {
+    blame.map_or(what.to_owned(), |blame| format!("{what}: {blame}"))
 }
 
 fn ms(duration: Duration) -> u64 {

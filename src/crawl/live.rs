@@ -47,6 +47,7 @@ impl Onlookers {
         let (statistics, gauges) = (engine.statistics(), engine.gauges());
         self.display.tick(&statistics, &gauges, engine.doing(), engine.elapsed(now));
         self.warnings.look(now, gauges.disk_free_bytes, engine.disk_floor());
+        self.warnings.look_at_rests(gauges.resting.as_ref());
         if self.pulse.beat(&statistics, now) && self.desk.is_open() {
             self.desk.put(self.pulse.live(engine));
         }

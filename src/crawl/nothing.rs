@@ -23,12 +23,16 @@ pub(super) fn why(statistics: &Statistics, dir: &Path) -> String {
     format!("{text}\ncrawler report seeds --dir {} tells it of each seed", shell_word(dir))
 }
 
+const NO_NAME: &str = "name servers know no such host: are the seeds spelt right? The names are asked for again with --force, or once \
+                       dns.nameservers is another";
+const NO_ANSWER: &str =
+    "name servers do not answer: is the network up, is dns.nameservers right? The same command asks them again";
 const PRIVATE: &str = "addresses outside of the public internet are refused unless network.allow names them";
 
 fn of_failure(failure: Failure) -> Option<&'static str> {
     match failure {
-        Failure::NoSuchHost => Some("name servers know no such host: are the seeds spelt right?"),
-        Failure::Dns => Some("name servers do not answer: is the network up, is dns.nameservers right?"),
+        Failure::NoSuchHost => Some(NO_NAME),
+        Failure::Dns => Some(NO_ANSWER),
         Failure::Connect | Failure::Timeout | Failure::TooSlow | Failure::Disconnected => {
             Some("servers do not answer: are they up, is a proxy needed (fetch.proxy)?")
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
+use super::files::IDLE_CONNECTIONS_MAX;
 use super::{CrawlError, CrawlRequest};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -37,8 +38,6 @@ pub(super) const HOST_BLOOM_BYTES: usize = 8 << 20;
 /// A graceful stop waits this long for requests under way.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 const NAME_SERVER_PORT: u16 = 53;
-/// Connections without a request that are kept; fewer where the system allows fewer open files.
-pub(super) const IDLE_CONNECTIONS_MAX: usize = 8_192;
 /// Certificates in `fetch.ca_file`; a store of the whole web's has some 150.
 const CA_CERTIFICATES_MAX: usize = 4_096;
 
@@ -171,6 +170,7 @@ pub(super) fn opening(
     let config = request.config.clone();
     let dir = request.dir.clone();
     let crawl_id = identity.id;
+    let force = request.force;
     move |executors, (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,
@@ -189,6 +189,8 @@ pub(super) fn opening(
         keys,
         settings: settings(&config),
         scope: scope(&config),
+        force,
+        name_settings: name_settings(&config),
         seeds,
         seen_front: FrontOptions {
             lru_entries: config.seen.lru_entries,
@@ -211,6 +213,11 @@ pub(super) fn opening(
         crawl_log,
         skipped_log,
     }
+}
+
+/// What decides which addresses a name has: where it is another than in the run before, bad answers are asked for again.
+fn name_settings(config: &Config) -> String {
+    format!("{:?} {:?}", config.dns.nameservers, config.network.allow)
 }
 
 /// How many requests may be under way.
@@ -238,6 +245,7 @@ pub(super) fn settings(config: &Config) -> Settings {
             share: config.drum.merge_share,
             bytes_per_second: config.drum.merge_bandwidth.map(config::Bytes::get),
         },
+        linger: config.politeness.linger,
         stop_grace: STOP_GRACE,
         requests_per_second: config.politeness.requests_per_second,
         bytes_per_second: config.politeness.bytes_per_second.map(config::Bytes::get),

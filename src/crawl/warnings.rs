@@ -1,4 +1,5 @@
-//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep.
+//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep, hosts that rest where
+//! nothing else is left.
 //!
 //! That no contact is set is said before the crawl begins, and that a Crawl-delay is longer than what is kept to, where
 //! the rules of robots.txt are learnt.
@@ -7,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::clock::Time;
 use crate::disk::Disk;
-use crate::report::Snapshot;
 use crate::report::figures::{size, span};
+use crate::report::{Resting, Snapshot};
 
 /// A clock that differs by less is no news.
 const CLOCK_DIFFERS: Duration = Duration::from_secs(60);
@@ -20,6 +21,7 @@ const FLOORS: u64 = 2;
 pub(super) struct Warnings {
     told_disk: bool,
     told_clock: bool,
+    told_resting: bool,
 }
 
 impl Warnings {
@@ -27,6 +29,14 @@ impl Warnings {
     pub(super) fn look(&mut self, now: Time, disk_free: u64, disk_floor: u64) {
         for warning in self.news(now, system_time(), (disk_free, disk_floor)) {
             tracing::warn!("{warning}");
+        }
+    }
+
+    /// Looks at the hosts that rest, where nothing else is left.
+    pub(super) fn look_at_rests(&mut self, resting: Option<&Resting>) {
+        if let Some(resting) = resting.filter(|resting| resting.is_all && !self.told_resting) {
+            self.told_resting = true;
+            tracing::warn!("{}", resting.line());
         }
     }
 

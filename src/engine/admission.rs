@@ -164,12 +164,17 @@ impl Engine {
             if reason == Reason::Robots {
                 self.statistics.robots_denied += 1;
             }
-            self.log_skipped(&url, reason)?;
+            let rule = self.rule_of(&url, reason);
+            self.skipped_log.push(&url.url, reason, &rule)?;
             if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url) {
                 // of the two URLs that the line may mean, it is known since before which one has no server
                 self.admit_fallback(url.seed, true)?;
             } else if url.hops.as_str().is_empty() {
-                self.seeds.set_status(url.seed, SeedStatus::Dropped(reason.to_string()));
+                let why = match reason {
+                    Reason::HostGivenUp if !rule.is_empty() => format!("{reason}: {rule}"),
+                    reason => reason.to_string(),
+                };
+                self.seeds.set_status(url.seed, SeedStatus::Dropped(why));
             }
         }
         Ok(())

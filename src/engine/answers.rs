@@ -13,8 +13,8 @@ use crate::clock::Time;
 use crate::container::{NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Asker, Feedback, HostId, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
-use crate::outcome::{Failure, Reason, Verdict, failure_of_answer, judge_answer, judge_failure};
+use crate::frontier::{Asker, Feedback, HostId, Knock, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
+use crate::outcome::{Blame, Cause, Failure, Reason, Verdict, failure_of_answer, judge_answer, judge_failure};
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
 
@@ -54,7 +54,7 @@ impl Engine {
             condition,
             id_seed: self.container.crawl_id(),
         };
-        self.under_way.requests.begin(host, now);
+        self.begin_request(host, now);
         self.under_way.pages += 1;
         self.executors.fetch(job);
         Ok(())
@@ -86,10 +86,16 @@ impl Engine {
         via: Option<String>,
     ) -> Result<()> {
         let id_seed = self.id_seed();
-        self.under_way.requests.begin(host, self.clock.now());
+        self.begin_request(host, self.clock.now());
         let (scope, condition) = (self.scope.clone(), None);
         self.executors.fetch(FetchJob { host, target, url, addresses, scope, via, condition, id_seed });
         Ok(())
+    }
+
+    /// A request for `host` begins, in the place that suits it.
+    fn begin_request(&mut self, host: HostId, now: Time) {
+        let knock = self.way.arrival().frontier.knock_of(host);
+        self.under_way.requests.begin(host, knock, now);
     }
 
     /// An answer came and was processed.
@@ -242,6 +248,7 @@ impl Engine {
             self.add_hop(host, (hop, via), target, addresses, duration);
             return Ok(());
         }
+        self.way.arrival().frontier.heard(host);
         match rules_of(response.status, findings.rules) {
             Some(rules) => {
                 self.tell_crawl_delay(&origin, &rules);
@@ -251,7 +258,10 @@ impl Engine {
             }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
-            None => self.rules_unreachable(host, key, duration, retry_after),
+            None => {
+                self.way.arrival().frontier.blame(host, Blame::RobotsStatus(response.status));
+                self.rules_unreachable(host, key, duration, retry_after)
+            }
         }
     }
 
@@ -315,8 +325,13 @@ impl Engine {
     /// An attempt brought no answer.
     pub(super) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
         let worker = self.under_way.requests.end(failed.job.host);
-        self.statistics.requests += 1;
-        self.durations.count(failed.duration);
+        if failed.cause.is_contact() {
+            self.statistics.requests += 1;
+            self.durations.count(failed.duration);
+        }
+        let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
+        let blame = if moved { Blame::RobotsMoved(failed.cause) } else { Blame::Host(failed.cause) };
+        self.way.arrival().frontier.blame(failed.job.host, blame);
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         let Target::Page { url, .. } = &failed.job.target else {
             return self.robots_not_answered(failed, worker);
@@ -327,7 +342,7 @@ impl Engine {
         let verdict = judge_failure(failed.failure, url.attempts, retries);
         let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
         self.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() }, worker)?;
-        let FetchFailed { job, failure, started, duration, .. } = failed;
+        let FetchFailed { job, failure, cause, started, duration, .. } = failed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let feedback = Feedback {
             started,
@@ -346,7 +361,7 @@ impl Engine {
             return self.frontier_done(job.host, &feedback, Some(url));
         }
         self.statistics.count_failure(failure);
-        self.seed_failed(&url, failure)?;
+        self.seed_failed(&url, cause)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
@@ -365,9 +380,9 @@ impl Engine {
         self.robots_failed(job.host, &origin, key, duration)
     }
 
-    fn seed_failed(&mut self, url: &QueuedUrl, failure: Failure) -> Result<()> {
+    fn seed_failed(&mut self, url: &QueuedUrl, cause: Cause) -> Result<()> {
         if url.hops.as_str().is_empty() {
-            self.seeds.set_status(url.seed, SeedStatus::Failed(failure.to_string()));
+            self.seeds.set_status(url.seed, SeedStatus::Failed(cause.to_string()));
             if self.has_fallback(url) {
                 self.admit_fallback(url.seed, url.forced)?;
             }
@@ -384,11 +399,11 @@ impl Engine {
     pub(super) fn start_resolve(&mut self, host: HostId, name: Box<str>) -> Result<()> {
         let stored = self.way.next.next.store.peek(self.keys.of(&name));
         let arrival = self.way.arrival();
-        match stored.as_ref().and_then(|stored| stored.fresh(arrival.now)) {
+        match stored.as_ref().and_then(|stored| stored.fresh_since(arrival.now, arrival.anew)) {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
             Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
             None => {
-                self.under_way.requests.begin(host, self.clock.now());
+                self.under_way.requests.begin(host, Knock::Known, self.clock.now());
                 self.executors.resolve(ResolveJob { host, name });
             }
         }
@@ -405,17 +420,18 @@ impl Engine {
         let worker = self.under_way.requests.end(host);
         match &answer {
             Ok(_) => self.statistics.dns_resolved += 1,
-            Err(Unresolved { failure, .. }) => {
+            Err(Unresolved { failure, cause, .. }) => {
+                self.way.arrival().frontier.blame(host, Blame::Host(*cause));
                 self.statistics.dns_failed += 1;
                 self.statistics.count_failure(*failure);
                 self.log_unresolved(name, *failure, worker)?;
             }
         }
         let now = self.way.arrival().now;
-        self.hop_resolved(host, answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.failure))?;
+        self.hop_resolved(host, answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.cause))?;
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
-            Err(Unresolved { failure, valid_for }) => {
+            Err(Unresolved { failure, valid_for, .. }) => {
                 let negative_ttl = self.settings.negative_ttl;
                 let holds = now + valid_for.map_or(negative_ttl, |holds| holds.min(negative_ttl));
                 match failure {

@@ -46,6 +46,7 @@ impl Engine {
         let seen_keys = self.way.store.known();
         let in_flight = self.under_way.requests.len() as u64;
         let disk_free = self.disk_free;
+        let resting = self.resting(now);
         let url_seen_bytes = self.way.store.drum_counters().repository_bytes;
         let frontier = &mut self.way.arrival().frontier;
         Gauges {
@@ -59,6 +60,7 @@ impl Engine {
             keys_seen: seen_keys,
             disk_free_bytes: disk_free,
             url_seen_bytes,
+            resting,
         }
     }
 

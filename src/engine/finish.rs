@@ -55,7 +55,7 @@ impl Engine {
         });
     }
 
-    fn begin_stop(&mut self, finish: Finish) {
+    pub(super) fn begin_stop(&mut self, finish: Finish) {
         if self.phase == Phase::Crawling {
             let deadline = self.clock.now() + self.settings.stop_grace;
             self.phase = Phase::Stopping { finish, deadline };

@@ -14,8 +14,8 @@ use super::job::{ResolveJob, Target};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{HostId, NameAnswer};
-use crate::outcome::Failure;
+use crate::frontier::{HostId, Knock, NameAnswer};
+use crate::outcome::{Blame, Cause};
 use crate::web::url::CanonicalUrl;
 
 /// A redirect of a robots.txt that is not followed yet.
@@ -43,7 +43,7 @@ enum Step {
     Wait,
     Ask,
     Go(Arc<[IpAddr]>),
-    Fail(Failure),
+    Fail(Cause),
 }
 
 impl Engine {
@@ -78,7 +78,7 @@ impl Engine {
                     let hop = &mut self.hops[number];
                     (hop.addresses, hop.due) = (Addresses::Asked, Time::MAX);
                     let job = ResolveJob { host: hop.host, name: hop.url.host().into() };
-                    self.under_way.requests.begin(job.host, now);
+                    self.under_way.requests.begin(job.host, Knock::Known, now);
                     self.executors.resolve(job);
                     return Ok(false);
                 }
@@ -87,7 +87,7 @@ impl Engine {
                     self.fetch_robots(host, target, url, addresses, via)?;
                     return Ok(true);
                 }
-                Step::Fail(failure) => self.fail_hop(number, failure)?,
+                Step::Fail(cause) => self.fail_hop(number, cause)?,
             }
         }
         Ok(false)
@@ -102,16 +102,17 @@ impl Engine {
                 Some(literal) => Some(NameAnswer::Found([literal].into())),
                 None => {
                     let stored = self.way.next.next.store.peek(self.keys.keys(&hop.url).host);
-                    stored.and_then(|stored| stored.fresh(now).map(|(answer, _)| answer.clone()))
+                    let anew = self.way.next.next.next.anew;
+                    stored.and_then(|stored| stored.fresh_since(now, anew).map(|(answer, _)| answer.clone()))
                 }
             },
         };
         let addresses = match known {
             None => return Step::Ask,
             Some(NameAnswer::Found(addresses)) => addresses,
-            Some(NameAnswer::NoSuchHost) => return Step::Fail(Failure::NoSuchHost),
-            Some(NameAnswer::PrivateAddress) => return Step::Fail(Failure::PrivateAddress),
-            Some(NameAnswer::Unanswered) => return Step::Fail(Failure::Dns),
+            Some(NameAnswer::NoSuchHost) => return Step::Fail(Cause::NoSuchHost),
+            Some(NameAnswer::PrivateAddress) => return Step::Fail(Cause::PrivateAddress),
+            Some(NameAnswer::Unanswered) => return Step::Fail(Cause::Dns),
         };
         let origin = self.keys.keys(&hop.url).origin;
         let began = self.way.arrival().frontier.begin_errand(hop.host, origin, addresses[0], now);
@@ -125,9 +126,10 @@ impl Engine {
     }
 
     /// A redirect that cannot be followed is a robots.txt that cannot be had.
-    fn fail_hop(&mut self, number: usize, failure: Failure) -> Result<()> {
-        self.statistics.count_failure(failure);
+    fn fail_hop(&mut self, number: usize, cause: Cause) -> Result<()> {
+        self.statistics.count_failure(cause.failure());
         let Hop { host, target, .. } = self.hops.remove(number);
+        self.way.arrival().frontier.blame(host, Blame::RobotsMoved(cause));
         match target {
             Target::Robots { origin, key, .. } => self.robots_failed(host, &origin, key, Duration::ZERO),
             Target::Page { .. } => Ok(()),
@@ -138,7 +140,7 @@ impl Engine {
     pub(super) fn hop_resolved(
         &mut self,
         host: HostId,
-        answer: std::result::Result<&Arc<[IpAddr]>, Failure>,
+        answer: std::result::Result<&Arc<[IpAddr]>, Cause>,
     ) -> Result<()> {
         let asked = |hop: &Hop| hop.host == host && matches!(hop.addresses, Addresses::Asked);
         let Some(number) = self.hops.iter().position(asked) else { return Ok(()) };
@@ -148,8 +150,8 @@ impl Engine {
                 (hop.addresses, hop.due) = (Addresses::Known(list.clone()), Time::ZERO);
                 Ok(())
             }
-            Ok(_) => self.fail_hop(number, Failure::Dns),
-            Err(failure) => self.fail_hop(number, failure),
+            Ok(_) => self.fail_hop(number, Cause::Dns),
+            Err(cause) => self.fail_hop(number, cause),
         }
     }
 

@@ -8,7 +8,7 @@ use super::values::RobotsAnswer;
 use crate::container::Stored;
 use crate::disk::Result;
 use crate::frontier::{Hops, NameAnswer, QueuedUrl};
-use crate::outcome::{Failure, Reason, failure_of_answer};
+use crate::outcome::{Blame, Cause, Failure, Reason, failure_of_answer};
 use crate::report::LogLine;
 use crate::web::pattern::pattern;
 use crate::web::robots::RobotsRules;
@@ -43,8 +43,10 @@ impl Engine {
     pub(super) fn log_failure(&mut self, failed: &FetchFailed, status: i32, worker: u32) -> Result<()> {
         let job = &failed.job;
         let (hops, seed) = history(&job.target);
-        let why = failed.failure.to_string();
-        let notes: Vec<&str> = is_forced(&job.target).then_some("forced").into_iter().chain([why.as_str()]).collect();
+        let (why, cause) = (failed.failure.to_string(), failed.cause.to_string());
+        let finer = (cause != why).then_some(cause.as_str());
+        let notes: Vec<&str> =
+            is_forced(&job.target).then_some("forced").into_iter().chain([why.as_str()]).chain(finer).collect();
         self.crawl_log.push(&LogLine {
             time: failed.started + failed.duration,
             status,
@@ -52,7 +54,8 @@ impl Engine {
             hops: hops.as_str(),
             via: job.via.as_deref().unwrap_or_default(),
             worker,
-            fetched: Some((failed.started, failed.duration)),
+            // a request that was never made has no time
+            fetched: failed.cause.is_contact().then_some((failed.started, failed.duration)),
             seed: self.seeds.get(seed).map_or("", |seed| &seed.url),
             annotations: &notes,
             ..LogLine::default()
@@ -73,7 +76,13 @@ impl Engine {
 
     /// A URL ends without a request.
     pub(super) fn log_skipped(&mut self, url: &QueuedUrl, reason: Reason) -> Result<()> {
-        let rule = match reason {
+        let rule = self.rule_of(url, reason);
+        self.skipped_log.push(&url.url, reason, &rule)
+    }
+
+    /// What decided that a URL ends without a request, as far as it is at hand.
+    pub(super) fn rule_of(&mut self, url: &QueuedUrl, reason: Reason) -> String {
+        match reason {
             Reason::Pattern => pattern(&url.url).unwrap_or_default(),
             Reason::Robots => self.robots_rule(url),
             Reason::Scope | Reason::TooLong | Reason::Trap | Reason::Redirects | Reason::Depth => {
@@ -83,22 +92,25 @@ impl Engine {
             }
             Reason::HostPages | Reason::HostBytes | Reason::DomainPages => self.budget_rule(url, reason),
             Reason::PrivateAddress => "network.allow has none of its addresses".to_owned(),
-            Reason::HostGivenUp => self.gone_because(url).to_owned(),
+            Reason::HostGivenUp => self.gone_because(url),
             Reason::PageLimit => String::new(),
-        };
-        self.skipped_log.push(&url.url, reason, &rule)
+        }
     }
 
     /// Why a host was given up, as far as memory has it.
-    fn gone_because(&mut self, url: &QueuedUrl) -> &'static str {
+    fn gone_because(&mut self, url: &QueuedUrl) -> String {
         let now = self.way.arrival().now;
+        let blame = self.way.arrival().frontier.blame_of(url.origin);
         let robots = self.way.next.store.peek(url.origin);
         let name = self.way.next.next.store.peek(url.host);
         let name = name.as_ref().and_then(|name| name.fresh(now)).map(|(answer, _)| answer);
-        match (name, robots.as_ref().and_then(|robots| robots.failing_since())) {
-            (Some(NameAnswer::NoSuchHost), _) => "no such host",
-            (_, Some(_)) => "politeness.give_up: its robots.txt cannot be had",
-            _ => "",
+        match (name, blame, robots.as_ref().and_then(|robots| robots.failing_since())) {
+            (Some(NameAnswer::NoSuchHost), ..) | (_, Some(Blame::Host(Cause::NoSuchHost)), _) => {
+                "no such host".to_owned()
+            }
+            (_, Some(blame), _) => format!("politeness.give_up: {blame}"),
+            (_, None, Some(_)) => "politeness.give_up: its robots.txt cannot be had".to_owned(),
+            (_, None, None) => String::new(),
         }
     }
 

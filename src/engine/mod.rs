@@ -10,6 +10,7 @@
 //! ([`checkpoint`]). [`recovery`] replays what was stored after the last one.
 
 mod admission;
+mod anew;
 mod answers;
 pub mod checkpoint;
 mod control;
@@ -19,6 +20,7 @@ mod finish;
 mod hops;
 mod job;
 mod limits;
+mod linger;
 mod log;
 mod open;
 mod patterns;
@@ -62,7 +64,9 @@ use crate::report::metrics::Histogram;
 use crate::report::{CrawlLog, SkippedLog, Statistics};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
+use anew::Anew;
 use limits::Limits;
+use linger::Linger;
 use rests::RestLog;
 use seed_log::SeedLog;
 use slots::Slots;
@@ -101,6 +105,8 @@ pub struct Settings {
     pub negative_ttl: Duration,
     /// What merges of the three stores may take.
     pub merge_pace: PaceOptions,
+    /// For how long a crawl goes on of which only hosts are left that never answered.
+    pub linger: Duration,
     /// For how long a graceful stop waits for what is under way.
     pub stop_grace: Duration,
     /// Requests a second of the whole crawl.
@@ -169,6 +175,9 @@ pub struct Engine {
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
     phase: Phase,
+    linger: Linger,
+    /// What is asked again although a bad answer holds.
+    anew: Anew,
     dispatching: bool,
     rests: RestLog,
     checkpoint_number: u64,
@@ -231,6 +240,7 @@ impl Engine {
             self.request(now)?;
         }
         self.upkeep(now)?;
+        self.watch_silence(now)?;
         self.watch_end(now)
     }
 
@@ -253,7 +263,10 @@ impl Engine {
             if !self.under_way.requests.is_free(now) {
                 return Ok(());
             }
-            let Some(task) = self.way.arrival().frontier.next(now)? else { return Ok(()) };
+            let has_room = self.under_way.requests.has_room_for_suspects(now);
+            let frontier = &mut self.way.arrival().frontier;
+            frontier.let_suspects_in(has_room);
+            let Some(task) = frontier.next(now)? else { return Ok(()) };
             self.may_request = !matches!(task, Task::Robots { .. } | Task::Fetch { .. });
             self.start(task)?;
         }
@@ -283,7 +296,7 @@ impl Engine {
                 // whoever is due has to wait for an answer, or until a request is slow
                 false => self.under_way.requests.free_at(now),
             };
-            next.map(|next| next.max(self.limited_until))
+            next.map(|next| next.max(self.limited_until)).into_iter().chain(self.linger_due()).min()
         };
         // one after the other
         let checkpoint = (!self.under_way.checkpoint).then_some(self.checkpoint_due);

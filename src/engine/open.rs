@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::anew::Anew;
 use super::checkpoint::{self, Checkpoint, Sections};
 use super::limits::Limits;
+use super::linger::Linger;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
 use super::rests::RestLog;
@@ -146,6 +148,10 @@ pub struct Opening {
     pub settings: Settings,
     /// Scope rules.
     pub scope: ScopeOptions,
+    /// Whether bad answers of earlier runs are asked for again.
+    pub force: bool,
+    /// The settings by which names are resolved.
+    pub name_settings: String,
     /// The seeds of this run.
     pub seeds: Vec<CanonicalUrl>,
     /// Shape of the three stores.
@@ -192,7 +198,10 @@ impl Engine {
     /// Opens the crawl at its last checkpoint. What the archive holds beyond it comes back as a [`Recovery`], to be
     /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into the Bloom filter of a
     /// store, and how many there may be.
-    pub fn open(opening: Opening, progress: &mut dyn FnMut(u64, u64)) -> Result<(Engine, Recovery, Past), OpenError> {
+    pub fn open(
+        mut opening: Opening,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(Engine, Recovery, Past), OpenError> {
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
         let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
         let now = clock.now();
@@ -208,6 +217,8 @@ impl Engine {
         let past = Past::of(saved.as_ref(), opening.is_new);
         let number = saved.as_ref().map_or(0, |c| c.number);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
+        let anew = Anew::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
+        opening.frontier.forgiven = anew.since;
         let (mut way, rests) = open_way(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
@@ -254,6 +265,8 @@ impl Engine {
                 checkpoint: false,
             },
             phase: Phase::Crawling,
+            linger: Linger::default(),
+            anew,
             rests,
             checkpoint_number: number,
             checkpoint_due: now + settings.checkpoint_interval,
@@ -331,6 +344,7 @@ fn open_way(
         frontier,
         replayed: sections.replayed.into_iter().collect(),
         now,
+        anew: opening.frontier.forgiven,
         unique: saved.map_or(0, |c| c.statistics.unique),
         duplicate: saved.map_or(0, |c| c.statistics.duplicates),
         dropped: Vec::new(),

@@ -138,7 +138,7 @@ impl Engine {
         }
         let origin = self.keys.keys(asked).origin;
         let rules = rules_of(page.status, findings.rules);
-        let Arrival { now, frontier, .. } = self.way.arrival();
+        let Arrival { now, frontier, anew, .. } = self.way.arrival();
         let (answer, until) = match rules {
             Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), page.time + self.settings.robots_cache),
             None => {
@@ -148,7 +148,7 @@ impl Engine {
             }
         };
         let robots = Robots::new(answer, Term { from: page.time, until });
-        frontier.preset(origin, known_by(&robots, *now), *now);
+        frontier.preset(origin, known_by(&robots, *now, *anew), *now);
         self.way.next.store.put(origin, robots)?;
         self.count_dropped_links(&page.url, &findings.dropped);
         let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };

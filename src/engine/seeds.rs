@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Batch, Catalog};
 use crate::disk::{Disk, DiskFile, Error, Mode, Result, Writer};
+use crate::outcome::Failure;
 use crate::web::url::CanonicalUrl;
 
 const PREFIX: &str = "seed/";
@@ -199,6 +200,16 @@ impl SeedTable {
     /// Whether `url` is a seed already.
     pub fn has(&self, url: &str) -> bool {
         self.numbers.contains_key(url)
+    }
+
+    /// Whether `url` is a seed whose name could not be resolved, or only to addresses that were refused.
+    pub fn failed_by_name(&self, url: &str) -> bool {
+        let names = [Failure::NoSuchHost, Failure::Dns, Failure::PrivateAddress].map(|failure| failure.to_string());
+        let of_names = |why: &str| names.iter().any(|name| why.contains(name.as_str())) || why.contains("name servers");
+        match self.numbers.get(url).and_then(|&number| self.get(number)).map(|seed| &seed.status) {
+            Some(SeedStatus::Failed(why) | SeedStatus::Dropped(why)) => of_names(why),
+            _ => false,
+        }
     }
 
     /// The seed `number`.

@@ -143,6 +143,7 @@ impl Engine {
         let mut batch = Batch::new();
         self.seed_log.push_changes(&self.seeds)?;
         self.seeds.drain_changes(&mut batch);
+        self.anew.put(&mut batch);
         self.count(now);
         let snapshot = self.snapshot(now, finish);
         let checkpoint = Checkpoint {

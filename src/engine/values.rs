@@ -163,6 +163,12 @@ impl Addresses {
         (&self.answer, self.term)
     }
 
+    /// The same, without bad answers up to `anew`.
+    pub fn fresh_since(&self, now: Time, anew: Time) -> Option<(&NameAnswer, Time)> {
+        let is_believed = self.term.from > anew || matches!(self.answer, NameAnswer::Found(_));
+        self.fresh(now).filter(|_| is_believed)
+    }
+
     /// What holds at `now`, and until when; nothing if the name has to be resolved again.
     pub fn fresh(&self, now: Time) -> Option<(&NameAnswer, Time)> {
         self.term.holds(now).then_some((&self.answer, self.term.until))

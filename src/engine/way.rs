@@ -61,6 +61,8 @@ pub struct Arrival {
     pub replayed: HashSet<Replayed>,
     /// The moment of the event under way.
     pub now: Time,
+    /// Bad answers of before are asked for again.
+    pub anew: Time,
     /// New URLs so far.
     pub unique: u64,
     /// Known URLs so far.
@@ -177,7 +179,7 @@ impl DnsStage {
             self.next.dropped.push((url, Reason::Robots));
             return Ok(());
         }
-        let known = known_by(robots, self.next.now);
+        let known = known_by(robots, self.next.now, self.next.anew);
         self.ask(url, known)
     }
 
@@ -196,8 +198,11 @@ impl DnsStage {
     }
 }
 
-/// What an answer about robots.txt says of its host at `now`.
-pub fn known_by(robots: &Robots, now: Time) -> Known {
+/// What an answer about robots.txt says of its host at `now`; that it could not be had up to `anew` is not believed.
+pub fn known_by(robots: &Robots, now: Time, anew: Time) -> Known {
+    if robots.failing_since().is_some() && robots.told().1.from <= anew {
+        return Known::default();
+    }
     let mut known = Known { robots_failing_since: robots.failing_since(), ..Known::default() };
     match robots.fresh(now) {
         Some((RobotsAnswer::Rules(rules), until)) => known.rules = Some((rules.clone(), until)),
@@ -217,7 +222,7 @@ struct End<'a> {
 impl End<'_> {
     fn arrive(&mut self, url: QueuedUrl, addresses: Option<&Addresses>) -> Result<()> {
         let robots = self.robots.peek(url.origin);
-        let known = robots.map(|robots| known_by(&robots, self.arrival.now)).unwrap_or_default();
+        let known = robots.map(|robots| known_by(&robots, self.arrival.now, self.arrival.anew)).unwrap_or_default();
         self.arrival.arrive(url, known, addresses)
     }
 }
@@ -238,7 +243,7 @@ impl Arrival {
         if self.frontier.knows(url.origin) {
             return self.frontier.push(url, self.now);
         }
-        match addresses.and_then(|addresses| addresses.fresh(self.now)) {
+        match addresses.and_then(|addresses| addresses.fresh_since(self.now, self.anew)) {
             Some((NameAnswer::Found(list), until)) => known.addresses = Some((list.clone(), until)),
             // as every URL of a host ends whose name was asked for just now
             Some((NameAnswer::NoSuchHost, _)) => {

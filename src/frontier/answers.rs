@@ -89,6 +89,14 @@ impl Frontier {
             Pending::Resolve => false,
         };
         let Some(index) = self.answered(host, now, is_robots) else { return Ok(()) };
+        self.end_knock(
+            index,
+            match &answer {
+                // where robots.txt is not asked, nobody was
+                RobotsAnswer::Rules { duration, .. } if duration.is_zero() => None,
+                answer => Some(matches!(answer, RobotsAnswer::Rules { .. })),
+            },
+        );
         let answer = match answer {
             // there is no memory for them: their host waits like one whose rules cannot be had
             RobotsAnswer::Rules { rules, duration, .. } if !self.finds_memory_for(&*rules, now)? => {
@@ -138,6 +146,10 @@ impl Frontier {
     pub fn done(&mut self, host: HostId, feedback: &Feedback, requeue: Option<QueuedUrl>, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, item)) = self.land(host) else { return Ok(()) };
+        match feedback.failure {
+            Some(_) => self.end_knock(index, Some(false)),
+            None => self.note_answer(index),
+        }
         self.count_page(index, feedback, now);
         self.learn(index, feedback, now);
         self.judge(index, feedback, now);
@@ -153,6 +165,7 @@ impl Frontier {
     pub fn withdraw(&mut self, host: HostId, counts_as_page: bool, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, _)) = self.land(host) else { return Ok(()) };
+        self.end_knock(index, None);
         let feedback = Feedback {
             started: now,
             duration: Duration::ZERO,

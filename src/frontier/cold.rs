@@ -92,7 +92,9 @@ impl Frontier {
         self.partitions[number].recent.has_strangers |= host.may_tail;
         self.partitions[number].thirsty -= usize::from(host.is_thirsty);
         let record = host.record(now);
-        self.leaves_resting(host.origin, record.standing.due.max(record.standing.backoff_until), now);
+        // the rest of a host that never answered is its own: its record has it
+        let rest = if record.standing.is_silent() { Time::ZERO } else { record.standing.backoff_until };
+        self.leaves_resting(host.origin, record.standing.due.max(rest), now);
         let partition = &mut self.partitions[number];
         let key = HostKey { domain: host.domain, origin: host.origin };
         partition.active.remove(&key.origin);

@@ -84,12 +84,14 @@ impl Frontier {
             None => return Some(self.resolve(index)),
         };
         let addresses = self.in_order(index, addresses);
-        let host = self.active.host(index);
         if !self.options.politeness.delay_per_ip.is_zero() && self.addresses.due(addresses[0]) > now {
             self.wait_for(index, addresses[0]);
             return None;
         }
-        match host.rules_at(now).cloned() {
+        if !self.may_knock(index, addresses[0], now) {
+            return None;
+        }
+        match self.active.host(index).rules_at(now).cloned() {
             None => self.ask_robots(index, addresses, now),
             Some(rules) => {
                 let item = self.unbuffer_first(index)?;
@@ -210,6 +212,7 @@ impl Frontier {
     /// A request of the host starts at `now`: host and address are taken for their delays.
     fn contact(&mut self, index: u32, ip: IpAddr, now: Time) {
         self.active.in_flight += 1;
+        self.begin_knock(index, ip, now);
         let delay = self.delay_of(index);
         let host = self.active.host_mut(index);
         host.asked = host.asked.saturating_add(1);
@@ -224,6 +227,11 @@ impl Frontier {
     pub(super) fn delay_of(&self, index: u32) -> std::time::Duration {
         let host = self.active.host(index);
         self.options.politeness.delay(host.standing.pace, host.crawl_delay())
+    }
+
+    /// A host that could not be asked now comes up at `again`.
+    pub(super) fn come_again(&mut self, index: u32, again: Time, now: Time) {
+        self.put(index, Place::Scheduled(again), now);
     }
 
     /// Finds a host its place after anything about it has changed.

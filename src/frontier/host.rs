@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::QueuedUrl;
 use super::record::{HostRecord, Standing};
+use super::strangers::Knock;
 use super::task::{Rules, RulesDecoder};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
@@ -112,6 +113,10 @@ pub(super) struct Host {
     pub may_frozen: bool,
     /// Whether it is counted as one that needs what it has in the tail.
     pub is_thirsty: bool,
+    /// What its last request was, as far as it was known whether it answers.
+    pub knock: Knock,
+    /// The address at which its first contact is under way, if it is.
+    pub knocking: Option<IpAddr>,
     /// The address that answered last: kept connections lead there, so it stays the first one until it fails.
     pub answered_by: Option<IpAddr>,
     /// The address under which it is counted, while it has something to do.
@@ -152,6 +157,8 @@ impl Host {
             may_tail: false,
             may_frozen: false,
             is_thirsty: false,
+            knock: Knock::Known,
+            knocking: None,
             answered_by: None,
             counted_at: None,
             busy: false,

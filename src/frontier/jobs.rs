@@ -207,10 +207,11 @@ impl Frontier {
             path,
             bytes,
             now: self.now,
+            forgiven: self.options.forgiven,
             cursors: partition.cursors.clone(),
             refills,
             active,
-            available: partition.availability(self.now),
+            available: partition.availability(self.now, self.options.forgiven),
             domains,
             share,
             one_by_one,
@@ -311,6 +312,7 @@ impl Frontier {
                 return Err(unreadable_record(&self.dir));
             };
             record.clamp(now);
+            record.forgive(self.options.forgiven, now);
             host.adopt(record, self.decode_rules);
         }
         if host.standing.available() > now {

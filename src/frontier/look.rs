@@ -5,6 +5,7 @@
 //! host's URLs are counted, not held: two passes over its partition, whatever their number. What is said holds for the
 //! moment of the cut.
 
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use super::{QueuedUrl, Rules};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::outcome::Reason;
+use crate::outcome::{Blame, Reason};
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +87,10 @@ pub struct HostLook {
     pub bytes: u64,
     /// Given up until then, and why: its URLs are dropped.
     pub gone: Option<(Time, Reason)>,
+    /// Why it brings nothing, since its last answer.
+    pub blame: Option<Blame>,
+    /// Whether it ever answered.
+    pub answered: bool,
     /// Its rules, and when they have to be fetched again.
     pub rules: Option<(Arc<dyn Rules>, Time)>,
     /// Its addresses, and when they have to be asked for again.
@@ -129,6 +134,73 @@ pub fn look(
     let memory =
         memory.ok_or_else(|| Error::damaged(&place, reader.position() as u64, "a saved frontier", "other bytes"))?;
     memory.look(state, wanted, rules, then)
+}
+
+/// How `hosts`, origins and their domains, stood at a cut; nothing of one whose record lies in a tail alone.
+pub fn look_at_hosts(
+    disk: &Disk,
+    dir: &Path,
+    (state, ram): (&FrontierState, &[u8]),
+    hosts: &[(Fingerprint, Fingerprint)],
+    rules: RulesDecoder,
+    then: Time,
+) -> Result<HashMap<Fingerprint, HostLook>> {
+    let mut reader = Reader::new(ram);
+    let unreadable =
+        || Error::damaged(&dir.join("active side in the checkpoint file"), 0, "a saved frontier", "other bytes");
+    let (partitions, mut found) =
+        read_hosts(&mut reader, disk, dir, state, hosts, rules, then).ok_or_else(unreadable)?;
+    for &(origin, domain) in hosts {
+        let number = partition_of(domain, partitions.len());
+        if found.contains_key(&origin) || partitions.is_empty() {
+            continue;
+        }
+        let partition = &partitions[number];
+        let record = match partition.newer_record(origin) {
+            Some(record) => Some(record.into()),
+            None => partition.record_in_base(state.partitions[number].base, HostKey { domain, origin })?,
+        };
+        if let Some(record) = record.as_deref().and_then(HostRecord::decode) {
+            let (mut host, written) = (Host::new(origin, domain, "".into()), record.written);
+            host.adopt(record, rules);
+            found.insert(origin, HostLook { origin: None, ..HostLook::of(&host, written) });
+        }
+    }
+    Ok(found)
+}
+
+/// All partitions, and those of `hosts` that were active.
+fn read_hosts(
+    reader: &mut Reader<'_>,
+    disk: &Disk,
+    dir: &Path,
+    state: &FrontierState,
+    hosts: &[(Fingerprint, Fingerprint)],
+    rules: RulesDecoder,
+    then: Time,
+) -> Option<(Vec<Partition>, HashMap<Fingerprint, HostLook>)> {
+    let wanted: HashSet<Fingerprint> = hosts.iter().map(|&(origin, _)| origin).collect();
+    let shared: Arc<Path> = dir.into();
+    reader.varint()?;
+    let mut partitions = Vec::new();
+    for at in 0..state.partitions.len() {
+        let mut partition = Partition::new(at, disk.clone(), shared.clone(), 0, 0);
+        read_partition(reader, &mut partition)?;
+        partitions.push(partition);
+    }
+    for _ in 0..reader.varint()? {
+        reader.fingerprint()?;
+        reader.varint()?;
+        reader.varint()?;
+    }
+    let mut found = HashMap::new();
+    for _ in 0..reader.varint()? {
+        let host = read_host(reader, then, rules)?.host;
+        if wanted.contains(&host.origin) {
+            found.insert(host.origin, HostLook::of(&host, then));
+        }
+    }
+    Some((partitions, found))
 }
 
 /// What a cut's section of memory says of what is wanted.
@@ -269,6 +341,8 @@ impl HostLook {
             pages: standing.pages,
             bytes: standing.bytes,
             gone: standing.gone,
+            blame: standing.blame,
+            answered: standing.answered,
             rules: host.rules.clone(),
             addresses: host.addresses.as_ref().map(|(list, until)| (list.to_vec(), *until)),
         }

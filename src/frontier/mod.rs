@@ -42,7 +42,9 @@ mod queued;
 mod record;
 mod schedule;
 mod share;
+mod silence;
 mod state;
+mod strangers;
 mod task;
 pub mod verify;
 mod wire;
@@ -67,12 +69,15 @@ use errand::Errand;
 use host::{Host, Item, Place};
 use partition::{Files, Partition, domain_key};
 use schedule::{HostRef, Schedule};
+use strangers::Strangers;
 
-pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look};
+pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use queued::{Hops, QueuedUrl};
+pub use silence::{ColdSilence, Resting, RestingHost};
 pub use state::{FrontierCut, FrontierState, PartitionState};
+pub use strangers::Knock;
 pub use task::{Asker, Feedback, Held, HostId, Known, NameAnswer, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
 
 /// All queues of a crawl.
@@ -86,6 +91,7 @@ pub struct Frontier {
     active: Active,
     schedule: Schedule,
     addresses: Addresses,
+    strangers: Strangers,
     /// Origins that are, or were just now, asked for the sake of others.
     errands: BTreeMap<Fingerprint, Errand>,
     /// How many of them were left when they were looked through last.
@@ -138,6 +144,7 @@ impl Frontier {
         let fresh = saved.is_none() && clean;
         let mut frontier = Frontier {
             addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
+            strangers: Strangers::default(),
             options,
             decode_rules: rules,
             rng: fastrand::Rng::with_seed(rng_seed),

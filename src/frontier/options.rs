@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Time;
+
 /// Sizes and limits of a frontier.
 #[derive(Clone, Debug)]
 pub struct FrontierOptions {
@@ -27,6 +29,9 @@ pub struct FrontierOptions {
     pub budget: Budget,
     /// How long a host may be dead, or its robots.txt unreachable, before its URLs are dropped.
     pub give_up: Duration,
+    /// What was known of hosts before that time is not held against those that were given up, or never answered: they are
+    /// asked again.
+    pub forgiven: Time,
     /// Active hosts with URLs that share an address, at most, and fewer where places are scarce; of no effect without
     /// `delay_per_ip`.
     pub per_address_active_max: usize,
@@ -45,6 +50,7 @@ impl Default for FrontierOptions {
             politeness: Politeness::default(),
             budget: Budget::default(),
             give_up: Duration::from_secs(24 * 3_600),
+            forgiven: Time::ZERO,
             per_address_active_max: 512,
             per_domain_active_max: 512,
         }

@@ -15,7 +15,7 @@ use super::politeness::BACKOFF_MAX;
 use super::task::Known;
 use super::wire::{self, Reader};
 use crate::clock::Time;
-use crate::outcome::Reason;
+use crate::outcome::{Blame, Reason};
 
 /// Rules are not believed for longer, whatever their expiry says.
 const RULES_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
@@ -48,12 +48,31 @@ pub(super) struct Standing {
     pub bytes: u64,
     /// Given up until then, and why: its URLs are dropped.
     pub gone: Option<(Time, Reason)>,
+    /// Whether it ever answered a request.
+    pub answered: bool,
+    /// Why it brings nothing, since its last answer.
+    pub blame: Option<Blame>,
 }
 
 impl Standing {
     /// From when on it has something to do: a host that is given up only drops, and that can be done at once.
     pub(super) fn available(&self) -> Time {
         if self.gone.is_some() { Time::ZERO } else { self.due.max(self.backoff_until) }
+    }
+
+    /// Whether it was asked and never answered.
+    pub(super) fn is_silent(&self) -> bool {
+        !self.answered && self.blame.is_some()
+    }
+
+    /// Forgets that a host was given up, and the rests and failures of one that never answered, as if nobody had asked
+    /// it.
+    pub(super) fn forgive(&mut self, now: Time) {
+        self.gone = None;
+        if self.is_silent() {
+            let Standing { pages, bytes, pace, due, .. } = *self;
+            *self = Standing { pages, bytes, pace, due: due.min(now), ..Standing::default() };
+        }
     }
 
     /// Whether it says nothing at `now` that a host that was never met would not be assumed to be.
@@ -94,7 +113,9 @@ impl HostRecord {
         wire::put_time(out, standing.available());
         let flags = u8::from(standing.gone.is_some())
             | u8::from(self.rules.is_some()) << 1
-            | u8::from(self.addresses.is_some()) << 2;
+            | u8::from(self.addresses.is_some()) << 2
+            | u8::from(standing.answered) << 3
+            | u8::from(standing.blame.is_some()) << 4;
         out.push(flags);
         for time in [self.written, standing.due, standing.backoff_set, standing.backoff_until] {
             wire::put_time(out, time);
@@ -109,6 +130,11 @@ impl HostRecord {
         if let Some((until, reason)) = standing.gone {
             wire::put_time(out, until);
             out.push(u8::from(reason == Reason::PrivateAddress));
+        }
+        if let Some(blame) = standing.blame {
+            let (tag, value) = blame.code();
+            out.push(tag);
+            wire::put_varint(out, value.into());
         }
         if let Some((rules, expires)) = &self.rules {
             wire::put_time(out, *expires);
@@ -153,9 +179,26 @@ impl HostRecord {
     }
 
     /// From when on the host of an encoded record has something to do; a time that only a set clock can have made
-    /// counts as passed.
-    pub(super) fn available_in(bytes: &[u8], now: Time) -> Option<Time> {
-        Reader::new(bytes).time().map(|time| if is_sane(time, now) { time } else { now })
+    /// counts as passed, and so does the rest of a host that is forgiven (see [`HostRecord::forgive`]).
+    pub(super) fn available_in(bytes: &[u8], now: Time, since: Time) -> Option<Time> {
+        let mut reader = Reader::new(bytes);
+        let (time, flags) = (reader.time()?, reader.u8()?);
+        let is_forgiven = is_silent(flags) && reader.time()? <= since;
+        Some(if is_sane(time, now) && !is_forgiven { time } else { now })
+    }
+
+    /// Whether an encoded record is that of a host that was asked and never answered.
+    pub(super) fn is_silent_in(bytes: &[u8]) -> bool {
+        let mut reader = Reader::new(bytes);
+        reader.time().and_then(|_| reader.u8()).is_some_and(is_silent)
+    }
+
+    /// What is to be asked again since `since` is not held against the host by a record of before: that it was given up,
+    /// and, where it never answered, its rests.
+    pub(super) fn forgive(&mut self, since: Time, now: Time) {
+        if self.written <= since {
+            self.standing.forgive(now);
+        }
     }
 
     /// Brings times that a set clock made absurd into the range that they can have, and forgets what has expired.
@@ -220,11 +263,17 @@ impl<'a> Encoded<'a> {
             pages: reader.varint()?,
             bytes: reader.varint()?,
             gone: None,
+            answered: flags & ANSWERED != 0,
+            blame: None,
         };
         if flags & 1 != 0 {
             let until = reader.time()?;
             let reason = if reader.u8()? == 1 { Reason::PrivateAddress } else { Reason::HostGivenUp };
             standing.gone = Some((until, reason));
+        }
+        if flags & BLAMED != 0 {
+            let (tag, value) = (reader.u8()?, reader.varint()?);
+            standing.blame = Some(Blame::of_code(tag, u16::try_from(value).ok()?)?);
         }
         let mut rules = None;
         if flags & 2 != 0 {
@@ -238,6 +287,14 @@ impl<'a> Encoded<'a> {
         }
         (addresses.is_some() || reader.is_at_end()).then_some(Encoded { written, standing, rules, addresses })
     }
+}
+
+/// Flags of a record.
+const ANSWERED: u8 = 1 << 3;
+const BLAMED: u8 = 1 << 4;
+
+fn is_silent(flags: u8) -> bool {
+    flags & (ANSWERED | BLAMED) == BLAMED
 }
 
 /// Whether a host may be held back until `time`: nothing holds for more than a day, and clocks differ a little.
@@ -293,6 +350,8 @@ mod tests {
                 failures: 4,
                 pages: 99,
                 gone: Some((Time::MAX, Reason::PrivateAddress)),
+                answered: true,
+                blame: Some(Blame::RobotsStatus(503)),
                 ..Standing::default()
             },
             rules: Some((b"rules".as_slice().into(), Time::MAX)),
@@ -346,6 +405,35 @@ mod tests {
             record.clamp(now);
             let found = (record.standing.gone.is_some(), record.rules.is_some(), record.addresses.is_some());
             assert_eq!(found, (holds, holds, holds), "{now:?}");
+        }
+    }
+
+    #[test]
+    fn n12_the_rests_of_a_host_that_never_answered_are_forgiven_and_those_of_others_are_kept() {
+        let (now, until) = (Time::from_ms(1 << 40), Time::from_ms((1 << 40) + 60_000));
+        let blame = Some(Blame::Host(crate::outcome::Cause::ConnectionRefused));
+        let gone = Some((until, Reason::HostGivenUp));
+        for (answered, blame, forgiven) in [(false, blame, true), (true, blame, false), (false, None, false)] {
+            let standing = Standing { backoff_until: until, failures: 3, answered, blame, gone, ..Standing::default() };
+            let record = HostRecord { written: now, standing, ..HostRecord::default() };
+            let mut bytes = Vec::new();
+            HostRecord { standing: Standing { gone: None, ..standing }, ..record.clone() }.encode(&mut bytes);
+            assert_eq!(HostRecord::is_silent_in(&bytes), forgiven);
+            let available = |since| HostRecord::available_in(&bytes, now, since).unwrap();
+            let before = now - Duration::from_millis(1);
+            assert_eq!(available(before), until, "it was written after that");
+            assert_eq!(available(until), if forgiven { now } else { until });
+            let mut kept = record.clone();
+            kept.forgive(before, now);
+            assert_eq!(kept, record);
+            let mut other = record.clone();
+            other.forgive(until, now);
+            assert_eq!(other.standing.gone, None);
+            assert_eq!(other.standing.available() <= now, forgiven);
+            assert_eq!(
+                (other.standing.failures == 0, other.standing.blame.is_none()),
+                (forgiven, forgiven || blame.is_none())
+            );
         }
     }
 }

@@ -146,7 +146,10 @@ impl Frontier {
             partition.wake = Some(now);
             self.cold_urls += partition.tail_urls() + partition.base_left();
         }
-        for SavedHost { mut host, items, under_way } in hosts {
+        for SavedHost { mut host, items, under_way, written } in hosts {
+            if written <= self.options.forgiven {
+                host.standing.forgive(now);
+            }
             if under_way {
                 // its requests ended with the process that saved it, at the latest: nobody knows when
                 let delay = self.options.politeness.delay(host.standing.pace, host.crawl_delay());
@@ -274,6 +277,8 @@ pub(super) struct SavedHost {
     pub items: Vec<Item>,
     /// Requests to it were under way.
     pub under_way: bool,
+    /// When it was saved.
+    pub written: Time,
 }
 
 /// Of [`SavedHost`]: its tail may hold more of its URLs.
@@ -311,6 +316,7 @@ pub(super) fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::Rules
     let mut host = Host::new(origin, domain, reader.text()?.into());
     let mut record = HostRecord::decode(reader.sized()?)?;
     record.clamp(now);
+    let written = record.written;
     host.adopt(record, decode);
     host.base_left = reader.varint()?;
     let flags = reader.u8()?;
@@ -322,5 +328,5 @@ pub(super) fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::Rules
         reader.take(len)?;
         items.push(Item { rank, sequence, url });
     }
-    Some(SavedHost { host, items, under_way: flags & UNDER_WAY != 0 })
+    Some(SavedHost { host, items, under_way: flags & UNDER_WAY != 0, written })
 }

@@ -79,6 +79,11 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
     figures(&mut table, statistics, gauges);
     // where a terminal of 24 lines still shows it
     table.row("finish reason", finish);
+    if *finish == Finish::OnlySilentHosts {
+        let hosts = gauges.resting.iter().flat_map(|resting| resting.hosts());
+        hosts.for_each(|host| table.row("never answered", host));
+        table.row("", "their URLs stay queued: the same command asks them again at once");
+    }
     if let Some(bytes) = closing.memory_bytes {
         table.row("peak memory", size(bytes));
     }

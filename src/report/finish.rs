@@ -24,6 +24,8 @@ pub enum Finish {
     DiskLow,
     /// `crawler ctl stop` asked for a stop; what was in flight was finished.
     StoppedByControl,
+    /// Only hosts are left that never answered, and `politeness.linger` has passed.
+    OnlySilentHosts,
 }
 
 impl Finish {
@@ -44,6 +46,7 @@ impl fmt::Display for Finish {
             Finish::ForcedBySignal => "forced to stop by a second signal",
             Finish::DiskLow => "disk low: less free space than crawl.disk_floor",
             Finish::StoppedByControl => "stopped by crawler ctl stop",
+            Finish::OnlySilentHosts => "only hosts are left that never answered (politeness.linger)",
         })
     }
 }

@@ -150,7 +150,7 @@ struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// The display: four lines, and one more where the crawl does anything but crawl. The last column is left free, for some terminals wrap when it is written; a line that
+    /// The display: four lines, and one more where the crawl does anything but crawl, or all that is left rests. The last column is left free, for some terminals wrap when it is written; a line that
     /// wrapped would not be taken away by the next display.
     fn display(&self, colour: bool, columns: usize) -> Vec<String> {
         let (statistics, gauges) = (self.statistics, self.gauges);
@@ -196,8 +196,14 @@ impl Figures<'_> {
                 ),
             ),
         ];
-        let more = (!matches!(self.doing, Doing::Crawling | Doing::Done))
-            .then_some(("state", self.doing.meaning().to_owned()));
+        let more = match self.doing {
+            Doing::Crawling => {
+                let resting = gauges.resting.as_ref().filter(|resting| resting.is_all);
+                resting.map(|resting| ("resting", resting.line()))
+            }
+            Doing::Done => None,
+            doing => Some(("state", doing.meaning().to_owned())),
+        };
         let paint = |(name, text): (&str, String)| {
             let text = fitting(&text, columns.saturating_sub(NAME_COLUMNS + 1));
             if colour { format!("\x1b[1m{name:<8}\x1b[0m {text}") } else { format!("{name:<8} {text}") }
@@ -219,6 +225,7 @@ impl Figures<'_> {
             queued = gauges.queued,
             hosts_ready = gauges.hosts_ready,
             hosts_waiting = gauges.hosts_waiting,
+            hosts_resting = gauges.resting.as_ref().map_or(0, |resting| resting.hosts),
             in_flight = gauges.in_flight,
             status_2xx = ok,
             status_3xx = moved,

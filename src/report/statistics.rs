@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::LimitedList;
+use super::{LimitedList, Resting};
 use crate::outcome::{Failure, Reason};
 
 /// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
@@ -176,6 +176,9 @@ pub struct Gauges {
     pub url_seen_bytes: u64,
     /// Free space on the disk of the crawl directory.
     pub disk_free_bytes: u64,
+    /// Hosts that rest, if any does.
+    #[serde(default)]
+    pub resting: Option<Resting>,
 }
 
 #[cfg(test)]

@@ -200,6 +200,8 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         robots_cache: Duration::from_secs(24 * 3_600),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),
+        // hosts that are dead are given up before
+        linger: Duration::from_secs(90 * 24 * 3_600),
         stop_grace: Duration::from_secs(10),
         requests_per_second: None,
         bytes_per_second: None,

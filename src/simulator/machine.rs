@@ -314,6 +314,8 @@ impl Machine {
             keys,
             settings: self.case.settings.clone(),
             scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
+            force: false,
+            name_settings: String::new(),
             seeds: self.seeds.clone(),
             drum: self.case.drum,
             seen_front: self.case.front,

@@ -163,15 +163,20 @@ impl Page<'_> {
         let delay = Duration::from_millis(host.delay_ms).as_secs_f64();
         self.row("  next request", format!("{due}; {delay} s between two"));
         if let Some(time) = host.backoff_until.filter(|&time| time > now) {
-            let reason = host.backoff_reason.unwrap_or("held back");
+            let reason = host.backoff_reason.as_deref().unwrap_or("held back");
             self.row("  backs off", format!("{}, level {}: {reason}", until(time, now), host.backoff_level));
         }
         if let Some(since) = host.failing_since {
-            self.row("  failing", format!("since {}, {} failures in a row", date(since), count(host.failures.into())));
+            let why = host.backoff_reason.as_ref().map_or(String::new(), |why| format!(": {why}"));
+            self.row(
+                "  failing",
+                format!("since {}, {} failures in a row{why}", date(since), count(host.failures.into())),
+            );
         }
         if let Some(reason) = host.gone {
             let end = host.gone_until.map_or("for good".to_owned(), |time| format!("until {}", date(time)));
-            self.row("  given up", format!("{end}: {reason}"));
+            let why = host.blame.as_ref().map_or(String::new(), |why| format!(": {why}"));
+            self.row("  given up", format!("{end}: {reason}{why}"));
         }
         let of = |used: String, max: Option<String>| max.map_or(used.clone(), |max| format!("{used} of {max}"));
         let pages = of(count(host.pages), host.pages_max.map(count));

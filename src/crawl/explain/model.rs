@@ -200,7 +200,9 @@ pub struct Host {
     #[serde(serialize_with = "moment")]
     pub backoff_until: Option<Time>,
     /// Why.
-    pub backoff_reason: Option<&'static str>,
+    pub backoff_reason: Option<String>,
+    /// Why it brings nothing, since its last answer.
+    pub blame: Option<String>,
     /// Failures in a row.
     pub failures: u32,
     /// Since when.

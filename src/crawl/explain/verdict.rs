@@ -112,9 +112,12 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
     };
     let mut why = Vec::new();
     if rest > Duration::ZERO {
-        let reason = host.backoff_reason.filter(|_| host.backoff_until == Some(start));
+        let reason = host.backoff_reason.as_deref().filter(|_| host.backoff_until == Some(start));
         let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
         why.push(format!("its host rests until {}{reason}", date(start)));
+    }
+    if let Some(blame) = host.blame.as_ref().filter(|_| rest.is_zero()) {
+        why.push(format!("its host brought nothing so far ({blame})"));
     }
     if queue.before > 0 {
         let urls = if queue.before == 1 { "URL" } else { "URLs" };
@@ -133,7 +136,10 @@ fn drained(host: &Host, now: Time) -> Option<String> {
         let until = host.gone_until.map_or("for good".to_owned(), |until| format!("until {}", date(until)));
         return Some(match reason {
             Reason::PrivateAddress => format!("its host has no public address ({until})"),
-            _ => format!("its host is given up {until}"),
+            _ => match &host.blame {
+                Some(why) => format!("its host is given up {until}: {why}"),
+                None => format!("its host is given up {until}"),
+            },
         });
     }
     let used = |used: u64, max: Option<u64>| max.is_some_and(|max| used >= max);
@@ -241,7 +247,7 @@ mod tests {
             due: Some(NOW + Duration::from_secs(3)),
             delay_ms: 2_000,
             backoff_until: Some(NOW + Duration::from_secs(60)),
-            backoff_reason: Some("it does not answer"),
+            backoff_reason: Some("it does not answer".to_owned()),
             ..Host::default()
         };
         let mut told = Explanation { queue: Some(queue(5)), host: Some(host), ..Explanation::default() };

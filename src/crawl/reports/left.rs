@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{HostRow, ReportError, file_bytes, hosts};
+use crate::clock::Time;
 use crate::crawl::options;
 use crate::disk::Disk;
-use crate::report::{CrawlLog, log_files};
+use crate::report::{CrawlLog, Resting, log_files};
 
 /// The time left, and what decides about it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -22,6 +23,26 @@ pub struct Left {
     pub urls: u64,
     /// Hosts that have URLs that wait.
     pub hosts: u64,
+    /// Until when `host` rests, where that decides.
+    #[serde(rename = "rests_until_ms")]
+    pub rests_until: Option<Time>,
+    /// Why it rests.
+    pub why: String,
+}
+
+impl Left {
+    /// The same where hosts rest longer than politeness takes.
+    pub fn with_rests(mut self, resting: Option<&Resting>, now: Time) -> Left {
+        let longest = resting.and_then(|resting| resting.longest.first());
+        if let Some(host) = longest.filter(|host| host.until.since(now) > self.at_least) {
+            self.at_least = host.until.since(now);
+            self.host.clone_from(&host.host);
+            self.why.clone_from(&host.why);
+            self.rests_until = Some(host.until);
+            self.hosts = self.hosts.max(1);
+        }
+        self
+    }
 }
 
 /// Bytes that [`left`] reads.

@@ -19,6 +19,7 @@ mod mime_types;
 mod remaining;
 mod seeds;
 mod summary;
+mod waiting;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -130,6 +131,11 @@ impl Out<'_> {
 
 /// Writes the report `name` of the crawl in `dir` to `to`.
 pub fn write(name: Name, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(), ReportError> {
+    write_at(name, dir, to, form, true)
+}
+
+/// The same; at a checkpoint of the crawl, that one is not read for it (`is_alone`).
+fn write_at(name: Name, dir: &Path, to: &mut dyn Write, form: Form, is_alone: bool) -> Result<(), ReportError> {
     let disk = Disk::real();
     let mut out = Out { to, form };
     let now = date(SystemClock::new().now());
@@ -137,7 +143,7 @@ pub fn write(name: Name, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(
     match name {
         Name::Crawl => summary::crawl(&disk, dir, &mut out),
         Name::StatusCodes => summary::status_codes(&disk, dir, &mut out),
-        Name::Seeds => seeds::write(&disk, dir, &mut out),
+        Name::Seeds => seeds::write(&disk, dir, &mut out, is_alone),
         Name::MimeTypes => mime_types::write(&disk, dir, &mut out),
         Name::Hosts => write_hosts(&disk, dir, &mut out),
     }
@@ -151,6 +157,10 @@ pub fn path(dir: &Path, name: Name) -> PathBuf {
 /// Puts the report `name` into the crawl directory `dir`, in the place of an older one. It is not synced: it can be made
 /// again.
 pub fn put(name: Name, dir: &Path) -> Result<(), ReportError> {
+    put_at(name, dir, true)
+}
+
+fn put_at(name: Name, dir: &Path, is_alone: bool) -> Result<(), ReportError> {
     let (disk, path) = (Disk::real(), path(dir, name));
     disk.create_dir_all(&dir.join("reports"))?;
     // several processes may write reports of one crawl
@@ -158,7 +168,7 @@ pub fn put(name: Name, dir: &Path) -> Result<(), ReportError> {
     let file = disk.open(&aside, Mode::Create)?;
     file.set_len(0)?;
     let mut file = FileOut { writer: Writer::new(file, 0, BUFFER_BYTES), fault: None };
-    let written = write(name, dir, &mut file, Form::Text);
+    let written = write_at(name, dir, &mut file, Form::Text, is_alone);
     let flushed = file.writer.flush();
     let done = match file.fault {
         Some(fault) => Err(fault.into()),
@@ -178,7 +188,7 @@ pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
     put(Name::Crawl, dir)?;
     put(Name::StatusCodes, dir)?;
     if SeedLine::bytes(&Disk::real(), dir)? <= AT_CHECKPOINTS_BYTES {
-        put(Name::Seeds, dir)?;
+        put_at(Name::Seeds, dir, false)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::summary::NO_CHECKPOINT;
+use super::waiting::Waiting;
 use super::{Out, ReportError};
 use crate::disk::Disk;
 use crate::engine::{SeedLine, SeedStatus};
@@ -64,12 +65,15 @@ pub(super) fn counts(disk: &Disk, dir: &Path) -> Result<Counts, ReportError> {
     Ok(counts)
 }
 
-pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
+/// Writes the report; what hosts say to the seeds that wait is told if `tells_hosts`.
+pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>, tells_hosts: bool) -> Result<(), ReportError> {
     let seeds = SeedLine::read(disk, dir)?;
     if seeds.is_empty() {
         return out.text(format_args!("{NO_CHECKPOINT}"));
     }
     let mut counts = Counts::default();
+    let waiting = seeds.values().filter(|seed| tells_hosts && seed.status == SeedStatus::Waiting);
+    let waiting = Waiting::look(disk, dir, waiting.map(|seed| seed.url.as_str()));
     let widths = [
         width("seed", seeds.values().map(|seed| seed.url.as_str())),
         width("redirected-to", seeds.values().filter_map(|seed| seed.redirected_to.as_deref())),
@@ -78,8 +82,12 @@ pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), Re
     out.text(format_args!("{:>8} {:<wide$} {:<to_wide$} why\n", "status", "seed", "redirected-to"))?;
     for (number, seed) in seeds {
         counts.count(&seed.status);
+        let wait;
         let (status, code, why) = match &seed.status {
-            SeedStatus::Waiting => ("waiting", None, ""),
+            SeedStatus::Waiting => {
+                wait = waiting.why(&seed.url);
+                ("waiting", None, wait.as_str())
+            }
             SeedStatus::Answered(code) => ("answered", Some(*code), ""),
             SeedStatus::Failed(why) => ("failed", None, why.as_str()),
             SeedStatus::Dropped(why) => ("left-out", None, why.as_str()),

@@ -67,6 +67,18 @@ impl Partition {
         Ok(())
     }
 
+    /// The record that the base has of `host`.
+    pub(in crate::frontier) fn record_in_base(
+        &self,
+        base: Option<FileState>,
+        host: HostKey,
+    ) -> Result<Option<Box<[u8]>>> {
+        let Some(state) = base else { return Ok(None) };
+        let mut base = Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
+        let found = find_with_record(&mut base, host)?;
+        Ok(found.map(|found| found.record).filter(|record| !record.is_empty()))
+    }
+
     /// Pages of `domain` that base and newer totals know of.
     pub(in crate::frontier) fn pages_of(&self, base: Option<FileState>, domain: Fingerprint) -> Result<u64> {
         let older = match base {

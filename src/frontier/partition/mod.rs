@@ -19,6 +19,7 @@ mod look;
 mod merge;
 mod output;
 mod scan;
+mod silent;
 mod tail;
 mod take;
 pub(super) mod verify;
@@ -345,9 +346,10 @@ impl Partition {
     }
 
     /// From when on hosts with newer records are available.
-    pub(super) fn availability(&self, now: Time) -> BTreeMap<Fingerprint, Time> {
+    pub(super) fn availability(&self, now: Time, forgiven: Time) -> BTreeMap<Fingerprint, Time> {
         let records = self.recent.records.iter();
-        records.filter_map(|(&origin, record)| Some((origin, HostRecord::available_in(record, now)?))).collect()
+        let available = |record| HostRecord::available_in(record, now, forgiven);
+        records.filter_map(|(&origin, record)| Some((origin, available(record)?))).collect()
     }
 
     /// Moves the cursor of a host whose URLs were accepted; `left` are behind it.

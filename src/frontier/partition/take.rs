@@ -88,6 +88,8 @@ pub(in crate::frontier) struct Take {
     pub path: PathBuf,
     pub bytes: u64,
     pub now: Time,
+    /// Records of before are forgiven.
+    pub forgiven: Time,
     pub cursors: Arc<Cursors>,
     pub refills: Vec<Refill>,
     /// Hosts that are not to be chosen, sorted.
@@ -233,7 +235,7 @@ impl Take {
         if candidate.cursor.taken >= candidate.urls || self.active.binary_search(&host.origin).is_ok() {
             return false;
         }
-        let in_base = || HostRecord::available_in(candidate.record, self.now);
+        let in_base = || HostRecord::available_in(candidate.record, self.now, self.forgiven);
         let available = self.available.get(&host.origin).copied().or_else(in_base).unwrap_or(Time::ZERO);
         if available > self.now {
             done.wake = Some(done.wake.map_or(available, |wake| wake.min(available)));

@@ -1,0 +1,159 @@
+//! Hosts that were asked and never answered, and hosts that rest: who they are, why, until when.
+//!
+//! Whoever owns the frontier says what came of an attempt ([`Frontier::blame`], [`Frontier::heard`]); it is kept with the
+//! host, in memory and on the cold side, until the host answers. That a crawl has nothing left but such hosts is asked
+//! seldom: of the active side by a pass over it, which the first other host ends, and of the cold side by a pass over the
+//! directories of all bases.
+
+use super::Frontier;
+use super::active::Active;
+use super::host::{Host, Place};
+use super::task::HostId;
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::fingerprint::Fingerprint;
+use crate::outcome::Blame;
+
+/// A host that cannot be asked now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestingHost {
+    /// `http://host:port`.
+    pub origin: Box<str>,
+    /// Until when.
+    pub until: Time,
+    /// Why, where a request brought nothing.
+    pub blame: Option<Blame>,
+    /// Whether it never answered.
+    pub silent: bool,
+}
+
+/// Hosts with URLs in memory that rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resting {
+    /// Hosts that rest, or are asked after one more rest.
+    pub hosts: u64,
+    /// Hosts that have URLs or requests and do not rest.
+    pub others: u64,
+    /// The end of the first rest, and of the last one.
+    pub first: Option<Time>,
+    /// The end of the last rest.
+    pub last: Option<Time>,
+    /// Those that rest longest, the longest rest first.
+    pub longest: Vec<RestingHost>,
+}
+
+/// What the cold side holds beside URLs of active hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColdSilence {
+    /// Nothing but URLs of hosts that never answered.
+    Silent,
+    /// URLs of other hosts.
+    Others,
+    /// Not all of it is sorted in: ask again later.
+    Unsorted,
+}
+
+impl Frontier {
+    /// A request for `host` brought nothing, or its name no address.
+    pub fn blame(&mut self, host: HostId, blame: Blame) {
+        if let Some(index) = self.active.resolve_id(host) {
+            self.active.host_mut(index).standing.blame = Some(blame);
+        }
+    }
+
+    /// `host` answered a request.
+    pub fn heard(&mut self, host: HostId) {
+        if let Some(index) = self.active.resolve_id(host) {
+            self.note_answer(index);
+        }
+    }
+
+    pub(super) fn note_answer(&mut self, index: u32) {
+        self.end_knock(index, Some(true));
+        let standing = &mut self.active.host_mut(index).standing;
+        (standing.answered, standing.blame) = (true, None);
+    }
+
+    /// Why the host of `origin` brings nothing, while it is active.
+    pub fn blame_of(&self, origin: Fingerprint) -> Option<Blame> {
+        self.active.host(self.active.find(origin)?).standing.blame
+    }
+
+    /// Whether every active host that has anything to do was asked and never answered, and there is one.
+    pub fn only_silent_active(&self) -> bool {
+        let mut silent = self.active.hosts().filter(|host| has_work(host)).map(|host| host.standing.is_silent());
+        match silent.next() {
+            None => self.cold_urls > 0,
+            Some(first) => first && silent.all(|silent| silent),
+        }
+    }
+
+    /// What the cold side holds beside URLs of active hosts; reads the directories of all bases.
+    pub fn cold_silence(&self) -> Result<ColdSilence> {
+        if self.cold_urls == 0 {
+            return Ok(ColdSilence::Silent);
+        }
+        for partition in &self.partitions {
+            if partition.busy {
+                return Ok(ColdSilence::Unsorted);
+            }
+            if !partition.is_silent()? {
+                return Ok(ColdSilence::Others);
+            }
+        }
+        let unsorted =
+            self.partitions.iter().any(|partition| partition.recent.urls > 0 && partition.recent.has_strangers);
+        Ok(if unsorted { ColdSilence::Unsorted } else { ColdSilence::Silent })
+    }
+
+    /// Hosts in memory that rest at `now`, of which `longest` are named.
+    pub fn resting(&self, now: Time, longest: usize) -> Resting {
+        resting(&self.active, now, longest)
+    }
+}
+
+fn resting(active: &Active, now: Time, longest: usize) -> Resting {
+    let mut resting = Resting::default();
+    let mut named: Vec<&Host> = Vec::new();
+    for host in active.hosts().filter(|host| has_work(host)) {
+        let until = host.standing.backoff_until;
+        let rests = until > now && host.is_at_rest();
+        // one that is asked again after a rest, and has not answered yet, rests on
+        if !rests && !host.standing.is_silent() {
+            resting.others += 1;
+            continue;
+        }
+        resting.hosts += 1;
+        if rests {
+            resting.first = Some(resting.first.map_or(until, |first| first.min(until)));
+            resting.last = resting.last.max(Some(until));
+        }
+        named.push(host);
+        if named.len() > 4 * longest.max(8) {
+            keep_longest(&mut named, longest);
+        }
+    }
+    keep_longest(&mut named, longest);
+    resting.longest = named
+        .into_iter()
+        .map(|host| RestingHost {
+            origin: host.origin_text.clone(),
+            until: host.standing.backoff_until,
+            blame: host.standing.blame,
+            silent: host.standing.is_silent(),
+        })
+        .collect();
+    resting
+}
+
+fn keep_longest(hosts: &mut Vec<&Host>, count: usize) {
+    hosts.sort_by(|a, b| {
+        b.standing.backoff_until.cmp(&a.standing.backoff_until).then_with(|| a.origin_text.cmp(&b.origin_text))
+    });
+    hosts.truncate(count);
+}
+
+/// Whether a host has URLs or requests.
+fn has_work(host: &Host) -> bool {
+    host.place != Place::Idle && (!host.buffer.is_empty() || !host.is_at_rest() || host.has_cold())
+}
