@@ -35,12 +35,12 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Bytes;
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::engine::seeds::reader;
-use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, mend};
+use crate::engine::{Engine, Event, ListedSeeds, Opening, Past, Phase, Purpose, Refetch, mend};
 use crate::fetch::FetchOptions;
 use crate::process::Processor;
 use crate::report::escape::Escaped;
 use crate::report::{CrawlLog, Finish, SkippedLog, closing};
-use crate::web::seeds::{Seed, SeedLines, SeedProblems};
+use crate::web::seeds::{SeedLines, SeedProblems};
 use control::{Control, Orders};
 use live::{DISPLAY, Onlookers};
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
@@ -108,7 +108,7 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
 
 /// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A file
 /// without a URL starts no crawl, but it may resume one.
-fn seeds_of(request: &mut CrawlRequest) -> Result<Box<dyn Iterator<Item = Seed>>, CrawlError> {
+fn seeds_of(request: &mut CrawlRequest) -> Result<ListedSeeds, CrawlError> {
     let name = request.seeds_path.display().to_string();
     let mut lines = SeedLines::of(std::mem::take(&mut request.seeds));
     let (mut problems, mut users) = (SeedProblems::default(), warnings::SeedUsers::default());

@@ -19,14 +19,13 @@ use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Executors, Identity, Opening, Settings, SlotOptions, mend};
+use crate::engine::{Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, mend};
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
 use crate::report::{CrawlLog, SkippedLog};
 use crate::web::address::{AddressGuard, Cidr};
 use crate::web::scope::{ScopeMode, ScopeOptions};
-use crate::web::seeds::Seed;
 use crate::web::url::KeyMaker;
 use crate::web::warc::Compression;
 
@@ -167,7 +166,7 @@ pub(super) fn opening(
     clock: Arc<dyn Clock>,
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
-) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), Box<dyn Iterator<Item = Seed>>) -> Opening {
+) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
     let config = request.config.clone();
     let dir = request.dir.clone();
     let crawl_id = identity.id;

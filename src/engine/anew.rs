@@ -69,7 +69,8 @@ impl Engine {
             }
             Ok::<_, Error>(())
         })?;
-        let mut again: Vec<u32> = self.intake.listed().iter().copied().filter(|number| failed.contains(number)).collect();
+        let mut again: Vec<u32> =
+            self.intake.listed().iter().copied().filter(|number| failed.contains(number)).collect();
         again.sort_unstable();
         again.dedup();
         if !again.is_empty() {

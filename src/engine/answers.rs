@@ -208,8 +208,7 @@ impl Engine {
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
-        if let Some(oddity) = oddity_of((&job.url, job.via.url()), &url, &response, &findings, processed_keys.key)
-        {
+        if let Some(oddity) = oddity_of((&job.url, job.via.url()), &url, &response, &findings, processed_keys.key) {
             self.tell_oddity(oddity, &job.url);
         }
         self.page_done(&url, response.status, findings, stored)?;

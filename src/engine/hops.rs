@@ -16,7 +16,7 @@ use crate::container::Referrer;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Knock, NameAnswer};
-use crate::outcome::{HostFault, Cause};
+use crate::outcome::{Cause, HostFault};
 use crate::web::url::CanonicalUrl;
 
 /// A redirect of a robots.txt that is not followed yet.

@@ -8,7 +8,7 @@ use super::values::RobotsAnswer;
 use crate::container::Stored;
 use crate::disk::Result;
 use crate::frontier::{Hops, NameAnswer, QueuedUrl};
-use crate::outcome::{HostFault, Cause, Failure, Reason, failure_of_answer};
+use crate::outcome::{Cause, Failure, HostFault, Reason, failure_of_answer};
 use crate::report::LogLine;
 use crate::web::pattern::pattern;
 use crate::web::robots::RobotsRules;

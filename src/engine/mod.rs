@@ -53,7 +53,7 @@ pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response,
     Room, StoreMerged, Target, Unresolved,
 };
-pub use open::{OpenError, Opening, Past};
+pub use open::{ListedSeeds, OpenError, Opening, Past};
 pub use recent::RecentUrls;
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;

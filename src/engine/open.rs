@@ -11,8 +11,8 @@ use super::intake::Intake;
 use super::limits::Limits;
 use super::linger::Linger;
 use super::patterns::PatternBudget;
-use super::refetch::Round;
 use super::recent::RecentUrls;
+use super::refetch::Round;
 use super::rests::RestLog;
 use super::seeds::SeedTable;
 use super::slots::Slots;
@@ -30,6 +30,9 @@ use crate::report::{CrawlLog, Finish, Oddities, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::seeds::Seed;
 use crate::web::url::KeyMaker;
+
+/// The seeds of a run, read as they are taken.
+pub type ListedSeeds = Box<dyn Iterator<Item = Seed>>;
 
 /// Everything that an engine is opened with.
 pub struct Opening {
@@ -58,7 +61,7 @@ pub struct Opening {
     /// The settings by which names are resolved.
     pub name_settings: String,
     /// The seeds of this run; they get their numbers when the crawl is opened.
-    pub seeds: Box<dyn Iterator<Item = Seed>>,
+    pub seeds: ListedSeeds,
     /// Shape of the three stores.
     pub drum: DrumOptions,
     /// Front of URL-seen.

@@ -18,11 +18,7 @@ impl Default for RecentUrls {
 
 impl RecentUrls {
     /// The URL of the record with this number or offset, from memory or else by `read`.
-    pub fn get<E>(
-        &mut self,
-        at: u64,
-        read: impl FnOnce() -> Result<Option<String>, E>,
-    ) -> Result<Option<String>, E> {
+    pub fn get<E>(&mut self, at: u64, read: impl FnOnce() -> Result<Option<String>, E>) -> Result<Option<String>, E> {
         let places = self.0.len() as u64;
         let place = &mut self.0[usize::try_from(at % places).expect("there are few places")];
         if let Some((known, url)) = place

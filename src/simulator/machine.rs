@@ -360,9 +360,12 @@ impl Machine {
             scope: self.case.scope.clone(),
             force: false,
             name_settings: String::new(),
-            seeds: Box::new(
-                self.seeds.clone().into_iter().map(|url| Seed { line: 0, url, fallback: None, names_user: false }),
-            ),
+            seeds: Box::new(self.seeds.clone().into_iter().map(|url| Seed {
+                line: 0,
+                url,
+                fallback: None,
+                names_user: false,
+            })),
             drum: self.case.drum,
             seen_front: self.case.front,
             host_front: self.case.front,
