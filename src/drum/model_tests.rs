@@ -382,7 +382,8 @@ fn a_file_that_is_cut_or_gone_is_an_error() {
         }
         let memory = ForgetfulDisk::with_files(memory.files());
         memory.disk().remove(&path).unwrap();
-        assert!(finish(&memory, options, &saved).unwrap_err().is_not_found());
+        let error = finish(&memory, options, &saved).unwrap_err();
+        assert!(matches!(error, Error::Damaged { .. }), "{} gone: {error}", path.display());
     }
 }
 

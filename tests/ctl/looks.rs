@@ -16,11 +16,11 @@ fn a_running_crawl_tells_how_it_stands_and_only_to_its_user() {
     assert!(told.contains("last checkpoint          none yet\n"), "{told}");
     assert!(told.contains("time left                known with the first checkpoint\n"), "{told}");
     assert!(status(&site.crawl, &[]).contains("last checkpoint          none yet\n"));
-    // reports have what the crawl tells, and of the seeds nothing before a checkpoint
+    // reports have what the crawl tells, and the seeds with what was written of them so far
     for (name, row) in [
         ("crawl", "\npages stored "),
         ("status-codes", " 200 OK\n"),
-        ("seeds", "no checkpoint yet: there are no figures\n"),
+        ("seeds", "\nseeds 7: "),
     ] {
         let report = command(site.crawl.dir.path(), &["report", name, "--dir", "crawl"]).output().unwrap();
         let report = text(&report.stdout);
