@@ -40,6 +40,8 @@ impl Web for Told {
         frontier.politeness.crawl_delay_max = self.crawl_delay_max;
         frontier.politeness.skip_beyond = self.skip_beyond;
         frontier.give_up = self.give_up;
+        // hosts of which nothing was ever heard are waited for as long as others
+        settings.linger = self.give_up * 2;
     }
 }
 

@@ -193,20 +193,16 @@ impl SeedTable {
     /// Takes in what the file says up to the mark of checkpoint `number`, and says where that ends.
     fn load_fates(&mut self, file: &DiskFile, number: u64) -> Result<u64> {
         let mut scan = Scan::begin(file, Kind::SeedFates)?;
-        while let Some((at, fate)) = scan.next::<Fate>()? {
-            let known = match fate {
+        while let Some((_, fate)) = scan.next::<Fate>()? {
+            match fate {
+                // one that the list has lost is found missing by the mark
                 Fate::Status(seed, status) => self.note_stand(seed, Stand::of(&status)),
-                Fate::Round(seed, round) => self.note_round(seed, round),
-                Fate::Redirect(seed, _) => (seed as usize) < self.places.len(),
-                Fate::Scope(_) => true,
+                Fate::Round(seed, round) => _ = self.note_round(seed, round),
                 Fate::Cut(mark) if mark.checkpoint == number => {
                     self.mark = mark;
                     return Ok(scan.at());
                 }
-                Fate::Cut(_) => true,
-            };
-            if !known {
-                return Err(Error::damaged(file.path(), at, "a seed of the list", "a number that none has"));
+                Fate::Redirect(..) | Fate::Scope(_) | Fate::Cut(_) => {}
             }
         }
         Err(Error::damaged(file.path(), scan.at(), format!("the mark of checkpoint {number}"), "no whole record"))
@@ -346,8 +342,10 @@ impl SeedTable {
         self.write(&Fate::Status(number, status))
     }
 
-    fn note_stand(&mut self, number: u32, stand: Stand) -> bool {
-        self.places.get_mut(number as usize).map(|place| place.set_stand(stand)).is_some()
+    fn note_stand(&mut self, number: u32, stand: Stand) {
+        if let Some(place) = self.places.get_mut(number as usize) {
+            place.set_stand(stand);
+        }
     }
 
     /// Notes where the seed `number` redirects.
