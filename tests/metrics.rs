@@ -147,6 +147,8 @@ fn n24_connections_that_say_nothing_do_not_keep_the_metrics_from_others() {
     let site = Site::new(SimOptions { hosts: 4, pages: 400, ..SimOptions::default() }, CONFIG);
     let child = site.crawl.start(&[]);
     let address = address(&site);
+    // once there are figures, the crawl is open and hears signals
+    metrics(&address, |_| true);
     // the server closes idle ones in time: a test that was held up meanwhile has seen nothing, and looks again
     let start = Instant::now();
     loop {
