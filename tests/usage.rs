@@ -177,10 +177,7 @@ fn seeds_that_are_none_or_too_many_are_told_and_make_no_crawl() {
 fn mistakes_in_words_of_the_command_line_are_told() {
     let dir = tempfile::tempdir().unwrap();
     for (args, words) in [
-        (
-            &["robots", "-", "--agent", "007", "/"][..],
-            "--agent 007: a name begins with letters, - or _, as in mybot/1.0",
-        ),
+        (&["robots", "-", "--agent", "007", "/"][..], "--agent 007: a name has letters, - and _ only"),
         (&["robots", "-", "/"], "--agent <NAME>"),
         (&["explain", "example.com"], "example.com"),
         (&["plan", "-", "--page-bytes", "0"], "write a size such as 30KiB"),

@@ -34,6 +34,10 @@ fn c2_cases_that_once_broke_hold() {
     for (seed, why) in [
         (1821, "a page survived a power cut, but not the robots.txt before it, whose sitemaps nobody asked for again"),
         (5401, "with nothing else to do, nobody synced the log of rests"),
+        (
+            918,
+            "a process was killed before the name of the list of seeds was durable, and the next one took it for durable",
+        ),
         (8625, "a repair of address pages was durable before its images were, and older ones were put over it"),
         (11477, "after a second power cut, sectors of a record that had been cut off stood in the head of another"),
     ] {

@@ -17,11 +17,7 @@ fn a_running_crawl_tells_how_it_stands_and_only_to_its_user() {
     assert!(told.contains("time left                known with the first checkpoint\n"), "{told}");
     assert!(status(&site.crawl, &[]).contains("last checkpoint          none yet\n"));
     // reports have what the crawl tells, and the seeds with what was written of them so far
-    for (name, row) in [
-        ("crawl", "\npages stored "),
-        ("status-codes", " 200 OK\n"),
-        ("seeds", "\nseeds 7: "),
-    ] {
+    for (name, row) in [("crawl", "\npages stored "), ("status-codes", " 200 OK\n"), ("seeds", "\nseeds 7: ")] {
         let report = command(site.crawl.dir.path(), &["report", name, "--dir", "crawl"]).output().unwrap();
         let report = text(&report.stdout);
         assert!(report.contains(row), "{name}: {report}");

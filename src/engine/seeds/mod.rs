@@ -143,8 +143,13 @@ impl SeedTable {
     /// there are none, and no checkpoint that would name them, they are made.
     pub fn open(disk: &Disk, dir: &Path, checkpoint: Option<u64>) -> Result<Self> {
         let made = disk.open_if_there(list_path(dir))?.is_some();
-        if !made && checkpoint.is_none() {
-            create(disk, dir)?;
+        if checkpoint.is_none() {
+            if !made {
+                create(disk, dir)?;
+            }
+            // a process that was killed may have made them without their names being durable
+            disk.sync_dir(&dir.join("seeds"))?;
+            disk.sync_dir(dir)?;
         }
         let file = |path: PathBuf| match disk.open(&path, Mode::Write) {
             Err(error) if error.is_not_found() => {
@@ -177,6 +182,7 @@ impl SeedTable {
         }
         cut(&list, end)?;
         cut(&fates, fates_end)?;
+        write_again(&list, table.mark.list_bytes, end)?;
         table.list = Writer::new(list, end, BUFFER_BYTES);
         table.fates = Writer::new(fates, fates_end, BUFFER_BYTES);
         Ok(table)
@@ -431,6 +437,26 @@ fn cut(file: &DiskFile, end: u64) -> Result<()> {
         file.sync()?;
     }
     Ok(())
+}
+
+/// Writes what the last checkpoint does not vouch for once more, durably: after a sync that failed, it may be readable
+/// and not be on the disk.
+fn write_again(file: &DiskFile, from: u64, end: u64) -> Result<()> {
+    if from >= end {
+        return Ok(());
+    }
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut at = from;
+    while at < end {
+        let wanted = buffer.len().min(usize::try_from(end - at).unwrap_or(usize::MAX));
+        let count = file.read_at(&mut buffer[..wanted], at)?;
+        if count == 0 {
+            return Err(Error::damaged(file.path(), at, format!("{end} bytes"), "the end of the file"));
+        }
+        file.write_all_at(&buffer[..count], at)?;
+        at += count as u64;
+    }
+    file.sync()
 }
 
 #[cfg(test)]
