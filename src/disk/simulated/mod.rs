@@ -378,7 +378,10 @@ impl RawFile for Open {
                 go.end()
             }
             Err(error) => {
-                self.content().doom();
+                // who dies over a sync has not met an error of the disk: the system still has what it was to write
+                if !state.is_stopped {
+                    self.content().doom();
+                }
                 Err(error)
             }
         }

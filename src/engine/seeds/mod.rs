@@ -182,7 +182,12 @@ impl SeedTable {
         }
         cut(&list, end)?;
         cut(&fates, fates_end)?;
-        write_again(&list, table.mark.list_bytes, end)?;
+        let list = if end > table.mark.list_bytes.max(HEADER_BYTES) {
+            copy_again(disk, &list, end)?;
+            file(list_path(dir))?
+        } else {
+            list
+        };
         table.list = Writer::new(list, end, BUFFER_BYTES);
         table.fates = Writer::new(fates, fates_end, BUFFER_BYTES);
         Ok(table)
@@ -439,24 +444,24 @@ fn cut(file: &DiskFile, end: u64) -> Result<()> {
     Ok(())
 }
 
-/// Writes what the last checkpoint does not vouch for once more, durably: after a sync that failed, it may be readable
-/// and not be on the disk.
-fn write_again(file: &DiskFile, from: u64, end: u64) -> Result<()> {
-    if from >= end {
-        return Ok(());
-    }
+/// Puts a durable copy of the first `end` bytes of `file` in its place: after a sync that failed, what it covered may be
+/// readable and not be on the disk. What is durable must not be written over, for that could fail too.
+fn copy_again(disk: &Disk, file: &DiskFile, end: u64) -> Result<()> {
+    let path = file.path();
+    let aside = path.with_added_extension("tmp");
+    let copy = disk.open(&aside, Mode::Create)?;
+    copy.set_len(0)?;
     let mut buffer = vec![0; BUFFER_BYTES];
-    let mut at = from;
+    let mut at = 0;
     while at < end {
         let wanted = buffer.len().min(usize::try_from(end - at).unwrap_or(usize::MAX));
-        let count = file.read_at(&mut buffer[..wanted], at)?;
-        if count == 0 {
-            return Err(Error::damaged(file.path(), at, format!("{end} bytes"), "the end of the file"));
-        }
-        file.write_all_at(&buffer[..count], at)?;
-        at += count as u64;
+        file.read_exact_at(&mut buffer[..wanted], at)?;
+        copy.write_all_at(&buffer[..wanted], at)?;
+        at += wanted as u64;
     }
-    file.sync()
+    copy.sync()?;
+    disk.rename(&aside, path)?;
+    disk.sync_dir(path.parent().expect("the list lies in a directory"))
 }
 
 #[cfg(test)]
