@@ -5,7 +5,7 @@
 //!
 //! 1. what only the checkpoint before the last one named is removed;
 //! 2. the stores' files, their directories and the archive are synced, the address pages written;
-//! 3. `checkpoint.gN` is written and synced, and its name ([`file`]);
+//! 3. `checkpoint.gN` is written and synced, and its name ([`mod@file`]);
 //! 4. one batch of the catalog notes number, length and checksum of that file ([`commit`]): the checkpoint exists;
 //! 5. the file of the checkpoint before is removed, durably.
 //!

@@ -149,7 +149,7 @@ impl Frontier {
         Ok(())
     }
 
-    /// The answer to a [`Task::Fetch`](super::Task::Fetch). With [`Verdict::Retry`] the URL comes back as `requeue`, its
+    /// The answer to a [`Task::Fetch`](super::Task::Fetch). With [`Verdict::Retry`](crate::outcome::Verdict) the URL comes back as `requeue`, its
     /// attempts raised: the next of its host, or, if the attempt speaks for it alone, after a time of its own.
     pub fn done(&mut self, host: HostId, feedback: &Feedback, requeue: Option<QueuedUrl>, now: Time) -> Result<()> {
         self.now = self.now.max(now);

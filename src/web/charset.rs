@@ -2,7 +2,7 @@
 //!
 //! In this order: a byte order mark, the charset of the Content-Type header, a `<meta>` or else an XML declaration in the
 //! first kilobyte, a `<meta>` further inside, UTF-8 if the bytes are valid UTF-8, windows-1252. Labels are those of the
-//! WHATWG Encoding Standard; [`prescan`] finds what the page declares.
+//! WHATWG Encoding Standard; `prescan` finds what the page declares.
 
 mod prescan;
 

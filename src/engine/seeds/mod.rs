@@ -5,7 +5,7 @@
 //! seeds/fates    what became of them, rounds, territories that joined the scope; cut back to the last checkpoint
 //! ```
 //! A seed keeps its number for ever: queued URLs and archived records refer to it. So a number is durable before the
-//! first request that carries one ([`SeedTable::make_durable`]), and a start keeps every whole record of the list, also
+//! first request that carries one (`SeedTable::make_durable`), and a start keeps every whole record of the list, also
 //! those that no checkpoint knows: an archived number means the same URL whatever the seeds file says later. Seeds that
 //! a run listed and never admitted are admitted by the next one.
 //!
@@ -13,7 +13,7 @@
 //! replay or because the URL is still queued.
 //!
 //! Memory is some ten to fifty bytes a seed, whatever its URL: where its record lies and how it stands, its place in an
-//! [`index`] and, with a fallback, in another one. Texts are read from the file when they are needed. Readers beside a
+//! `index` and, with a fallback, in another one. Texts are read from the file when they are needed. Readers beside a
 //! crawl take no lock ([`reader`]).
 
 mod index;
