@@ -107,14 +107,14 @@ fn main() {
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
     let still = &TrapKind::ALL[..7];
     let (traps, pages, kinds) = match () {
-        () if has("silent") => (3_000, 50_000, &[TrapKind::Drip][..]),
+        () if has("silent") => (3_000, 50_000, &[TrapKind::Silent][..]),
         () if has("drips") => (1_000, 50_000, &[TrapKind::Drip][..]),
         () => (100, 10_000, still),
     };
-    let drips = has("drips") || has("silent");
-    let delays = if drips || has("rush") { RUSH } else { POLITE };
+    let endless = !has("drips") && !has("silent");
+    let delays = if !endless || has("rush") { RUSH } else { POLITE };
     let slots = if has("unslotted") { "[fetch]\nslow_workers = 0\n" } else { "" };
-    let budgets = if drips { "" } else { "[budget]\npages_per_host = 2000\npages_per_domain = 20000\n" };
+    let budgets = if !endless { "" } else { "[budget]\npages_per_host = 2000\npages_per_domain = 20000\n" };
     let config = format!("{delays}{budgets}{slots}");
     println!("load average {}", fs::read_to_string("/proc/loadavg").unwrap_or_default().trim());
     println!("{:<8}{:>12}{:>12}{:>10}{:>12}", "", "9 of 10, s", "all, s", "CPU, s", "to traps");
@@ -122,8 +122,7 @@ fn main() {
     let rounds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(ROUNDS);
     for _ in 0..rounds {
         let alone = crawl(options(0, pages, kinds), &config);
-        let drip = if has("silent") { ms(24 * 3_600_000) } else { SimOptions::default().drip };
-        let among = crawl(SimOptions { drip, ..options(traps, pages, kinds) }, &config);
+        let among = crawl(options(traps, pages, kinds), &config);
         for (name, took) in [("alone", alone), ("among", among)] {
             let Took { most_s, all_s, cpu_s, trapped } = took;
             println!("{name:<8}{most_s:>12.2}{all_s:>12.2}{cpu_s:>10.2}{trapped:>12}");

@@ -328,8 +328,9 @@ fn politeness(log: &[Request], limits: &Limits) -> String {
 
 /// The kind of trap of that name.
 fn trap_kind(text: &str) -> Result<TrapKind, String> {
-    let found = TrapKind::ALL.into_iter().find(|kind| kind.name() == text);
-    found.ok_or_else(|| format!("say one of {}", TrapKind::ALL.map(TrapKind::name).join(", ")))
+    let mut kinds = TrapKind::ALL.into_iter().chain([TrapKind::Silent]);
+    let found = kinds.find(|kind| kind.name() == text);
+    found.ok_or_else(|| format!("say one of {}, silent", TrapKind::ALL.map(TrapKind::name).join(", ")))
 }
 
 /// Parses `20ms`, `1.5s` or `2m`.

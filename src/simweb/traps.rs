@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::answer::Answer;
 use super::drip::Drip;
 use super::options::SimOptions;
+use super::trouble::Fate;
 
 /// Links of a page of a maze.
 const FAN: usize = 8;
@@ -38,10 +39,12 @@ pub enum TrapKind {
     Repeating,
     /// Answers of which one byte comes at a time.
     Drip,
+    /// Connections that are accepted, and then nothing.
+    Silent,
 }
 
 impl TrapKind {
-    /// All of them.
+    /// All that answer.
     pub const ALL: [TrapKind; 8] = [
         TrapKind::Maze,
         TrapKind::Calendar,
@@ -64,6 +67,7 @@ impl TrapKind {
             TrapKind::Sitemaps => "sitemaps",
             TrapKind::Repeating => "repeating",
             TrapKind::Drip => "drip",
+            TrapKind::Silent => "silent",
         }
     }
 }
@@ -98,6 +102,9 @@ pub(super) fn trap_named(options: &SimOptions, name: &str) -> Option<u32> {
 pub(super) fn answer(options: &SimOptions, port: u16, trap: u32, name: &str, path: &str) -> Answer {
     let mut place = Place { port, trap, name, path, lots: lots(options.seed, name, path) };
     let kind = kind(options, trap);
+    if kind == TrapKind::Silent {
+        return Answer { fate: Fate::Hangs, ..Answer::default() };
+    }
     let answer = if path == "/robots.txt" { place.robots(kind) } else { place.page(kind) };
     let latency = if answer.drip.is_some() { Duration::ZERO } else { options.latency };
     Answer { latency, ..answer }
@@ -143,6 +150,7 @@ impl Place<'_> {
             },
             TrapKind::Repeating => ["about/", "contact/", "./more/about/"].map(str::to_owned).into(),
             TrapKind::Drip if self.path == "/" => (0..DRIPPING).map(|n| format!("/drop-{n}")).collect(),
+            TrapKind::Silent => Vec::new(),
             TrapKind::Drip => {
                 let drip = if self.way() == 2 { Drip::Body } else { Drip::Head };
                 return Answer { drip: Some(drip), ..ok("text/html", "drop ".repeat(1_000)) };
