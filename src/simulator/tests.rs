@@ -38,6 +38,7 @@ fn c2_cases_that_once_broke_hold() {
             918,
             "a process was killed before the name of the list of seeds was durable, and the next one took it for durable",
         ),
+        (4000, "the list of seeds was written over in place, which failed, and the power was cut"),
         (8625, "a repair of address pages was durable before its images were, and older ones were put over it"),
         (11477, "after a second power cut, sectors of a record that had been cut off stood in the head of another"),
     ] {
