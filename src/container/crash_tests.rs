@@ -244,23 +244,7 @@ fn apply(dir: &Path, slots: &HashMap<Fingerprint, u64>, key_bytes: u64) {
 }
 
 fn record(url: &str) -> KeyRecord {
-    KeyRecord {
-        offset: 0,
-        key: key_of(url),
-        file: 0,
-        value_offset: 1,
-        value_bytes: 2,
-        time: Time::from_ms(3),
-        status: 200,
-        robots: false,
-        payload_sha1: [4; 20],
-        payload_bytes: 5,
-        truncated: false,
-        payload_at: None,
-        previous: None,
-        mime: "text/html".into(),
-        url: url.into(),
-    }
+    KeyRecord { key: key_of(url), ..keys::tests::record(url) }
 }
 
 #[test]

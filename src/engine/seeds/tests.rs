@@ -1,3 +1,5 @@
+//! Seeds keep their numbers and what became of them, whatever ends a process.
+
 use super::*;
 use crate::catalog::{Batch, Catalog, MemoryCatalog};
 

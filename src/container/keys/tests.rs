@@ -1,0 +1,68 @@
+//! Tests of key.dat, and the record that other tests of the container change.
+
+use super::*;
+
+pub(in crate::container) fn record(url: &str) -> KeyRecord {
+    KeyRecord {
+        offset: 0,
+        key: Fingerprint::from_bits(7),
+        file: 0,
+        value_offset: 1,
+        value_bytes: 2,
+        time: Time::from_ms(3),
+        status: 200,
+        robots: false,
+        payload_sha1: [4; 20],
+        payload_bytes: 5,
+        truncated: false,
+        payload_at: None,
+        previous: None,
+        mime: "text/html".into(),
+        url: url.into(),
+    }
+}
+
+#[test]
+fn n10_no_record_is_appended_where_40_bits_of_offset_do_not_reach() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut keys = KeyFile::open(&Disk::real(), dir.path(), None).unwrap();
+    // a file with a hole: it takes no room
+    keys.len = OFFSET_MAX;
+    let offset = keys.append(&record("http://a.example/last")).unwrap();
+    assert_eq!(offset, OFFSET_MAX);
+    assert_eq!(keys.read(offset).unwrap().url, "http://a.example/last");
+    let length = keys.file.len().unwrap();
+    let error = keys.append(&record("http://a.example/beyond")).unwrap_err();
+    assert!(error.to_string().contains("key.dat") && error.to_string().contains("TiB"), "{error}");
+    assert_eq!((keys.len(), keys.file.len().unwrap()), (length, length), "nothing was written");
+}
+
+#[test]
+fn n10_a_number_that_its_field_cannot_hold_is_an_error_and_not_another_number() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut keys = KeyFile::open(&Disk::real(), dir.path(), None).unwrap();
+    let url = "http://a.example/";
+    let largest = KeyRecord {
+        file: (1 << 24) - 1,
+        value_offset: OFFSET_MAX,
+        value_bytes: u64::from(u32::MAX),
+        payload_bytes: u64::from(u32::MAX),
+        previous: Some(OFFSET_MAX),
+        ..record(url)
+    };
+    let offset = keys.append(&largest).unwrap();
+    assert_eq!(keys.read(offset).unwrap(), KeyRecord { offset, ..largest.clone() });
+    for beyond in [
+        KeyRecord { file: 1 << 24, ..record(url) },
+        KeyRecord { value_offset: 1 << 40, ..record(url) },
+        KeyRecord { value_bytes: 1 << 32, ..record(url) },
+        KeyRecord { payload_bytes: 1 << 32, ..record(url) },
+        KeyRecord { previous: Some(1 << 40), ..record(url) },
+        KeyRecord { payload_at: Some(1 << 40), ..record(url) },
+        KeyRecord { time: Time::from_ms(1 << 48), ..record(url) },
+    ] {
+        let length = keys.len();
+        assert!(matches!(keys.append(&beyond), Err(Error::Io { .. })), "{beyond:?}");
+        assert_eq!(keys.len(), length);
+    }
+}
