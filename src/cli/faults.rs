@@ -1,7 +1,9 @@
 //! `crawler simulate --faults`: many simulated crawls with faults, on all cores, until one breaks the crash contract.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -20,11 +22,12 @@ pub(super) fn cases(text: &str) -> Result<Range<u64>, String> {
 }
 
 /// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the contract,
-/// with what led to it.
-pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>) -> anyhow::Result<()> {
+/// with what led to it. Checksums of their logs go to a file.
+pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>, checksums: Option<&Path>) -> anyhow::Result<()> {
     let started = Instant::now();
     let next = AtomicU64::new(seeds.start);
     let stop = AtomicBool::new(false);
+    let logs = Mutex::new(BTreeMap::new());
     let sums = Mutex::new((0_u64, Held::default(), None::<Box<Broken>>));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // a panic of a case is a finding, and told with its seed; the hook would tell it in the middle of the progress
@@ -42,6 +45,8 @@ pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>) -> anyhow::Result
                         let mut sums = sums.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                         match result {
                             Ok(held) => {
+                                let mut logs = logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                                logs.insert(seed, held.log);
                                 sums.0 += 1;
                                 sums.1.add(held);
                             }
@@ -76,6 +81,11 @@ pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>) -> anyhow::Result
             broken.seed,
             broken.violation
         );
+    }
+    if let Some(path) = checksums {
+        let logs = logs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let lines: String = logs.iter().map(|(seed, log)| format!("{seed} {log:016x}\n")).collect();
+        std::fs::write(path, lines)?;
     }
     writeln!(
         io::stdout(),

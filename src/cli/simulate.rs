@@ -133,6 +133,10 @@ pub struct SimulateArgs {
     /// Let the simulated crawler make a mistake, to see it found.
     #[arg(long, value_name = "MISTAKE", requires = "faults")]
     pub mistake: Option<crate::simulator::Mistake>,
+    /// Write a line for each of them: its seed, and a checksum of its requests and of its changes of the disk. Two versions
+    /// that behave alike write the same lines.
+    #[arg(long, value_name = "FILE", requires = "faults")]
+    pub checksums: Option<PathBuf>,
 }
 
 impl SimulateArgs {
@@ -215,7 +219,7 @@ impl SimulateArgs {
 /// Runs `crawler simulate` to its end.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     if args.faults {
-        return super::faults::run(args.cases.clone(), args.mistake);
+        return super::faults::run(args.cases.clone(), args.mistake, args.checksums.as_deref());
     }
     let web = SimWeb::start(args.options()).map_err(|e| match e.kind() {
         // options that no web can be made of

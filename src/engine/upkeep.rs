@@ -131,6 +131,8 @@ impl Engine {
         let frontier = arrival.frontier.cut(&mut sections.frontier)?;
         self.rests.cut(self.checkpoint_number);
         sections.replayed = arrival.replayed.iter().copied().collect();
+        // the same state gives the same bytes
+        sections.replayed.sort_unstable();
         if finish.is_some() {
             self.container.close()?;
         }

@@ -115,6 +115,16 @@ impl Machine {
         self.simulated.changes()
     }
 
+    /// Requests in the upper half, changes of the disk in the lower one.
+    pub(super) fn log_checksum(&self) -> u64 {
+        let mut requests = crc32fast::Hasher::new();
+        for request in &self.network.borrow().log {
+            let (times, answer) = ((request.start, request.end), (request.status, request.bytes, request.address));
+            requests.update(format!("{times:?} {} {answer:?}\n", request.url).as_bytes());
+        }
+        u64::from(requests.finalize()) << 32 | u64::from(self.simulated.log_checksum())
+    }
+
     pub(super) fn network(&self) -> std::cell::Ref<'_, Network> {
         self.network.borrow()
     }

@@ -42,6 +42,9 @@ pub struct Held {
     pub changes: u64,
     /// Hosts that were asked.
     pub hosts: u64,
+    /// Checksum of the case's log: every request with its times and its answer, and every change of the disk. Two versions
+    /// of the crawler that do the same have the same.
+    pub log: u64,
 }
 
 impl Held {
@@ -91,6 +94,7 @@ pub fn run(seed: u64, mistake: Option<Mistake>) -> Result<Held, Box<Broken>> {
             deaths: machine.ends.len() as u64,
             changes: machine.changes(),
             hosts: judge::hosts(&machine) as u64,
+            log: machine.log_checksum(),
         }),
         Err(violation) => {
             let trace = machine.requests_of(&violation.what).into_iter().chain(machine.trace()).collect();

@@ -71,6 +71,8 @@ struct State {
     is_lying: bool,
     free_bytes: u64,
     trace: VecDeque<String>,
+    /// Checksum of all that was ever noted.
+    log: crc32fast::Hasher,
 }
 
 /// An open file.
@@ -96,6 +98,7 @@ impl SimulatedDisk {
             is_lying: false,
             free_bytes: 1 << 40,
             trace: VecDeque::new(),
+            log: crc32fast::Hasher::new(),
         })))
     }
 
@@ -168,6 +171,11 @@ impl SimulatedDisk {
         self.state().trace.iter().cloned().collect()
     }
 
+    /// A checksum of all changes and restarts so far: equal where two runs did the same.
+    pub fn log_checksum(&self) -> u32 {
+        self.state().log.clone().finalize()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -228,7 +236,10 @@ impl State {
         if self.trace.len() == TRACE {
             self.trace.pop_front();
         }
-        self.trace.push_back(what.to_string());
+        let line = what.to_string();
+        self.log.update(line.as_bytes());
+        self.log.update(b"\n");
+        self.trace.push_back(line);
     }
 }
 
