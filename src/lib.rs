@@ -25,15 +25,17 @@
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
 //! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
+//! | [`text`] | text for people: figures with units, foreign text made harmless |
 //! | [`drum`] | disk repository with update management, behind LRU and Bloom filter |
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx |
 //! | [`catalog`] | what must change atomically: one batch a checkpoint |
 //! | [`frontier`] | per-host queues, politeness, budgets |
+//! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot |
 //! | [`engine`] | the state machine that owns all of the above |
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
-//! | [`report`] | display, logs, closing statistics, metrics |
+//! | [`report`] | display, closing statistics, metrics |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
 //! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
 //! | [`cli`] | the command line |
@@ -58,7 +60,9 @@ pub mod frontier;
 pub mod fuzzing;
 pub mod outcome;
 pub mod process;
+pub mod record;
 pub mod report;
 pub mod simulator;
 pub mod simweb;
+pub mod text;
 pub mod web;

@@ -233,7 +233,7 @@ fn a_crawl_that_has_just_begun_is_not_taken_for_a_damaged_one() {
 
 fn snapshot() -> String {
     use crawler::clock::Time;
-    use crawler::report::{Gauges, Snapshot, State, Statistics, StoreBytes};
+    use crawler::record::{Gauges, Snapshot, State, Statistics, StoreBytes};
     let snapshot = Snapshot {
         version: Snapshot::VERSION,
         state: State::Running,

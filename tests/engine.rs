@@ -54,7 +54,7 @@ use crawler::engine::{
 use crawler::frontier::{FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
 use crawler::process::{ProcessOptions, Processor};
-use crawler::report::{CrawlLog, Finish, SkippedLog};
+use crawler::record::{CrawlLog, Finish, SkippedLog};
 use crawler::web::address::AddressGuard;
 use crawler::web::scope::{ScopeMode, ScopeOptions};
 use crawler::web::seeds::{SeedProblems, parse_seeds};

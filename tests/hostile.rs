@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use crawler::disk::{Disk, Mode};
-use crawler::report::escape::is_obeyed;
+use crawler::text::escape::is_obeyed;
 use crawler::web::warc::{Record, RecordReader};
 use server::{BIDI, C1, ESC, FORGED, SCRIPT};
 

@@ -33,7 +33,7 @@ use crawler::disk::Disk;
 use crawler::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crawler::engine::{Round, mend};
 use crawler::frontier::FrontierState;
-use crawler::report::Statistics;
+use crawler::record::Statistics;
 use images::{Cut, Image};
 use trace::{Act, Event};
 

@@ -14,7 +14,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use crawler::disk::Disk;
-use crawler::report::{CheckpointCosts, Snapshot};
+use crawler::record::{CheckpointCosts, Snapshot};
 use crawler::simweb::{SimOptions, SimWeb};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use site::{Crawl, RUSH};

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use crawler::disk::Disk;
-use crawler::report::Snapshot;
+use crawler::record::Snapshot;
 
 use super::Target;
 use super::filled::{self, Past};

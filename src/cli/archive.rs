@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::clock::Time;
 use crate::container::StoredRecord;
-use crate::report::escape::Escaped;
+use crate::text::escape::Escaped;
 use crate::web::{headers, mime};
 
 /// One version of a URL in the archive.

@@ -11,7 +11,7 @@ use super::run;
 use crate::config::Config;
 use crate::crawl::explain;
 use crate::fingerprint::Fingerprinter;
-use crate::report::escape::{Escaped, json_line};
+use crate::text::escape::{Escaped, json_line};
 use crate::web::surt::surt;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 

@@ -8,7 +8,7 @@ use clap::Args;
 use super::exit::Exit;
 use super::run::LimitArgs;
 use crate::config::Origin;
-use crate::report::escape::is_obeyed;
+use crate::text::escape::is_obeyed;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

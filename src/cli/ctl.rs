@@ -11,8 +11,8 @@ use super::{run, status};
 use crate::crawl::control::ask;
 use crate::crawl::control::wire::{AskError, COMMAND_BYTES_MAX, Command, Refused, Reply, line};
 use crate::disk::{DirectoryLock, Disk};
-use crate::report::escape::{Escaped, escaped, json_line};
-use crate::report::{Snapshot, State};
+use crate::record::{Snapshot, State};
+use crate::text::escape::{Escaped, escaped, json_line};
 use crate::web::seeds::LINE_BYTES_MAX;
 
 /// Bytes of a line that are sent: one that has them all is refused as too long.

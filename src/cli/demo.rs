@@ -24,11 +24,12 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, LogFormat};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, signals};
 use crate::disk::{self, DirectoryLock};
+use crate::record::Finish;
+use crate::report::Screen;
 use crate::report::closing::shell_word;
-use crate::report::escape::Escaped;
-use crate::report::figures::count;
-use crate::report::{Finish, Screen};
 use crate::simweb::{Limits, SimOptions, SimWeb};
+use crate::text::escape::Escaped;
+use crate::text::figures::count;
 use verdict::Verdict;
 
 /// The file by which the directory of a demo is known, and what it says.

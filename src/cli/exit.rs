@@ -8,8 +8,8 @@ use clap::error::ContextValue;
 use crate::config::ConfigError;
 use crate::crawl::CrawlError;
 use crate::disk;
-use crate::report::Finish;
-use crate::report::escape::{Escaped, escaped};
+use crate::record::Finish;
+use crate::text::escape::{Escaped, escaped};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::exit::Exit;
 use super::{DirArg, run};
 use crate::config::Config;
 use crate::crawl::explain;
-use crate::report::escape::json_line;
+use crate::text::escape::json_line;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -21,7 +21,7 @@ use super::exit::{Exit, UsageError};
 use super::ordered::{Named, Ordered};
 use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
-use crate::report::escape::Escaped;
+use crate::text::escape::Escaped;
 use fields::{Field, Form};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) use page::{decode, parse, text_of};

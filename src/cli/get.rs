@@ -10,7 +10,7 @@ use super::archive::{Archive, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
 use super::{DirArg, OpenArchive, open};
 use crate::report::closing::shell_word;
-use crate::report::escape::{Escaped, is_obeyed};
+use crate::text::escape::{Escaped, is_obeyed};
 use crate::web::url::{CanonicalUrl, UrlError};
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use clap::Args;
 use super::exit::{Exit, UsageError};
 use crate::disk;
 use crate::report::closing::shell_word;
-use crate::report::escape::Escaped;
+use crate::text::escape::Escaped;
 use crate::web::seeds::parse_seeds;
 
 const SEEDS_FILE: &str = "seeds.txt";

@@ -10,8 +10,8 @@ use super::archive::{Archive, Damage, Entry};
 use super::exit::Exit;
 use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
-use crate::report::escape::{Escaped, json_line};
-use crate::report::figures::iso_ms;
+use crate::text::escape::{Escaped, json_line};
+use crate::text::figures::iso_ms;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -47,7 +47,7 @@ use run::CrawlArgs;
 use crate::crawl::{CrawlError, CrawlRequest};
 
 /// Runs a crawl to its end.
-pub type CrawlFn = fn(CrawlRequest) -> Result<crate::report::Finish, CrawlError>;
+pub type CrawlFn = fn(CrawlRequest) -> Result<crate::record::Finish, CrawlError>;
 /// Opens the archive of a crawl directory for reading.
 pub type OpenArchive = fn(&Path) -> anyhow::Result<Box<dyn Archive>>;
 

@@ -11,7 +11,7 @@ use crate::container::{KeyRecord, Reader, StoredRecord};
 use crate::crawl::{self, CrawlError, CrawlRequest};
 use crate::disk::{self, Disk, HEADER_BYTES};
 use crate::engine::Identity;
-use crate::report::Finish;
+use crate::record::Finish;
 use crate::web::coding;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use crate::web::warc::Header;

@@ -11,8 +11,8 @@ use super::{run, status};
 use crate::config::{Bytes, Config, parse_bytes};
 use crate::crawl::plan::Plan;
 use crate::report::closing::Table;
-use crate::report::escape::{Escaped, json_line};
-use crate::report::figures::{brief, count, counted, rate, size};
+use crate::text::escape::{Escaped, json_line};
+use crate::text::figures::{brief, count, counted, rate, size};
 use crate::web::seeds::parse_seeds;
 
 #[derive(Debug, Args)]

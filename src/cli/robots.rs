@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::exit::{Exit, UsageError};
 use crate::config::Config;
-use crate::report::escape::{Escaped, json_line};
+use crate::text::escape::{Escaped, json_line};
 use crate::web::robots::RobotsFile;
 
 #[derive(Debug, Args)]

@@ -22,8 +22,8 @@ use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, signals};
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::engine::checkpoint::number_of;
 use crate::report::closing::shell_word;
-use crate::report::figures::{iso_ms, stamp};
 use crate::report::{JsonScreen, Screen};
+use crate::text::figures::{iso_ms, stamp};
 use crate::web::seeds::LINE_BYTES_MAX;
 
 /// Longest seeds file: some ten million URLs.

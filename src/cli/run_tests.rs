@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::cli::archive::Archive;
 use crate::cli::run_args;
-use crate::report::Finish;
+use crate::record::Finish;
 
 fn no_archive(_: &Path) -> anyhow::Result<Box<dyn Archive>> {
     anyhow::bail!("no archive here")

@@ -133,7 +133,7 @@ impl Selection {
 /// The selection as options of the command line.
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::report::figures::iso_ms;
+        use crate::text::figures::iso_ms;
         let mut words = Vec::new();
         words.extend(self.prefix.iter().map(|prefix| format!("--prefix {prefix}")));
         words.extend(self.status.iter().map(|range| format!("--status {range}")));

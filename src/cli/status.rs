@@ -17,10 +17,10 @@ use crate::crawl::live::measure;
 use crate::crawl::memory::Ceiling;
 use crate::crawl::reports::{self, Left};
 use crate::disk::{DirectoryLock, Disk};
+use crate::record::{Doing, Live, Rates, Snapshot, State};
 use crate::report::closing::{Table, figures, shell_word};
-use crate::report::escape::{Escaped, json_line};
-use crate::report::figures::{count, counted, date, rate, size, span};
-use crate::report::{Doing, Live, Rates, Snapshot, State};
+use crate::text::escape::{Escaped, json_line};
+use crate::text::figures::{count, counted, date, rate, size, span};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -305,7 +305,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::report::Finish;
+    use crate::record::Finish;
 
     fn snapshot() -> Snapshot {
         Snapshot {
@@ -344,12 +344,12 @@ mod tests {
     #[test]
     fn n12_the_time_left_counts_the_rests_of_hosts() {
         let now = Time::from_ms(1_800_000_000_000);
-        let host = crate::report::RestingHost {
+        let host = crate::record::RestingHost {
             host: "http://b".to_owned(),
             why: "connection refused".to_owned(),
             until: now + Duration::from_secs(90),
         };
-        let resting = crate::report::Resting { longest: vec![host], ..Default::default() };
+        let resting = crate::record::Resting { longest: vec![host], ..Default::default() };
         let rests = Left { hosts: 1, ..Left::default() }.with_rests(Some(&resting), now);
         let expected = "1m 30s at least: http://b rests until 2027-01-15 08:01:30 UTC (connection refused)";
         assert_eq!(time_left(&rests), expected);

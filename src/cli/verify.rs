@@ -10,8 +10,8 @@ use super::{DirArg, run};
 use crate::container::{Finding, Report, Summary};
 use crate::crawl::verify::{rebuild, verify};
 use crate::report::Screen;
-use crate::report::escape::Escaped;
-use crate::report::figures::{count, size};
+use crate::text::escape::Escaped;
+use crate::text::figures::{count, size};
 
 /// Between two words on how far it is, on a terminal and elsewhere.
 const REDRAW: Duration = Duration::from_millis(250);

@@ -23,7 +23,7 @@ use crossbeam_channel::{Receiver, bounded, never};
 use tokio::sync::oneshot;
 
 use super::CrawlRequest;
-use crate::report::Live;
+use crate::record::Live;
 use orders::Order;
 pub(super) use orders::Orders;
 use reload::Reloader;

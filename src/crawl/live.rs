@@ -13,7 +13,8 @@ use super::reports::file_bytes;
 use super::warnings::Warnings;
 use crate::clock::Time;
 use crate::engine::Engine;
-use crate::report::{Live, Progress, Rates, Statistics, StoreBytes};
+use crate::record::{Live, Rates, Statistics, StoreBytes};
+use crate::report::Progress;
 
 /// The display is looked after this often.
 pub(super) const DISPLAY: Duration = Duration::from_millis(250);

@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use super::CrawlError;
 use super::connections::Connections;
 use crate::disk::Disk;
-use crate::report::Live;
+use crate::record::Live;
 use crate::report::metrics::{Process, render};
 
 /// Name of the file that says where it listens.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::outcome::{Failure, Reason};
-use crate::report::Statistics;
+use crate::record::Statistics;
 use crate::report::closing::shell_word;
 
 /// What stood in the way of every page, a line of advice for each kind of it, and the command that tells it of each seed.

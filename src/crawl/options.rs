@@ -23,7 +23,7 @@ use crate::engine::{Executors, Identity, ListedSeeds, Opening, Settings, SlotOpt
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
-use crate::report::{CrawlLog, SkippedLog};
+use crate::record::{CrawlLog, SkippedLog};
 use crate::web::address::{AddressGuard, Cidr};
 use crate::web::scope::{ScopeMode, ScopeOptions};
 use crate::web::url::KeyMaker;

@@ -59,10 +59,10 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RateBound {
     /// Time that an answer takes.
-    #[serde(rename = "answer_s", with = "crate::report::seconds")]
+    #[serde(rename = "answer_s", with = "crate::record::seconds")]
     pub answer: Duration,
     /// The delay that follows from it.
-    #[serde(rename = "delay_s", with = "crate::report::seconds")]
+    #[serde(rename = "delay_s", with = "crate::record::seconds")]
     pub delay: Duration,
     /// Requests a second to a host.
     #[serde(rename = "requests_per_second_per_host")]
@@ -151,7 +151,7 @@ impl Plan {
         );
         warn(!config.network.allow.is_empty(), format!("network.allow lets in {}", config.network.allow.join(", ")));
         if let Some(machine) = self.machine_memory.filter(|&machine| self.memory.bytes > machine) {
-            let over = crate::report::figures::size(self.memory.bytes - machine);
+            let over = crate::text::figures::size(self.memory.bytes - machine);
             warn(
                 true,
                 format!("memory at most is {over} more than the machine has; crawler plan --memory has its parts"),
@@ -163,7 +163,7 @@ impl Plan {
             let pages = crawl.max_pages.unwrap_or(0);
             let needs = self.disk_total().saturating_mul(pages.div_ceil(1_000)) / 1_000;
             let room = free.saturating_sub(floor);
-            let sizes = (crate::report::figures::size(needs), crate::report::figures::size(room));
+            let sizes = (crate::text::figures::size(needs), crate::text::figures::size(room));
             warn(needs > room, format!("crawl.max_pages needs some {}, and there is room for {}", sizes.0, sizes.1));
         }
         warnings

@@ -11,9 +11,9 @@ use crate::clock::Time;
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::outcome::Reason;
+use crate::record::{Resting, Snapshot};
 use crate::report::closing::shell_word;
-use crate::report::figures::{count, size, span};
-use crate::report::{Resting, Snapshot};
+use crate::text::figures::{count, size, span};
 use crate::web::seeds::Seed;
 
 /// A clock that differs by less is no news.

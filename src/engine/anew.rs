@@ -22,7 +22,7 @@ use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::disk::{Error, Result};
 use crate::outcome::Failure;
-use crate::report::Finish;
+use crate::record::Finish;
 
 const KEY: &str = "anew";
 

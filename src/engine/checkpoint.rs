@@ -49,7 +49,7 @@ use crate::container::{ContainerState, SyncDone, SyncJob};
 use crate::disk::{Disk, Result};
 use crate::drum::DrumState;
 use crate::frontier::FrontierState;
-use crate::report::{Finish, Snapshot, Statistics};
+use crate::record::{Finish, Snapshot, Statistics};
 pub use commit::{Commit, Last, Noted, go_on_from, load};
 pub use file::{CheckpointFile, Sections, checkpoint_path, newest, number_of};
 

@@ -3,7 +3,7 @@
 use super::{Engine, Phase, SeedTable};
 use crate::clock::Time;
 use crate::drum::{Aux, Store, Value};
-use crate::report::{
+use crate::record::{
     Doing, Finish, Gauges, Layers, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes, StoreLayers,
 };
 

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::report::Finish;
+use crate::record::Finish;
 
 /// Free space is asked for this often.
 const DISK_CHECK_MS: u64 = 5_000;

@@ -8,7 +8,7 @@ use super::{Engine, Phase};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::frontier::ColdSilence;
-use crate::report::{Finish, Resting, RestingHost};
+use crate::record::{Finish, Resting, RestingHost};
 use std::time::Duration;
 
 /// Whether only such hosts are left is asked this often at most.

@@ -9,7 +9,7 @@ use crate::container::Stored;
 use crate::disk::Result;
 use crate::frontier::{Hops, NameAnswer, QueuedUrl};
 use crate::outcome::{Cause, Failure, HostFault, Reason, failure_of_answer};
-use crate::report::LogLine;
+use crate::record::LogLine;
 use crate::web::pattern::pattern;
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;

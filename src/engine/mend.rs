@@ -27,7 +27,7 @@ use super::seeds;
 use crate::catalog::{Batch, Catalog, SledCatalog};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
-use crate::report::SNAPSHOT_FILE;
+use crate::record::SNAPSHOT_FILE;
 
 /// Where the catalog of a crawl lies.
 const CATALOG: &str = "catalog";

@@ -5,7 +5,7 @@ use super::answers::is_of_seed;
 use super::job::{Findings, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
-use crate::report::Oddity;
+use crate::record::Oddity;
 use crate::web::headers;
 use crate::web::url::{CanonicalUrl, Keys};
 

@@ -17,7 +17,7 @@ use super::{Engine, Past};
 use crate::disk::Result;
 use crate::frontier::QueuedUrl;
 use crate::outcome::{Verdict, judge_answer};
-use crate::report::Finish;
+use crate::record::Finish;
 
 /// The last round of fetching again, as a checkpoint notes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

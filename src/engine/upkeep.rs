@@ -10,7 +10,7 @@ use crate::catalog::Batch;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::Need;
-use crate::report::Finish;
+use crate::record::Finish;
 
 /// Takes and merges of the frontier that may be under way.
 const PARTITION_JOBS_MAX: usize = 4;

@@ -13,7 +13,7 @@ use crate::engine::rests::RestLog;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer, Term};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{FrontierState, Hops, NameAnswer, QueuedUrl};
-use crate::report::Statistics;
+use crate::record::Statistics;
 use crate::web::robots::RobotsRules;
 
 const TEXT: &[u8] = b"<a href=/one>one</a> <a href=/two>two</a> <a href=/three>three</a>";

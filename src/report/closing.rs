@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::figures::{brief, count, rate, size, span};
-use super::limited::setting;
-use super::{Finish, Gauges, Oddities, Statistics};
 use crate::config::show_duration;
+use crate::record::limited::setting;
+use crate::record::{Finish, Gauges, Oddities, Statistics};
+use crate::text::figures::{brief, count, rate, size, span};
 
 /// Names of hosts, domains and patterns beyond a limit that are told.
 const LIMITED_TOLD: usize = 10;
@@ -229,7 +229,7 @@ pub(crate) fn shell_word(path: &Path) -> String {
     if !text.is_empty() && text.chars().all(plain) && !text.starts_with('~') {
         return text.into_owned();
     }
-    super::escape::escaped(&format!("'{}'", text.replace('\'', "'\\''")))
+    crate::text::escape::escaped(&format!("'{}'", text.replace('\'', "'\\''")))
 }
 
 /// Lines of a name and a value.

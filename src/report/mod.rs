@@ -1,36 +1,13 @@
-//! What a crawl tells people: live progress, the closing statistics, its logs, and the snapshot that `status` reads.
+//! What a crawl tells people while it runs and when it ends: the live display, the closing statistics, the metrics.
 //!
-//! Nothing here decides anything: it is handed counters and prints them. Everything that came from the web passes
-//! [`escape`] before it reaches a terminal or a log, so that a page cannot forge a line or move a cursor.
+//! Nothing here decides anything: it is handed a [`record`](crate::record) of the crawl and prints it. Everything that came
+//! from the web passes [`escape`](crate::text::escape) before it reaches a terminal, so that a page cannot forge a line or
+//! move a cursor.
 
 pub mod closing;
-pub mod crawl_log;
-pub mod escape;
-pub mod figures;
-mod finish;
-mod limited;
-mod live;
-pub mod log_files;
-mod log_line;
 pub mod metrics;
-mod oddities;
 mod progress;
-mod resting;
 mod screen;
-pub(crate) mod seconds;
-pub mod skipped;
-mod snapshot;
-mod statistics;
 
-pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
-pub use finish::Finish;
-pub use limited::{Limited, LimitedList};
-pub use live::{Doing, Live, Rates};
-pub use log_line::{ReadLine, name_of, origin_of};
-pub use oddities::{Oddities, Oddity};
 pub use progress::{Mode, Progress};
-pub use resting::{Resting, RestingHost};
 pub use screen::{JsonScreen, Screen};
-pub use skipped::SkippedLog;
-pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};
-pub use statistics::{CheckpointCosts, Gauges, Statistics};

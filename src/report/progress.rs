@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::figures::{rate, short, size, span};
-use super::{Doing, Gauges, Screen, Statistics};
+use super::Screen;
+use crate::record::{Doing, Gauges, Statistics};
+use crate::text::figures::{rate, short, size, span};
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::machine::{Machine, pages_dir};
 use super::{outcomes, polite};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
 use crate::engine::Accounts;
-use crate::report::{Finish, Gauges, Statistics};
+use crate::record::{Finish, Gauges, Statistics};
 
 /// The clauses. docs/ARCHITECTURE.md has the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -21,7 +21,7 @@ use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{self, Disk};
 use crate::engine::{Accounts, Engine, Event, Opening, Past, Phase, Processed, Purpose, StopBy, mend};
 use crate::process::{ProcessOptions, Processor};
-use crate::report::{CrawlLog, Finish, SkippedLog, Statistics};
+use crate::record::{CrawlLog, Finish, SkippedLog, Statistics};
 use crate::simweb::PaperWeb;
 use crate::web::address::AddressGuard;
 use crate::web::seeds::Seed;

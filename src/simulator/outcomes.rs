@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::judge::{Clause, Violation};
 use super::machine::{Machine, pages_dir};
 use crate::container::{KeyRecord, Reader};
-use crate::report::Statistics;
+use crate::record::Statistics;
 use crate::simweb::Expected;
 use crate::web::pattern::pattern;
 use crate::web::scope::{Scope, ScopeMode};

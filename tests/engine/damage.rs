@@ -19,7 +19,7 @@ use crawler::catalog::{Batch, SledCatalog};
 use crawler::container::Reader;
 use crawler::disk::{Backend, Error, Mode, RawFile};
 use crawler::engine::{Identity, StopBy, checkpoint};
-use crawler::report::Snapshot;
+use crawler::record::Snapshot;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 /// Where the crawl lies on the disk in memory.

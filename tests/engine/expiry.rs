@@ -91,7 +91,7 @@ struct Told {
     requests: Vec<(Time, String)>,
     resolved: Vec<(Time, String)>,
     skipped: String,
-    statistics: crawler::report::Statistics,
+    statistics: crawler::record::Statistics,
 }
 
 /// Tells the story to its end.

@@ -75,7 +75,7 @@ struct Crawled {
     /// Every request, by the time since the start, without `http://`.
     requests: Vec<(Duration, String)>,
     dropped: BTreeMap<Reason, u64>,
-    statistics: crawler::report::Statistics,
+    statistics: crawler::record::Statistics,
     /// The closing lines about sites that show less to a crawler.
     oddities: Vec<(String, String)>,
     crawl_log: String,

@@ -92,7 +92,7 @@ fn gzipped(mut file: Reply) -> Reply {
 /// paths of discovery.
 struct Crawled {
     asked: Vec<String>,
-    statistics: crawler::report::Statistics,
+    statistics: crawler::record::Statistics,
     hops: BTreeMap<String, String>,
     skipped: String,
 }

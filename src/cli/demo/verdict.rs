@@ -7,9 +7,9 @@ use std::io;
 use crate::cli::archive::{Archive, Damage};
 use crate::cli::exit::Exit;
 use crate::cli::selection::Selection;
-use crate::report::escape::Escaped;
-use crate::report::figures::count;
 use crate::simweb::{Expected, Limits, Request, judge};
+use crate::text::escape::Escaped;
+use crate::text::figures::count;
 
 /// URLs and offences of a kind that are named.
 const NAMED: usize = 5;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::clock::Time;
 use crate::crawl::explain::{Explanation, Hop};
-use crate::report::Doing;
+use crate::record::Doing;
 use crate::report::closing::Table;
-use crate::report::escape::escaped;
-use crate::report::figures::{count, date, size, span};
+use crate::text::escape::escaped;
+use crate::text::figures::{count, date, size, span};
 
 /// Versions that are shown.
 const VERSIONS_SHOWN: usize = 10;

@@ -16,8 +16,8 @@ use crate::cli::exit::Exit;
 use crate::clock::Time;
 use crate::config::parse_bytes;
 use crate::disk::sorter::{MEMORY_MIN, Sorter};
-use crate::report::escape::json_line;
-use crate::report::figures::digits_ms;
+use crate::text::escape::json_line;
+use crate::text::figures::digits_ms;
 use crate::web::surt::surt;
 use crate::web::url::CanonicalUrl;
 

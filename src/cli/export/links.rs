@@ -14,7 +14,7 @@ use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
-use crate::report::escape::{Cell, Escaped, json_line};
+use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
 use crate::web::html::{LinkKind, LinkScan, Links, canonical_header, is_html, link_header, x_robots_tag};
 use crate::web::keys::KeyMaker;

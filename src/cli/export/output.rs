@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::exit::UsageError;
 use crate::disk::Error;
-use crate::report::escape::Escaped;
+use crate::text::escape::Escaped;
 
 /// An open output. A file is written aside and takes its name in [`Output::finish`]; without that it is removed.
 pub(super) struct Output {

@@ -8,7 +8,7 @@ use super::Common;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage};
 use crate::cli::exit::Exit;
-use crate::report::escape::Escaped;
+use crate::text::escape::Escaped;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

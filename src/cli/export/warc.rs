@@ -16,7 +16,7 @@ use crate::cli::archive::{Archive, Damage};
 use crate::cli::exit::Exit;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
-use crate::report::figures::digits_ms;
+use crate::text::figures::digits_ms;
 use crate::web::warc::{Compression, Encoder};
 
 #[derive(Debug, Args)]

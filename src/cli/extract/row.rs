@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::fields::{Field, Form};
 use super::page::{decode, parse, text_of, text_of_page, title_of};
 use crate::cli::archive::Response;
-use crate::report::escape::{self, Escaped, json_line};
+use crate::text::escape::{self, Escaped, json_line};
 
 /// Bytes of all values of one page.
 pub(super) const VALUES_BYTES_MAX: usize = 16 << 20;

@@ -22,7 +22,7 @@ use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
 use crate::crawl::connections::{Connections, Place};
 use crate::crawl::live::measure;
-use crate::report::escape::Escaped;
+use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
 
 /// Connections at a time; the oldest without a command makes room, and with none of those others wait at the door.

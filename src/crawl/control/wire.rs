@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::socket;
 use crate::disk::DirectoryLock;
-use crate::report::Live;
+use crate::record::Live;
 
 /// Longest command, the line's end included.
 pub const COMMAND_BYTES_MAX: usize = 1 << 20;

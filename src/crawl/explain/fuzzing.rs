@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::logs;
 use crate::fuzzing::MemoryDisk;
-use crate::report::{CrawlLog, SkippedLog};
+use crate::record::{CrawlLog, SkippedLog};
 
 /// The newest line about a URL, in both logs. The first line of the input is the URL.
 pub(crate) fn logs(bytes: &[u8]) -> bool {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::model::Skipped;
 use crate::disk::{Disk, Result};
-use crate::report::escape::{field, json_line};
-use crate::report::log_files::newest_line;
-use crate::report::{CrawlLog, SkippedLog};
+use crate::record::log_files::newest_line;
+use crate::record::{CrawlLog, SkippedLog};
+use crate::text::escape::{field, json_line};
 
 /// The newest line of logs/skipped.jsonl about `url`.
 pub(super) fn skipped(disk: &Disk, dir: &Path, url: &str) -> Result<Option<Skipped>> {

@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 
 use crate::clock::Time;
 use crate::outcome::Reason;
-use crate::report::figures::iso_ms;
-use crate::report::{Doing, Finish};
+use crate::record::{Doing, Finish};
+use crate::text::figures::iso_ms;
 
 /// Everything that a crawl knows of a URL.
 #[derive(Clone, Debug, Default, Serialize)]

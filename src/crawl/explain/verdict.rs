@@ -9,8 +9,8 @@ use super::model::{Explanation, Host, Queue, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
 use crate::outcome::{Reason, Verdict, judge_answer};
-use crate::report::Doing;
-use crate::report::figures::{count, date, size, span};
+use crate::record::Doing;
+use crate::text::figures::{count, date, size, span};
 
 /// What is known besides the explanation.
 pub(super) struct Facts<'a> {

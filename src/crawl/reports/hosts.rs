@@ -12,8 +12,8 @@ use crate::clock::Time;
 use crate::crawl::options;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, Result};
-use crate::report::log_files::for_each_line;
-use crate::report::{CrawlLog, PolitenessNote, ReadLine, name_of};
+use crate::record::log_files::for_each_line;
+use crate::record::{CrawlLog, PolitenessNote, ReadLine, name_of};
 
 /// Memory of each of the two sorters.
 const SORTER_BYTES: usize = 32 << 20;

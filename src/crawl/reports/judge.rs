@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Time;
 use crate::frontier::Politeness;
-use crate::report::PolitenessNote;
+use crate::record::PolitenessNote;
 
 /// No Retry-After is kept to for longer.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);

@@ -9,13 +9,13 @@ use super::{HostRow, ReportError, file_bytes, hosts};
 use crate::clock::Time;
 use crate::crawl::options;
 use crate::disk::Disk;
-use crate::report::{CrawlLog, Resting, log_files};
+use crate::record::{CrawlLog, Resting, log_files};
 
 /// The time left, and what decides about it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Left {
     /// Time that passes at least.
-    #[serde(rename = "at_least_s", with = "crate::report::seconds")]
+    #[serde(rename = "at_least_s", with = "crate::record::seconds")]
     pub at_least: Duration,
     /// The host that needs so long; empty where the rate of the whole crawl decides.
     pub host: String,

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::{Out, ReportError};
 use crate::disk::Disk;
-use crate::report::escape::field;
-use crate::report::log_files::for_each_line;
-use crate::report::{CrawlLog, ReadLine};
+use crate::record::log_files::for_each_line;
+use crate::record::{CrawlLog, ReadLine};
+use crate::text::escape::field;
 
 /// Types that are told apart; servers may send any.
 const TYPES_MAX: usize = 10_000;

@@ -30,11 +30,11 @@ use serde::Serialize;
 use crate::clock::{Clock, SystemClock};
 use crate::disk::{Disk, Error, Mode, Writer};
 use crate::engine::seeds::reader;
-use crate::report::CrawlLog;
+use crate::record::CrawlLog;
+use crate::record::log_files;
 use crate::report::closing::shell_word;
-use crate::report::escape::json_line;
-use crate::report::figures::date;
-use crate::report::log_files;
+use crate::text::escape::json_line;
+use crate::text::figures::date;
 pub use hosts::Totals;
 pub use judge::HostRow;
 pub use left::{Left, left, left_reads};
@@ -265,7 +265,7 @@ fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportE
             format_args!(
                 "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {kept:>9}\n",
                 row.violations,
-                crate::report::escape::field(&row.host),
+                crate::text::escape::field(&row.host),
                 row.requests,
                 row.pages,
                 row.bytes,
@@ -302,7 +302,7 @@ fn tail(totals: &Totals) -> String {
         totals.violations,
     );
     for fault in &totals.faults {
-        text.push_str(&format!("URLs that wait are counted in part only: {}\n", crate::report::escape::Escaped(fault)));
+        text.push_str(&format!("URLs that wait are counted in part only: {}\n", crate::text::escape::Escaped(fault)));
     }
     text
 }

@@ -12,7 +12,7 @@ use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::decode_rules;
 use crate::frontier::QueuedUrl;
 use crate::frontier::verify::Check;
-use crate::report::origin_of;
+use crate::record::origin_of;
 
 /// How often a partition is begun again.
 const TRIES: usize = 20;

@@ -10,7 +10,7 @@ use super::{Out, ReportError};
 use crate::disk::Disk;
 use crate::engine::seeds::reader;
 use crate::engine::{SeedRecord, SeedStatus};
-use crate::report::escape::field;
+use crate::text::escape::field;
 
 /// Columns that one long URL does not make wider.
 const WIDTH_MAX: usize = 60;
@@ -110,6 +110,6 @@ fn row(
     let row = Row { number, url: &seed.url, status, code, why, redirected_to, fallback: seed.fallback.as_deref() };
     let shown = code.map_or(status.to_owned(), |code| code.to_string());
     let (url, to) = (field(&seed.url), field(redirected_to.unwrap_or_default()));
-    let why = if why.is_empty() { "-".into() } else { crate::report::escape::escaped(why) };
+    let why = if why.is_empty() { "-".into() } else { crate::text::escape::escaped(why) };
     out.row(&row, format_args!("{shown:>8} {url:<wide$} {to:<to_wide$} {why}\n"))
 }

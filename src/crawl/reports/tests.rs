@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::clock::Time;
 use crate::frontier::Politeness;
-use crate::report::LogLine;
+use crate::record::LogLine;
 
 const START: u64 = 1_700_000_000_000;
 

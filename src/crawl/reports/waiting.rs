@@ -13,7 +13,7 @@ use crate::engine::values::decode_rules;
 use crate::engine::{SeedRecord, SeedStatus, checkpoint};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostLook, look_at_hosts};
-use crate::report::figures::date;
+use crate::text::figures::date;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Hosts that are looked at.

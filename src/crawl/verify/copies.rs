@@ -14,7 +14,7 @@ use crate::engine::checkpoint::{self, Checkpoint, checkpoint_path};
 use crate::engine::rests;
 use crate::engine::seeds;
 
-use crate::report::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapshot, State, StoreBytes, StoreLayers};
+use crate::record::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapshot, State, StoreBytes, StoreLayers};
 
 const ANEW: &str = "crawler verify --rebuild makes it again";
 /// What belongs into a crawl directory.

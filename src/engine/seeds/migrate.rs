@@ -13,7 +13,7 @@ use super::records::{Fate, ListedSeed, Mark, fates_path, header, list_path, put}
 use super::{SeedRecord, SeedStatus};
 use crate::catalog::{Batch, Catalog};
 use crate::disk::{Disk, Error, HEADER_BYTES, Kind, Result};
-use crate::report::log_files::for_each_line;
+use crate::record::log_files::for_each_line;
 
 const PREFIX: &str = "seed/";
 /// Entries that are removed at a time.

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::super::{Doing, Layers, Live};
 use super::text::{Exposition, Kind};
+use crate::record::{Doing, Layers, Live};
 use Kind::{Counter, Gauge};
 
 /// What the system says of this process; nothing where it does not tell.
@@ -99,7 +99,7 @@ fn pages(out: &mut Exposition, live: &Live) {
         out.suffixed("_bucket", &[("le", &bound)], count);
         all = count;
     }
-    out.suffixed("_sum", &[], live.durations.sum.as_secs_f64()).suffixed("_count", &[], all);
+    out.suffixed("_sum", &[], live.durations.sum().as_secs_f64()).suffixed("_count", &[], all);
 }
 
 fn links(out: &mut Exposition, live: &Live) {

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::escape::Escaped;
-use super::figures::{count, counted, date};
 use crate::clock::Time;
+use crate::text::escape::Escaped;
+use crate::text::figures::{count, counted, date};
 
 /// Hosts with URLs that rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::escape::Escaped;
-use super::figures::count;
+use crate::text::escape::Escaped;
+use crate::text::figures::count;
 
 /// Hosts of each kind that are told.
 const HOSTS_TOLD: usize = 16;

@@ -59,7 +59,7 @@ impl LimitedList {
 }
 
 /// The limit by the name of its setting.
-pub(super) fn setting(reason: Reason) -> &'static str {
+pub(crate) fn setting(reason: Reason) -> &'static str {
     match reason {
         Reason::HostPages => "pages_per_host",
         Reason::HostBytes => "bytes_per_host",
@@ -72,8 +72,8 @@ pub(super) fn setting(reason: Reason) -> &'static str {
 impl fmt::Display for Limited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let about = if self.surplus > 0 { "at most " } else { "" };
-        let urls = super::figures::count(self.urls);
-        write!(f, "{}: {about}{urls} URLs left out", super::escape::Escaped(&self.name))
+        let urls = crate::text::figures::count(self.urls);
+        write!(f, "{}: {about}{urls} URLs left out", crate::text::escape::Escaped(&self.name))
     }
 }
 

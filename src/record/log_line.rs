@@ -108,10 +108,10 @@ fn time_of_digits(digits: &str) -> Option<Time> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::digits_ms;
     use super::super::{CrawlLog, LogLine};
     use super::*;
     use crate::disk::Disk;
+    use crate::text::figures::digits_ms;
 
     #[test]
     fn a_line_is_read_as_it_was_written() {

@@ -13,12 +13,12 @@ use data_encoding::BASE32;
 
 use serde::{Deserialize, Serialize};
 
-use super::escape::field;
-use super::figures::{digits_ms, iso_ms};
 use super::log_files::LogFile;
 use crate::clock::Time;
 use crate::disk::{Disk, Result};
 use crate::frontier::Politeness;
+use crate::text::escape::field;
+use crate::text::figures::{digits_ms, iso_ms};
 
 /// One attempt, as a line tells it.
 #[derive(Clone, Debug, Default)]

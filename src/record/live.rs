@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::Histogram;
 use super::Snapshot;
-use super::metrics::Histogram;
 use crate::clock::Time;
 
 /// What a crawl does.

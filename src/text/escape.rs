@@ -100,7 +100,7 @@ pub fn json_line(value: &impl serde::Serialize) -> serde_json::Result<String> {
 }
 
 /// `json`, a line, in which what a terminal would obey is written by its code.
-pub(super) fn json_escaped(json: &str) -> String {
+pub(crate) fn json_escaped(json: &str) -> String {
     let mut safe = String::with_capacity(json.len() + 32);
     for c in json.chars() {
         if is_obeyed(c) {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::escape::json_line;
 use super::log_files::LogFile;
 use crate::disk::{Disk, Result};
 use crate::outcome::Reason;
+use crate::text::escape::json_line;
 
 /// The open log.
 #[derive(Debug)]

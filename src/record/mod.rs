@@ -1,0 +1,30 @@
+//! What a crawl keeps of itself: its counters, how it ended, its two logs, and the snapshot that `status` reads.
+//!
+//! The engine fills it, [`report`](crate::report) and the commands read it. Nothing here decides anything. What came from
+//! the web passes [`escape`](crate::text::escape) before it reaches a log, so that a page cannot forge a line.
+
+pub mod crawl_log;
+mod finish;
+mod histogram;
+pub(crate) mod limited;
+mod live;
+pub mod log_files;
+mod log_line;
+mod oddities;
+mod resting;
+pub(crate) mod seconds;
+pub mod skipped;
+mod snapshot;
+mod statistics;
+
+pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
+pub use finish::Finish;
+pub use histogram::Histogram;
+pub use limited::{Limited, LimitedList};
+pub use live::{Doing, Live, Rates};
+pub use log_line::{ReadLine, name_of, origin_of};
+pub use oddities::{Oddities, Oddity};
+pub use resting::{Resting, RestingHost};
+pub use skipped::SkippedLog;
+pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};
+pub use statistics::{CheckpointCosts, Gauges, Statistics};
