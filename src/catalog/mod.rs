@@ -5,8 +5,7 @@
 //! one [`Catalog::commit`] a checkpoint: that commit is the moment at which the checkpoint exists. Nothing comes here
 //! that grows with the crawl's stores; the record of their files lies in the checkpoint's own file.
 //!
-//! [`SledCatalog`] is the one of real crawls. [`MemoryCatalog`] serves simulations, where a crash is a matter of
-//! dropping what was not committed.
+//! [`SledCatalog`] is the one of real crawls. [`MemoryCatalog`] is the one of tests and simulations.
 
 mod memory;
 mod panics;

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use super::agenda::{Agenda, Hands};
 use super::case::{Case, End, Life, WholeLimits};
-use super::catalog::FileCatalog;
 use super::judge::{self, Clause, Violation};
 use super::network::{Network, millis};
 use super::outcomes::Named;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, MemoryCatalog};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::Reader;
 use crate::container::WarcInfo;
@@ -331,7 +330,7 @@ impl Machine {
         if self.loses_catalog() {
             disk.remove(&entries)?;
         }
-        let catalog: Arc<dyn Catalog> = Arc::new(FileCatalog::open(disk.clone(), entries)?);
+        let catalog: Arc<dyn Catalog> = Arc::new(MemoryCatalog::open(disk.clone(), entries)?);
         // also where the process before died over that
         if catalog.scan("")?.is_empty() && mend::look(&disk, &*catalog, &dir).is_err() {
             mend::refill(&disk, &*catalog, &dir)?;

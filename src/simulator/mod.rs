@@ -3,8 +3,8 @@
 //! A case is a function of its seed: a small synthetic web, the crawl's settings, what happens to the network, and how
 //! each process of the crawl ends: stopped, killed between two events or at any change of the disk, with the power cut,
 //! with an error of the disk or with a full one; perhaps with its clock set before the next one starts. The engine, its
-//! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]), the catalog's file and
-//! the network are simulated. Cases from [`WIDE_FROM`] on also have limits, budgets, patterns, rates, depths and scopes. At
+//! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]), sled ([`crate::catalog::MemoryCatalog`] is in its place)
+//! and the network are simulated. Cases from [`WIDE_FROM`] on also have limits, budgets, patterns, rates, depths and scopes. At
 //! every end of a process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)). After the last process has come to the end of the crawl, [`Clause`] by clause is judged.
 //!
 //! What it cannot show: threads (work on the disk is done at one moment between two events, though it can be cut short
@@ -12,7 +12,6 @@
 
 mod agenda;
 mod case;
-mod catalog;
 mod judge;
 mod machine;
 mod mistake;
