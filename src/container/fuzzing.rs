@@ -8,8 +8,9 @@ use super::keys::KeyFile;
 use super::{Container, ContainerOptions, NewPage, Reader, Report, Standing, WarcInfo, rebuild, verify};
 use crate::clock::Time;
 use crate::disk::HEADER_BYTES;
+use crate::disk::simulated::SimulatedDisk;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
-use crate::fuzzing::{MemoryDisk, join, parts};
+use crate::fuzzing::{join, parts};
 use crate::web::url::KeyMaker;
 use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
 
@@ -46,7 +47,7 @@ pub(crate) fn keys(bytes: &[u8]) -> bool {
 }
 
 fn read_keys(bytes: &[u8]) -> bool {
-    let (memory, dir) = (MemoryDisk::default(), Path::new(DIR));
+    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
     memory.put(dir.join("key.dat"), bytes.to_vec());
     let Ok(keys) = KeyFile::open_for_reading(&memory.disk(), dir) else { return false };
     let copy_dir = Path::new("copy");
@@ -103,7 +104,7 @@ fn mend_page(page: &mut [u8]) {
 }
 
 fn look_up([keys, index, overflow, images]: &[Vec<u8>; 4]) -> bool {
-    let (memory, dir) = (MemoryDisk::default(), Path::new(DIR));
+    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
     let disk = memory.disk();
     memory.put(dir.join("key.dat"), keys.clone());
     for (name, content) in ADDRESS_FILES.into_iter().zip([index, overflow, images]) {
@@ -133,7 +134,7 @@ fn look_up([keys, index, overflow, images]: &[Vec<u8>; 4]) -> bool {
 }
 
 /// Verifies everything that lies there; what is found does not matter.
-fn check(memory: &MemoryDisk) {
+fn check(memory: &SimulatedDisk) {
     let (mut told, mut progress) = (|_: &_| {}, |_, _| {});
     let mut report = Report::new(&mut told, &mut progress);
     let _ = verify(&memory.disk(), Path::new(DIR), &Standing::Unknown, Some(&maker()), &mut report);
@@ -141,7 +142,7 @@ fn check(memory: &MemoryDisk) {
 
 /// A value file: read record by record, replayed, verified, indexed anew and read through that index.
 pub(crate) fn warc(bytes: &[u8]) -> bool {
-    let (memory, dir) = (MemoryDisk::default(), Path::new(DIR));
+    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
     let disk = memory.disk();
     let path = dir.join("value-00000.warc");
     memory.put(&path, bytes.to_vec());
@@ -172,7 +173,7 @@ pub(crate) fn warc(bytes: &[u8]) -> bool {
 
 /// A record that is written out is read back the same.
 fn read_again(bytes: &[u8], fields: &[(String, String)], block: &[u8]) {
-    let memory = MemoryDisk::default();
+    let memory = SimulatedDisk::default();
     memory.put("record", bytes.to_vec());
     let file = memory.disk().open("record", crate::disk::Mode::Read).expect("it was put there");
     let again = RecordReader::new(&file, 0, BLOCK_MAX).next();
@@ -189,7 +190,7 @@ fn info() -> WarcInfo {
 }
 
 fn replay(bytes: &[u8]) {
-    let (memory, dir) = (MemoryDisk::default(), Path::new(DIR));
+    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
     memory.put(dir.join("value-00000.warc.open"), bytes.to_vec());
     let opened = Container::open(memory.disk(), dir, options(), info(), None);
     let (mut container, mut recovery) = opened.expect("a directory with one value file is a container");
@@ -201,8 +202,8 @@ fn replay(bytes: &[u8]) {
 }
 
 /// A container with a few pages, one of them twice, and a revisit.
-fn sample(compression: Compression) -> MemoryDisk {
-    let (memory, dir) = (MemoryDisk::default(), Path::new(DIR));
+fn sample(compression: Compression) -> SimulatedDisk {
+    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
     let options = ContainerOptions { compression, ..options() };
     let opened = Container::open(memory.disk(), dir, options, info(), None).expect("memory takes all");
     let (mut container, mut recovery) = opened;
@@ -262,7 +263,7 @@ fn sample(compression: Compression) -> MemoryDisk {
     memory
 }
 
-fn file(memory: &MemoryDisk, name: &str) -> Vec<u8> {
+fn file(memory: &SimulatedDisk, name: &str) -> Vec<u8> {
     memory.get(Path::new(DIR).join(name)).unwrap_or_default()
 }
 
@@ -279,8 +280,9 @@ pub(crate) fn address_samples() -> Vec<Vec<u8>> {
 pub(crate) fn warc_samples() -> Vec<Vec<u8>> {
     let values = |compression: Compression| {
         let memory = sample(compression);
-        let is_value = |path: &&std::path::PathBuf| path.to_string_lossy().contains("value-00000");
-        memory.paths().iter().find(is_value).and_then(|path| memory.get(path)).expect("pages were stored")
+        let mut files = memory.files().into_iter();
+        let value = files.find(|(path, _)| path.to_string_lossy().contains("value-00000"));
+        value.expect("pages were stored").1
     };
     [Compression::None, Compression::Gzip, Compression::Zstd].map(values).to_vec()
 }

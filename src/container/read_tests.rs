@@ -1,75 +1,11 @@
 //! What a look-up costs, counted at the disk.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Mutex;
 
 use super::tests::{checkpoint, key_of, open, options, pages};
 use super::*;
-use crate::disk::{Backend, DiskFile, Error, Mode, RawFile};
-
-/// The machine's file system, with every read written down: by name, offset and length.
-#[derive(Clone, Debug, Default)]
-struct Counting(Arc<Mutex<Vec<(String, u64, usize)>>>);
-
-#[derive(Debug)]
-struct CountedFile {
-    name: String,
-    file: DiskFile,
-    reads: Counting,
-}
-
-fn plain(error: Error) -> io::Error {
-    match error {
-        Error::Io { source, .. } => source,
-        other => io::Error::other(other),
-    }
-}
-
-impl Backend for Counting {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>> {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let file = Disk::real().open(path, mode).map_err(plain)?;
-        Ok(Box::new(CountedFile { name, file, reads: self.clone() }))
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        Disk::real().rename(from, to).map_err(plain)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        Disk::real().remove(path).map_err(plain)
-    }
-    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        Disk::real().create_dir_all(path).map_err(plain)
-    }
-    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
-        Disk::real().list(dir).map_err(plain)
-    }
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        Disk::real().sync_dir(dir).map_err(plain)
-    }
-    fn free_bytes(&self, dir: &Path) -> io::Result<u64> {
-        Disk::real().free_bytes(dir).map_err(plain)
-    }
-}
-
-impl RawFile for CountedFile {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.reads.0.lock().unwrap().push((self.name.clone(), offset, buf.len()));
-        self.file.read_at(buf, offset).map_err(plain)
-    }
-    fn write_all_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        self.file.write_all_at(buf, offset).map_err(plain)
-    }
-    fn len(&self) -> io::Result<u64> {
-        self.file.len().map_err(plain)
-    }
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.file.set_len(len).map_err(plain)
-    }
-    fn sync(&self) -> io::Result<()> {
-        self.file.sync().map_err(plain)
-    }
-}
+use crate::disk::simulated::SimulatedDisk;
 
 #[test]
 fn a_get_reads_about_one_address_page_one_key_record_and_exactly_its_value() {
@@ -81,9 +17,14 @@ fn a_get_reads_about_one_address_page_one_key_record_and_exactly_its_value() {
         pages.store(&mut container, url, "some body", false);
     }
     checkpoint(&mut container);
-    let counting = Counting::default();
-    let reader = Reader::open(Disk::new(Arc::new(counting.clone())), dir.path()).unwrap();
-    counting.0.lock().unwrap().clear();
+    let memory = SimulatedDisk::copy_of(&Disk::real(), dir.path()).unwrap();
+    let reader = Reader::open(memory.disk(), dir.path()).unwrap();
+    let counted = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&counted);
+    memory.observe_reads(move |path, offset, asked, _| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        log.lock().unwrap().push((name, offset, asked));
+    });
     let mut value_bytes = 0;
     for url in &urls {
         let record = reader.newest(key_of(url), url).unwrap().unwrap();
@@ -91,7 +32,7 @@ fn a_get_reads_about_one_address_page_one_key_record_and_exactly_its_value() {
         value_bytes += record.value_bytes as usize;
     }
     let mut reads: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
-    let counted = counting.0.lock().unwrap();
+    let counted = counted.lock().unwrap();
     for (name, offset, length) in counted.iter() {
         let kind = match name.as_str() {
             // the head says which bucket a key is in; it is read every time, because a crawl may be splitting

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::tests::{body, checkpoint, key_of, open, options, pages};
 use super::*;
-use crate::disk::{Backend, Error, Mode, RawFile};
+use crate::disk::simulated::SimulatedDisk;
+use crate::disk::{Error, Mode};
 use crate::web::warc::{Compression, RecordReader};
 
 const CODINGS: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
@@ -25,61 +26,6 @@ fn kinds(dir: &Path) -> Vec<String> {
     let file = Disk::real().open(path, Mode::Read).unwrap();
     let mut records = RecordReader::new(&file, 0, 1 << 20);
     std::iter::from_fn(|| records.next().unwrap()).map(|record| record.kind().to_owned()).collect()
-}
-
-/// The machine's disk, which notes the names of files that bytes are read of.
-#[derive(Debug)]
-struct CountingDisk(Arc<Mutex<Vec<String>>>);
-
-#[derive(Debug)]
-struct CountedFile(std::fs::File, String, Arc<Mutex<Vec<String>>>);
-
-impl Backend for CountingDisk {
-    fn open(&self, path: &Path, _: Mode) -> std::io::Result<Box<dyn RawFile>> {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        Ok(Box::new(CountedFile(std::fs::File::open(path)?, name, self.0.clone())))
-    }
-    fn list(&self, dir: &Path) -> std::io::Result<Vec<String>> {
-        std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
-    }
-    fn rename(&self, _: &Path, _: &Path) -> std::io::Result<()> {
-        panic!("a reader writes nothing")
-    }
-    fn remove(&self, _: &Path) -> std::io::Result<()> {
-        panic!("a reader writes nothing")
-    }
-    fn create_dir_all(&self, _: &Path) -> std::io::Result<()> {
-        panic!("a reader writes nothing")
-    }
-    fn sync_dir(&self, _: &Path) -> std::io::Result<()> {
-        panic!("a reader writes nothing")
-    }
-    fn free_bytes(&self, _: &Path) -> std::io::Result<u64> {
-        panic!("a reader writes nothing")
-    }
-}
-
-impl RawFile for CountedFile {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
-        let got = std::os::unix::fs::FileExt::read_at(&self.0, buf, offset)?;
-        if got > 0 {
-            let part = if offset == 0 { "head of " } else { "" };
-            self.2.lock().unwrap().push(format!("{part}{}", self.1));
-        }
-        Ok(got)
-    }
-    fn write_all_at(&self, _: &[u8], _: u64) -> std::io::Result<()> {
-        panic!("a reader writes nothing")
-    }
-    fn len(&self) -> std::io::Result<u64> {
-        Ok(self.0.metadata()?.len())
-    }
-    fn set_len(&self, _: u64) -> std::io::Result<()> {
-        panic!("a reader writes nothing")
-    }
-    fn sync(&self) -> std::io::Result<()> {
-        panic!("a reader writes nothing")
-    }
 }
 
 #[test]
@@ -125,7 +71,16 @@ fn a_revisit_is_read_by_one_address_page_two_key_records_and_two_values() {
     checkpoint(&mut container);
     container.close().unwrap();
     let reads = Arc::new(Mutex::new(Vec::new()));
-    let reader = Reader::open(Disk::new(Arc::new(CountingDisk(reads.clone()))), dir.path()).unwrap();
+    let memory = SimulatedDisk::copy_of(&Disk::real(), dir.path()).unwrap();
+    let reader = Reader::open(memory.disk(), dir.path()).unwrap();
+    let log = Arc::clone(&reads);
+    memory.observe_reads(move |path, offset, _, there| {
+        if there > 0 {
+            let part = if offset == 0 { "head of " } else { "" };
+            let name = path.file_name().unwrap().to_string_lossy();
+            log.lock().unwrap().push(format!("{part}{name}"));
+        }
+    });
     // the head says how many pages there are, as a crawl beside may have split some
     let page = ["head of address.idx", "address.idx", "key.dat", "value-00000.warc.gz"];
     for (url, more) in [(FIRST, &[][..]), (AGAIN, &["key.dat", "value-00000.warc.gz"])] {

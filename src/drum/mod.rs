@@ -41,8 +41,6 @@
 mod bloom;
 mod bucket;
 mod contract;
-#[cfg(test)]
-mod forgetful;
 mod front;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;

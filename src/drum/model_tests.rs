@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::path::Path;
 
+use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{Error, Result};
 
-use super::forgetful::ForgetfulDisk;
 use super::*;
 
 trait TestValue: Value + PartialEq + Debug {
@@ -119,7 +119,7 @@ struct Saved<V> {
 
 struct World<V> {
     random: fastrand::Rng,
-    memory: ForgetfulDisk,
+    memory: SimulatedDisk,
     options: DrumOptions,
     keys: u64,
     drum: Drum<u64, V, String>,
@@ -132,13 +132,19 @@ struct World<V> {
 const DIR: &str = "drum";
 
 fn open<V: TestValue>(
-    memory: &ForgetfulDisk,
+    memory: &SimulatedDisk,
     options: DrumOptions,
     saved: Option<&Saved<V>>,
 ) -> Result<Drum<u64, V, String>> {
     let state: Option<DrumState> = saved.map(|saved| postcard::from_bytes(&saved.state).unwrap());
     let saved = state.as_ref().zip(saved.map(|saved| &saved.ram[..]));
     Drum::open(memory.disk(), Path::new(DIR), options, saved)
+}
+
+/// The disk has room, and fails no more.
+fn heal(memory: &SimulatedDisk) {
+    memory.clear_faults();
+    memory.make_room();
 }
 
 impl<V: TestValue> World<V> {
@@ -150,7 +156,7 @@ impl<V: TestValue> World<V> {
             merge_threshold: random.u64(1..1_500),
             merge_memory: random.u64(40..8_000),
         };
-        let memory = ForgetfulDisk::default();
+        let memory = SimulatedDisk::new(seed);
         let drum = open(&memory, options, None).unwrap();
         let (keys, model) = (random.u64(1..300), Model::new(options.buckets));
         World { random, memory, options, keys, drum, model, durable: None, job: None, done: None }
@@ -159,7 +165,8 @@ impl<V: TestValue> World<V> {
     fn run(&mut self, steps: u32) {
         for _ in 0..steps {
             if self.random.u16(0..400) == 0 {
-                self.memory.fail_after(Some(self.random.u64(0..20)));
+                let fault = if self.random.bool() { Fault::Error } else { Fault::Full };
+                self.memory.fail_at(self.memory.changes() + self.random.u64(1..=20), fault);
             }
             let crash = self.random.u8(0..100) == 0;
             if crash || self.step().is_err() {
@@ -167,7 +174,7 @@ impl<V: TestValue> World<V> {
             }
             assert_eq!(self.drum.pending(), self.model.pending());
         }
-        self.memory.fail_after(None);
+        heal(&self.memory);
         if self.drum.failed || self.job.is_some() || self.done.is_some() {
             self.crash();
         }
@@ -266,7 +273,8 @@ impl<V: TestValue> World<V> {
 
     fn crash(&mut self) {
         (self.job, self.done) = (None, None);
-        self.memory = self.memory.crash(&mut self.random);
+        heal(&self.memory);
+        self.memory.restart(Restart::PowerCut);
         self.drum = open(&self.memory, self.options, self.durable.as_ref()).unwrap();
         self.model = match &self.durable {
             Some(saved) => saved.model.clone(),
@@ -320,7 +328,7 @@ fn a_drum_of_bytes_answers_as_a_map_does_whatever_happens_to_it() {
 }
 
 /// A DRUM with a repository, a frozen batch partly dispatched, pending files and arrays in RAM, and a cut of it.
-fn in_the_middle() -> (ForgetfulDisk, DrumOptions, Saved<Vec<u8>>) {
+fn in_the_middle() -> (SimulatedDisk, DrumOptions, Saved<Vec<u8>>) {
     let mut world = World::<Vec<u8>>::new(17);
     world.options = DrumOptions { buckets: 1, ram_per_bucket: 200, merge_threshold: 1, ..DrumOptions::default() };
     world.drum = open(&world.memory, world.options, None).unwrap();
@@ -345,7 +353,7 @@ fn in_the_middle() -> (ForgetfulDisk, DrumOptions, Saved<Vec<u8>>) {
 }
 
 /// Reopens and brings out everything; results are compared on the way.
-fn finish(memory: &ForgetfulDisk, options: DrumOptions, saved: &Saved<Vec<u8>>) -> Result<()> {
+fn finish(memory: &SimulatedDisk, options: DrumOptions, saved: &Saved<Vec<u8>>) -> Result<()> {
     let mut model = saved.model.clone();
     let mut drum = open(memory, options, Some(saved))?;
     drum.synchronize(&mut model)?;
@@ -359,7 +367,7 @@ fn a_flipped_bit_in_any_file_is_an_error_with_file_and_offset() {
     let sound = memory.files();
     for (path, content) in &sound {
         for at in 0..content.len() {
-            let memory = ForgetfulDisk::with_files(sound.clone());
+            let memory = SimulatedDisk::holding(&sound);
             let mut bytes = content.clone();
             bytes[at] ^= 1 << (at % 8);
             memory.put(path, bytes);
@@ -372,15 +380,15 @@ fn a_flipped_bit_in_any_file_is_an_error_with_file_and_offset() {
 #[test]
 fn a_file_that_is_cut_or_gone_is_an_error() {
     let (memory, options, saved) = in_the_middle();
-    finish(&ForgetfulDisk::with_files(memory.files()), options, &saved).unwrap();
+    finish(&SimulatedDisk::holding(&memory.files()), options, &saved).unwrap();
     for (path, content) in memory.files() {
         for length in 0..content.len() {
-            let memory = ForgetfulDisk::with_files(memory.files());
+            let memory = SimulatedDisk::holding(&memory.files());
             memory.put(&path, content[..length].to_vec());
             let error = finish(&memory, options, &saved).unwrap_err();
             assert!(matches!(error, Error::Damaged { .. }), "{} cut at {length}: {error}", path.display());
         }
-        let memory = ForgetfulDisk::with_files(memory.files());
+        let memory = SimulatedDisk::holding(&memory.files());
         memory.disk().remove(&path).unwrap();
         let error = finish(&memory, options, &saved).unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }), "{} gone: {error}", path.display());
@@ -393,14 +401,14 @@ fn a_damaged_checkpoint_is_refused_without_panic() {
     for bit in 0..saved.ram.len() * 8 {
         let mut damaged = saved.clone();
         damaged.ram[bit / 8] ^= 1 << (bit % 8);
-        let memory = ForgetfulDisk::with_files(memory.files());
+        let memory = SimulatedDisk::holding(&memory.files());
         assert!(finish(&memory, options, &damaged).is_err(), "bit {bit}");
     }
     for at in 0..saved.state.len() * 8 {
         let mut state = saved.state.clone();
         state[at / 8] ^= 1 << (at % 8);
         let Ok(state) = postcard::from_bytes::<DrumState>(&state) else { continue };
-        let memory = ForgetfulDisk::with_files(memory.files());
+        let memory = SimulatedDisk::holding(&memory.files());
         let opened =
             Drum::<u64, Vec<u8>, String>::open(memory.disk(), Path::new(DIR), options, Some((&state, &saved.ram)));
         let _ = opened.map(|mut drum| drum.synchronize(&mut Silent));
@@ -412,14 +420,13 @@ impl<V> Dispatcher<u64, V, String> for Silent {}
 
 #[test]
 fn after_a_fault_every_call_refuses_and_reopening_cures() {
-    let memory = ForgetfulDisk::default();
+    let memory = SimulatedDisk::default();
     let options = DrumOptions { buckets: 2, ram_per_bucket: 60, merge_threshold: 100, ..DrumOptions::default() };
     let mut drum = open::<()>(&memory, options, None).unwrap();
     drum.update(1, (), None).unwrap();
-    memory.fail_after(Some(0));
+    memory.fail_at(memory.changes() + 1, Fault::Error);
     let failed = (0..20).find_map(|key| drum.update(key, (), None).err()).unwrap();
     assert!(matches!(failed, Error::Io { action: "create", .. }), "{failed}");
-    memory.fail_after(None);
     assert!(drum.update(5, (), None).is_err());
     assert!(drum.next_merge(Need::All).is_err());
     assert!(drum.cut(&mut Vec::new()).is_err());
@@ -430,12 +437,12 @@ fn after_a_fault_every_call_refuses_and_reopening_cures() {
 
 #[test]
 fn a_closed_drum_opens_again_with_its_keys() {
-    let memory = ForgetfulDisk::default();
+    let memory = SimulatedDisk::default();
     let options = DrumOptions { buckets: 4, ram_per_bucket: 100, merge_threshold: 100, ..DrumOptions::default() };
     let mut drum = open::<u64>(&memory, options, None).unwrap();
     (0..500_u64).for_each(|key| drum.update(key << 54, key, None).unwrap());
     let state = drum.close(&mut Silent).unwrap();
-    let memory = memory.crash(&mut fastrand::Rng::with_seed(1));
+    memory.restart(Restart::PowerCut);
     let saved = Some((&state, DrumState::EMPTY_RAM));
     let mut drum = Drum::<u64, u64, String>::open(memory.disk(), Path::new(DIR), options, saved).unwrap();
     assert_eq!((drum.keys(), drum.pending(), state.buckets()), (500, 0, 4));
@@ -448,7 +455,7 @@ fn a_closed_drum_opens_again_with_its_keys() {
 
 #[test]
 fn a_bucket_is_due_when_it_has_gathered_enough_for_its_repository() {
-    let memory = ForgetfulDisk::default();
+    let memory = SimulatedDisk::default();
     let options = DrumOptions { buckets: 1, ram_per_bucket: 1_000, merge_threshold: 2_000, ..DrumOptions::default() };
     let mut drum = open::<u64>(&memory, options, None).unwrap();
     let mut operations_before_merge = || {
@@ -468,7 +475,7 @@ fn a_bucket_is_due_when_it_has_gathered_enough_for_its_repository() {
 
 #[test]
 fn who_starves_gets_answers_but_not_at_any_price() {
-    let memory = ForgetfulDisk::default();
+    let memory = SimulatedDisk::default();
     let options = DrumOptions { buckets: 2, ram_per_bucket: 1_000, merge_threshold: 1 << 40, ..DrumOptions::default() };
     let mut drum = open::<()>(&memory, options, None).unwrap();
     assert!(drum.next_merge(Need::Starving).unwrap().is_none());
@@ -492,7 +499,7 @@ fn the_disk_may_fail_at_any_change() {
         let seed = 3_000 + nth % 5;
         let run = std::panic::catch_unwind(|| {
             let mut world = World::<Vec<u8>>::new(seed);
-            world.memory.fail_after(Some(nth));
+            world.memory.fail_at(world.memory.changes() + 1 + nth, Fault::Error);
             world.run(400);
         });
         assert!(run.is_ok(), "seed {seed}, change {nth}");

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::disk::Result;
+use crate::disk::simulated::{Restart, SimulatedDisk};
 use crate::fingerprint::Fingerprint;
 
-use super::forgetful::ForgetfulDisk;
 use super::*;
 
 const DIR: &str = "store";
@@ -42,7 +42,7 @@ impl<V: Into<Option<u64>>> Dispatcher<Fingerprint, V, String> for Promises {
 
 struct World<V> {
     random: fastrand::Rng,
-    memory: ForgetfulDisk,
+    memory: SimulatedDisk,
     drum: DrumOptions,
     front: FrontOptions,
     store: Store<V, String>,
@@ -64,7 +64,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
         // a tiny filter, so that most of its answers are "perhaps"
         let memory_max = if random.bool() { 64 } else { 1 << 20 };
         let front = FrontOptions { lru_entries: random.usize(0..30), bloom_memory: memory_max, bloom_fpr: 0.1 };
-        let memory = ForgetfulDisk::default();
+        let memory = SimulatedDisk::new(seed);
         let store = Store::open(memory.disk(), Path::new(DIR), drum, front, None, &mut |_, _| {}).unwrap();
         let keys = random.u64(1..400);
         World {
@@ -137,7 +137,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
         cut.sync.into_iter().for_each(|path| disk.open(path, crate::disk::Mode::Write).unwrap().sync().unwrap());
         cut.sync_dirs.iter().for_each(|dir| disk.sync_dir(dir).unwrap());
         self.store.committed();
-        self.memory = self.memory.crash(&mut self.random);
+        self.memory.restart(Restart::PowerCut);
         let saved = Some((&cut.state, &ram[..]));
         let mut last = 0;
         let mut progress = |keys, _| last = keys;
@@ -215,7 +215,7 @@ fn every_layer_is_counted_and_false_positives_are_those_that_the_drum_denies() {
     let mut world = World::<Nothing>::new(1);
     world.front = FrontOptions { lru_entries: 1_000, bloom_memory: 20_000, bloom_fpr: 0.01 };
     world.store =
-        Store::open(ForgetfulDisk::default().disk(), Path::new(DIR), world.drum, world.front, None, &mut |_, _| {})
+        Store::open(SimulatedDisk::default().disk(), Path::new(DIR), world.drum, world.front, None, &mut |_, _| {})
             .unwrap();
     world.keys = u64::MAX;
     (0..30_000).for_each(|_| world.admit(Nothing));

@@ -11,7 +11,8 @@ use super::verify::Check;
 use super::{Frontier, FrontierOptions, FrontierState, NameAnswer, PartitionState, RobotsAnswer, Task};
 use crate::clock::Time;
 use crate::disk::HEADER_BYTES;
-use crate::fuzzing::{MemoryDisk, join, parts};
+use crate::disk::simulated::SimulatedDisk;
+use crate::fuzzing::{join, parts};
 
 const DIR: &str = "frontier";
 const NOW: Time = Time::from_ms(1_800_000_000_000);
@@ -66,7 +67,7 @@ pub(crate) fn frontier(bytes: &[u8]) -> bool {
 }
 
 fn crawl(tail: Vec<u8>, base: Vec<u8>, ram: &[u8]) -> bool {
-    let memory = MemoryDisk::default();
+    let memory = SimulatedDisk::default();
     let (disk, dir) = (memory.disk(), Path::new(DIR));
     let put = |generation: u64, kind: &str, content: Vec<u8>| {
         let bytes = content.len() as u64;
@@ -194,7 +195,7 @@ pub(crate) fn samples() -> Vec<Vec<u8>> {
 }
 
 fn sample(merged: bool, record: &[u8]) -> Vec<u8> {
-    let memory = MemoryDisk::default();
+    let memory = SimulatedDisk::default();
     let (disk, dir) = (memory.disk(), Path::new(DIR));
     let opened = Frontier::open(disk, dir, options(), decode_rules, 1, None, NOW, true);
     let mut frontier = opened.expect("memory takes all");

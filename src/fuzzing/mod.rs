@@ -10,14 +10,12 @@
 //! (`fuzzing::tests`), and libFuzzer, by the crate in fuzz/. The module exists in tests and with the feature `fuzzing`
 //! only; no release has it.
 
-mod disk;
 mod samples;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod web;
 
-pub(crate) use disk::MemoryDisk;
 pub(crate) use samples::queued;
 
 /// One parser.

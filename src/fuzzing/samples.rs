@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::{MemoryDisk, stored};
+use super::stored;
 use crate::clock::Time;
 use crate::container::ContainerState;
+use crate::disk::simulated::SimulatedDisk;
 use crate::drum::Value;
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::mend;
@@ -106,7 +107,7 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
         patterns: vec![3, 1, 200, 1],
         ..Sections::default()
     };
-    let (disk, dir) = (MemoryDisk::default(), Path::new("crawl"));
+    let (disk, dir) = (SimulatedDisk::default(), Path::new("crawl"));
     let catalog = crate::catalog::MemoryCatalog::default();
     let shape = (4, 16, &["utm".to_owned()][..]);
     let (identity, _) = mend::begin(&disk.disk(), &catalog, dir, (Time::ZERO, 5), shape).expect("memory takes all");
@@ -115,7 +116,7 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
 }
 
 pub(super) fn rests() -> Vec<Vec<u8>> {
-    let (disk, dir) = (MemoryDisk::default(), Path::new("crawl"));
+    let (disk, dir) = (SimulatedDisk::default(), Path::new("crawl"));
     let (mut log, _) = RestLog::open(disk.disk(), dir, 3, Time::ZERO).expect("nothing is there");
     let rest = |bits: u64| (Fingerprint::from_bits(bits), Time::from_ms(5_000 * bits));
     log.push(&[rest(1), rest(2), rest(300)]).expect("memory takes all");

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::{MemoryDisk, choice};
+use super::choice;
 use crate::clock::Time;
+use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{HEADER_BYTES, Header, Kind};
 use crate::drum::Value;
 use crate::engine::checkpoint::{self, CheckpointFile, checkpoint_path};
@@ -51,7 +52,7 @@ pub(super) fn checkpoint(bytes: &[u8]) -> bool {
 }
 
 fn read_checkpoint(bytes: Vec<u8>) -> bool {
-    let (disk, dir) = (MemoryDisk::default(), Path::new("crawl"));
+    let (disk, dir) = (SimulatedDisk::default(), Path::new("crawl"));
     disk.put(checkpoint_path(dir, 7), bytes);
     let whole = CheckpointFile::read(&disk.disk(), dir, 7).is_ok_and(|file| file.record.is_ok());
     let newest = checkpoint::newest(&disk.disk(), dir);
@@ -83,7 +84,7 @@ pub(super) fn rests(bytes: &[u8]) -> bool {
 }
 
 fn read_rests(bytes: Vec<u8>) -> bool {
-    let (disk, dir, now) = (MemoryDisk::default(), Path::new("crawl"), Time::from_ms(1_000));
+    let (disk, dir, now) = (SimulatedDisk::default(), Path::new("crawl"), Time::from_ms(1_000));
     let path = dir.join("rests.g000003");
     let records = bytes.len() / 20;
     disk.put(&path, bytes);

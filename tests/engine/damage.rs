@@ -9,125 +9,20 @@
 //! DAMAGE_PLACES=all cargo test --release --test engine c6_ -- --nocapture       every byte of every file, both ways
 //! ```
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use super::*;
 use crawler::catalog::{Batch, SledCatalog};
 use crawler::container::Reader;
-use crawler::disk::{Backend, Error, Mode, RawFile};
+use crawler::disk::Error;
+use crawler::disk::simulated::SimulatedDisk;
 use crawler::engine::{Identity, StopBy, checkpoint};
 use crawler::record::Snapshot;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 /// Where the crawl lies on the disk in memory.
 pub(super) const DIR: &str = "/crawl";
-
-type Content = Arc<Mutex<Vec<u8>>>;
-
-/// A disk in memory.
-#[derive(Clone, Debug, Default)]
-pub(super) struct MemoryDisk(Arc<Mutex<BTreeMap<PathBuf, Content>>>);
-
-impl MemoryDisk {
-    pub(super) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        let files = self.0.lock().unwrap();
-        files.iter().map(|(path, content)| (path.clone(), content.lock().unwrap().clone())).collect()
-    }
-
-    pub(super) fn of(files: &BTreeMap<PathBuf, Vec<u8>>) -> Self {
-        let files = files.iter().map(|(path, content)| (path.clone(), Content::new(Mutex::new(content.clone()))));
-        MemoryDisk(Arc::new(Mutex::new(files.collect())))
-    }
-
-    pub(super) fn disk(&self) -> Disk {
-        Disk::new(Arc::new(self.clone()))
-    }
-}
-
-impl Backend for MemoryDisk {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>> {
-        let mut files = self.0.lock().unwrap();
-        let content = match (files.get(path), mode) {
-            (Some(_), Mode::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
-            (Some(content), _) => content.clone(),
-            (None, Mode::Read | Mode::Write) => return Err(io::ErrorKind::NotFound.into()),
-            (None, Mode::Create | Mode::CreateNew) => files.entry(path.to_owned()).or_default().clone(),
-        };
-        Ok(Box::new(MemoryFile(content)))
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut files = self.0.lock().unwrap();
-        let content = files.remove(from).ok_or(io::ErrorKind::NotFound)?;
-        files.insert(to.to_owned(), content);
-        Ok(())
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.lock().unwrap().remove(path).map(|_| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn create_dir_all(&self, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
-        let files = self.0.lock().unwrap();
-        let in_dir = files.keys().filter(|path| path.parent() == Some(dir));
-        Ok(in_dir.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect())
-    }
-
-    fn sync_dir(&self, _: &Path) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn free_bytes(&self, _: &Path) -> io::Result<u64> {
-        Ok(u64::MAX)
-    }
-
-    fn boot_id(&self) -> Option<String> {
-        // the machine goes on: only the process dies
-        Some("the one run of this machine".to_owned())
-    }
-}
-
-#[derive(Debug)]
-struct MemoryFile(Content);
-
-impl RawFile for MemoryFile {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let content = self.0.lock().unwrap();
-        let there = content.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
-        let count = there.len().min(buf.len());
-        buf[..count].copy_from_slice(&there[..count]);
-        Ok(count)
-    }
-
-    fn write_all_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        let mut content = self.0.lock().unwrap();
-        let start = usize::try_from(offset).unwrap();
-        let length = content.len().max(start + buf.len());
-        content.resize(length, 0);
-        content[start..start + buf.len()].copy_from_slice(buf);
-        Ok(())
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.0.lock().unwrap().len() as u64)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.lock().unwrap().resize(usize::try_from(len).unwrap(), 0);
-        Ok(())
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// The small sites; one host asks for a long rest once, so that there is a log of rests, and arrays and memory are so
 /// small that every kind of file comes to be.
@@ -175,11 +70,11 @@ impl State {
 
     /// As soon as there is a file of that kind; stopped in good order, or as it was at that moment.
     pub(super) fn with_file(clean: bool, part: &'static str) -> State {
-        State::when(clean, |disk, _| disk.0.lock().unwrap().keys().any(|path| path.to_str().unwrap().contains(part)))
+        State::when(clean, |disk, _| disk.paths().iter().any(|path| path.to_str().unwrap().contains(part)))
     }
 
-    pub(super) fn when(clean: bool, reached: impl Fn(&MemoryDisk, usize) -> bool) -> State {
-        let (disk, catalog) = (MemoryDisk::default(), Arc::new(MemoryCatalog::default()));
+    pub(super) fn when(clean: bool, reached: impl Fn(&SimulatedDisk, usize) -> bool) -> State {
+        let (disk, catalog) = (SimulatedDisk::default(), Arc::new(MemoryCatalog::default()));
         let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), START).unwrap();
         run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
         assert_eq!(run.go_until(|run| reached(&disk, run.record.borrow().requests.len())), None);
@@ -190,7 +85,7 @@ impl State {
         State::of(&disk, &*catalog, run.clock.now())
     }
 
-    pub(super) fn of(disk: &MemoryDisk, catalog: &dyn Catalog, now: Time) -> State {
+    pub(super) fn of(disk: &SimulatedDisk, catalog: &dyn Catalog, now: Time) -> State {
         State { files: disk.files(), catalog: catalog.scan("").unwrap().into_iter().collect(), now }
     }
 
@@ -251,7 +146,7 @@ impl From<Error> for Fault {
 }
 
 fn go_on(state: &State) -> Result<(), Fault> {
-    let (disk, dir) = (MemoryDisk::of(&state.files), Path::new(DIR));
+    let (disk, dir) = (SimulatedDisk::holding(&state.files), Path::new(DIR));
     let run = try_open(Rc::new(Resting), disk.disk(), dir, state.catalog(), state.now);
     let mut run = run.map_err(|error| match error {
         OpenError::Disk(error) => Fault::Disk(error),
@@ -399,7 +294,7 @@ fn n09_a_file_of_the_last_checkpoint_that_is_missing_is_damage_and_never_an_empt
 fn c9_the_same_checkpoint_restored_twice_gives_the_same_requests_and_the_same_directory_byte_for_byte() {
     for state in [State::after(30), State::with_file(false, "rests.g")] {
         let restored = || {
-            let (disk, catalog) = (MemoryDisk::of(&state.files), state.catalog());
+            let (disk, catalog) = (SimulatedDisk::holding(&state.files), state.catalog());
             let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), state.now).unwrap();
             run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
             assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
@@ -519,7 +414,7 @@ fn c6_key_records_that_are_cut_or_flipped_are_never_read_as_others() {
     let path = Path::new(DIR).join("pages/key.dat");
     let whole = &state.files[&path];
     let records = |files: &BTreeMap<PathBuf, Vec<u8>>| {
-        let reader = Reader::open(MemoryDisk::of(files).disk(), &Path::new(DIR).join("pages"))?;
+        let reader = Reader::open(SimulatedDisk::holding(files).disk(), &Path::new(DIR).join("pages"))?;
         reader.records().collect::<disk::Result<Vec<_>>>()
     };
     let sound = records(&state.files).unwrap();

@@ -1,8 +1,9 @@
 //! Directories of format 1: the catalog has the record of the last checkpoint and the seeds, the checkpoint's file has no identity. They
 //! are taken up, and are of this format from then on.
 
-use super::damage::{DIR, MemoryDisk, Outcome, State, outcome};
+use super::damage::{DIR, Outcome, State, outcome};
 use super::*;
+use crawler::disk::simulated::SimulatedDisk;
 use crawler::engine::{Identity, SeedReader, SeedRecord, checkpoint};
 use std::path::PathBuf;
 
@@ -41,7 +42,7 @@ fn in_format_1(mut state: State, record: bool) -> State {
 
 fn seeds_of(files: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<SeedRecord> {
     let mut seeds = Vec::new();
-    let reader = SeedReader::open(&MemoryDisk::of(files).disk(), Path::new(DIR)).unwrap().unwrap();
+    let reader = SeedReader::open(&SimulatedDisk::holding(files).disk(), Path::new(DIR)).unwrap().unwrap();
     reader
         .for_each(|_, seed| {
             seeds.push(seed);
@@ -57,7 +58,7 @@ fn n25_seeds_of_format_1_leave_the_catalog_for_their_files_and_keep_numbers_and_
         let before = seeds_of(&state.files);
         let old = in_format_1(state, record);
         assert!(!before.is_empty() && old.catalog.contains_key("seed/0000000000"));
-        let (disk, catalog) = (MemoryDisk::of(&old.files), old.catalog());
+        let (disk, catalog) = (SimulatedDisk::holding(&old.files), old.catalog());
         mend::begin(&disk.disk(), &*catalog, Path::new(DIR), (old.now, 5), (4, 16, &[])).unwrap();
         assert!(catalog.scan("seed/").unwrap().is_empty());
         let after = seeds_of(&State::of(&disk, &*catalog, old.now).files);
@@ -73,7 +74,7 @@ fn n02_a_directory_of_format_1_is_taken_up_and_is_of_format_2_from_then_on() {
         let noted = checkpoint::Noted::load(&*old.catalog(), Path::new(DIR)).unwrap().unwrap();
         assert!(noted.is_old());
         assert_eq!(outcome(&old, Path::new(DIR)), Outcome::Right);
-        let (disk, catalog) = (MemoryDisk::of(&old.files), old.catalog());
+        let (disk, catalog) = (SimulatedDisk::holding(&old.files), old.catalog());
         // readers beside the crawl read either file
         let before = checkpoint::newest(&disk.disk(), Path::new(DIR)).unwrap().unwrap().0;
         let (identity, is_new) =

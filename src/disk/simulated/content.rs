@@ -43,6 +43,15 @@ impl Mood {
 }
 
 impl Content {
+    /// Content that a power cut leaves.
+    pub(super) fn durable(bytes: Vec<u8>) -> Self {
+        Content { now: bytes.clone(), durable: bytes, changes: Vec::new() }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.now
+    }
+
     pub(super) fn read(&self, buf: &mut [u8], offset: u64) -> usize {
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.now.len());
         let count = buf.len().min(self.now.len() - start);

@@ -1,4 +1,5 @@
-//! A disk in memory that does to its files what a machine may do to them, as a function of a seed.
+//! The disk in memory of tests, fuzzing and the simulator. It does to its files what a machine may do to them, as a
+//! function of a seed; where nobody asks for a fault, it never fails and never forgets.
 //!
 //! Every change (write, cut, creation, rename, removal, sync) has a number. At a number that was chosen before, the
 //! change fails ([`Fault`]) or the machine stops: then every further call fails, until [`SimulatedDisk::restart`] says
@@ -15,6 +16,7 @@
 //! show what a power cut does.
 
 mod content;
+mod files;
 mod names;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,14 @@ use names::Names;
 
 /// Changes that a trace shows.
 const TRACE: usize = 40;
+/// No file is longer. One that a damaged length would blow up is refused, as a full disk would.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// What it says is free.
+const FREE_BYTES: u64 = 1 << 40;
+
+/// What is told of a read: the file, the offset, the bytes that were asked for and those that were there.
+type ReadObserver = dyn Fn(&Path, u64, usize, usize) + Send + Sync;
 
 /// What happens at a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +79,10 @@ struct State {
     is_full: bool,
     is_stopped: bool,
     is_lying: bool,
-    free_bytes: u64,
     trace: VecDeque<String>,
     /// Checksum of all that was ever noted.
     log: crc32fast::Hasher,
+    reads: Option<Arc<ReadObserver>>,
 }
 
 /// An open file.
@@ -96,9 +106,9 @@ impl SimulatedDisk {
             is_full: false,
             is_stopped: false,
             is_lying: false,
-            free_bytes: 1 << 40,
             trace: VecDeque::new(),
             log: crc32fast::Hasher::new(),
+            reads: None,
         })))
     }
 
@@ -147,11 +157,6 @@ impl SimulatedDisk {
         self.state().is_lying = lie;
     }
 
-    /// What the disk says is free.
-    pub fn set_free_bytes(&self, bytes: u64) {
-        self.state().free_bytes = bytes;
-    }
-
     /// Brings the machine up again; files that were open before are closed.
     pub fn restart(&self, restart: Restart) {
         let mut state = self.state();
@@ -178,6 +183,12 @@ impl SimulatedDisk {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for SimulatedDisk {
+    fn default() -> Self {
+        SimulatedDisk::new(0)
     }
 }
 
@@ -260,6 +271,10 @@ fn not_found() -> io::Error {
     io::ErrorKind::NotFound.into()
 }
 
+fn refuse_too_long(len: u64) -> io::Result<()> {
+    if len > FILE_BYTES_MAX { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+}
+
 impl Backend for SimulatedDisk {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>> {
         let mut state = self.state();
@@ -322,7 +337,7 @@ impl Backend for SimulatedDisk {
     fn free_bytes(&self, _: &Path) -> io::Result<u64> {
         let state = self.state();
         state.alive()?;
-        Ok(if state.is_full { 0 } else { state.free_bytes })
+        Ok(if state.is_full { 0 } else { FREE_BYTES })
     }
 
     fn boot_id(&self) -> Option<String> {
@@ -345,12 +360,17 @@ impl Open {
 
 impl RawFile for Open {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        drop(self.state()?);
-        Ok(self.content().read(buf, offset))
+        let observer = self.state()?.reads.clone();
+        let there = self.content().read(buf, offset);
+        if let Some(observe) = observer {
+            observe(&self.path, offset, buf.len(), there);
+        }
+        Ok(there)
     }
 
     fn write_all_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         let mut state = self.state()?;
+        refuse_too_long(offset.saturating_add(buf.len() as u64))?;
         let what = format_args!("write {} bytes at {offset} of {}", buf.len(), self.path.display());
         let go = state.change(true, what);
         match go {
@@ -374,6 +394,7 @@ impl RawFile for Open {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut state = self.state()?;
+        refuse_too_long(len)?;
         let go = state.change(false, format_args!("cut {} to {len}", self.path.display()))?;
         self.content().set_len(len);
         go.end()

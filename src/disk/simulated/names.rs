@@ -30,6 +30,17 @@ impl Names {
         self.now.get(path).cloned()
     }
 
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        self.now.keys().cloned().collect()
+    }
+
+    /// A durable name, with its directories.
+    pub(super) fn put(&mut self, path: &Path, file: File) {
+        self.create_dir(parent(path));
+        self.now.insert(path.to_owned(), file.clone());
+        self.durable.insert(path.to_owned(), file);
+    }
+
     pub(super) fn create(&mut self, path: &Path) -> io::Result<File> {
         if !self.dirs.contains(parent(path)) {
             return Err(io::ErrorKind::NotFound.into());
