@@ -1,7 +1,8 @@
 //! How the way of a URL ends, and what follows from each answer and each error.
 //!
-//! Every URL ends in exactly one [`Outcome`]. [`judge_answer`] and [`judge_failure`] are the one table that says
-//! whether an attempt ends the URL or is made again; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for:
+//! Every URL ends in exactly one way: its answer is stored, its attempts brought none and it has failed, or it is dropped
+//! for a [`Reason`]. [`judge_answer`] and [`judge_failure`] are the one table that says whether an attempt ends the URL or
+//! is made again; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for:
 //! the URL alone, or its whole host. Live crawling and the replay after a crash ask the same table, so that they cannot
 //! disagree.
 
@@ -164,19 +165,6 @@ impl fmt::Display for Failure {
             Failure::Unconditional304 => "304 that was not asked for",
         })
     }
-}
-
-/// The end of a URL's way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// In the archive, with this status.
-    Stored(u16),
-    /// In the archive as a reference to the same payload stored before.
-    Revisit(u16),
-    /// Given up after attempts that brought no answer.
-    Failed(Failure),
-    /// Never asked for.
-    Dropped(Reason),
 }
 
 /// What an attempt means for its URL.

@@ -41,10 +41,6 @@ pub trait Value: Clone + Send + 'static {
     fn encode(&self, out: &mut Vec<u8>);
     /// The value that was encoded as `bytes`, `None` where they are no value.
     fn decode(bytes: &[u8]) -> Option<Self>;
-    /// What `append_update` does with a stored value; by default the newer one takes its place.
-    fn append(&mut self, newer: Self) {
-        *self = newer;
-    }
     /// Bytes that it holds beside its own size: what an LRU keeps of it is bounded by their sum.
     fn heap_bytes(&self) -> usize {
         0
@@ -73,7 +69,7 @@ impl Value for u64 {
     }
 }
 
-/// Bytes; `append` concatenates.
+/// Bytes.
 impl Value for Vec<u8> {
     const FIXED_BYTES: Option<usize> = None;
 
@@ -83,10 +79,6 @@ impl Value for Vec<u8> {
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         Some(bytes.to_vec())
-    }
-
-    fn append(&mut self, newer: Self) {
-        self.extend_from_slice(&newer);
     }
 }
 
@@ -165,7 +157,7 @@ pub trait Dispatcher<K, V, A> {
         Ok(())
     }
 
-    /// `update` or `append_update`; `value` is what is stored after it.
+    /// `update`; `value` is what is stored after it.
     fn update(&mut self, key: K, value: V, aux: Option<A>) -> Result<()> {
         let _ = (key, value, aux);
         Ok(())

@@ -12,7 +12,7 @@ use crate::varint;
 
 use super::contract::{Aux, Key, Value};
 use super::names::{self, Part, Place};
-use super::pending::{Chunks, Entry, Op};
+use super::pending::{Chunks, Entry};
 use super::repository::{Block, RepositoryReader};
 use super::state::{self, BatchState, DrumState, RepositoryState};
 
@@ -143,11 +143,7 @@ impl<V: Value, A: Aux> Look<'_, V, A> {
         if !entry.op.stores() {
             return Ok(());
         }
-        let newer = self.decode(entry.value)?;
-        match &mut self.found.value {
-            Some(stored) if entry.op == Op::AppendUpdate => stored.append(newer),
-            value => *value = Some(newer),
-        }
+        self.found.value = Some(self.decode(entry.value)?);
         Ok(())
     }
 
@@ -205,17 +201,14 @@ mod tests {
             let value = step.to_le_bytes()[..random.usize(..4)].to_vec();
             let aux = random.bool().then(|| format!("context {step}"));
             let before = model.contains_key(&key);
-            let op = random.u32(..4);
+            let op = random.u32(..3);
             match op {
                 0 => drum.check(key, aux.clone()).unwrap(),
                 1 => drum.update(key, value.clone(), aux.clone()).unwrap(),
-                2 => drum.check_update(key, value.clone(), aux.clone()).unwrap(),
-                _ => drum.append_update(key, value.clone(), aux.clone()).unwrap(),
+                _ => drum.check_update(key, value.clone(), aux.clone()).unwrap(),
             }
-            match op {
-                0 => {}
-                3 => model.entry(key).or_default().extend_from_slice(&value),
-                _ => drop(model.insert(key, value)),
+            if op > 0 {
+                model.insert(key, value);
             }
             if matches!(op, 0 | 2)
                 && let Some(aux) = aux

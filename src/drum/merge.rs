@@ -1,6 +1,5 @@
 //! The merge of a frozen batch with its bucket of the repository: one sequential pass, on any thread.
 
-use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
@@ -150,7 +149,7 @@ impl Batch {
             if !place.holds(entry.key) {
                 return Err(chunks.damaged("keys of this bucket"));
             }
-            loaded.slots.push(Slot { key: entry.key, position, op: entry.op as u8 });
+            loaded.slots.push(Slot { key: entry.key, position, op: entry.op });
             loaded.stores |= entry.op.stores();
             if fixed != Some(0) {
                 loaded.starts.push(loaded.values.len());
@@ -244,29 +243,20 @@ impl<V: Value> Merge<'_, V> {
         let batch = self.batch;
         let key = group[0].key;
         let in_old = old.block.keys.get(old.at) == Some(&key);
-        let mut stored: Option<Cow<'_, [u8]>> = in_old.then(|| Cow::Borrowed(old.block.value(old.at)));
+        let mut stored = in_old.then(|| old.block.value(old.at));
         let mut shown = None;
         for slot in group {
             if stored.is_some() {
                 self.outcomes.duplicates[slot.position as usize / 64] |= 1 << (slot.position % 64);
             }
             let newer = batch.value(slot.position);
-            match (Op::from_bits(slot.op), &stored) {
+            match (slot.op, stored) {
                 (Op::Check, None) => {}
                 (Op::Check, Some(value)) => self.show(slot.position, value, &mut shown)?,
-                (Op::Update | Op::CheckUpdate, _) => (stored, shown) = (Some(Cow::Borrowed(newer)), None),
-                (Op::AppendUpdate, present) => {
-                    let value = match present {
-                        Some(value) => Cow::Owned(self.append(value, newer)?),
-                        None => Cow::Borrowed(newer),
-                    };
-                    shown = None;
-                    self.show(slot.position, &value, &mut shown)?;
-                    stored = Some(value);
-                }
+                (Op::Update | Op::CheckUpdate, _) => (stored, shown) = (Some(newer), None),
             }
         }
-        if let (Some(writer), Some(value)) = (&mut self.writer, &stored) {
+        if let (Some(writer), Some(value)) = (&mut self.writer, stored) {
             writer.push(key, value)?;
         }
         old.at += usize::from(in_old);
@@ -288,14 +278,6 @@ impl<V: Value> Merge<'_, V> {
         *shown = Some(index);
         self.outcomes.seen.push((position, index));
         Ok(())
-    }
-
-    fn append(&self, stored: &[u8], newer: &[u8]) -> Result<Vec<u8>> {
-        let mut value = self.decode(stored)?;
-        value.append(self.decode(newer)?);
-        let mut bytes = Vec::new();
-        value.encode(&mut bytes);
-        Ok(bytes)
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<V> {

@@ -8,9 +8,9 @@
 //!
 //! # What is promised
 //! - **Results are those of carrying out the operations one by one.** `check` says whether its key is stored at its
-//!   place in the order, with the value it then has; `check_update` says the same and stores; `update` stores;
-//!   `append_update` lets [`Value::append`] add to what is stored. So of several `check_update`s of a new key the first
-//!   is unique and the rest are duplicates, all of them are when an `update` came before, and the last update wins.
+//!   place in the order, with the value it then has; `check_update` says the same and stores; `update` stores. So of
+//!   several `check_update`s of a new key the first is unique and the rest are duplicates, all of them are when an `update`
+//!   came before, and the last update wins.
 //! - **Order.** Results of a bucket come in the order in which its operations were asked for, over all batches.
 //!   Between buckets there is no order. Every operation is dispatched exactly once.
 //! - **Durability.** [`Drum::cut`] takes a consistent cut. Once its owner has made it durable (synced the files,
@@ -239,12 +239,6 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     #[inline]
     pub fn check_update(&mut self, key: K, value: V, aux: Option<A>) -> Result<()> {
         self.push(Op::CheckUpdate, key, Some(value), aux)
-    }
-
-    /// Appends `value` to what is stored under `key`, as [`Value::append`] says.
-    #[inline]
-    pub fn append_update(&mut self, key: K, value: V, aux: Option<A>) -> Result<()> {
-        self.push(Op::AppendUpdate, key, Some(value), aux)
     }
 
     /// Freezes the bucket that is to be merged now, if any is, and gives the job. `None` while a merge is running, or when

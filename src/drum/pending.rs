@@ -18,21 +18,21 @@ const HAS_AUX: u8 = 4;
 const CACHE_LINE_BYTES: usize = 64;
 
 /// What is asked of a key. The numbers are part of the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Op {
+    #[default]
     Check = 0,
     Update = 1,
     CheckUpdate = 2,
-    AppendUpdate = 3,
 }
 
 impl Op {
-    pub fn from_bits(bits: u8) -> Self {
-        match bits & 3 {
-            0 => Op::Check,
-            1 => Op::Update,
-            2 => Op::CheckUpdate,
-            _ => Op::AppendUpdate,
+    fn from_bits(bits: u8) -> Option<Self> {
+        match bits {
+            0 => Some(Op::Check),
+            1 => Some(Op::Update),
+            2 => Some(Op::CheckUpdate),
+            _ => None,
         }
     }
 
@@ -64,7 +64,7 @@ impl<'a> Entry<'a> {
         let (&tag, rest) = bytes.get(*at..)?.split_first()?;
         let key = u64::from_le_bytes(*rest.first_chunk::<8>()?);
         *at += 9;
-        let op = Op::from_bits(tag);
+        let op = Op::from_bits(tag & !HAS_AUX)?;
         let value = match fixed {
             _ if op == Op::Check => &[],
             Some(length) => {
@@ -74,7 +74,7 @@ impl<'a> Entry<'a> {
             }
             None => varint::read_slice(bytes, at)?,
         };
-        (tag <= HAS_AUX | 3).then_some(Entry { op, has_aux: tag & HAS_AUX != 0, key, value })
+        Some(Entry { op, has_aux: tag & HAS_AUX != 0, key, value })
     }
 }
 

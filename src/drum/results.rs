@@ -80,7 +80,7 @@ impl<V: Value> Results<V> {
             let duplicate = self.outcomes.is_duplicate(position);
             let value = match op {
                 Op::Check if !duplicate => None,
-                Op::Check | Op::AppendUpdate => self.outcomes.value(position, &mut self.cursor),
+                Op::Check => self.outcomes.value(position, &mut self.cursor),
                 Op::Update | Op::CheckUpdate => own,
             };
             match (op, value) {
@@ -88,7 +88,7 @@ impl<V: Value> Results<V> {
                 (Op::Check, Some(value)) => dispatcher.duplicate_key_check(key, value, aux)?,
                 (Op::CheckUpdate, Some(value)) if duplicate => dispatcher.duplicate_key_update(key, value, aux)?,
                 (Op::CheckUpdate, Some(value)) => dispatcher.unique_key_update(key, value, aux)?,
-                (Op::Update | Op::AppendUpdate, Some(value)) => dispatcher.update(key, value, aux)?,
+                (Op::Update, Some(value)) => dispatcher.update(key, value, aux)?,
                 (_, None) => return Err(files.operations.damaged("a value of this DRUM")),
             }
             frozen.dispatched += 1;

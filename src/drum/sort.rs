@@ -1,13 +1,14 @@
 //! Stable radix sort of the operations of a batch by key.
 
+use super::pending::Op;
+
 /// An operation on its way through a merge: 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Slot {
     pub key: u64,
     /// Its number in the batch.
     pub position: u32,
-    /// Its tag in the batch.
-    pub op: u8,
+    pub op: Op,
 }
 
 const DIGIT_BITS: u32 = 8;
@@ -80,7 +81,7 @@ mod tests {
             let mut slots: Vec<Slot> = (0..random.u32(0..3_000))
                 .map(|position| {
                     let key = if seed % 2 == 0 { random.u64(..) } else { random.u64(0..few) << (seed % 50) };
-                    Slot { key: key << shared >> shared, position, op: 0 }
+                    Slot { key: key << shared >> shared, position, op: Op::Check }
                 })
                 .collect();
             let mut expected = slots.clone();
