@@ -21,6 +21,7 @@
 //! |---|---|
 //! | [`fingerprint`] | 64-bit Rabin fingerprints by a polynomial of the crawl's own |
 //! | [`clock`] | time, given to everything that needs it |
+//! | [`politeness`] | the judge of politeness: what a log of requests owed to hosts and addresses |
 //! | [`varint`] | numbers of variable length, one encoding for all formats |
 //! | [`config`] | the TOML file: sections, defaults, limits |
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
@@ -60,6 +61,7 @@ pub mod frontier;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod outcome;
+pub mod politeness;
 pub mod process;
 pub mod record;
 pub mod report;

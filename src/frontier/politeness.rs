@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::options::Politeness;
 use super::record::Standing;
 use crate::clock::Time;
+use crate::politeness;
 
 /// No back-off is longer.
 pub(super) const BACKOFF_MAX: Duration = Duration::from_secs(24 * 3_600);
@@ -43,9 +44,7 @@ impl Politeness {
 
     /// The delay that follows from a fetch that took `duration`.
     pub fn pace(&self, duration: Duration) -> Duration {
-        let factor = if self.delay_factor.is_finite() { self.delay_factor.max(0.0) } else { 0.0 };
-        let wanted = Duration::try_from_secs_f64(duration.as_secs_f64() * factor).unwrap_or(Duration::MAX);
-        wanted.min(self.delay_max).max(self.delay_min)
+        politeness::pace(duration, self.delay_factor, self.delay_min, self.delay_max)
     }
 
     /// The delay between two requests of a host: its own pace or its Crawl-delay, whichever is longer.

@@ -1,60 +1,84 @@
 //! Politeness by the log of the network, in true time: hosts and their rests, addresses, the age of rules, rates.
 
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::case::Case;
 use super::judge::{Clause, Ended, Violation};
 use super::machine::Machine;
 use super::network::{Request, millis};
+use crate::politeness::{self, AddressJudge, Early, HostJudge, Offence, Terms};
 
 /// Judges all requests of a crawl.
 pub(super) fn judge(machine: &Machine) -> Result<(), Violation> {
     let network = machine.network();
     let mut requests: Vec<&Request> = network.log.iter().collect();
     requests.sort_by_key(|request| (request.start, request.end));
-    hosts(machine, &requests)?;
-    addresses(machine, &requests)?;
+    hosts_and_addresses(machine, &requests)?;
     rules(machine, &requests)?;
     rates(machine, &requests)
 }
 
-fn hosts(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
-    let case = machine.case();
-    let mut hosts: HashMap<&str, Vec<&Request>> = HashMap::new();
+/// Hosts and addresses, by the judge that reports and the synthetic web have too. What the crawler could not know is left
+/// out: deaths and clocks that were set.
+fn hosts_and_addresses(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
+    let (politeness, ends) = (&machine.case().frontier.politeness, &machine.ends);
+    let terms = Terms {
+        connections: politeness.connections_per_host,
+        per_address: Duration::from_millis(millis(politeness.delay_per_ip)),
+        ..Terms::default()
+    };
+    let mut hosts: HashMap<&str, HostJudge<&Request>> = HashMap::new();
+    let mut addresses = AddressJudge::default();
     for &request in requests {
-        let before = hosts.entry(&request.host).or_default();
-        host_polite(case, &machine.ends, before, request)?;
-        before.push(request);
+        let made = translate(machine.case(), request);
+        let mut offences = Vec::new();
+        hosts.entry(&request.host).or_default().request(&made, request, &terms, |offence| offences.push(offence));
+        let at_address = request.address.map(|address| addresses.request(address, made.started, request, &terms));
+        offences.extend(at_address.flatten());
+        if let Some(offence) = offences.iter().find(|offence| !is_excused(offence, request, ends)) {
+            let what = format!("{} at {} ms: {}", request.url, request.start, described(offence));
+            return Err(Violation::new(Clause::Polite, what));
+        }
     }
     Ok(())
 }
 
-fn host_polite(case: &Case, ends: &[Ended], before: &[&Request], request: &Request) -> Result<(), Violation> {
+/// `request` as the judge takes it. With several connections the delay counts from start to start.
+fn translate(case: &Case, request: &Request) -> politeness::Request {
     let politeness = &case.frontier.politeness;
-    let impolite = |what: String| Err(Violation::new(Clause::Polite, what));
-    let under_way = before.iter().filter(|other| other.end > request.start).count() + 1;
-    if under_way > politeness.connections_per_host {
-        return impolite(format!("{} requests at once to {} at {} ms", under_way, request.host, request.start));
+    let delay = Duration::from_millis(millis(politeness.delay_min));
+    let one = politeness.connections_per_host == 1;
+    politeness::Request {
+        started: Duration::from_millis(request.start),
+        ended: Duration::from_millis(request.end),
+        pause: if one { delay } else { Duration::ZERO },
+        lead: if one { Duration::ZERO } else { delay },
+        rest: Duration::from_millis(millis(request.rest)),
     }
-    let Some(last) = before.last() else { return Ok(()) };
-    // with several connections the delay counts from start to start
-    let from = if politeness.connections_per_host == 1 { last.end } else { last.start };
-    let gap = request.start.saturating_sub(from);
-    if gap < millis(politeness.delay_min) && !clock_says_over(last, request, ends) {
-        return impolite(format!("{} came {gap} ms after {}, at {} ms", request.url, last.url, request.start));
-    }
-    for other in before.iter().filter(|other| !other.rest.is_zero() && other.end <= request.start) {
-        let rested = request.start - other.end;
-        if rested < millis(other.rest) && !may_be_forgotten(other, request, ends) {
-            return impolite(format!(
-                "{} came {rested} ms after {} asked for {:?}, at {} ms",
-                request.url, other.url, other.rest, request.start
-            ));
+}
+
+fn is_excused(offence: &Offence<&Request>, request: &Request, ends: &[Ended]) -> bool {
+    match offence {
+        Offence::TooManyAtOnce(_) => false,
+        Offence::RestCutShort { early, .. } => may_be_forgotten(early.before, request, ends),
+        Offence::AfterStart(early) | Offence::AfterEnd(early) | Offence::Address(early) => {
+            clock_says_over(early.before, request, ends)
         }
     }
-    Ok(())
+}
+
+fn described(offence: &Offence<&Request>) -> String {
+    let early = |what: &str, early: &Early<&Request>| {
+        format!("{:?} after {}, not {:?}: {what}", early.gap, early.before.url, early.owed)
+    };
+    match offence {
+        Offence::TooManyAtOnce(number) => format!("one of {number} requests at once to its host"),
+        Offence::AfterStart(late) => early("between two starts", late),
+        Offence::AfterEnd(late) => early("after an answer", late),
+        Offence::RestCutShort { early: late, .. } => early("a rest was asked for", late),
+        Offence::Address(late) => early("at the same address", late),
+    }
 }
 
 /// Whether the clock was set forward between the two: who starts again has only the clock to tell how long it was away.
@@ -79,31 +103,6 @@ fn may_be_forgotten(rest: &Request, request: &Request, ends: &[Ended]) -> bool {
         let lived = end.at - rest.end;
         lived == 0 || (end.power_cut && lived < millis(WRITTEN))
     })
-}
-
-/// Two requests to an address begin `delay_per_ip` apart, whatever host they are for, also over a restart.
-fn addresses(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
-    let least = millis(machine.case().frontier.politeness.delay_per_ip);
-    let mut last: HashMap<Ipv4Addr, &Request> = HashMap::new();
-    for &request in requests {
-        let Some(address) = request.address else { continue };
-        if let Some(before) = last.insert(address, request)
-            && request.start - before.start < least
-            && !clock_says_over(before, request, &machine.ends)
-        {
-            return Err(Violation::new(
-                Clause::Polite,
-                format!(
-                    "{} came {} ms after {} to the same address, at {} ms",
-                    request.url,
-                    request.start - before.start,
-                    before.url,
-                    request.start
-                ),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// No page is asked for by rules that have expired.

@@ -1,4 +1,4 @@
-//! The judge of politeness: finds, in a server's log, requests that came too soon or too many at once.
+//! What a crawler promised, and a server's log held against it by the judge of politeness ([`crate::politeness`]).
 //!
 //! The server sees a request later than the client sends it, and an answer finished before the client has read it.
 //! So a client that waits from the end of an answer never looks faster here than it was; one that counts from start
@@ -11,16 +11,16 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::log::Request;
+use crate::politeness::{self, AddressJudge, Early, HostJudge, Offence, Terms, pace};
 
 /// What a crawler promised. The default promises one request at a time to a host, and nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// The least time between the starts of two requests to a host, and, with one connection a host, between the end
-    /// of an answer and the next start.
+    /// With one connection a host: the least time between the end of an answer and the next start. With several: the least
+    /// time between the starts of two requests to a host.
     pub delay_min: Duration,
     /// With one connection a host: the delay after an answer as a multiple of the time that it took.
     pub delay_factor: f64,
@@ -62,12 +62,19 @@ impl Default for Limits {
 impl Limits {
     /// The time that has to pass between the end of the answer `before` and the start of `next`, of the same host.
     pub fn after_end(&self, before: &Request, next: &Request) -> Duration {
+        self.pause_after(before).max(self.crawl_delay_before(next))
+    }
+
+    /// What the answer `before` asks for by the time that it took.
+    fn pause_after(&self, before: &Request) -> Duration {
         let took = Duration::from_micros(before.finished_us.saturating_sub(before.started_us));
-        let pace = took.mul_f64(self.delay_factor).min(self.delay_max).max(self.delay_min);
-        match self.crawl_delays.get(&before.host) {
-            Some(&asked) if next.path != "/robots.txt" => pace.max(asked),
-            _ => pace,
-        }
+        pace(took, self.delay_factor, self.delay_min, self.delay_max)
+    }
+
+    /// What robots.txt asks for between an answer and `next`.
+    fn crawl_delay_before(&self, next: &Request) -> Duration {
+        let asked = self.crawl_delays.get(&next.host).filter(|_| next.path != "/robots.txt");
+        asked.copied().unwrap_or_default()
     }
 
     /// The time for which the answer `before` holds its host back, counted from its end.
@@ -86,7 +93,7 @@ impl Limits {
 /// A promise that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
-    /// Two requests to a host started too soon after each other.
+    /// With several connections a host: two requests started too soon after each other.
     HostTooSoon {
         /// The earlier request.
         before: Box<Request>,
@@ -162,31 +169,34 @@ impl fmt::Display for Violation {
 
 /// All that a log holds against the limits, in the order in which it happened.
 pub fn judge(log: &[Request], limits: &Limits) -> Vec<Violation> {
-    let mut requests: Vec<&Request> = log.iter().collect();
-    requests.sort_by_key(|request| (request.started_us, request.finished_us));
-    let mut hosts: HashMap<&str, Seen> = HashMap::new();
-    let mut addresses: HashMap<Ipv4Addr, &Request> = HashMap::new();
+    let terms = Terms {
+        connections: limits.connections_per_host,
+        slack: limits.slack,
+        start_slack: limits.slack,
+        per_address: limits.per_ip,
+        address_slack: limits.per_ip_slack,
+        ..Terms::default()
+    };
+    let mut hosts: HashMap<&str, HostJudge<&Request>> = HashMap::new();
+    let mut addresses = AddressJudge::default();
     let mut violations = Vec::new();
-    for request in requests {
-        hosts.entry(&request.host).or_default().judge(request, limits, &mut violations);
-        if let Some(before) = addresses.insert(request.address, request) {
-            let gap = between(before.started_us, request);
-            if gap + limits.per_ip_slack < limits.per_ip {
-                violations.push(Violation::AddressTooSoon { before: boxed(before), request: boxed(request), gap });
-            }
-        }
+    for request in in_order(log) {
+        let made = limits.translate(request);
+        let host = hosts.entry(&request.host).or_default();
+        host.request(&made, request, &terms, |offence| violations.push(Violation::of(offence, request)));
+        let at_address = addresses.request(request.address, made.started, request, &terms);
+        violations.extend(at_address.map(|offence| Violation::of(offence, request)));
     }
     violations
 }
 
 /// The most requests that were under way to one host at the same time, with the name of that host.
 pub fn largest_concurrency(log: &[Request]) -> Option<(String, usize)> {
-    let mut requests: Vec<&Request> = log.iter().collect();
-    requests.sort_by_key(|request| (request.started_us, request.finished_us));
-    let mut hosts: HashMap<&str, Seen> = HashMap::new();
+    let (limits, terms) = (Limits::default(), Terms::default());
+    let mut hosts: HashMap<&str, HostJudge<()>> = HashMap::new();
     let mut largest: Option<(&str, usize)> = None;
-    for request in requests {
-        let concurrent = hosts.entry(&request.host).or_default().add(request);
+    for request in in_order(log) {
+        let concurrent = hosts.entry(&request.host).or_default().request(&limits.translate(request), (), &terms, drop);
         if largest.is_none_or(|(_, most)| concurrent > most) {
             largest = Some((&request.host, concurrent));
         }
@@ -194,71 +204,56 @@ pub fn largest_concurrency(log: &[Request]) -> Option<(String, usize)> {
     largest.map(|(host, concurrent)| (host.to_owned(), concurrent))
 }
 
-/// What was seen of one host so far.
-#[derive(Default)]
-struct Seen<'a> {
-    last_started: Option<&'a Request>,
-    last_finished: Option<&'a Request>,
-    /// The answer that holds the host back for longest.
-    resting: Option<(u64, &'a Request)>,
-    under_way: Vec<u64>,
+fn in_order(log: &[Request]) -> Vec<&Request> {
+    let mut requests: Vec<&Request> = log.iter().collect();
+    requests.sort_by_key(|request| (request.started_us, request.finished_us));
+    requests
 }
 
-impl<'a> Seen<'a> {
-    fn judge(&mut self, request: &'a Request, limits: &Limits, violations: &mut Vec<Violation>) {
-        if let Some(before) = self.last_started {
-            let gap = between(before.started_us, request);
-            if gap + limits.slack < limits.delay_min {
-                violations.push(Violation::HostTooSoon { before: boxed(before), request: boxed(request), gap });
-            }
+impl Limits {
+    /// `request` as the judge takes it.
+    fn translate(&self, request: &Request) -> politeness::Request {
+        // with several connections at once only starts are promised to be apart
+        let (pause, lead) = match self.connections_per_host {
+            1 => (self.pause_after(request), self.crawl_delay_before(request)),
+            _ => (Duration::ZERO, self.delay_min),
+        };
+        politeness::Request {
+            started: Duration::from_micros(request.started_us),
+            ended: Duration::from_micros(request.finished_us),
+            pause,
+            lead,
+            rest: self.rest_after(request),
         }
-        if let Some(before) = self.last_finished.filter(|_| limits.connections_per_host == 1) {
-            let (gap, wanted) = (between(before.finished_us, request), limits.after_end(before, request));
-            if gap + limits.slack < wanted {
-                let (before, request) = (boxed(before), boxed(request));
-                violations.push(Violation::HostTooSoonAfterEnd { before, request, gap, wanted });
-            }
-        }
-        if let Some((until_us, before)) = self.resting.filter(|(_, before)| before.finished_us <= request.started_us) {
-            let early = Duration::from_micros(until_us.saturating_sub(request.started_us));
-            if early > limits.slack {
-                let (gap, wanted) = (between(before.finished_us, request), limits.rest_after(before));
-                let (before, request) = (boxed(before), boxed(request));
-                violations.push(Violation::RestCutShort { before, request, gap, wanted });
-            }
-        }
-        let until_us = request.finished_us.saturating_add(limits.rest_after(request).as_micros() as u64);
-        if until_us > request.finished_us && self.resting.is_none_or(|(longest_us, _)| until_us > longest_us) {
-            self.resting = Some((until_us, request));
-        }
-        let concurrent = self.add(request);
-        if concurrent > limits.connections_per_host {
-            violations.push(Violation::TooManyAtOnce { request: boxed(request), concurrent });
-        }
-    }
-
-    /// Takes note of a request and says how many are under way with it.
-    fn add(&mut self, request: &'a Request) -> usize {
-        self.last_started = Some(request);
-        if self.last_finished.is_none_or(|last| last.finished_us <= request.finished_us) {
-            self.last_finished = Some(request);
-        }
-        self.under_way.retain(|&finished_us| finished_us > request.started_us);
-        self.under_way.push(request.finished_us);
-        self.under_way.len()
     }
 }
 
-fn between(earlier_us: u64, request: &Request) -> Duration {
-    Duration::from_micros(request.started_us.saturating_sub(earlier_us))
-}
-
-fn boxed(request: &Request) -> Box<Request> {
-    Box::new(request.clone())
+impl Violation {
+    fn of(offence: Offence<&Request>, request: &Request) -> Violation {
+        let boxed = |request: &Request| Box::new(request.clone());
+        let request = boxed(request);
+        match offence {
+            Offence::AfterStart(Early { before, gap, .. }) => {
+                Violation::HostTooSoon { before: boxed(before), request, gap }
+            }
+            Offence::AfterEnd(Early { before, gap, owed }) => {
+                Violation::HostTooSoonAfterEnd { before: boxed(before), request, gap, wanted: owed }
+            }
+            Offence::RestCutShort { early: Early { before, gap, owed }, .. } => {
+                Violation::RestCutShort { before: boxed(before), request, gap, wanted: owed }
+            }
+            Offence::Address(Early { before, gap, .. }) => {
+                Violation::AddressTooSoon { before: boxed(before), request, gap }
+            }
+            Offence::TooManyAtOnce(concurrent) => Violation::TooManyAtOnce { request, concurrent },
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     fn request(host: &str, started_ms: u64, finished_ms: u64) -> Request {

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::judge::{HostRow, Judge, Request, Rules};
 use super::remaining;
+use super::tally::{HostRow, Request, Rules, Tally};
 use crate::clock::Time;
 use crate::crawl::options;
 use crate::disk::sorter::{Sorted, Sorter};
@@ -166,37 +166,37 @@ fn ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(NONE - 1)
 }
 
-/// Judges host by host.
+/// A row host by host.
 fn by_host(mut sorted: Sorted, notes: &[PolitenessNote], each: &mut dyn FnMut(HostRow) -> Result<()>) -> Result<()> {
-    let mut current: Option<(Vec<u8>, Judge<'_>)> = None;
+    let mut current: Option<(Vec<u8>, Tally<'_>)> = None;
     while let Some(line) = sorted.next()? {
         let Some((host, event)) = memchr::memchr(0, line).map(|end| (&line[..end], &line[end + 1..])) else { continue };
         if current.as_ref().is_none_or(|(of, _)| of != host) {
-            if let Some((_, judge)) = current.take() {
-                each(judge.finish())?;
+            if let Some((_, tally)) = current.take() {
+                each(tally.finish())?;
             }
-            current = Some((host.to_vec(), Judge::new(&String::from_utf8_lossy(host), notes)));
+            current = Some((host.to_vec(), Tally::new(&String::from_utf8_lossy(host), notes)));
         }
-        if let Some((_, judge)) = &mut current {
-            take_in(judge, event);
+        if let Some((_, tally)) = &mut current {
+            take_in(tally, event);
         }
     }
-    current.map_or(Ok(()), |(_, judge)| each(judge.finish()))
+    current.map_or(Ok(()), |(_, tally)| each(tally.finish()))
 }
 
-/// Gives `judge` what [`push_line`] wrote behind the name.
-fn take_in(judge: &mut Judge<'_>, event: &[u8]) -> Option<()> {
+/// Gives `tally` what [`push_line`] wrote behind the name.
+fn take_in(tally: &mut Tally<'_>, event: &[u8]) -> Option<()> {
     let (time, rest) = event.split_first_chunk::<8>()?;
     let (time, (&kind, rest)) = (u64::from_be_bytes(*time), rest.split_first()?);
     let optional = |ms: u64| (ms != NONE).then(|| Duration::from_millis(ms));
     match kind {
-        KIND_REMAINING => judge.remaining(time),
+        KIND_REMAINING => tally.remaining(time),
         KIND_RULES => {
             let (delay, version) = rest.split_first_chunk::<8>()?;
             let (version, origin) = version.split_at_checked(memchr::memchr(0, version)?)?;
             let version = String::from_utf8_lossy(version).into_owned();
             let origin = String::from_utf8_lossy(&origin[1..]).into();
-            judge.rules(Rules { origin, version, crawl_delay: optional(u64::from_le_bytes(*delay)) });
+            tally.rules(Rules { origin, version, crawl_delay: optional(u64::from_le_bytes(*delay)) });
         }
         _ => {
             let (numbers, rest) = rest.split_at_checked(24)?;
@@ -204,7 +204,7 @@ fn take_in(judge: &mut Judge<'_>, event: &[u8]) -> Option<()> {
             let [took, bytes, retry_after] = [0, 1, 2].map(|n| u64::from_le_bytes(numbers[n]));
             let (status, rest) = rest.split_first_chunk::<4>()?;
             let (&is_robots, origin) = rest.split_first()?;
-            judge.request(&Request {
+            tally.request(&Request {
                 origin: &String::from_utf8_lossy(origin),
                 started: Time::from_ms(time),
                 took: Duration::from_millis(took),

@@ -13,12 +13,12 @@
 //! makes them then. Nothing depends on the files.
 
 mod hosts;
-mod judge;
 mod left;
 mod mime_types;
 mod remaining;
 mod seeds;
 mod summary;
+mod tally;
 mod waiting;
 
 use std::fmt;
@@ -36,8 +36,8 @@ use crate::report::closing::shell_word;
 use crate::text::escape::json_line;
 use crate::text::figures::date;
 pub use hosts::Totals;
-pub use judge::HostRow;
 pub use left::{Left, left, left_reads};
+pub use tally::HostRow;
 
 /// What of logs and queue is read at the end of a crawl, at most: a second or two.
 const AT_THE_END_BYTES: u64 = 256 << 20;

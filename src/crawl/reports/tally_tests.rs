@@ -1,4 +1,4 @@
-//! The judge of politeness on requests whose right judgement is known.
+//! The tally of a host on requests whose right judgement is known.
 
 use super::*;
 
@@ -21,11 +21,11 @@ fn request(at_ms: u64, took_ms: u64) -> Request<'static> {
 }
 
 fn judged(notes: &[PolitenessNote], crawl_delay: Option<u64>, requests: &[Request<'_>]) -> HostRow {
-    let mut judge = Judge::new("a.example", notes);
+    let mut tally = Tally::new("a.example", notes);
     let crawl_delay = crawl_delay.map(Duration::from_secs);
-    judge.rules(Rules { origin: "http://a.example".into(), version: "200".to_owned(), crawl_delay });
-    requests.iter().for_each(|request| judge.request(request));
-    judge.finish()
+    tally.rules(Rules { origin: "http://a.example".into(), version: "200".to_owned(), crawl_delay });
+    requests.iter().for_each(|request| tally.request(request));
+    tally.finish()
 }
 
 #[test]

@@ -1,20 +1,19 @@
-//! The judge of politeness: what was owed to a host before each request, by the log alone, and what it got.
+//! The row of a host: what was asked of it, and what was owed to it before each request, by the log alone.
 //!
-//! It knows nothing of how the crawl decided. From the settings that held, from how long answers took, from Crawl-delay
-//! and Retry-After it computes the moment before which no request may begin, and counts those that began earlier. Owed
-//! is, after a request: `politeness.delay_min`, or `delay_factor` times its duration up to `delay_max`, or the Crawl-delay
+//! The log is translated for the judge of politeness ([`crate::politeness`]): the settings that held, how long answers
+//! took, Crawl-delay and Retry-After. Owed is, after a request: `politeness.delay_min`, or `delay_factor` times its duration up to `delay_max`, or the Crawl-delay
 //! up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx that says so, its Retry-After, up to a day. All
 //! origins of the name are one host here. A Crawl-delay is that of one origin, and is owed after its requests and before
 //! them, whichever origin was asked before.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Time;
 use crate::frontier::Politeness;
+use crate::politeness::{self, HostJudge, Offence, Terms};
 use crate::record::PolitenessNote;
 
 /// No Retry-After is kept to for longer.
@@ -88,35 +87,28 @@ pub struct HostRow {
     pub violations: u64,
 }
 
-/// Judges one host: rules and requests in the order of their times.
-pub(super) struct Judge<'a> {
+/// Counts and judges one host: rules and requests in the order of their times.
+pub(super) struct Tally<'a> {
     notes: &'a [PolitenessNote],
     row: HostRow,
     /// By origin.
     crawl_delays: BTreeMap<Box<str>, Duration>,
     gaps: Gaps,
-    /// Ends of requests that may be under way.
-    under_way: BinaryHeap<Reverse<Time>>,
-    /// Requests that have ended, or will: when, and until when nothing may begin then, and whether Retry-After says so.
-    owed: BinaryHeap<Reverse<(Time, Time, bool)>>,
-    due: Time,
-    retry_due: Time,
-    last: Option<(Time, Time)>,
+    judge: HostJudge<()>,
+    /// When the last answer ended.
+    ended: Option<Time>,
 }
 
-impl<'a> Judge<'a> {
-    /// A judge of `host` by the settings that held when, the oldest first.
+impl<'a> Tally<'a> {
+    /// The tally of `host` by the settings that held when, the oldest first.
     pub(super) fn new(host: &str, notes: &'a [PolitenessNote]) -> Self {
-        Judge {
+        Tally {
             notes,
             row: HostRow { host: host.to_owned(), ..HostRow::default() },
             crawl_delays: BTreeMap::new(),
             gaps: Gaps::default(),
-            under_way: BinaryHeap::new(),
-            owed: BinaryHeap::new(),
-            due: Time::ZERO,
-            retry_due: Time::ZERO,
-            last: None,
+            judge: HostJudge::default(),
+            ended: None,
         }
     }
 
@@ -136,14 +128,14 @@ impl<'a> Judge<'a> {
     pub(super) fn request(&mut self, request: &Request<'_>) {
         let end = request.started + request.took;
         self.count(request);
+        let pause = self.pause(request, end);
         if let Some(politeness) = at(self.notes, request.started) {
-            self.judge(request, politeness);
+            self.judge(request, end, pause, politeness);
         }
-        if let Some((_, before)) = self.last {
+        if let Some(before) = self.ended {
             self.gaps.count(request.started.since(before));
         }
-        self.owe(request, end);
-        self.last = Some((request.started, self.last.map_or(end, |(_, before)| before.max(end))));
+        self.ended = Some(self.ended.map_or(end, |before| before.max(end)));
     }
 
     fn count(&mut self, request: &Request<'_>) {
@@ -158,41 +150,37 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether `request` may begin when it does.
-    fn judge(&mut self, request: &Request<'_>, politeness: &Politeness) {
-        let (started, several) = (request.started, politeness.connections_per_host > 1);
-        let taken_in = if several { TAKEN_IN_AFTER } else { Duration::ZERO };
-        while let Some(&Reverse((end, due, asked))) = self.owed.peek()
-            && end + taken_in <= started
-        {
-            self.owed.pop();
-            self.due = self.due.max(due);
-            if asked {
-                self.retry_due = self.retry_due.max(due);
-            }
-        }
-        while self.under_way.peek().is_some_and(|&Reverse(end)| end <= started) {
-            self.under_way.pop();
-        }
-        self.under_way.push(Reverse(started + request.took));
-        let at_once = self.under_way.len() as u64;
-        self.row.peak = self.row.peak.max(at_once);
+    fn judge(&mut self, request: &Request<'_>, end: Time, pause: Duration, politeness: &Politeness) {
+        let several = politeness.connections_per_host > 1;
         let crawl_delay = self.crawl_delays.get(request.origin).copied();
-        let spaced = self.last.is_none_or(|(before, ended)| {
-            let owed = politeness.delay(Duration::ZERO, crawl_delay);
-            match several {
-                true => started + JITTER >= before + owed,
-                // what the origin itself asks for, whichever was asked before; the rest follows from the end before
-                false => crawl_delay.is_none() || request.is_robots || started >= ended + owed,
-            }
+        // with one connection: what the origin itself asks for, whichever was asked before; the rest is the pause before
+        let is_led = several || (crawl_delay.is_some() && !request.is_robots);
+        let lead = if is_led { politeness.delay(Duration::ZERO, crawl_delay) } else { Duration::ZERO };
+        let terms = Terms {
+            connections: politeness.connections_per_host,
+            start_slack: JITTER,
+            taken_in_after: if several { TAKEN_IN_AFTER } else { Duration::ZERO },
+            ..Terms::default()
+        };
+        let made = politeness::Request {
+            started: Duration::from_millis(request.started.ms()),
+            ended: Duration::from_millis(end.ms()),
+            pause,
+            lead,
+            rest: request.retry_after.unwrap_or_default().min(RETRY_AFTER_MAX),
+        };
+        let (mut offends, mut breaks) = (false, false);
+        let at_once = self.judge.request(&made, (), &terms, |offence| {
+            offends = true;
+            breaks |= matches!(offence, Offence::RestCutShort { again: false, .. });
         });
-        let too_many = at_once > politeness.connections_per_host.max(1) as u64;
-        let broken = std::mem::take(&mut self.retry_due) > started;
-        self.row.retry_after_broken += u64::from(broken);
-        self.row.violations += u64::from(self.due > started || too_many || !spaced);
+        self.row.peak = self.row.peak.max(at_once as u64);
+        self.row.retry_after_broken += u64::from(breaks);
+        self.row.violations += u64::from(offends);
     }
 
-    /// What is owed from `end` on.
-    fn owe(&mut self, request: &Request<'_>, end: Time) {
+    /// What is owed after `request`, from `end` on.
+    fn pause(&mut self, request: &Request<'_>, end: Time) -> Duration {
         let crawl_delay = self.crawl_delays.get(request.origin).copied();
         let delay = |politeness: &Politeness| politeness.delay(politeness.pace(request.took), crawl_delay);
         // settings may change while a request is under way
@@ -200,10 +188,7 @@ impl<'a> Judge<'a> {
         let owed = owed.unwrap_or_default();
         let ms = u64::try_from(owed.as_millis()).unwrap_or(u64::MAX);
         self.row.owed_min_ms = Some(self.row.owed_min_ms.map_or(ms, |least| least.min(ms)));
-        self.owed.push(Reverse((end, end + owed, false)));
-        if let Some(wait) = request.retry_after {
-            self.owed.push(Reverse((end, end + wait.min(RETRY_AFTER_MAX), true)));
-        }
+        owed
     }
 
     /// The row.
@@ -271,5 +256,5 @@ impl Gaps {
 }
 
 #[cfg(test)]
-#[path = "judge_tests.rs"]
+#[path = "tally_tests.rs"]
 mod tests;
