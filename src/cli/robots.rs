@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::exit::{Exit, UsageError};
 use crate::config::Config;
 use crate::text::escape::{Escaped, json_line};
-use crate::web::robots::RobotsFile;
+use crate::web::robots::{RobotsFile, whole_lines};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -89,9 +89,9 @@ impl RobotsArgs {
         if bytes.len() as u64 > max {
             let _ =
                 writeln!(io::stderr(), "crawler: {} is longer than {max} bytes: the rest is not read", Escaped(&name));
-            bytes.truncate(usize::try_from(max).unwrap_or(usize::MAX));
         }
-        Ok(bytes)
+        let (lines, _) = whole_lines(&bytes, None, false, usize::try_from(max).unwrap_or(usize::MAX));
+        Ok(lines.into_owned())
     }
 
     fn print(&self, bytes: &[u8], out: &mut dyn Write) -> anyhow::Result<Exit> {

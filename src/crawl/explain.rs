@@ -22,7 +22,7 @@ use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::Identity;
 use crate::engine::seeds::reader;
 use crate::engine::values::RobotsAnswer;
-use crate::frontier::{FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
+use crate::frontier::{Forbidden, FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
 use crate::outcome::{HostFault, Reason};
 use crate::web::robots::{RobotsFile, RobotsRules};
 use crate::web::scope::{Rule, Scope};
@@ -229,17 +229,15 @@ impl Gatherer<'_> {
         let depth = self.told.found.as_ref().map(|found| found.depth);
         let hops = Hops::parse(self.told.found.as_ref().map_or("", |found| &found.hops));
         let (links, redirects) = (depth.unwrap_or(0), hops.redirects());
-        let mut judgement = scope.explain(self.url, links, redirects);
-        // what else lets a sitemap in that is out of scope: the robots.txt or the sitemap that named it
         let via = self.told.found.as_ref().and_then(|found| CanonicalUrl::parse(found.via.as_ref()?).ok());
-        if judgement.verdict == Err(Reason::Scope)
-            && let Some(named_by) = &via
-            && self.names_sitemap(named_by, &hops, links, &scope)?
-        {
-            judgement = scope.explain_sitemap(self.url, named_by, links, redirects);
-        }
-        let guard = options::guard(self.config)?;
-        let literal = self.url.literal_address().filter(|&literal| !guard.permits(literal));
+        let judgement = match &via {
+            Some(from) if redirects > 0 && hops.sitemaps() > 0 => scope.explain_moved(self.url, from, links, redirects),
+            Some(named_by) if self.names_sitemap(named_by, &hops, links)? => {
+                scope.explain_sitemap(self.url, named_by, links, redirects)
+            }
+            _ => scope.explain(self.url, links, redirects),
+        };
+        let literal = options::guard(self.config)?.refused_literal(self.url);
         let seed = match &judgement.rule {
             Rule::Seed(..) => taking_in.as_ref().map(CanonicalUrl::to_string),
             _ => None,
@@ -260,11 +258,9 @@ impl Gatherer<'_> {
     }
 
     /// Whether `named_by` named the URL, found by `hops` at `depth`, as a sitemap: not as an entry of one.
-    fn names_sitemap(&self, named_by: &CanonicalUrl, hops: &Hops, depth: u16, scope: &Scope) -> Result<bool, Error> {
+    fn names_sitemap(&self, named_by: &CanonicalUrl, hops: &Hops, depth: u16) -> Result<bool, Error> {
         Ok(match hops.sitemaps() {
             0 => false,
-            // nothing else lets one in that redirects and is out of scope itself
-            _ if hops.redirects() > 0 => scope.judge(named_by, depth, 0) == Err(Reason::Scope),
             1 => true,
             // an index names sitemaps of its own depth, a sitemap pages one link deeper
             _ => self.archive.found(named_by)?.is_some_and(|index| index.depth == depth),
@@ -320,27 +316,28 @@ impl Gatherer<'_> {
         }
         let file = text.map(|text| RobotsFile::parse(agent, text));
         let is_source = |file: &RobotsFile| rules.as_ref().is_none_or(|rules| file.rules().agrees_with(rules));
-        if let Some(file) = file.filter(is_source) {
-            let decision = file.decide(self.url.as_str());
-            told.allowed = Some(decision.allowed);
-            told.rule = decision.line.map(|line| line.text.clone());
-            told.line = decision.line.map(|line| line.number);
-            told.group = decision.line.map(|line| line.group.clone());
-            told.crawl_delay_ms = file.delay().map(|stated| ms(stated.delay));
-        } else if let Some(rules) = rules {
-            let deciding = rules.deciding(self.url.as_str());
-            told.allowed = Some(deciding.is_none_or(|(_, is_allow)| is_allow));
-            told.rule = deciding.map(|(pattern, is_allow)| {
-                let field = if is_allow { "Allow" } else { "Disallow" };
-                format!("{field}: {}", String::from_utf8_lossy(pattern))
-            });
-            told.crawl_delay_ms = rules.crawl_delay().map(ms);
+        let file = file.filter(is_source);
+        if let Some(line) = file.as_ref().and_then(|file| file.decide(self.url.as_str()).line) {
+            told.rule = Some(line.text.clone());
+            told.line = Some(line.number);
+            told.group = Some(line.group.clone());
         }
-        let delay = told.crawl_delay_ms.map(Duration::from_millis);
-        let politeness = options::frontier(self.config, 1).politeness;
-        told.crawl_delay_beyond = politeness.is_beyond(delay);
-        if politeness.skips(delay) && told.allowed == Some(true) {
-            (told.allowed, told.rule, told.line) = (Some(false), Some("Crawl-delay".to_owned()), None);
+        if let Some(rules) = file.as_ref().map(RobotsFile::rules).or(rules.as_ref()) {
+            let politeness = options::frontier(self.config, 1).politeness;
+            let forbidden = politeness.forbidden(rules, self.url.as_str());
+            told.allowed = Some(forbidden.is_none());
+            match rules.deciding(self.url.as_str()) {
+                _ if matches!(forbidden, Some(Forbidden::CrawlDelay(_))) => {
+                    (told.rule, told.line) = (Some("Crawl-delay".to_owned()), None);
+                }
+                Some((pattern, is_allow)) if file.is_none() => {
+                    let field = if is_allow { "Allow" } else { "Disallow" };
+                    told.rule = Some(format!("{field}: {}", String::from_utf8_lossy(pattern)));
+                }
+                _ => {}
+            }
+            told.crawl_delay_ms = rules.crawl_delay().map(ms);
+            told.crawl_delay_beyond = politeness.is_beyond(rules.crawl_delay());
         }
         if told.unreachable_since.is_some() {
             told.allowed = None;

@@ -113,12 +113,12 @@ impl Engine {
             forced: parent.url.forced,
             ..queued(target.as_str(), keys)
         };
-        match self.scope.judge(target, url.depth, redirects) {
+        let verdict = match url.hops.sitemaps() {
+            0 => self.scope.judge(target, url.depth, redirects),
+            _ => self.scope.judge_moved(target, &Engine::queued_url(&parent.url.url), url.depth, redirects),
+        };
+        match verdict {
             Ok(()) => self.way.admit(url),
-            Err(Reason::Scope) if url.hops.sitemaps() > 0 => match self.judge_moved(parent, target, redirects) {
-                Ok(()) => self.way.admit(url),
-                Err(reason) => self.drop_now(url, reason),
-            },
             Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
                 self.scope = std::sync::Arc::new(self.scope.with_seed(target));
                 self.seeds.add_scope(target.as_str())?;
@@ -128,22 +128,6 @@ impl Engine {
                 }
             }
             Err(reason) => self.drop_now(url, reason),
-        }
-    }
-
-    /// Whether a URL that is out of scope may be fetched because a sitemap has moved there. The URL that redirects was
-    /// a sitemap if it is out of scope itself: nothing else lets such a URL in.
-    fn judge_moved(
-        &self,
-        parent: &Parent<'_>,
-        target: &CanonicalUrl,
-        redirects: usize,
-    ) -> std::result::Result<(), Reason> {
-        let from = Engine::queued_url(&parent.url.url);
-        let depth = parent.url.depth;
-        match self.scope.judge(&from, depth, 0) {
-            Err(Reason::Scope) => self.scope.judge_sitemap(target, &from, depth, redirects),
-            _ => Err(Reason::Scope),
         }
     }
 

@@ -7,7 +7,7 @@ use super::job::{FetchFailed, Processed, Target};
 use super::values::RobotsAnswer;
 use crate::container::Stored;
 use crate::disk::Result;
-use crate::frontier::{Hops, NameAnswer, QueuedUrl};
+use crate::frontier::{Forbidden, Hops, NameAnswer, QueuedUrl};
 use crate::outcome::{Cause, Failure, HostFault, Reason, failure_of_answer};
 use crate::record::LogLine;
 use crate::web::pattern::pattern;
@@ -151,16 +151,14 @@ impl Engine {
         let Some(robots) = self.way.next.store.peek(url.origin) else { return String::new() };
         let arrival = self.way.arrival();
         let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(arrival.now) else { return String::new() };
-        match (rules.deciding(&url.url), rules.crawl_delay()) {
-            (Some((pattern, false)), _) => {
+        match arrival.frontier.politeness().forbidden(rules, &url.url) {
+            Some(Forbidden::Disallow(pattern)) => {
                 let cut = &pattern[..pattern.len().min(PATTERN_SHOWN)];
                 let rest = if cut.len() < pattern.len() { "..." } else { "" };
                 format!("Disallow: {}{rest}", String::from_utf8_lossy(cut))
             }
-            (_, Some(delay)) if arrival.frontier.politeness().skips(Some(delay)) => {
-                format!("Crawl-delay: {}", delay.as_secs_f64())
-            }
-            _ => String::new(),
+            Some(Forbidden::CrawlDelay(delay)) => format!("Crawl-delay: {}", delay.as_secs_f64()),
+            None => String::new(),
         }
     }
 

@@ -62,9 +62,7 @@ impl From<disk::Error> for NoAnswer {
 
 async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant) -> Result<Placed, NoAnswer> {
     // the client asks its resolver for names only: a literal is checked here
-    if let Some(literal) = job.url.literal_address()
-        && !shared.guard.permits(literal)
-    {
+    if let Some(literal) = shared.guard.refused_literal(&job.url) {
         return Err(NoAnswer::Failed(Cause::PrivateAddress, format!("{literal} is not in the public internet")));
     }
     if shared.options.proxy.is_some() {

@@ -79,6 +79,7 @@ use strangers::Strangers;
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
+pub use politeness::Forbidden;
 pub use queued::{Hops, QueuedUrl};
 pub use silence::{ColdSilence, Resting, RestingHost};
 pub use state::{FrontierCut, FrontierState, PartitionState};

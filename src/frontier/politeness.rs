@@ -15,6 +15,7 @@ use super::options::Politeness;
 use super::record::Standing;
 use crate::clock::Time;
 use crate::politeness;
+use crate::web::robots::RobotsRules;
 
 /// No back-off is longer.
 pub(super) const BACKOFF_MAX: Duration = Duration::from_secs(24 * 3_600);
@@ -34,6 +35,15 @@ pub(super) enum Trouble {
     Connection,
     /// Its robots.txt cannot be had.
     Robots,
+}
+
+/// What in a robots.txt forbids a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forbidden<'a> {
+    /// A rule, by its normalised pattern.
+    Disallow(&'a [u8]),
+    /// A Crawl-delay beyond `politeness.crawl_delay_max`, where such hosts are left alone.
+    CrawlDelay(Duration),
 }
 
 impl Politeness {
@@ -63,6 +73,15 @@ impl Politeness {
     /// Whether a host that asks for this is left alone.
     pub fn skips(&self, crawl_delay: Option<Duration>) -> bool {
         self.skip_beyond && self.is_beyond(crawl_delay)
+    }
+
+    /// What in `rules` forbids `url`, if anything does.
+    pub fn forbidden<'a>(&self, rules: &'a RobotsRules, url: &str) -> Option<Forbidden<'a>> {
+        match (rules.deciding(url), rules.crawl_delay()) {
+            (Some((pattern, false)), _) => Some(Forbidden::Disallow(pattern)),
+            (_, Some(delay)) if self.skips(Some(delay)) => Some(Forbidden::CrawlDelay(delay)),
+            _ => None,
+        }
     }
 
     /// The delay after a request that took `duration`, of a host of which nothing else is known.

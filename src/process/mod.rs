@@ -29,7 +29,7 @@ use crate::web::html::{
 };
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
-use crate::web::robots::RobotsRules;
+use crate::web::robots::{RobotsRules, whole_lines};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use crate::web::warc::{Compression, Encoder, Exchange, Records, id_seed};
@@ -226,21 +226,14 @@ impl Processor {
     }
 
     fn judge_address(&self, target: &CanonicalUrl) -> Result<(), Reason> {
-        let is_private = target.literal_address().is_some_and(|literal| !self.options.guard.permits(literal));
-        if is_private { Err(Reason::PrivateAddress) } else { Ok(()) }
+        self.options.guard.refused_literal(target).map_or(Ok(()), |_| Err(Reason::PrivateAddress))
     }
 
     /// The rules of a robots.txt, and whether its coding was undone to the end.
     fn rules(&self, response: &Response) -> (RobotsRules, bool) {
-        let decoded =
-            coding::decode(response.content_encoding().as_deref(), &response.body, self.options.robots_bytes_max);
-        let mut lines = &*decoded.bytes;
-        if !decoded.complete || response.truncated.is_some() {
-            // the start of a line may forbid, or permit, more than the line does
-            let end = lines.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0);
-            lines = &lines[..end];
-        }
-        (RobotsRules::parse(&self.options.agent_token, lines), decoded.complete)
+        let (coding, is_cut) = (response.content_encoding(), response.truncated.is_some());
+        let (lines, complete) = whole_lines(&response.body, coding.as_deref(), is_cut, self.options.robots_bytes_max);
+        (RobotsRules::parse(&self.options.agent_token, &lines), complete)
     }
 
     fn records(&mut self, job: &FetchJob, response: &Response, canonical: Option<&str>) -> Records {

@@ -9,6 +9,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use super::url::CanonicalUrl;
+
 /// A range of addresses: `10.0.0.0/8`, `fd00::/8`, or a single address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cidr {
@@ -144,6 +146,11 @@ impl AddressGuard {
     /// A guard that lets the public internet and these ranges pass.
     pub fn new(allow: &[Cidr]) -> Self {
         AddressGuard { allow: allow.into() }
+    }
+
+    /// The address that `url` has in the place of a name, where it may not be connected to.
+    pub fn refused_literal(&self, url: &CanonicalUrl) -> Option<IpAddr> {
+        url.literal_address().filter(|&literal| !self.permits(literal))
     }
 
     /// Whether `address` may be connected to.

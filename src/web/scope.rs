@@ -195,7 +195,19 @@ impl Scope {
         depth: u16,
         redirects: usize,
     ) -> Result<(), Reason> {
-        self.decide(url, Some(named_by), depth.saturating_add(1), redirects).verdict
+        self.explain_sitemap(url, named_by, depth, redirects).verdict
+    }
+
+    /// Whether a URL may be fetched that `from`, behind a sitemap, redirects to: as a page, or as a sitemap that has moved.
+    /// The URL that redirects was a sitemap if it is out of scope itself: nothing else lets such a URL in.
+    pub fn judge_moved(
+        &self,
+        url: &CanonicalUrl,
+        from: &CanonicalUrl,
+        depth: u16,
+        redirects: usize,
+    ) -> Result<(), Reason> {
+        self.explain_moved(url, from, depth, redirects).verdict
     }
 }
 
@@ -441,6 +453,13 @@ mod tests {
         assert_eq!(scope.judge(&url("http://maps.example.com/s.xml"), 1, 1), Err(Reason::Scope));
         assert_eq!(judge("http://maps.example.com/s.xml", 2, 0), Err(Reason::Depth));
         assert_eq!(judge("http://maps.example.com/s.xml", 0, 2), Err(Reason::Redirects));
+        let moved = |text: &str, from: &str| scope.judge_moved(&url(text), &url(from), 1, 1);
+        assert_eq!(moved("http://maps.example.com/t.xml", "http://maps.example.com/s.xml"), Ok(()));
+        assert_eq!(
+            moved("http://maps.example.com/t", "http://www.example.com/docs/x"),
+            Err(Reason::Scope),
+            "a page moves out"
+        );
         assert_eq!(judge("http://example.org/s.xml", 0, 0), Err(Reason::Scope));
         assert_eq!(judge("http://www.example.com/secret.xml", 0, 0), Err(Reason::Scope));
         assert_eq!(judge("http://www.example.com/a/a/a/s.xml", 0, 0), Err(Reason::Trap));

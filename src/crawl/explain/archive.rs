@@ -10,6 +10,7 @@ use crate::web::coding;
 use crate::web::headers;
 use crate::web::html::{LinkScan, RobotsDirectives, is_html, x_robots_tag};
 use crate::web::mime;
+use crate::web::robots::whole_lines;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Versions of a URL that are told.
@@ -208,7 +209,8 @@ impl<'a> Archive<'a> {
             200..300 => {
                 let response = reader.response(&record)?;
                 let coding = headers::list(&response.headers, "content-encoding");
-                Some(coding::decode(coding.as_deref(), &response.body, bytes_max).bytes.into_owned())
+                let (lines, _) = whole_lines(&response.body, coding.as_deref(), record.truncated, bytes_max);
+                Some(lines.into_owned())
             }
             _ => None,
         };

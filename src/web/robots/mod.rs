@@ -4,7 +4,7 @@
 //! Grouping (`lines`) and matching (`pattern`) follow the RFC to the letter and take linear time; delays and
 //! sitemaps are read by `texting_robots`.
 //!
-//! Statuses, redirects, caching and the size limit belong to the caller.
+//! Statuses, redirects and caching belong to the caller, and how many bytes are read.
 
 mod compact;
 mod explain;
@@ -15,11 +15,14 @@ mod rfc_tests;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 pub use explain::{Decision, RobotsFile, RuleLine, StatedDelay};
 pub use lines::SITEMAPS_MAX;
 use pattern::Subject;
+
+use super::coding::{self, Decoded};
 
 /// The longest delay: whoever asks for more gets this, never less than it would mean.
 pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -39,6 +42,21 @@ struct Rule {
     /// Where its pattern ends.
     end: u32,
     is_allow: bool,
+}
+
+/// The lines that are read of a robots.txt: of `body`, whose coding is undone, what lies in the first `bytes_max` bytes;
+/// and whether that is all of it. A file that ends early, `is_cut` or too long, is read up to its last whole line: the
+/// start of a line may forbid, or permit, more than the line does.
+pub fn whole_lines<'a>(body: &'a [u8], coding: Option<&str>, is_cut: bool, bytes_max: usize) -> (Cow<'a, [u8]>, bool) {
+    let Decoded { mut bytes, complete } = coding::decode(coding, body, bytes_max);
+    if !complete || is_cut {
+        let end = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0);
+        match &mut bytes {
+            Cow::Borrowed(bytes) => *bytes = &bytes[..end],
+            Cow::Owned(bytes) => bytes.truncate(end),
+        }
+    }
+    (bytes, complete)
 }
 
 impl RobotsRules {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use texting_robots::Robot;
 
-use super::{CRAWL_DELAY_MAX, RobotsRules};
+use super::{CRAWL_DELAY_MAX, RobotsRules, whole_lines};
 
 fn rules(file: &str) -> RobotsRules {
     RobotsRules::parse("ourbot", file.as_bytes())
@@ -339,4 +339,19 @@ fn the_known_differences_to_texting_robots_are_still_there() {
         let theirs = Robot::new("ourbot", file.as_bytes()).unwrap().allowed(url);
         assert_ne!(rules(file).allows(url), theirs, "{file}");
     }
+}
+
+#[test]
+fn a_file_that_ends_early_is_read_up_to_its_last_whole_line() {
+    let body = b"User-agent: *\nDisallow: /a\r\nDisallow: /b";
+    let read = |is_cut, bytes_max| {
+        let (lines, complete) = whole_lines(body, None, is_cut, bytes_max);
+        (String::from_utf8(lines.into_owned()).unwrap(), complete)
+    };
+    let cut = "User-agent: *\nDisallow: /a\r".to_owned();
+    assert_eq!(read(false, 100), (String::from_utf8(body.to_vec()).unwrap(), true));
+    assert_eq!(read(true, 100), (cut.clone(), true));
+    assert_eq!(read(false, body.len() - 1), (cut, false));
+    assert_eq!(read(false, 5), (String::new(), false));
+    assert_eq!(whole_lines(body, Some("unheard-of"), false, 100), (Vec::new().into(), false));
 }

@@ -83,6 +83,21 @@ impl Scope {
         self.decide(url, Some(named_by), depth.saturating_add(1), redirects)
     }
 
+    /// What [`Scope::judge_moved`] says, and by which rule.
+    pub fn explain_moved<'a>(
+        &'a self,
+        url: &'a CanonicalUrl,
+        from: &CanonicalUrl,
+        depth: u16,
+        redirects: usize,
+    ) -> Judgement<'a> {
+        let as_page = self.decide(url, None, depth, redirects);
+        if as_page.verdict == Err(Reason::Scope) && self.decide(from, None, depth, 0).verdict == Err(Reason::Scope) {
+            return self.explain_sitemap(url, from, depth, redirects);
+        }
+        as_page
+    }
+
     /// The one judge: of a URL, or of a sitemap and of what names it.
     pub(super) fn decide<'a>(
         &'a self,
