@@ -47,7 +47,7 @@ pub(crate) fn keys(bytes: &[u8]) -> bool {
 }
 
 fn read_keys(bytes: &[u8]) -> bool {
-    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
+    let (memory, dir) = (SimulatedDisk::with_dir(DIR), Path::new(DIR));
     memory.put(dir.join("key.dat"), bytes.to_vec());
     let Ok(keys) = KeyFile::open_for_reading(&memory.disk(), dir) else { return false };
     let copy_dir = Path::new("copy");
@@ -104,7 +104,7 @@ fn mend_page(page: &mut [u8]) {
 }
 
 fn look_up([keys, index, overflow, images]: &[Vec<u8>; 4]) -> bool {
-    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
+    let (memory, dir) = (SimulatedDisk::with_dir(DIR), Path::new(DIR));
     let disk = memory.disk();
     memory.put(dir.join("key.dat"), keys.clone());
     for (name, content) in ADDRESS_FILES.into_iter().zip([index, overflow, images]) {
@@ -142,7 +142,7 @@ fn check(memory: &SimulatedDisk) {
 
 /// A value file: read record by record, replayed, verified, indexed anew and read through that index.
 pub(crate) fn warc(bytes: &[u8]) -> bool {
-    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
+    let (memory, dir) = (SimulatedDisk::with_dir(DIR), Path::new(DIR));
     let disk = memory.disk();
     let path = dir.join("value-00000.warc");
     memory.put(&path, bytes.to_vec());
@@ -173,7 +173,7 @@ pub(crate) fn warc(bytes: &[u8]) -> bool {
 
 /// A record that is written out is read back the same.
 fn read_again(bytes: &[u8], fields: &[(String, String)], block: &[u8]) {
-    let memory = SimulatedDisk::default();
+    let memory = SimulatedDisk::with_dir(DIR);
     memory.put("record", bytes.to_vec());
     let file = memory.disk().open("record", crate::disk::Mode::Read).expect("it was put there");
     let again = RecordReader::new(&file, 0, BLOCK_MAX).next();
@@ -190,7 +190,7 @@ fn info() -> WarcInfo {
 }
 
 fn replay(bytes: &[u8]) {
-    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
+    let (memory, dir) = (SimulatedDisk::with_dir(DIR), Path::new(DIR));
     memory.put(dir.join("value-00000.warc.open"), bytes.to_vec());
     let opened = Container::open(memory.disk(), dir, options(), info(), None);
     let (mut container, mut recovery) = opened.expect("a directory with one value file is a container");
@@ -203,7 +203,7 @@ fn replay(bytes: &[u8]) {
 
 /// A container with a few pages, one of them twice, and a revisit.
 fn sample(compression: Compression) -> SimulatedDisk {
-    let (memory, dir) = (SimulatedDisk::default(), Path::new(DIR));
+    let (memory, dir) = (SimulatedDisk::with_dir(DIR), Path::new(DIR));
     let options = ContainerOptions { compression, ..options() };
     let opened = Container::open(memory.disk(), dir, options, info(), None).expect("memory takes all");
     let (mut container, mut recovery) = opened;

@@ -50,7 +50,7 @@ pub(crate) fn drum(bytes: &[u8]) -> bool {
 }
 
 fn merge<V: Value + std::fmt::Debug>([counts, kv, aux, repository, ram]: &[Vec<u8>; 5]) -> bool {
-    let memory = SimulatedDisk::default();
+    let memory = SimulatedDisk::with_dir(DIR);
     let place = Place { disk: memory.disk(), dir: DIR.into(), bucket: 0, buckets: 1 };
     for (content, generation, part) in
         [(kv, BATCH, Part::Operations), (aux, BATCH, Part::Auxiliaries), (repository, REPOSITORY, Part::Repository)]
@@ -170,7 +170,7 @@ pub(crate) fn samples() -> Vec<Vec<u8>> {
 }
 
 fn sample<V: Value + std::fmt::Debug>(kind: u8, value: impl Fn(u64) -> V) -> Vec<u8> {
-    let memory = SimulatedDisk::default();
+    let memory = SimulatedDisk::with_dir(DIR);
     let dir = Path::new(DIR);
     let mut drum = Drum::<u64, V, Vec<u8>>::open(memory.disk(), dir, OPTIONS, None).expect("memory takes all");
     let key = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -206,7 +206,7 @@ fn sample<V: Value + std::fmt::Debug>(kind: u8, value: impl Fn(u64) -> V) -> Vec
     for (file, part, generation) in
         [(1, Part::Operations, BATCH), (2, Part::Auxiliaries, BATCH), (3, Part::Repository, REPOSITORY)]
     {
-        let fresh = SimulatedDisk::default();
+        let fresh = SimulatedDisk::with_dir(DIR);
         let place = Place { disk: fresh.disk(), dir: DIR.into(), bucket: 0, buckets: 1 };
         place.create(generation, part).expect("memory takes all");
         let label = fresh.get(place.path(generation, part)).expect("it was made");

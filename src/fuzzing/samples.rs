@@ -107,7 +107,7 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
         patterns: vec![3, 1, 200, 1],
         ..Sections::default()
     };
-    let (disk, dir) = (SimulatedDisk::default(), Path::new("crawl"));
+    let (disk, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
     let catalog = crate::catalog::MemoryCatalog::default();
     let shape = (4, 16, &["utm".to_owned()][..]);
     let (identity, _) = mend::begin(&disk.disk(), &catalog, dir, (Time::ZERO, 5), shape).expect("memory takes all");
@@ -116,7 +116,7 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
 }
 
 pub(super) fn rests() -> Vec<Vec<u8>> {
-    let (disk, dir) = (SimulatedDisk::default(), Path::new("crawl"));
+    let (disk, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
     let (mut log, _) = RestLog::open(disk.disk(), dir, 3, Time::ZERO).expect("nothing is there");
     let rest = |bits: u64| (Fingerprint::from_bits(bits), Time::from_ms(5_000 * bits));
     log.push(&[rest(1), rest(2), rest(300)]).expect("memory takes all");

@@ -52,7 +52,7 @@ pub(super) fn checkpoint(bytes: &[u8]) -> bool {
 }
 
 fn read_checkpoint(bytes: Vec<u8>) -> bool {
-    let (disk, dir) = (SimulatedDisk::default(), Path::new("crawl"));
+    let (disk, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
     disk.put(checkpoint_path(dir, 7), bytes);
     let whole = CheckpointFile::read(&disk.disk(), dir, 7).is_ok_and(|file| file.record.is_ok());
     let newest = checkpoint::newest(&disk.disk(), dir);
@@ -84,7 +84,7 @@ pub(super) fn rests(bytes: &[u8]) -> bool {
 }
 
 fn read_rests(bytes: Vec<u8>) -> bool {
-    let (disk, dir, now) = (SimulatedDisk::default(), Path::new("crawl"), Time::from_ms(1_000));
+    let (disk, dir, now) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"), Time::from_ms(1_000));
     let path = dir.join("rests.g000003");
     let records = bytes.len() / 20;
     disk.put(&path, bytes);

@@ -8,7 +8,7 @@ use crate::record::{CrawlLog, SkippedLog};
 
 /// The newest line about a URL, in both logs. The first line of the input is the URL.
 pub(crate) fn logs(bytes: &[u8]) -> bool {
-    let (memory, dir) = (SimulatedDisk::default(), Path::new("crawl"));
+    let (memory, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
     let (url, log) = bytes.split_at(memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()));
     let url = String::from_utf8_lossy(url);
     memory.put(CrawlLog::path(dir), log.to_vec());

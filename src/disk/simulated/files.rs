@@ -9,6 +9,13 @@ use super::content::Content;
 use crate::disk::{Disk, Result};
 
 impl SimulatedDisk {
+    /// A disk with an empty directory.
+    pub fn with_dir(dir: impl AsRef<Path>) -> Self {
+        let simulated = SimulatedDisk::default();
+        simulated.state().names.create_dir(dir.as_ref());
+        simulated
+    }
+
     /// A disk with these files, all of them durable.
     pub fn holding<'a>(files: impl IntoIterator<Item = (&'a PathBuf, &'a Vec<u8>)>) -> Self {
         let simulated = SimulatedDisk::default();
