@@ -136,7 +136,8 @@ impl Bloom {
     }
 
     /// The share of foreign keys that are taken for own ones now, by the formula.
-    pub fn expected_fpr(&self) -> f64 {
+    #[cfg(test)]
+    fn expected_fpr(&self) -> f64 {
         let pass: f64 =
             self.slices.iter().map(|slice| 1.0 - blocked_fpr(slice.bits(), self.k, slice.keys as f64)).product();
         1.0 - pass
