@@ -23,7 +23,6 @@
 //! | [`clock`] | time, given to everything that needs it |
 //! | [`politeness`] | the judge of politeness: what a log of requests owed to hosts and addresses |
 //! | [`varint`] | numbers of variable length, one encoding for all formats |
-//! | [`config`] | the TOML file: sections, defaults, limits |
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
 //! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
@@ -37,6 +36,7 @@
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
+//! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has of its own |
 //! | [`report`] | display, closing statistics, metrics |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
 //! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |

@@ -51,7 +51,7 @@ use crawler::engine::{
     Engine, Event, Executors, FetchFailed, FetchJob, Fetched, OpenError, Opening, Past, Phase, Purpose, ResolveJob,
     Response, RestSync, Settings, SlotOptions, StoreMerge, mend,
 };
-use crawler::frontier::{FrontierOptions, PartitionJob};
+use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
 use crawler::process::{ProcessOptions, Processor};
 use crawler::record::{CrawlLog, Finish, SkippedLog};
@@ -328,6 +328,7 @@ fn try_open(
     };
     let record = Rc::new(RefCell::new(Record::default()));
     let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
+    frontier.budget = Budget::UNLIMITED;
     frontier.politeness.delay_min = DELAY;
     frontier.politeness.delay_factor = 0.0;
     let mut settings = settings();

@@ -42,7 +42,14 @@ impl Subject {
     pub fn open(dir: &Path, options: DrumOptions, front: bool, cut: Option<(&DrumState, &[u8])>) -> Result<Self> {
         let disk = Disk::real();
         Ok(match front {
-            true => Subject::Store(Store::open(disk, dir, options, FrontOptions::default(), cut, &mut |_, _| {})?),
+            true => Subject::Store(Store::open(
+                disk,
+                dir,
+                options,
+                FrontOptions { bloom_memory: 160 << 20, ..FrontOptions::default() },
+                cut,
+                &mut |_, _| {},
+            )?),
             false => Subject::Drum(Drum::open(disk, dir, options, cut)?),
         })
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crawler::clock::Time;
 use crawler::disk::{Disk, Result};
 use crawler::frontier::{
-    Feedback, Frontier, FrontierOptions, FrontierState, NameAnswer, Politeness, RobotsAnswer, Rules, Task,
+    Budget, Feedback, Frontier, FrontierOptions, FrontierState, NameAnswer, Politeness, RobotsAnswer, Rules, Task,
 };
 use crawler::outcome::{Blame, Verdict};
 
@@ -46,7 +46,7 @@ fn decode_rules(_: &[u8]) -> Option<Arc<dyn Rules>> {
     Some(Arc::new(Allowed))
 }
 
-/// The options of a crawl, but for politeness: hosts are always due.
+/// The options of a crawl, but for politeness and budget: hosts are always due.
 fn options() -> FrontierOptions {
     let politeness = Politeness {
         delay_min: Duration::ZERO,
@@ -54,7 +54,7 @@ fn options() -> FrontierOptions {
         delay_per_ip: Duration::ZERO,
         ..Politeness::default()
     };
-    FrontierOptions { politeness, ..FrontierOptions::default() }
+    FrontierOptions { politeness, budget: Budget::UNLIMITED, ..FrontierOptions::default() }
 }
 
 /// How long calls took.

@@ -21,8 +21,8 @@ use toml::de::{DeTable, DeValue};
 
 pub use error::{ConfigError, Place};
 pub use sections::{
-    Budget, Compression, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network,
-    Politeness, ReadableBy, Report, Robots, Scope, ScopeMode, Seen,
+    Budget, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness, ReadableBy,
+    Report, Robots, Scope, Seen,
 };
 pub use value::{Bytes, parse_bytes, parse_duration, show_duration};
 pub use written::{Origin, Origins};

@@ -1,6 +1,6 @@
 //! The sections of the configuration: every key with its meaning, its type and its default.
 //!
-//! The defaults are chosen for a stranger's web: one connection a host, seconds between requests, robots.txt obeyed,
+//! Where a part of the crawl has options with a default, a key takes its default from there. The defaults are chosen for a stranger's web: one connection a host, seconds between requests, robots.txt obeyed,
 //! and limits that hold against traps. `None` stands for `"unlimited"`.
 
 use std::time::Duration;
@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
 use super::value::{Bytes, Mismatch, Setting};
+use crate::container::ContainerOptions;
+use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
+use crate::frontier::{self, FrontierOptions};
+use crate::web::scope::{ScopeMode, ScopeOptions};
+use crate::web::warc::Compression;
 
 /// A section that can be filled key by key.
 pub(super) trait Section {
@@ -54,15 +59,9 @@ macro_rules! section {
     };
 }
 
-/// A setting that is one of some words.
-macro_rules! word {
-    ($(#[$meta:meta])* $name:ident, $expected:literal, $example:literal { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$doc])* $variant,)*
-        }
-
+/// Reads and writes an enum of another room as one of some words.
+macro_rules! words {
+    ($name:ident, $expected:literal, $example:literal { $($variant:ident = $word:literal,)* }) => {
         impl Setting for $name {
             const EXPECTED: &'static str = $expected;
             const EXAMPLE: &'static str = $example;
@@ -80,6 +79,19 @@ macro_rules! word {
                 }
             }
         }
+    };
+}
+
+/// A setting that is one of some words.
+macro_rules! word {
+    ($(#[$meta:meta])* $name:ident, $expected:literal, $example:literal { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        words! { $name, $expected, $example { $($variant = $word,)* } }
     };
 }
 
@@ -112,7 +124,7 @@ section! {
         /// Time over all sessions before the crawl ends.
         max_time: Option<Duration> = None,
         /// Links between a seed and the last page that is fetched.
-        max_depth: Option<u16> = None,
+        max_depth: Option<u16> = ScopeOptions::default().max_depth,
         /// Time between two checkpoints: what a crash repeats at most.
         checkpoint_interval: Duration = Duration::from_secs(30),
         /// Free space below which the crawl stops cleanly.
@@ -122,16 +134,11 @@ section! {
     }
 }
 
-word! {
-    /// Which URLs the seeds take into the crawl.
+words! {
     ScopeMode, "\"domain\", \"host\", \"prefix\" or \"any\"", "\"domain\"" {
-        /// All hosts of the registrable domains of the seeds.
         Domain = "domain",
-        /// Everything.
         Any = "any",
-        /// The hosts of the seeds.
         Host = "host",
-        /// The directories of the seeds.
         Prefix = "prefix",
     }
 }
@@ -140,23 +147,23 @@ section! {
     /// Which URLs belong to the crawl.
     Scope {
         /// What the seeds take in.
-        mode: ScopeMode = ScopeMode::Domain,
+        mode: ScopeMode = ScopeOptions::default().mode,
         /// Regular expressions: a URL that one of them matches is taken in too.
-        include: Vec<String> = Vec::new(),
+        include: Vec<String> = ScopeOptions::default().include,
         /// Regular expressions: a URL that one of them matches is left out, whatever else holds.
-        exclude: Vec<String> = Vec::new(),
+        exclude: Vec<String> = ScopeOptions::default().exclude,
         /// Bytes of a URL.
-        max_url_length: usize = 2_048,
+        max_url_length: usize = ScopeOptions::default().max_url_length,
         /// Links that are taken from one page.
         max_links_per_page: usize = 10_000,
         /// Segments of a path.
-        max_path_segments: usize = 20,
+        max_path_segments: usize = ScopeOptions::default().max_path_segments,
         /// Times that the same segment may come in one path.
-        max_repeated_segments: usize = 3,
+        max_repeated_segments: usize = ScopeOptions::default().max_repeated_segments,
         /// URLs of one host that differ only in words with digits, two or more of them: calendars, sessions.
         max_urls_per_pattern: Option<u64> = Some(20_000),
         /// Redirects in a row.
-        max_redirects: u8 = 10,
+        max_redirects: usize = ScopeOptions::default().max_redirects,
         /// Whether a seed that redirects to another domain takes that domain into scope.
         follow_seed_redirects: bool = true,
         /// Query parameters that do not make a different page: session ids and tracking. For the key only.
@@ -195,25 +202,31 @@ word! {
     }
 }
 
+impl CrawlDelayBeyond {
+    fn of(skip_beyond: bool) -> Self {
+        if skip_beyond { CrawlDelayBeyond::Skip } else { CrawlDelayBeyond::Cap }
+    }
+}
+
 section! {
     /// How gently servers are asked.
     Politeness {
         /// Shortest time between the end of a request and the next one to the same host.
-        delay_min: Duration = Duration::from_secs(1),
+        delay_min: Duration = frontier::Politeness::default().delay_min,
         /// Longest time that `delay_factor` can make of it.
-        delay_max: Duration = Duration::from_secs(30),
+        delay_max: Duration = frontier::Politeness::default().delay_max,
         /// The delay in times of how long the host took to answer.
-        delay_factor: f64 = 5.0,
+        delay_factor: f64 = frontier::Politeness::default().delay_factor,
         /// Longest `Crawl-delay` of a robots.txt that is kept to as it is written.
-        crawl_delay_max: Duration = MINUTE * 5,
+        crawl_delay_max: Duration = frontier::Politeness::default().crawl_delay_max,
         /// What becomes of hosts that ask for more.
-        crawl_delay_beyond: CrawlDelayBeyond = CrawlDelayBeyond::Cap,
+        crawl_delay_beyond: CrawlDelayBeyond = CrawlDelayBeyond::of(frontier::Politeness::default().skip_beyond),
         /// Requests to one host at the same time.
-        connections_per_host: usize = 1,
+        connections_per_host: usize = frontier::Politeness::default().connections_per_host,
         /// Shortest time between two requests to the same address, whatever the hosts.
-        delay_per_ip: Duration = Duration::from_millis(250),
+        delay_per_ip: Duration = frontier::Politeness::default().delay_per_ip,
         /// How long a host may be dead, or its robots.txt unreachable, before its URLs are given up.
-        give_up: Duration = HOUR * 24,
+        give_up: Duration = FrontierOptions::default().give_up,
         /// How long the crawl goes on when only hosts are left that never answered.
         linger: Duration = MINUTE * 10,
         /// Requests a second of the whole crawl.
@@ -227,11 +240,11 @@ section! {
     /// How much a host or domain may take.
     Budget {
         /// Pages of one host.
-        pages_per_host: Option<u64> = Some(100_000),
+        pages_per_host: Option<u64> = frontier::Budget::default().pages_per_host,
         /// Pages of all hosts of one registrable domain.
-        pages_per_domain: Option<u64> = Some(500_000),
+        pages_per_domain: Option<u64> = frontier::Budget::default().pages_per_domain,
         /// Bytes received from one host.
-        bytes_per_host: Option<Bytes> = None,
+        bytes_per_host: Option<Bytes> = frontier::Budget::default().bytes_per_host.map(Bytes),
     }
 }
 
@@ -313,17 +326,17 @@ section! {
     /// The stores of URLs seen, robots and DNS.
     Drum {
         /// Buckets of a store, a power of two. Fixed when a crawl is created.
-        buckets: usize = 64,
+        buckets: usize = DrumOptions::default().buckets,
         /// Memory of one bucket before it goes to disk.
-        ram_per_bucket: Bytes = Bytes::kib(64),
+        ram_per_bucket: Bytes = Bytes::of(DrumOptions::default().ram_per_bucket),
         /// Pending bytes of a bucket at which it is merged; grows with the bucket's repository.
-        merge_threshold: Bytes = Bytes::mib(1),
+        merge_threshold: Bytes = Bytes(DrumOptions::default().merge_threshold),
         /// Memory of a merge; what is pending of a bucket is merged in portions that need no more.
-        merge_memory: Bytes = Bytes::mib(80),
+        merge_memory: Bytes = Bytes(DrumOptions::default().merge_memory),
         /// Share of the time that merges may take while there is other work.
-        merge_share: f64 = 0.5,
+        merge_share: f64 = PaceOptions::default().share,
         /// Bytes a second that merges may read and write.
-        merge_bandwidth: Option<Bytes> = None,
+        merge_bandwidth: Option<Bytes> = PaceOptions::default().bytes_per_second.map(Bytes),
     }
 }
 
@@ -331,11 +344,11 @@ section! {
     /// What stands before the stores in memory.
     Seen {
         /// Keys in the LRU of URLs seen.
-        lru_entries: usize = 1 << 18,
+        lru_entries: usize = FrontOptions::default().lru_entries,
         /// Ceiling of the Bloom filter: 125 MiB hold 80 million URLs at `bloom_fpr` 0.01.
-        bloom_memory: Bytes = Bytes::mib(125),
+        bloom_memory: Bytes = Bytes::of(FrontOptions::default().bloom_memory),
         /// Share of new URLs that the Bloom filter takes for known ones, until the ceiling is reached.
-        bloom_fpr: f64 = 0.01,
+        bloom_fpr: f64 = FrontOptions::default().bloom_fpr,
     }
 }
 
@@ -343,20 +356,16 @@ section! {
     /// The queue.
     Frontier {
         /// Memory of the queue, whatever its length.
-        memory: Bytes = Bytes::mib(128),
+        memory: Bytes = Bytes::of(FrontierOptions::default().memory),
         /// Hosts that are held in memory and asked in turn.
-        active_hosts: usize = 4_096,
+        active_hosts: usize = FrontierOptions::default().active_hosts,
     }
 }
 
-word! {
-    /// How records of the archive are compressed.
+words! {
     Compression, "\"gzip\", \"zstd\" or \"none\"", "\"gzip\"" {
-        /// A gzip member a record: what every WARC tool reads.
         Gzip = "gzip",
-        /// A zstd frame a record: smaller and faster, read by fewer tools.
         Zstd = "zstd",
-        /// As they are.
         None = "none",
     }
 }
@@ -365,15 +374,15 @@ section! {
     /// The page store.
     Container {
         /// Size at which a new WARC file is begun.
-        segment_bytes: Bytes = Bytes::gib(1),
+        segment_bytes: Bytes = Bytes(ContainerOptions::default().segment_bytes),
         /// How records are compressed.
-        compression: Compression = Compression::Gzip,
+        compression: Compression = ContainerOptions::default().compression,
         /// Whether requests are archived beside their responses.
         request_records: bool = true,
         /// Memory of the index of payloads, 8 bytes each; what it knows is not stored again. 0 stores everything.
-        digest_memory: Bytes = Bytes::mib(16),
+        digest_memory: Bytes = Bytes::of(ContainerOptions::default().digest_memory),
         /// Memory of entries of the index that wait for a checkpoint; what fills it makes the checkpoint come early.
-        slot_memory: Bytes = Bytes::mib(32),
+        slot_memory: Bytes = Bytes::of(ContainerOptions::default().slot_memory),
     }
 }
 

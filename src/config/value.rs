@@ -26,6 +26,11 @@ impl Bytes {
         Bytes(n << 30)
     }
 
+    /// A length in memory.
+    pub const fn of(length: usize) -> Self {
+        Bytes(length as u64)
+    }
+
     /// The number.
     pub const fn get(self) -> u64 {
         self.0

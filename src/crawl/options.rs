@@ -25,12 +25,9 @@ use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
 use crate::record::{CrawlLog, SkippedLog};
 use crate::web::address::{AddressGuard, Cidr};
-use crate::web::scope::{ScopeMode, ScopeOptions};
+use crate::web::scope::ScopeOptions;
 use crate::web::url::KeyMaker;
-use crate::web::warc::Compression;
 
-/// Partitions of a new crawl's frontier.
-const PARTITIONS: usize = 256;
 /// Keys whose values the fronts of the robots and DNS stores keep in memory.
 pub(super) const HOST_LRU_ENTRIES: usize = 16_384;
 /// Memory of their Bloom filters: at 1 % false positives it holds 7 M hosts.
@@ -80,7 +77,8 @@ pub(super) fn identity(
     let config = &request.config;
     let mut random = [0; 16];
     getrandom::fill(&mut random).expect("the operating system has randomness");
-    let shape = (config.drum.buckets, PARTITIONS, config.scope.strip_query_params.as_slice());
+    let partitions = FrontierOptions::default().partitions;
+    let shape = (config.drum.buckets, partitions, config.scope.strip_query_params.as_slice());
     let (identity, is_new) = mend::begin(disk, catalog, &request.dir, (now, u128::from_le_bytes(random)), shape)?;
     let fixed = [
         ("drum.buckets", identity.buckets == config.drum.buckets),
@@ -153,7 +151,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         sitemaps_max: if config.robots.sitemaps { config.robots.max_sitemaps } else { 0 },
         respect_nofollow: config.robots.respect_nofollow,
         request_records: config.container.request_records,
-        compression: compression(config),
+        compression: config.container.compression,
         guard,
     }
 }
@@ -177,12 +175,7 @@ pub(super) fn opening(
         catalog,
         clock,
         executors,
-        drum: DrumOptions {
-            buckets: identity.buckets,
-            ram_per_bucket: config.drum.ram_per_bucket.as_usize(),
-            merge_threshold: config.drum.merge_threshold.get(),
-            merge_memory: config.drum.merge_memory.get(),
-        },
+        drum: drum(&config, identity.buckets),
         frontier: frontier(&config, identity.partitions),
         identity,
         is_new,
@@ -192,26 +185,43 @@ pub(super) fn opening(
         force,
         name_settings: name_settings(&config),
         seeds,
-        seen_front: FrontOptions {
-            lru_entries: config.seen.lru_entries,
-            bloom_memory: config.seen.bloom_memory.as_usize(),
-            bloom_fpr: config.seen.bloom_fpr,
-        },
+        seen_front: seen_front(&config),
         host_front: FrontOptions {
             lru_entries: HOST_LRU_ENTRIES,
             bloom_memory: HOST_BLOOM_BYTES,
             bloom_fpr: config.seen.bloom_fpr,
         },
-        container: ContainerOptions {
-            segment_bytes: config.container.segment_bytes.get(),
-            compression: compression(&config),
-            digest_memory: config.container.digest_memory.as_usize(),
-            slot_memory: config.container.slot_memory.as_usize(),
-            crawl_id,
-        },
+        container: container(&config, crawl_id),
         warcinfo: warcinfo(&config),
         crawl_log,
         skipped_log,
+    }
+}
+
+fn drum(config: &Config, buckets: usize) -> DrumOptions {
+    DrumOptions {
+        buckets,
+        ram_per_bucket: config.drum.ram_per_bucket.as_usize(),
+        merge_threshold: config.drum.merge_threshold.get(),
+        merge_memory: config.drum.merge_memory.get(),
+    }
+}
+
+fn seen_front(config: &Config) -> FrontOptions {
+    FrontOptions {
+        lru_entries: config.seen.lru_entries,
+        bloom_memory: config.seen.bloom_memory.as_usize(),
+        bloom_fpr: config.seen.bloom_fpr,
+    }
+}
+
+fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
+    ContainerOptions {
+        segment_bytes: config.container.segment_bytes.get(),
+        compression: config.container.compression,
+        digest_memory: config.container.digest_memory.as_usize(),
+        slot_memory: config.container.slot_memory.as_usize(),
+        crawl_id,
     }
 }
 
@@ -264,18 +274,13 @@ pub(super) fn readers(config: &Config) -> Readers {
 pub(super) fn scope(config: &Config) -> ScopeOptions {
     let scope = &config.scope;
     ScopeOptions {
-        mode: match scope.mode {
-            config::ScopeMode::Domain => ScopeMode::Domain,
-            config::ScopeMode::Any => ScopeMode::Any,
-            config::ScopeMode::Host => ScopeMode::Host,
-            config::ScopeMode::Prefix => ScopeMode::Prefix,
-        },
+        mode: scope.mode,
         include: scope.include.clone(),
         exclude: scope.exclude.clone(),
         max_url_length: scope.max_url_length,
         max_path_segments: scope.max_path_segments,
         max_repeated_segments: scope.max_repeated_segments,
-        max_redirects: usize::from(scope.max_redirects),
+        max_redirects: scope.max_redirects,
         max_depth: config.crawl.max_depth,
     }
 }
@@ -306,14 +311,6 @@ pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
     }
 }
 
-fn compression(config: &Config) -> Compression {
-    match config.container.compression {
-        config::Compression::Gzip => Compression::Gzip,
-        config::Compression::Zstd => Compression::Zstd,
-        config::Compression::None => Compression::None,
-    }
-}
-
 fn warcinfo(config: &Config) -> WarcInfo {
     WarcInfo {
         software: concat!("crawler/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -322,5 +319,33 @@ fn warcinfo(config: &Config) -> WarcInfo {
             ("robots".to_owned(), if config.robots.obey { "obey" } else { "ignore" }.to_owned()),
         ],
         config: config.without_secrets().to_toml(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_configuration_every_part_has_its_own_default() {
+        let config = Config::default();
+        let (frontier_default, drum_default) = (FrontierOptions::default(), DrumOptions::default());
+        let made = [
+            format!("{:?}", frontier(&config, frontier_default.partitions)),
+            format!("{:?}", drum(&config, config.drum.buckets)),
+            format!("{:?}", seen_front(&config)),
+            format!("{:?}", container(&config, 0)),
+            format!("{:?}", scope(&config)),
+            format!("{:?}", settings(&config).merge_pace),
+        ];
+        let own = [
+            format!("{frontier_default:?}"),
+            format!("{drum_default:?}"),
+            format!("{:?}", FrontOptions::default()),
+            format!("{:?}", ContainerOptions::default()),
+            format!("{:?}", ScopeOptions::default()),
+            format!("{:?}", PaceOptions::default()),
+        ];
+        assert_eq!(made, own);
     }
 }

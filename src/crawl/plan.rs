@@ -9,9 +9,11 @@ use serde::Serialize;
 
 use super::memory::Ceiling;
 use super::{options, threads};
-use crate::config::{Config, ScopeMode};
+use crate::config::Config;
 use crate::disk::Disk;
+use crate::web::scope::ScopeMode;
 use crate::web::seeds::{Seed, SeedProblems};
+use crate::web::warc::Compression;
 
 /// Times that servers may take for an answer; the rates of each are told.
 const ANSWERS: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
@@ -187,7 +189,7 @@ fn rate(config: &Config, hosts: usize, answer: Duration) -> RateBound {
 }
 
 fn disk_per_million(config: &Config, page_bytes: u64) -> Vec<DiskPart> {
-    let shrinks = if config.container.compression == crate::config::Compression::None { 1 } else { COMPRESSION };
+    let shrinks = if config.container.compression == Compression::None { 1 } else { COMPRESSION };
     let part = |name, bytes: u64| DiskPart { name, bytes: bytes.saturating_mul(MILLION) };
     vec![
         part("archive", page_bytes / shrinks + HEADS),

@@ -31,7 +31,7 @@ pub struct FrontOptions {
 
 impl Default for FrontOptions {
     fn default() -> Self {
-        FrontOptions { lru_entries: 1 << 18, bloom_memory: 160 << 20, bloom_fpr: 0.01 }
+        FrontOptions { lru_entries: 1 << 18, bloom_memory: 125 << 20, bloom_fpr: 0.01 }
     }
 }
 

@@ -117,7 +117,7 @@ pub struct DrumOptions {
 
 impl Default for DrumOptions {
     fn default() -> Self {
-        DrumOptions { buckets: 64, ram_per_bucket: 256 << 10, merge_threshold: 16 << 20, merge_memory: 80 << 20 }
+        DrumOptions { buckets: 64, ram_per_bucket: 64 << 10, merge_threshold: 1 << 20, merge_memory: 80 << 20 }
     }
 }
 
@@ -412,6 +412,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     ///
     /// # Panics
     /// When a merge that was handed out is not finished.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub fn close(mut self, dispatcher: &mut impl Dispatcher<K, V, A>) -> Result<DrumState> {
         self.synchronize(dispatcher)?;
         let cut = self.cut(&mut Vec::new())?;

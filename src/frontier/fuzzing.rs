@@ -8,7 +8,7 @@ use super::partition::FileState;
 use super::record::HostRecord;
 use super::task::Rules;
 use super::verify::Check;
-use super::{Frontier, FrontierOptions, FrontierState, NameAnswer, PartitionState, RobotsAnswer, Task};
+use super::{Budget, Frontier, FrontierOptions, FrontierState, NameAnswer, PartitionState, RobotsAnswer, Task};
 use crate::clock::Time;
 use crate::disk::HEADER_BYTES;
 use crate::disk::simulated::SimulatedDisk;
@@ -67,7 +67,7 @@ pub(crate) fn frontier(bytes: &[u8]) -> bool {
 }
 
 fn crawl(tail: Vec<u8>, base: Vec<u8>, ram: &[u8]) -> bool {
-    let memory = SimulatedDisk::default();
+    let memory = SimulatedDisk::with_dir(DIR);
     let (disk, dir) = (memory.disk(), Path::new(DIR));
     let put = |generation: u64, kind: &str, content: Vec<u8>| {
         let bytes = content.len() as u64;
@@ -140,6 +140,7 @@ fn options() -> FrontierOptions {
         buffer_urls: 4,
         block_bytes: 256,
         give_up: Duration::ZERO,
+        budget: Budget::UNLIMITED,
         ..FrontierOptions::default()
     }
 }
@@ -195,7 +196,7 @@ pub(crate) fn samples() -> Vec<Vec<u8>> {
 }
 
 fn sample(merged: bool, record: &[u8]) -> Vec<u8> {
-    let memory = SimulatedDisk::default();
+    let memory = SimulatedDisk::with_dir(DIR);
     let (disk, dir) = (memory.disk(), Path::new(DIR));
     let opened = Frontier::open(disk, dir, options(), decode_rules, 1, None, NOW, true);
     let mut frontier = opened.expect("memory takes all");

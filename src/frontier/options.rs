@@ -94,7 +94,7 @@ impl Default for Politeness {
 }
 
 /// How much is fetched at most; `None` is no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Pages of an origin.
     pub pages_per_host: Option<u64>,
@@ -102,4 +102,16 @@ pub struct Budget {
     pub pages_per_domain: Option<u64>,
     /// Bytes of an origin.
     pub bytes_per_host: Option<u64>,
+}
+
+impl Budget {
+    /// No limits.
+    pub const UNLIMITED: Budget = Budget { pages_per_host: None, pages_per_domain: None, bytes_per_host: None };
+}
+
+/// Limits that hold against sites without an end.
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { pages_per_host: Some(100_000), pages_per_domain: Some(500_000), bytes_per_host: None }
+    }
 }

@@ -118,7 +118,7 @@ impl Case {
             active_hosts: *pick(rng, &[2, 5, 64]),
             buffer_urls: *pick(rng, &[1, 4, 16]),
             block_bytes: [64, 512, 32 << 10][(seed % 3) as usize],
-            budget: Budget::default(),
+            budget: Budget::UNLIMITED,
             give_up: Duration::from_secs(7_200),
             ..FrontierOptions::default()
         };
@@ -156,7 +156,12 @@ impl Case {
                 bloom_fpr: *pick(rng, &[0.01, 0.4]),
             },
             partitions: frontier.partitions,
-            scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
+            scope: ScopeOptions {
+                mode: ScopeMode::Any,
+                max_repeated_segments: 2,
+                max_redirects: 20,
+                ..ScopeOptions::default()
+            },
             frontier,
             container: ContainerOptions {
                 segment_bytes: *pick(rng, &[16 << 10, 256 << 10]),

@@ -13,6 +13,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
 
 use super::url::CanonicalUrl;
 use crate::outcome::Reason;
@@ -23,7 +24,7 @@ pub use explain::{Judgement, Rule};
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// What a seed takes into scope.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScopeMode {
     /// Everything under its registrable domain.
     #[default]
@@ -66,8 +67,8 @@ impl Default for ScopeOptions {
             exclude: Vec::new(),
             max_url_length: 2048,
             max_path_segments: 20,
-            max_repeated_segments: 2,
-            max_redirects: 20,
+            max_repeated_segments: 3,
+            max_redirects: 10,
             max_depth: None,
         }
     }
@@ -324,7 +325,7 @@ mod tests {
 
     fn scope(mode: ScopeMode, seeds: &[&str]) -> Scope {
         let seeds: Vec<CanonicalUrl> = seeds.iter().map(|seed| url(seed)).collect();
-        Scope::new(&ScopeOptions { mode, ..ScopeOptions::default() }, seeds.iter()).unwrap()
+        Scope::new(&ScopeOptions { mode, max_repeated_segments: 2, ..ScopeOptions::default() }, seeds.iter()).unwrap()
     }
 
     fn judge(scope: &Scope, text: &str) -> Result<(), Reason> {
@@ -443,6 +444,7 @@ mod tests {
             exclude: vec!["secret".into()],
             max_depth: Some(2),
             max_redirects: 1,
+            max_repeated_segments: 2,
             ..ScopeOptions::default()
         };
         let scope = Scope::new(&options, [url("http://www.example.com/docs/")].iter()).unwrap();

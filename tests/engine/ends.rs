@@ -225,15 +225,15 @@ impl Web for Budgeted {
 
 #[test]
 fn n10_budgets_of_pages_and_bytes_hold_over_kills() {
-    let root = Budgeted { budget: Budget::default(), checkpoint: HOUR }
+    let root = Budgeted { budget: Budget::UNLIMITED, checkpoint: HOUR }
         .answer(&CanonicalUrl::parse("http://h1.test/").unwrap(), START)
         .1
         .len();
     for (budget, pages_of_a_host) in [
-        (Budget { pages_per_host: Some(5), ..Budget::default() }, 5),
-        (Budget { pages_per_domain: Some(5), ..Budget::default() }, 5),
+        (Budget { pages_per_host: Some(5), ..Budget::UNLIMITED }, 5),
+        (Budget { pages_per_domain: Some(5), ..Budget::UNLIMITED }, 5),
         // its first page, and then pages of one size until the bytes are used up
-        (Budget { bytes_per_host: Some((root + 4 * PAGE) as u64), ..Budget::default() }, 5),
+        (Budget { bytes_per_host: Some((root + 4 * PAGE) as u64), ..Budget::UNLIMITED }, 5),
     ] {
         for (checkpoint, kills) in [(HOUR, 5), (HOUR, 11), (Duration::from_secs(3), 7)] {
             let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());

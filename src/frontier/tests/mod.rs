@@ -175,6 +175,7 @@ pub(super) fn small_options() -> FrontierOptions {
         buffer_urls: 8,
         block_bytes: 512,
         politeness: Politeness { delay_factor: 0.0, ..Politeness::default() },
+        budget: Budget::UNLIMITED,
         ..FrontierOptions::default()
     }
 }

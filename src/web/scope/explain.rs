@@ -213,9 +213,9 @@ mod tests {
             exclude: vec!["logout".to_owned(), "\\.iso$".to_owned()],
             max_url_length: 60,
             max_path_segments: 6,
+            max_repeated_segments: 2,
             max_redirects: 3,
             max_depth: Some(4),
-            ..ScopeOptions::default()
         };
         let seeds: Vec<CanonicalUrl> = seeds.iter().map(|seed| url(seed)).collect();
         Scope::new(&options, seeds.iter()).unwrap()

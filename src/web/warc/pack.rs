@@ -2,10 +2,12 @@
 
 use flate2::{Compress, FlushCompress, Status};
 
+use serde::{Deserialize, Serialize};
+
 use super::short;
 
 /// How records are compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Compression {
     /// A gzip member a record (RFC 1952), as every WARC tool reads it.
     Gzip,
