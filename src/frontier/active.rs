@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::budget::ByFingerprint;
+use super::by_fingerprint::ByFingerprint;
 use super::host::{Host, Place, large_rules_memory};
 use super::schedule::HostRef;
 use super::task::HostId;

@@ -11,11 +11,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Frontier;
-use super::budget::ByFingerprint;
 use super::buffer::URL_BYTES;
+use super::by_fingerprint::ByFingerprint;
 use super::host::Host;
 use super::partition::{
-    Done, HostKey, Merge, MergeDone, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
+    Done, HostKey, Merge, MergeDone, NewBase, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken,
+    Work,
 };
 use super::record::HostRecord;
 use crate::clock::Time;
@@ -251,19 +252,22 @@ impl Frontier {
         let generation = partition.generation_next;
         partition.generation_next += 1;
         let tail = |tail: &super::FileState| (partition.path(tail.generation, "tail"), tail.bytes);
+        let made = NewBase {
+            generation,
+            path: partition.path(generation, "base"),
+            now: self.now,
+            block_bytes: self.options.block_bytes.max(1),
+            filter_bytes_max: (self.options.memory / 8 / count).max(1 << 10),
+            active,
+        };
         let merge = Merge {
             disk: self.disk.clone(),
-            generation,
             base: partition.base.as_ref().map(|b| (partition.path(b.generation, "base"), b.summary.bytes)),
             cursors: partition.cursors.clone(),
             tails: partition.frozen.tails.iter().map(tail).collect(),
-            target: partition.path(generation, "base"),
             runs: partition.path(generation, "runs"),
-            now: self.now,
-            block_bytes: self.options.block_bytes.max(1),
             chunk_bytes: (self.options.memory / 16).max(64 << 10),
-            filter_bytes_max: (self.options.memory / 8 / count).max(1 << 10),
-            active,
+            made,
         };
         Ok(PartitionJob { number, work: Work::Merge(merge) })
     }

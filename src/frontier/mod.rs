@@ -27,6 +27,7 @@ mod address;
 mod answers;
 mod budget;
 mod buffer;
+mod by_fingerprint;
 mod charge;
 mod cold;
 mod crowd;

@@ -14,7 +14,7 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use super::Frontier;
-use super::budget::ByFingerprint;
+use super::by_fingerprint::ByFingerprint;
 use super::host::Place;
 use super::schedule::{Entry, HostRef};
 use super::task::Task;

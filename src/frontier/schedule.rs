@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::net::IpAddr;
 
-use super::budget::ByFingerprint;
+use super::by_fingerprint::ByFingerprint;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 

@@ -11,8 +11,9 @@
 use std::path::Path;
 
 use super::block::{DIRECTORY, FILTER, INDEX, Packer, Stored, URLS, Unpacker, UrlReader, UrlWriter};
-use super::entry::{HostKey, UrlView};
 use super::filter::{Filter, domain_key};
+use super::key::HostKey;
+use super::view::UrlView;
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::wire::{self, Reader};

@@ -5,8 +5,8 @@
 //! ```
 //! A URL is written as its difference to the one before it in the block; the first as that to a blank one.
 
-use super::entry::UrlView;
 use super::front::Front;
+use super::view::UrlView;
 use crate::disk::{DiskFile, Error, Result};
 use crate::frontier::wire::Reader;
 

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::base::{Base, DirectoryEntry, Spot};
-use super::entry::HostKey;
+use super::key::HostKey;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::budget::ByFingerprint;
+use crate::frontier::by_fingerprint::ByFingerprint;
 use crate::frontier::host::Item;
 use crate::frontier::record::HostRecord;
 use crate::frontier::share::Share;
