@@ -22,9 +22,7 @@ use super::scan::Scan;
 use super::tail::{self, Frames};
 use super::take::Cursors;
 use crate::disk::{Disk, Result};
-
-/// Bytes of a frame in a file of runs.
-const RUN_FRAME_BYTES: usize = 64 << 10;
+use crate::frontier::tuning::RUN_FRAME_BYTES;
 
 /// What to merge.
 #[derive(Debug)]

@@ -17,9 +17,7 @@ use crate::frontier::by_fingerprint::ByFingerprint;
 use crate::frontier::host::Item;
 use crate::frontier::record::HostRecord;
 use crate::frontier::share::Share;
-
-/// Room that is made for the URLs of a host before they are read, at most.
-const READ_AHEAD: usize = 4_096;
+use crate::frontier::tuning::READ_AHEAD;
 
 /// How far a host is consumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
