@@ -15,6 +15,7 @@ mod block;
 mod entry;
 mod filter;
 mod front;
+mod key;
 mod look;
 mod merge;
 mod output;
@@ -23,6 +24,7 @@ mod silent;
 mod tail;
 mod take;
 pub(super) mod verify;
+mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,14 +33,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub(super) use base::{Spot, Summary};
-pub(super) use entry::HostKey;
 pub(super) use filter::{Filter, domain_key};
+pub(super) use key::HostKey;
 pub(super) use look::Cold;
-pub(super) use merge::{Merge, MergeDone};
+pub(super) use merge::Merge;
+pub(super) use output::{MergeDone, NewBase};
 pub(super) use take::{Cursor, Cursors, Refill, Take, TakeDone, Taken};
 
-use entry::{Entry, UrlView};
+use entry::Entry;
 use front::Front;
+use view::UrlView;
 
 use super::host::Item;
 use super::record::HostRecord;
