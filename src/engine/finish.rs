@@ -64,7 +64,7 @@ impl Engine {
 
     /// Whether as many pages are done or under way as the crawl may have.
     pub(super) fn page_limit_reached(&self) -> bool {
-        let pages = self.statistics.pages_stored + self.under_way.pages;
+        let pages = self.books.statistics.pages_stored + self.under_way.pages;
         self.settings.pages_max.is_some_and(|limit| pages >= limit)
     }
 
@@ -74,9 +74,9 @@ impl Engine {
             return Ok(());
         }
         let reached = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
-        if reached(self.settings.pages_max, self.statistics.pages_stored) {
+        if reached(self.settings.pages_max, self.books.statistics.pages_stored) {
             self.begin_stop(Finish::PageLimit);
-        } else if reached(self.settings.bytes_max, self.statistics.bytes_received) {
+        } else if reached(self.settings.bytes_max, self.books.statistics.bytes_received) {
             self.begin_stop(Finish::ByteLimit);
         } else if self.settings.time_max.is_some_and(|limit| self.elapsed(now) >= limit) {
             self.begin_stop(Finish::TimeLimit);

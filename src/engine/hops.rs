@@ -128,7 +128,7 @@ impl Engine {
 
     /// A redirect that cannot be followed is a robots.txt that cannot be had.
     fn fail_hop(&mut self, number: usize, cause: Cause) -> Result<()> {
-        self.statistics.count_failure(cause.failure());
+        self.books.statistics.count_failure(cause.failure());
         let Hop { host, target, .. } = self.hops.remove(number);
         self.way.arrival().frontier.blame(host, HostFault::RobotsMoved(cause));
         match target {

@@ -13,6 +13,7 @@ mod accounts;
 mod admission;
 mod anew;
 mod answers;
+mod books;
 pub mod checkpoint;
 mod control;
 mod executors;
@@ -26,10 +27,8 @@ mod limits;
 mod linger;
 mod log;
 pub mod mend;
-mod oddities;
 mod open;
 mod patterns;
-mod recent;
 pub mod recovery;
 mod refetch;
 pub mod rests;
@@ -44,6 +43,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use accounts::Accounts;
+pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use executors::{Executors, StoreMerge};
@@ -54,7 +54,6 @@ pub use job::{
     Room, StoreMerged, Target, Unresolved,
 };
 pub use open::{ListedSeeds, OpenError, Opening, Past};
-pub use recent::RecentUrls;
 pub use refetch::{Refetch, Round};
 pub use rests::RestSync;
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
@@ -65,12 +64,11 @@ use crate::clock::{Clock, Time};
 use crate::container::Container;
 use crate::disk::{Disk, Result};
 use crate::drum::{Pace, PaceOptions};
-use crate::frontier::Task;
-use crate::record::Histogram;
-use crate::record::{CrawlLog, Oddities, SkippedLog, Statistics};
+use crate::frontier::{QueuedUrl, Task};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use anew::Anew;
+use books::Books;
 use intake::Intake;
 use limits::Limits;
 use linger::Linger;
@@ -144,10 +142,10 @@ pub struct Engine {
     dir: PathBuf,
     clock: Arc<dyn Clock>,
     executors: Box<dyn Executors>,
+    books: Books,
     settings: Settings,
     scope: Arc<Scope>,
     keys: Arc<KeyMaker>,
-    seeds: SeedTable,
     /// Seeds that are not admitted yet.
     intake: Intake,
     /// How the run before left the crawl.
@@ -160,25 +158,14 @@ pub struct Engine {
     held_until: u64,
     /// No request is made until somebody says so.
     paused: bool,
-    /// The operator was warned of a Crawl-delay that is not kept to as it is written.
-    told_delay_cap: bool,
-    /// Sites that show less to a crawler than to a person.
-    oddities: Oddities,
     limits: Limits,
     limited_until: Time,
     /// The right to one request, taken and not used yet.
     may_request: bool,
     rng: fastrand::Rng,
-    statistics: Statistics,
-    /// How long requests took, in the life of the process.
-    durations: Histogram,
     /// When the last checkpoint became durable.
     checkpointed: Option<Time>,
-    crawl_log: CrawlLog,
-    skipped_log: SkippedLog,
     under_way: UnderWay,
-    /// URLs of the seeds that log lines named last, by number.
-    seed_urls: RecentUrls,
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<hops::Hop>,
     phase: Phase,
@@ -199,7 +186,6 @@ pub struct Engine {
     last_cut: bool,
     merge_pace: Pace,
     disk_check_due: Time,
-    log_flush_due: Time,
     disk_free: u64,
     started: Time,
     identity: Arc<Identity>,
@@ -244,8 +230,8 @@ impl Engine {
         self.admit_waiting()?;
         self.watch_limits(now)?;
         if self.phase == Phase::Crawling && self.may_request_now() {
-            self.seeds.make_durable()?;
-            self.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
+            self.books.seeds.make_durable()?;
+            self.books.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
             self.request(now)?;
         }
         self.upkeep(now)?;
@@ -322,9 +308,14 @@ impl Engine {
     fn id_seed(&mut self) -> u128 {
         self.rng.u128(..)
     }
+}
 
-    /// A URL that was canonical when it was queued.
-    fn queued_url(url: &str) -> CanonicalUrl {
-        CanonicalUrl::parse(url).expect("queued URLs are in the fetch form")
-    }
+/// A URL that was canonical when it was queued.
+fn queued_url(url: &str) -> CanonicalUrl {
+    CanonicalUrl::parse(url).expect("queued URLs are in the fetch form")
+}
+
+/// Whether `url` is a seed, or where one redirects.
+fn is_of_seed(url: &QueuedUrl) -> bool {
+    url.hops.redirects() == url.hops.as_str().len()
 }
