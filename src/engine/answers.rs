@@ -59,9 +59,7 @@ impl Engine {
             condition,
             id_seed: self.container.crawl_id(),
         };
-        self.begin_request(host, now);
-        self.under_way.pages += 1;
-        self.executors.fetch(job);
+        self.fetch(job, now);
         Ok(())
     }
 
@@ -90,30 +88,29 @@ impl Engine {
         addresses: Arc<[IpAddr]>,
         via: Referrer,
     ) -> Result<()> {
-        let id_seed = self.id_seed();
-        self.begin_request(host, self.clock.now());
+        let id_seed = self.requests.id_seed();
         let (scope, condition) = (self.scope.clone(), None);
-        self.executors.fetch(FetchJob { host, target, url, addresses, scope, via, condition, id_seed });
+        let job = FetchJob { host, target, url, addresses, scope, via, condition, id_seed };
+        self.fetch(job, self.clock.now());
         Ok(())
     }
 
-    /// A request for `host` begins, in the place that suits it.
-    fn begin_request(&mut self, host: HostId, now: Time) {
-        let knock = self.way.arrival().frontier.knock_of(host);
-        self.under_way.requests.begin(host, knock, now);
+    /// A request begins, in the place that suits its host.
+    fn fetch(&mut self, job: FetchJob, now: Time) {
+        let knock = self.way.arrival().frontier.knock_of(job.host);
+        self.requests.begin_fetch(&job, knock, now);
+        self.executors.fetch(job);
     }
 
     /// An answer came and was processed.
     pub(super) fn answered(&mut self, mut processed: Processed) -> Result<()> {
-        let worker = self.under_way.requests.end(processed.job.host);
-        // what was cut for being slow must not make that usual
-        if processed.response.truncated.is_none() {
-            self.under_way.requests.learn(processed.response.duration);
-        }
+        let worker = self.requests.end_fetch(&processed.job);
         self.books.count_request(processed.response.duration);
         let bytes = processed.records.payload_bytes;
         self.books.statistics.bytes_received += bytes;
-        self.limits.received(bytes);
+        // what was cut for being slow must not make that usual
+        let usual = processed.response.truncated.is_none().then_some(processed.response.duration);
+        self.requests.answered(bytes, usual);
         let stored = self.store(&processed)?;
         self.books.count_stored(&stored);
         self.books.log_answer(&processed, &stored, worker)?;
@@ -181,7 +178,6 @@ impl Engine {
     fn page_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
         let Processed { job, keys: processed_keys, response, retry_after, records, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
-        self.under_way.pages -= 1;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         let feedback = Feedback {
             started: response.started,
@@ -344,7 +340,7 @@ impl Engine {
 
     /// An attempt brought no answer.
     pub(super) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
-        let worker = self.under_way.requests.end(failed.job.host);
+        let worker = self.requests.end_fetch(&failed.job);
         if failed.cause.is_contact() {
             self.books.count_request(failed.duration);
         }
@@ -355,7 +351,6 @@ impl Engine {
         let Target::Page { url, .. } = &failed.job.target else {
             return self.robots_not_answered(failed, worker);
         };
-        self.under_way.pages -= 1;
         // a seed that may mean something else is not insisted on
         let retries = if self.has_fallback(url)? { 0 } else { self.settings.retries };
         let verdict = judge_failure(failed.failure, url.attempts, retries);
@@ -424,7 +419,7 @@ impl Engine {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
             Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
             None => {
-                self.under_way.requests.begin(host, Knock::Known, self.clock.now());
+                self.requests.begin(host, Knock::Known, self.clock.now());
                 self.executors.resolve(ResolveJob { host, name });
             }
         }
@@ -438,7 +433,7 @@ impl Engine {
         name: &str,
         answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
-        let worker = self.under_way.requests.end(host);
+        let worker = self.requests.end(host);
         match &answer {
             Ok(_) => self.books.statistics.dns_resolved += 1,
             Err(Unresolved { failure, cause, .. }) => {

@@ -52,7 +52,7 @@ impl Engine {
         let now = self.clock.now();
         let pending = self.way.waiting();
         let seen_keys = self.way.store.known();
-        let in_flight = self.under_way.requests.len() as u64;
+        let in_flight = self.requests.under_way() as u64;
         let disk_free = self.disk_free;
         let resting = self.resting(now);
         let url_seen_bytes = self.way.store.drum_counters().repository_bytes;

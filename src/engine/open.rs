@@ -9,13 +9,12 @@ use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Last, Sections};
 use super::identity::Identity;
 use super::intake::Intake;
-use super::limits::Limits;
 use super::linger::Linger;
 use super::patterns::PatternBudget;
 use super::refetch::Round;
+use super::requests::{Limits, Requests};
 use super::rests::RestLog;
 use super::seeds::SeedTable;
-use super::slots::Slots;
 use super::values::decode_rules;
 use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
 use super::{Engine, Executors, Phase, Settings, UnderWay};
@@ -137,31 +136,21 @@ impl Engine {
         checkpoint::go_on_from(&*catalog, commit)?;
         let settings = opening.settings.clone();
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
+        let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
+        let requests = Requests::new(settings.slots, limits, rng);
         let engine = Engine {
             way,
             past,
             round: Round { running: false, ..round },
             killed_in_round: past == Past::Killed && round.running,
-            held_until: 0,
-            paused: false,
             container,
-            limits,
-            limited_until: Time::ZERO,
-            may_request: false,
-            hops: Vec::new(),
+            requests,
             scope: Arc::new(scope),
             intake,
-            rng: fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32)),
             elapsed_before: statistics.elapsed,
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpointed: None,
-            under_way: UnderWay {
-                requests: Slots::new(settings.slots),
-                pages: 0,
-                merges: 0,
-                partitions: 0,
-                checkpoint: false,
-            },
+            under_way: UnderWay { merges: 0, partitions: 0, checkpoint: false },
             phase: Phase::Crawling,
             linger: Linger::default(),
             anew,

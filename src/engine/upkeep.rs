@@ -72,7 +72,7 @@ impl Engine {
     /// What merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
         let waiting = self.way.waiting() > 0;
-        let (requests, busy) = (self.under_way.requests.len(), self.under_way.requests.busy(now));
+        let (requests, busy) = (self.requests.under_way(), self.requests.busy(now));
         let frontier = &self.way.arrival().frontier;
         let idle = waiting && requests == 0 && frontier.is_idle();
         let starving = waiting && busy < self.settings.slots.workers / 2 && !frontier.has_ready(now);
@@ -95,7 +95,7 @@ impl Engine {
     fn serve_frontier(&mut self, now: Time) -> Result<()> {
         let workers = self.settings.slots.workers;
         // while nearly all of them are busy, what a costly merge brings has to wait for them anyway
-        let spare = self.under_way.requests.busy(now) < workers - workers / 8;
+        let spare = self.requests.busy(now) < workers - workers / 8;
         while self.under_way.partitions < PARTITION_JOBS_MAX {
             let frontier = &mut self.way.arrival().frontier;
             let starving = spare && frontier.starving(now);
