@@ -10,7 +10,7 @@
 //! 5. the file of the checkpoint before is removed, durably.
 //!
 //! Only when that has come back does the engine hear of it, and only then are the files deleted that no checkpoint names
-//! any more.
+//! any more: by the rule of the [`Ledger`](crate::disk::Ledger), which `schedule` keeps.
 //!
 //! # Why every whole checkpoint file is a state to go on from
 //!
@@ -35,6 +35,7 @@
 
 pub mod commit;
 pub mod file;
+mod schedule;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,12 +47,13 @@ use super::refetch::Round;
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
-use crate::disk::{Disk, Result};
+use crate::disk::{Disk, Removal, Result};
 use crate::drum::DrumState;
 use crate::frontier::FrontierState;
 use crate::record::{Finish, Snapshot, Statistics};
 pub use commit::{Commit, Last, Noted, go_on_from, load};
 pub use file::{CheckpointFile, Sections, checkpoint_path, newest, number_of};
+pub(super) use schedule::{Checkpoints, Owner};
 
 /// A cut: what a checkpoint names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,8 +90,8 @@ pub struct CheckpointJob {
     pub(super) disk: Disk,
     pub(super) dir: PathBuf,
     pub(super) catalog: Arc<dyn Catalog>,
-    /// Files that only checkpoints before the last durable one name. Hundreds of names may take seconds to remove.
-    pub(super) superseded: Vec<PathBuf>,
+    /// Files of the frontier that only checkpoints before the last durable one name.
+    pub(super) superseded: Removal,
     pub(super) identity: Arc<Identity>,
     pub(super) checkpoint: Checkpoint,
     pub(super) sections: Sections,
@@ -126,7 +128,7 @@ impl CheckpointJob {
     /// Makes the cut durable. After an error the stores must not be used any more: reopening is the cure.
     pub fn run(mut self) -> Result<CheckpointDone> {
         let number = self.checkpoint.number;
-        self.superseded.iter().try_for_each(|path| self.disk.remove(path))?;
+        self.superseded.run()?;
         for path in &self.sync {
             // a file that a merge has replaced since the cut is not named by it
             if let Some(file) = self.disk.open_if_there(path)? {
@@ -141,7 +143,7 @@ impl CheckpointJob {
         let commit = file::write(&self.disk, &self.dir, named, &self.sections, Some(&self.checkpoint))?;
         commit.put(&mut self.batch);
         self.catalog.commit(&self.batch)?;
-        self.disk.remove(&checkpoint_path(&self.dir, number - 1))?;
+        Removal::new(&self.disk, vec![checkpoint_path(&self.dir, number - 1)]).run()?;
         // replacing a file of the directory makes the removal durable too
         self.snapshot.write(&self.disk, &self.dir)?;
         Ok(CheckpointDone { number, bytes: commit.length + container.address_bytes(), container })
@@ -165,10 +167,13 @@ pub fn renew(
 /// Removes, durably, the files of all checkpoints but `named`: ones that were not finished, or are superseded. Nothing
 /// that `named` does not name may be deleted before.
 pub fn remove_others(disk: &Disk, dir: &Path, named: u64) -> Result<()> {
-    let mut others = file::numbers(disk, dir)?;
-    others.retain(|&number| number != named);
-    others.iter().try_for_each(|&number| disk.remove(&checkpoint_path(dir, number)))?;
-    if others.is_empty() { Ok(()) } else { disk.sync_dir(dir) }
+    let others = file::numbers(disk, dir)?.into_iter().filter(|&number| number != named);
+    let others = Removal::new(disk, others.map(|number| checkpoint_path(dir, number)).collect());
+    if others.is_empty() {
+        return Ok(());
+    }
+    others.run()?;
+    disk.sync_dir(dir)
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl Engine {
             phase: self.doing(),
             pid: std::process::id(),
             checkpoint: self.durable_checkpoint(),
-            checkpointed: self.checkpointed,
+            checkpointed: self.checkpoints.durable_at(),
             rates: Rates::default(),
             memory_ceiling_bytes: 0,
             durations: self.books.durations.clone(),

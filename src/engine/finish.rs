@@ -104,7 +104,7 @@ impl Engine {
             Phase::Stopping { finish, deadline } if self.is_at_rest() || now >= deadline => {
                 self.phase = Phase::Closing { finish };
             }
-            Phase::Closing { finish } if !self.under_way.checkpoint => {
+            Phase::Closing { finish } if !self.checkpoints.are_under_way() => {
                 self.cut(now, Some(finish))?;
             }
             _ => {}

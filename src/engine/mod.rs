@@ -67,10 +67,10 @@ use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use anew::Anew;
 use books::Books;
+use checkpoint::Checkpoints;
 use intake::Intake;
 use linger::Linger;
 use requests::Requests;
-use rests::RestLog;
 use way::SeenStage;
 
 /// Results of merges that are handed on between two looks at the network.
@@ -122,8 +122,6 @@ struct UnderWay {
     merges: usize,
     /// Takes and merges of the frontier.
     partitions: usize,
-    /// A checkpoint.
-    checkpoint: bool,
 }
 
 /// The state machine.
@@ -137,6 +135,7 @@ pub struct Engine {
     executors: Box<dyn Executors>,
     books: Books,
     requests: Requests,
+    checkpoints: Checkpoints,
     settings: Settings,
     scope: Arc<Scope>,
     keys: Arc<KeyMaker>,
@@ -148,25 +147,12 @@ pub struct Engine {
     round: Round,
     /// Whether the run before was one with `--force` and did not end in good order.
     killed_in_round: bool,
-    /// When the last checkpoint became durable.
-    checkpointed: Option<Time>,
     under_way: UnderWay,
     phase: Phase,
     linger: Linger,
     /// What is asked again although a bad answer holds.
     anew: Anew,
     dispatching: bool,
-    rests: RestLog,
-    checkpoint_number: u64,
-    checkpoint_due: Time,
-    checkpoint_wanted: bool,
-    /// The value file that was nearly full at a checkpoint.
-    cut_before_full: Option<u32>,
-    /// Files of the frontier that no durable checkpoint names: the next checkpoint removes them.
-    superseded: Vec<PathBuf>,
-    /// When the checkpoint that is under way was cut, by [`Clock::elapsed`].
-    cut_at: Duration,
-    last_cut: bool,
     merge_pace: Pace,
     disk_check_due: Time,
     disk_free: u64,
@@ -190,12 +176,12 @@ impl Engine {
                 arrival.frontier.finish_job(done, arrival.now)?;
             }
             Event::Checkpointed(done) => self.checkpointed(done)?,
-            Event::RestsSynced => self.rests.synced(),
+            Event::RestsSynced => self.checkpoints.rests.synced(),
             Event::Fault(fault) => return Err(fault),
             // whoever runs the engine ends the program before it comes to this
             Event::Panic(message) => panic!("{message}"),
             Event::Stop(by) => self.stop(by),
-            Event::Checkpoint => self.checkpoint_wanted = true,
+            Event::Checkpoint => self.checkpoints.want(),
             Event::Pause => self.requests.pause(true),
             Event::Resume => self.requests.pause(false),
             Event::Seeds(seeds) => self.take_seeds(&seeds)?,
@@ -269,9 +255,8 @@ impl Engine {
             next.into_iter().chain(self.linger_due()).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
-        // one after the other
-        let checkpoint = (!self.under_way.checkpoint).then_some(self.checkpoint_due);
-        next.into_iter().chain(checkpoint).chain(self.rests.next_sync_due()).min()
+        let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());
+        next.into_iter().chain(checkpoint).chain(rests).min()
     }
 
     /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.

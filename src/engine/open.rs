@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::anew::Anew;
 use super::books::Books;
-use super::checkpoint::{self, Checkpoint, Last, Sections};
+use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::identity::Identity;
 use super::intake::Intake;
 use super::linger::Linger;
@@ -149,19 +148,11 @@ impl Engine {
             intake,
             elapsed_before: statistics.elapsed,
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
-            checkpointed: None,
-            under_way: UnderWay { merges: 0, partitions: 0, checkpoint: false },
+            under_way: UnderWay { merges: 0, partitions: 0 },
             phase: Phase::Crawling,
             linger: Linger::default(),
             anew,
-            rests,
-            checkpoint_number: commit.number,
-            checkpoint_due: now + settings.checkpoint_interval,
-            checkpoint_wanted: false,
-            cut_before_full: None,
-            superseded: Vec::new(),
-            cut_at: Duration::ZERO,
-            last_cut: false,
+            checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
             merge_pace: Pace::new(settings.merge_pace),
             disk_check_due: now,
             disk_free: 0,

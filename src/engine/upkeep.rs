@@ -1,7 +1,7 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
-use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections};
-use super::executors::StoreMerge;
+use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Owner, Sections};
+use super::executors::{BucketMerge, StoreMerge};
 use super::job::StoreMerged;
 use super::{Engine, Phase};
 use crate::catalog::Batch;
@@ -21,12 +21,8 @@ impl Engine {
         }
         self.log_rests(now)?;
         self.books.flush_when_due(now)?;
-        let nearly_full = self.container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
-        let early = nearly_full.is_some() || self.container.is_full();
-        let due = self.checkpoint_wanted || now >= self.checkpoint_due || early;
         let open = matches!(self.phase, Phase::Crawling | Phase::Stopping { .. });
-        if due && open && !self.under_way.checkpoint {
-            self.cut_before_full = nearly_full.or(self.cut_before_full);
+        if open && self.checkpoints.is_due(now, &self.container) {
             self.cut(now, None)?;
         }
         Ok(())
@@ -35,8 +31,8 @@ impl Engine {
     /// Writes long rests that have begun where a restart finds them.
     fn log_rests(&mut self, now: Time) -> Result<()> {
         let begun = self.way.arrival().frontier.take_long_backoffs();
-        self.rests.push(&begun)?;
-        if let Some(job) = self.rests.next_sync(now) {
+        self.checkpoints.rests.push(&begun)?;
+        if let Some(job) = self.checkpoints.rests.next_sync(now) {
             self.executors.sync_rests(job);
         }
         Ok(())
@@ -52,15 +48,18 @@ impl Engine {
             if !self.merge_pace.permits(need, now) {
                 continue;
             }
-            let job = if let Some(job) = self.way.next.next.store.next_merge(need)? {
-                StoreMerge::Dns(job)
+            let (owner, bucket) = if let Some(job) = self.way.next.next.store.next_merge(need)? {
+                (Owner::Dns, BucketMerge::Dns(job))
             } else if let Some(job) = self.way.next.store.next_merge(need)? {
-                StoreMerge::Robots(job)
+                (Owner::Robots, BucketMerge::Robots(job))
             } else if let Some(job) = self.way.store.next_merge(need)? {
-                StoreMerge::Seen(job)
+                (Owner::Seen, BucketMerge::Seen(job))
             } else {
                 continue;
             };
+            self.discard_unneeded();
+            let removal = self.checkpoints.take_removal(owner, &self.disk);
+            let job = StoreMerge { removal, bucket };
             self.under_way.merges += 1;
             self.merge_pace.begin(now);
             self.executors.merge(job);
@@ -109,22 +108,18 @@ impl Engine {
     /// Makes a consistent cut and sends it out to be made durable. With `finish`, it is the last one.
     pub(super) fn cut(&mut self, now: Time, finish: Option<Finish>) -> Result<()> {
         let begun = self.clock.elapsed();
-        self.checkpoint_number += 1;
-        self.checkpoint_due = now + self.settings.checkpoint_interval;
-        self.checkpoint_wanted = false;
-        self.under_way.checkpoint = true;
-        self.last_cut = finish.is_some();
+        let number = self.checkpoints.begin(now + self.settings.checkpoint_interval, finish.is_some());
         let mut sections = Sections::default();
-        let seen = self.way.store.cut(&mut sections.seen)?;
-        let robots = self.way.next.store.cut(&mut sections.robots)?;
-        let dns = self.way.next.next.store.cut(&mut sections.dns)?;
+        let mut seen = self.way.store.cut(&mut sections.seen)?;
+        let mut robots = self.way.next.store.cut(&mut sections.robots)?;
+        let mut dns = self.way.next.next.store.cut(&mut sections.dns)?;
         self.way.next.patterns.encode(&mut sections.patterns);
         let arrival = self.way.arrival();
-        let frontier = arrival.frontier.cut(&mut sections.frontier)?;
-        self.rests.cut(self.checkpoint_number);
+        let mut frontier = arrival.frontier.cut(&mut sections.frontier)?;
         sections.replayed = arrival.replayed.iter().copied().collect();
         // the same state gives the same bytes
         sections.replayed.sort_unstable();
+        self.checkpoints.supersede([&mut seen, &mut robots, &mut dns], &mut frontier);
         if finish.is_some() {
             self.container.close()?;
         }
@@ -133,7 +128,7 @@ impl Engine {
         if self.intake.is_empty() {
             self.books.seeds.all_admitted();
         }
-        let seeds = self.books.seeds.cut(self.checkpoint_number)?;
+        let seeds = self.books.seeds.cut(number)?;
         let sync = [seen.sync, robots.sync, dns.sync, frontier.sync, seeds].into_iter().flatten().collect();
         let sync_dirs =
             [seen.sync_dirs, robots.sync_dirs, dns.sync_dirs, frontier.sync_dirs].into_iter().flatten().collect();
@@ -142,7 +137,7 @@ impl Engine {
         self.count(now);
         let snapshot = self.snapshot(now, finish);
         let checkpoint = Checkpoint {
-            number: self.checkpoint_number,
+            number,
             time: now,
             clean: finish.is_some(),
             finish,
@@ -159,7 +154,7 @@ impl Engine {
             disk: self.disk.clone(),
             dir: self.dir.clone(),
             catalog: self.catalog.clone(),
-            superseded: std::mem::take(&mut self.superseded),
+            superseded: self.checkpoints.take_removal(Owner::Frontier, &self.disk),
             identity: self.identity.clone(),
             checkpoint,
             sections,
@@ -169,34 +164,34 @@ impl Engine {
             batch,
             snapshot,
         });
-        self.cut_at = self.clock.elapsed();
-        self.books.statistics.checkpoints.count_pause(self.cut_at - begun);
+        let cut_at = self.clock.elapsed();
+        self.checkpoints.cut(cut_at);
+        self.books.statistics.checkpoints.count_pause(cut_at - begun);
         Ok(())
+    }
+
+    /// What the stores have written and need no more goes the same way as what a cut supersedes.
+    fn discard_unneeded(&mut self) {
+        self.checkpoints.discard(Owner::Seen, self.way.store.take_unneeded());
+        self.checkpoints.discard(Owner::Robots, self.way.next.store.take_unneeded());
+        self.checkpoints.discard(Owner::Dns, self.way.next.next.store.take_unneeded());
     }
 
     /// A checkpoint is durable: what only its forerunners named is deleted.
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
         let begun = self.clock.elapsed();
-        self.books.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
-        tracing::debug!(number = done.number, bytes = done.bytes, after = ?(begun - self.cut_at), "checkpoint durable");
-        self.under_way.checkpoint = false;
-        self.checkpointed = Some(self.clock.now());
+        self.discard_unneeded();
+        let after = self.checkpoints.committed(self.clock.now(), begun);
+        self.books.statistics.checkpoints.count_durable(after, done.bytes);
+        tracing::debug!(number = done.number, bytes = done.bytes, ?after, "checkpoint durable");
         self.books.seeds.committed();
         self.container.synced(done.container);
-        self.way.store.committed();
-        self.way.next.store.committed();
-        self.way.next.next.store.committed();
-        self.superseded = self.way.arrival().frontier.release();
-        self.rests.committed()?;
+        self.checkpoints.take_removal(Owner::Rests, &self.disk).run()?;
         self.books.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
         if let Phase::Closing { finish } = self.phase
-            && self.last_cut
+            && self.checkpoints.are_over()
         {
-            // no merge and no checkpoint comes any more that would do it
-            self.superseded.drain(..).try_for_each(|path| self.disk.remove(&path))?;
-            self.way.store.remove_superseded()?;
-            self.way.next.store.remove_superseded()?;
-            self.way.next.next.store.remove_superseded()?;
+            self.checkpoints.remove_all(&self.disk)?;
             self.phase = Phase::Done { finish };
         }
         Ok(())
