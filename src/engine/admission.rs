@@ -25,11 +25,11 @@ impl Engine {
 
     /// Admits `url` for the seed `number`; a forced one is fetched although it was seen before.
     pub(super) fn admit_seed_as(&mut self, number: u32, url: &CanonicalUrl, forced: bool) -> Result<()> {
-        self.way.arrival().now = self.clock.now();
+        self.stores.arrival.now = self.clock.now();
         let keys = self.keys.keys(url);
         let seed = QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys) };
         match self.scope.judge(url, 0, 0) {
-            Ok(()) => self.way.admit(seed),
+            Ok(()) => self.stores.admit(seed),
             Err(reason) => {
                 self.books.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()))?;
                 let rule = self.rule_of(&seed, reason);
@@ -57,7 +57,7 @@ impl Engine {
     /// Admits a link that processing found in scope.
     pub(super) fn admit_link(&mut self, parent: &Parent<'_>, link: FoundLink) -> Result<()> {
         // most links of a page were met before, and nothing is made of those
-        if self.way.passes_over(link.keys.key) {
+        if self.stores.passes_over(link.keys.key) {
             return Ok(());
         }
         let below = parent.url.depth.saturating_add(1);
@@ -68,7 +68,7 @@ impl Engine {
             LinkKind::Listed => ('M', false, below),
             _ => ('L', false, below),
         };
-        self.way.admit(QueuedUrl {
+        self.stores.admit(QueuedUrl {
             priority: priority(below, embedded),
             depth,
             hops: parent.url.hops.then(letter),
@@ -83,7 +83,7 @@ impl Engine {
     pub(super) fn admit_sitemaps(&mut self, asker: &Asker, record: u64, sitemaps: Vec<FoundLink>) -> Result<()> {
         for sitemap in sitemaps {
             self.books.statistics.links_found += 1;
-            self.way.admit(QueuedUrl {
+            self.stores.admit(QueuedUrl {
                 priority: priority(asker.depth.saturating_add(1), true),
                 depth: asker.depth,
                 hops: asker.hops.then('M'),
@@ -113,16 +113,16 @@ impl Engine {
             ..queued(target.as_str(), keys)
         };
         match self.scope.judge(target, url.depth, redirects) {
-            Ok(()) => self.way.admit(url),
+            Ok(()) => self.stores.admit(url),
             Err(Reason::Scope) if url.hops.sitemaps() > 0 => match self.judge_moved(parent, target, redirects) {
-                Ok(()) => self.way.admit(url),
+                Ok(()) => self.stores.admit(url),
                 Err(reason) => self.drop_now(url, reason),
             },
             Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
                 self.scope = std::sync::Arc::new(self.scope.with_seed(target));
                 self.books.seeds.add_scope(target.as_str())?;
                 match self.scope.judge(target, url.depth, redirects) {
-                    Ok(()) => self.way.admit(url),
+                    Ok(()) => self.stores.admit(url),
                     Err(reason) => self.drop_now(url, reason),
                 }
             }
@@ -149,9 +149,9 @@ impl Engine {
     /// Counts and logs the URLs that were admitted and ended without a request. One whose page is in the archive has had
     /// its end, whatever the settings say of it now.
     pub(super) fn collect_dropped(&mut self) -> Result<()> {
-        let dropped = std::mem::take(&mut self.way.arrival().dropped);
+        let dropped = std::mem::take(&mut self.stores.arrival.dropped);
         for (url, reason) in dropped {
-            if self.way.arrival().replayed.remove(&(url.key, url.forced)) {
+            if self.stores.arrival.replayed.remove(&(url.key, url.forced)) {
                 continue;
             }
             self.books.statistics.ends.dropped += 1;

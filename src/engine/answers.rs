@@ -36,15 +36,15 @@ impl Engine {
         permit: Permit,
     ) -> Result<()> {
         let now = self.clock.now();
-        if self.way.arrival().replayed.remove(&(url.key, url.forced)) {
+        if self.stores.arrival.replayed.remove(&(url.key, url.forced)) {
             // stored before the last stop: its page is in the archive and was counted, so the host was not asked
-            return self.way.arrival().frontier.withdraw(host, now);
+            return self.stores.arrival.frontier.withdraw(host, now);
         }
         if let Some(status) = self.fetched_in_round(&url)? {
             if is_of_seed(&url) {
                 self.books.seeds.set_status(url.seed, SeedStatus::Answered(status))?;
             }
-            let arrival = self.way.arrival();
+            let arrival = &mut self.stores.arrival;
             (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
             return arrival.frontier.withdraw(host, now);
         }
@@ -97,7 +97,7 @@ impl Engine {
 
     /// A request begins, in the place that suits its host.
     fn fetch(&mut self, job: FetchJob, now: Time) {
-        let knock = self.way.arrival().frontier.knock_of(job.host);
+        let knock = self.stores.arrival.frontier.knock_of(job.host);
         self.requests.begin_fetch(&job, knock, now);
         self.executors.fetch(job);
     }
@@ -121,7 +121,7 @@ impl Engine {
                 // a redirect leads to the address of another host
                 if let Some(address) = processed.response.address.filter(|_| *redirects == 0) {
                     let (host, started) = (processed.job.host, processed.response.started);
-                    let arrival = self.way.arrival();
+                    let arrival = &mut self.stores.arrival;
                     arrival.frontier.answered_from(host, address, started, arrival.now);
                 }
                 self.robots_answered(processed, findings, &stored)
@@ -237,7 +237,7 @@ impl Engine {
             self.books.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
         }
         self.books.count_dropped_links(&url.url, &findings.dropped);
-        self.way.store.anticipate(findings.links.iter().map(|link| link.keys.key));
+        self.stores.seen.anticipate(findings.links.iter().map(|link| link.keys.key));
         for link in findings.links {
             self.books.statistics.links_found += 1;
             self.admit_link(&parent, link)?;
@@ -263,10 +263,10 @@ impl Engine {
             self.add_hop(host, (hop, via), target, addresses, duration);
             return Ok(());
         }
-        self.way.arrival().frontier.heard(host);
+        self.stores.arrival.frontier.heard(host);
         match rules_of(response.status, findings.rules) {
             Some(rules) => {
-                let politeness = self.way.arrival().frontier.politeness();
+                let politeness = self.stores.arrival.frontier.politeness();
                 self.books.tell_crawl_delay(&origin, &rules, politeness);
                 self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
                 self.books.count_dropped_links(url.as_str(), &findings.dropped);
@@ -275,7 +275,7 @@ impl Engine {
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
             None => {
-                self.way.arrival().frontier.blame(host, HostFault::RobotsStatus(response.status));
+                self.stores.arrival.frontier.blame(host, HostFault::RobotsStatus(response.status));
                 self.rules_unreachable(host, key, duration, retry_after)
             }
         }
@@ -289,14 +289,14 @@ impl Engine {
         duration: Duration,
         bytes: u64,
     ) -> Result<()> {
-        let now = self.way.arrival().now;
+        let now = self.stores.arrival.now;
         let expires = now + self.settings.robots_cache;
         if self.settings.obey_robots {
             self.books.statistics.robots_fetched += 1;
             let term = Term { from: now, until: expires };
-            self.way.next.store.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
+            self.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
         }
-        self.way.arrival().frontier.robots(host, RobotsAnswer::Rules { rules, expires, duration, bytes }, now)
+        self.stores.arrival.frontier.robots(host, RobotsAnswer::Rules { rules, expires, duration, bytes }, now)
     }
 
     /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme, the
@@ -316,7 +316,7 @@ impl Engine {
             let forced = self.books.seeds.waits_in_round(number, self.round.number);
             self.admit_fallback(number, forced)?;
         }
-        let arrival = self.way.arrival();
+        let arrival = &mut self.stores.arrival;
         arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)
     }
 
@@ -329,13 +329,13 @@ impl Engine {
         retry_after: Option<Duration>,
     ) -> Result<()> {
         self.books.statistics.robots_unreachable += 1;
-        let arrival = self.way.arrival();
+        let arrival = &mut self.stores.arrival;
         let now = arrival.now;
         arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
         let Some(held) = arrival.frontier.held(host) else { return Ok(()) };
         let since = held.robots_failing_since.unwrap_or(now);
         let term = Term { from: now, until: held.until };
-        self.way.next.store.put(origin, Robots::new(Stored::Unreachable { since }, term))
+        self.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))
     }
 
     /// An attempt brought no answer.
@@ -346,7 +346,7 @@ impl Engine {
         }
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
-        self.way.arrival().frontier.blame(failed.job.host, blame);
+        self.stores.arrival.frontier.blame(failed.job.host, blame);
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         let Target::Page { url, .. } = &failed.job.target else {
             return self.robots_not_answered(failed, worker);
@@ -390,7 +390,7 @@ impl Engine {
         let is_guess = !self.books.seeds.guesses_at(&origin)?.is_empty();
         if failure == Failure::PrivateAddress && redirects == 0 && !is_guess {
             // an address as a host: no name server was asked who would have said so before
-            let arrival = self.way.arrival();
+            let arrival = &mut self.stores.arrival;
             return arrival.frontier.robots(job.host, RobotsAnswer::PrivateAddress, arrival.now);
         }
         self.robots_failed(job.host, &origin, key, duration)
@@ -407,14 +407,14 @@ impl Engine {
     }
 
     fn frontier_done(&mut self, host: HostId, feedback: &Feedback, again: Option<QueuedUrl>) -> Result<()> {
-        let arrival = self.way.arrival();
+        let arrival = &mut self.stores.arrival;
         arrival.frontier.done(host, feedback, again, arrival.now)
     }
 
     /// A name is to be resolved: by the name servers, unless the answer that another origin of the name got still holds.
     pub(super) fn start_resolve(&mut self, host: HostId, name: Box<str>) -> Result<()> {
-        let stored = self.way.next.next.store.peek(self.keys.of(&name));
-        let arrival = self.way.arrival();
+        let stored = self.stores.dns.peek(self.keys.of(&name));
+        let arrival = &mut self.stores.arrival;
         match stored.as_ref().and_then(|stored| stored.fresh_since(arrival.now, arrival.anew)) {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
             Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
@@ -437,13 +437,13 @@ impl Engine {
         match &answer {
             Ok(_) => self.books.statistics.dns_resolved += 1,
             Err(Unresolved { failure, cause, .. }) => {
-                self.way.arrival().frontier.blame(host, HostFault::Host(*cause));
+                self.stores.arrival.frontier.blame(host, HostFault::Host(*cause));
                 self.books.statistics.dns_failed += 1;
                 self.books.statistics.count_failure(*failure);
-                self.books.log_unresolved(self.way.arrival().now, name, *failure, worker)?;
+                self.books.log_unresolved(self.stores.arrival.now, name, *failure, worker)?;
             }
         }
-        let now = self.way.arrival().now;
+        let now = self.stores.arrival.now;
         self.hop_resolved(host, answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.cause))?;
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
@@ -457,13 +457,13 @@ impl Engine {
                 }
             }
         };
-        self.way.arrival().frontier.resolved(host, answer.clone(), until, now)?;
+        self.stores.arrival.frontier.resolved(host, answer.clone(), until, now)?;
         if answer == NameAnswer::Unanswered
-            && let Some(held) = self.way.arrival().frontier.held(host)
+            && let Some(held) = self.stores.arrival.frontier.held(host)
         {
             until = until.min(held.until);
         }
-        self.way.next.next.store.put(self.keys.of(name), Addresses::new(answer, Term { from: now, until }))
+        self.stores.dns.put(self.keys.of(name), Addresses::new(answer, Term { from: now, until }))
     }
 }
 

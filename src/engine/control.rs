@@ -76,9 +76,9 @@ impl Engine {
         let now = self.clock.now();
         self.checkpoints.bring_forward(now + new.settings.checkpoint_interval);
         self.scope = Arc::new(self.scope.with_rules(&new.rules));
-        self.way.next.patterns.limit(new.settings.urls_per_pattern);
+        self.stores.patterns.limit(new.settings.urls_per_pattern);
         self.settings = new.settings;
-        let frontier = &mut self.way.arrival().frontier;
+        let frontier = &mut self.stores.arrival.frontier;
         frontier.reconfigure(new.politeness, new.budget, new.give_up);
         frontier.exclude_by(new.rules);
     }

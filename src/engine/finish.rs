@@ -114,15 +114,13 @@ impl Engine {
 
     /// Nothing but a checkpoint is under way.
     fn is_at_rest(&self) -> bool {
-        let under_way = &self.under_way;
-        self.requests.under_way() + under_way.merges + under_way.partitions == 0 && !self.dispatching
+        self.requests.under_way() == 0 && self.stores.are_idle() && !self.stores.are_dispatching()
     }
 
     /// Nothing is under way, and every URL that was ever admitted has its end.
     fn nothing_left(&mut self) -> bool {
-        let under_way = &self.under_way;
-        let is_idle = self.requests.under_way() + under_way.merges + under_way.partitions == 0;
+        let is_idle = self.requests.under_way() == 0 && self.stores.are_idle();
         let all_are_in = !self.intake.is_waiting();
-        all_are_in && is_idle && self.way.arrival().frontier.is_idle() && self.accounts().are_closed()
+        all_are_in && is_idle && self.stores.arrival.frontier.is_idle() && self.accounts().are_closed()
     }
 }

@@ -40,7 +40,7 @@ impl Engine {
         if now.since(since) < self.settings.linger {
             return Ok(());
         }
-        match self.way.arrival().frontier.cold_silence()? {
+        match self.stores.arrival.frontier.cold_silence()? {
             ColdSilence::Silent => self.begin_stop(Finish::OnlySilentHosts),
             ColdSilence::Others => self.linger.since = None,
             ColdSilence::Unsorted => {}
@@ -56,14 +56,14 @@ impl Engine {
 
     /// Nothing is on its way to the queue, and in the queue are only hosts that never answered.
     fn is_silent(&mut self) -> bool {
-        let is_quiet = !self.dispatching && self.under_way.merges == 0 && self.way.waiting() == 0;
-        is_quiet && self.way.arrival().frontier.only_silent_active()
+        let is_quiet = !self.stores.are_dispatching() && !self.stores.are_merging() && self.stores.waiting() == 0;
+        is_quiet && self.stores.arrival.frontier.only_silent_active()
     }
 
     /// Hosts that rest, if any does, and whether nothing else is left.
     pub(super) fn resting(&mut self, now: Time) -> Option<Resting> {
-        let is_on_its_way = self.way.waiting() > 0 || self.under_way.merges > 0;
-        let resting = self.way.arrival().frontier.resting(now, NAMED_MAX);
+        let is_on_its_way = self.stores.waiting() > 0 || self.stores.are_merging();
+        let resting = self.stores.arrival.frontier.resting(now, NAMED_MAX);
         let is_long = resting.last.is_some_and(|last| last >= now + REST_MIN);
         if !is_long && !resting.longest.iter().any(|host| host.silent) {
             return None;

@@ -32,9 +32,9 @@ mod refetch;
 mod requests;
 pub mod rests;
 pub mod seeds;
+mod stores;
 mod upkeep;
 pub mod values;
-mod way;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::Container;
 use crate::disk::{Disk, Result};
-use crate::drum::{Pace, PaceOptions};
+use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, Task};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
@@ -71,7 +71,7 @@ use checkpoint::Checkpoints;
 use intake::Intake;
 use linger::Linger;
 use requests::Requests;
-use way::SeenStage;
+use stores::Stores;
 
 /// Results of merges that are handed on between two looks at the network.
 const RESULTS_PER_PUMP: usize = 2_000;
@@ -115,18 +115,9 @@ pub struct Settings {
     pub bytes_per_second: Option<u64>,
 }
 
-/// Jobs that are out.
-#[derive(Debug)]
-struct UnderWay {
-    /// Merges of the three stores.
-    merges: usize,
-    /// Takes and merges of the frontier.
-    partitions: usize,
-}
-
 /// The state machine.
 pub struct Engine {
-    way: SeenStage,
+    stores: Stores,
     container: Container,
     catalog: Arc<dyn Catalog>,
     disk: Disk,
@@ -147,13 +138,10 @@ pub struct Engine {
     round: Round,
     /// Whether the run before was one with `--force` and did not end in good order.
     killed_in_round: bool,
-    under_way: UnderWay,
     phase: Phase,
     linger: Linger,
     /// What is asked again although a bad answer holds.
     anew: Anew,
-    dispatching: bool,
-    merge_pace: Pace,
     disk_check_due: Time,
     disk_free: u64,
     started: Time,
@@ -164,17 +152,13 @@ pub struct Engine {
 impl Engine {
     /// Takes one event in.
     pub fn handle(&mut self, event: Event) -> Result<()> {
-        self.way.arrival().now = self.clock.now();
+        self.stores.arrival.now = self.clock.now();
         match event {
             Event::Page(processed) => self.answered(*processed)?,
             Event::Failed(failed) => self.failed(*failed)?,
             Event::Resolved(host, name, answer) => self.resolved(host, &name, answer)?,
-            Event::Merged(merged) => self.merged(merged)?,
-            Event::Partition(done) => {
-                self.under_way.partitions -= 1;
-                let arrival = self.way.arrival();
-                arrival.frontier.finish_job(done, arrival.now)?;
-            }
+            Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
+            Event::Partition(done) => self.stores.finish_partition(done)?,
             Event::Checkpointed(done) => self.checkpointed(done)?,
             Event::RestsSynced => self.checkpoints.rests.synced(),
             Event::Fault(fault) => return Err(fault),
@@ -193,14 +177,14 @@ impl Engine {
     /// Sends out what can be done now.
     pub fn pump(&mut self) -> Result<()> {
         let now = self.clock.now();
-        self.way.arrival().now = now;
-        self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
+        self.stores.arrival.now = now;
+        self.stores.dispatch(RESULTS_PER_PUMP)?;
         self.collect_dropped()?;
         self.admit_waiting()?;
         self.watch_limits(now)?;
         if self.phase == Phase::Crawling && self.may_request_now() {
             self.books.seeds.make_durable()?;
-            self.books.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
+            self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
         }
         self.upkeep(now)?;
@@ -222,7 +206,7 @@ impl Engine {
                 return Ok(());
             }
             let has_room = self.requests.has_room_for_suspects(now);
-            let frontier = &mut self.way.arrival().frontier;
+            let frontier = &mut self.stores.arrival.frontier;
             frontier.let_suspects_in(has_room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
@@ -238,7 +222,7 @@ impl Engine {
             Task::Resolve { host, name } => self.start_resolve(host, name)?,
             Task::Robots { host, origin, addresses, asker } => self.start_robots(host, &origin, addresses, asker)?,
             Task::Fetch { host, url, addresses, permit } => self.start_page(host, url, addresses, permit)?,
-            Task::Drop { url, reason } => self.way.arrival().dropped.push((url, reason)),
+            Task::Drop { url, reason } => self.stores.arrival.dropped.push((url, reason)),
         }
         self.collect_dropped()
     }
@@ -251,7 +235,7 @@ impl Engine {
         } else if !self.may_request_now() {
             None
         } else {
-            let next = self.requests.next_due(|| self.way.arrival().frontier.next_due(), now);
+            let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
             next.into_iter().chain(self.linger_due()).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
@@ -261,7 +245,7 @@ impl Engine {
 
     /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.
     pub fn is_busy(&self) -> bool {
-        self.dispatching || self.phase == Phase::Crawling && self.intake.is_waiting()
+        self.stores.are_dispatching() || self.phase == Phase::Crawling && self.intake.is_waiting()
     }
 }
 

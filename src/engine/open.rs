@@ -14,9 +14,9 @@ use super::refetch::Round;
 use super::requests::{Limits, Requests};
 use super::rests::RestLog;
 use super::seeds::SeedTable;
+use super::stores::{Arrival, Stores};
 use super::values::decode_rules;
-use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
-use super::{Engine, Executors, Phase, Settings, UnderWay};
+use super::{Engine, Executors, Phase, Settings};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
@@ -122,7 +122,7 @@ impl Engine {
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let anew = Anew::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
         opening.frontier.forgiven = anew.since;
-        let (mut way, rests) = open_way(&opening, saved.as_ref(), sections, (now, past), progress)?;
+        let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
             &dir.join("pages"),
@@ -130,7 +130,7 @@ impl Engine {
             opening.warcinfo.clone(),
             saved.as_ref().map(|c| &c.container),
         )?;
-        way.arrival().frontier.exclude_by(scope.rules());
+        stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         checkpoint::go_on_from(&*catalog, commit)?;
         let settings = opening.settings.clone();
@@ -138,7 +138,7 @@ impl Engine {
         let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
         let requests = Requests::new(settings.slots, limits, rng);
         let engine = Engine {
-            way,
+            stores,
             past,
             round: Round { running: false, ..round },
             killed_in_round: past == Past::Killed && round.running,
@@ -148,19 +148,16 @@ impl Engine {
             intake,
             elapsed_before: statistics.elapsed,
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
-            under_way: UnderWay { merges: 0, partitions: 0 },
             phase: Phase::Crawling,
             linger: Linger::default(),
             anew,
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
-            merge_pace: Pace::new(settings.merge_pace),
             disk_check_due: now,
             disk_free: 0,
             started: now,
             keys: opening.keys,
             executors: opening.executors,
             identity: Arc::new(opening.identity),
-            dispatching: false,
             settings,
             disk: opening.disk,
             dir: opening.dir,
@@ -186,13 +183,13 @@ impl Past {
 }
 
 /// The stores and the frontier as `saved` has them, and the rests that began after it.
-fn open_way(
+fn open_stores(
     opening: &Opening,
     saved: Option<&Checkpoint>,
     sections: Sections,
     (now, past): (Time, Past),
     progress: &mut dyn FnMut(u64, u64),
-) -> disk::Result<(SeenStage, RestLog)> {
+) -> disk::Result<(Stores, RestLog)> {
     let (disk, dir, drum) = (&opening.disk, &opening.dir, opening.drum);
     let of_seen = saved.map(|c| (&c.seen, sections.seen.as_slice()));
     let seen = Store::open(disk.clone(), &dir.join("url-seen"), drum, opening.seen_front, of_seen, progress)?;
@@ -224,8 +221,8 @@ fn open_way(
         duplicate: saved.map_or(0, |c| c.statistics.duplicates),
         dropped: Vec::new(),
     };
-    let robots = RobotsStage { store: robots, patterns, next: DnsStage { store: dns, next: arrival } };
-    Ok((SeenStage { store: seen, next: robots }, rests))
+    let pace = Pace::new(opening.settings.merge_pace);
+    Ok((Stores::new(seen, robots, dns, (patterns, arrival), pace), rests))
 }
 
 fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<PatternBudget> {

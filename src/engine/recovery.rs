@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use super::admission::queued;
 use super::answers::rules_of;
+use super::stores::{Arrival, known_by};
 use super::values::{Robots, RobotsAnswer, Term};
-use super::way::{Arrival, known_by};
 use super::{Engine, Findings, Purpose, Response};
 use crate::container::{Recovery, ReplayedPage};
 use crate::disk::Result;
@@ -45,15 +45,15 @@ impl Engine {
     ) -> Result<u64> {
         let mut pages = 0;
         while let Some(page) = recovery.next(&mut self.container)? {
-            self.way.arrival().now = self.clock.now();
+            self.stores.arrival.now = self.clock.now();
             let (done, total) = recovery.progress();
             progress(done, total);
             self.replay_page(page, find)?;
             pages += 1;
-            while self.way.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
+            while self.stores.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
             self.collect_dropped()?;
         }
-        self.way.arrival().frontier.record_charges()?;
+        self.stores.arrival.frontier.record_charges()?;
         Ok(pages)
     }
 
@@ -97,12 +97,12 @@ impl Engine {
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
         let pages = u64::from(verdict != Verdict::Retry);
-        self.way.arrival().frontier.charge((keys.origin, keys.domain), pages, received)?;
+        self.stores.arrival.frontier.charge((keys.origin, keys.domain), pages, received)?;
         if verdict == Verdict::Retry {
             return Ok(());
         }
         // with other settings than when they came, two answers of one URL can both be its last
-        let is_first = self.way.arrival().replayed.insert((keys.key, page.forced));
+        let is_first = self.stores.arrival.replayed.insert((keys.key, page.forced));
         let hops = Hops::parse(&page.hops);
         let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
         let queued = QueuedUrl {
@@ -126,7 +126,7 @@ impl Engine {
         if !overloaded && response.status < 500 {
             return;
         }
-        let Arrival { now, frontier, .. } = self.way.arrival();
+        let Arrival { now, frontier, .. } = &mut self.stores.arrival;
         let asked = response.header("retry-after").and_then(|value| retry_after(&value, response.started));
         // a robots.txt that cannot be had holds its host back in its own way
         if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.overload_back_off())) {
@@ -148,7 +148,7 @@ impl Engine {
         }
         let Keys { origin, domain, .. } = self.keys.keys(asked);
         let rules = rules_of(page.status, findings.rules);
-        let Arrival { now, frontier, anew, .. } = self.way.arrival();
+        let Arrival { now, frontier, anew, .. } = &mut self.stores.arrival;
         if rules.is_some() {
             frontier.charge((origin, domain), 0, page.body.len() as u64)?;
         }
@@ -162,7 +162,7 @@ impl Engine {
         };
         let robots = Robots::new(answer, Term { from: page.time, until });
         frontier.preset(origin, known_by(&robots, *now, *anew), *now);
-        self.way.next.store.put(origin, robots)?;
+        self.stores.robots.put(origin, robots)?;
         self.books.count_dropped_links(&page.url, &findings.dropped);
         let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
         self.admit_sitemaps(&asker, record, findings.links)

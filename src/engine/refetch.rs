@@ -69,7 +69,7 @@ impl Engine {
         let url = queued_url(&seed.url);
         // of an earlier round, whose URL ended before its turn came
         let key = self.keys.keys(&url).key;
-        let arrival = self.way.arrival();
+        let arrival = &mut self.stores.arrival;
         // its page has had its end; a URL of it that is still queued is told by the archive to be a known one
         arrival.again += u64::from(arrival.replayed.remove(&(key, true)));
         self.admit_seed_as(number, &url, true)

@@ -1,17 +1,14 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Owner, Sections};
-use super::executors::{BucketMerge, StoreMerge};
-use super::job::StoreMerged;
+use super::executors::StoreMerge;
+use super::stores::StoreCuts;
 use super::{Engine, Phase};
 use crate::catalog::Batch;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::Need;
 use crate::record::Finish;
-
-/// Takes and merges of the frontier that may be under way.
-const PARTITION_JOBS_MAX: usize = 4;
 
 impl Engine {
     pub(super) fn upkeep(&mut self, now: Time) -> Result<()> {
@@ -30,7 +27,7 @@ impl Engine {
 
     /// Writes long rests that have begun where a restart finds them.
     fn log_rests(&mut self, now: Time) -> Result<()> {
-        let begun = self.way.arrival().frontier.take_long_backoffs();
+        let begun = self.stores.arrival.frontier.take_long_backoffs();
         self.checkpoints.rests.push(&begun)?;
         if let Some(job) = self.checkpoints.rests.next_sync(now) {
             self.executors.sync_rests(job);
@@ -41,38 +38,19 @@ impl Engine {
     /// Starts one merge of one store: when a bucket has gathered enough, when workers are idle, or when nothing else is
     /// left; no more of them than their pace permits.
     fn merge(&mut self, now: Time) -> Result<()> {
-        if self.under_way.merges > 0 {
-            return Ok(());
-        }
-        for need in self.merge_needs(now) {
-            if !self.merge_pace.permits(need, now) {
-                continue;
-            }
-            let (owner, bucket) = if let Some(job) = self.way.next.next.store.next_merge(need)? {
-                (Owner::Dns, BucketMerge::Dns(job))
-            } else if let Some(job) = self.way.next.store.next_merge(need)? {
-                (Owner::Robots, BucketMerge::Robots(job))
-            } else if let Some(job) = self.way.store.next_merge(need)? {
-                (Owner::Seen, BucketMerge::Seen(job))
-            } else {
-                continue;
-            };
-            self.discard_unneeded();
-            let removal = self.checkpoints.take_removal(owner, &self.disk);
-            let job = StoreMerge { removal, bucket };
-            self.under_way.merges += 1;
-            self.merge_pace.begin(now);
-            self.executors.merge(job);
-            break;
-        }
+        let needs = self.merge_needs(now);
+        let Some((owner, bucket)) = self.stores.next_merge(needs, now)? else { return Ok(()) };
+        self.discard_unneeded();
+        let removal = self.checkpoints.take_removal(owner, &self.disk);
+        self.executors.merge(StoreMerge { removal, bucket });
         Ok(())
     }
 
     /// What merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
-        let waiting = self.way.waiting() > 0;
+        let waiting = self.stores.waiting() > 0;
         let (requests, busy) = (self.requests.under_way(), self.requests.busy(now));
-        let frontier = &self.way.arrival().frontier;
+        let frontier = &self.stores.arrival.frontier;
         let idle = waiting && requests == 0 && frontier.is_idle();
         let starving = waiting && busy < self.settings.slots.workers / 2 && !frontier.has_ready(now);
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
@@ -80,26 +58,11 @@ impl Engine {
             .filter_map(|(wanted, need)| wanted.then_some(need))
     }
 
-    pub(super) fn merged(&mut self, merged: StoreMerged) -> Result<()> {
-        self.under_way.merges -= 1;
-        self.merge_pace.end(merged.bytes(), self.clock.now());
-        match merged {
-            StoreMerged::Seen(done) => self.way.store.finish_merge(done),
-            StoreMerged::Robots(done) => self.way.next.store.finish_merge(done),
-            StoreMerged::Dns(done) => self.way.next.next.store.finish_merge(done),
-        }
-        Ok(())
-    }
-
     fn serve_frontier(&mut self, now: Time) -> Result<()> {
         let workers = self.settings.slots.workers;
         // while nearly all of them are busy, what a costly merge brings has to wait for them anyway
         let spare = self.requests.busy(now) < workers - workers / 8;
-        while self.under_way.partitions < PARTITION_JOBS_MAX {
-            let frontier = &mut self.way.arrival().frontier;
-            let starving = spare && frontier.starving(now);
-            let Some(job) = frontier.next_job(starving)? else { return Ok(()) };
-            self.under_way.partitions += 1;
+        while let Some(job) = self.stores.next_partition(spare, now)? {
             self.executors.partition(job);
         }
         Ok(())
@@ -110,16 +73,14 @@ impl Engine {
         let begun = self.clock.elapsed();
         let number = self.checkpoints.begin(now + self.settings.checkpoint_interval, finish.is_some());
         let mut sections = Sections::default();
-        let mut seen = self.way.store.cut(&mut sections.seen)?;
-        let mut robots = self.way.next.store.cut(&mut sections.robots)?;
-        let mut dns = self.way.next.next.store.cut(&mut sections.dns)?;
-        self.way.next.patterns.encode(&mut sections.patterns);
-        let arrival = self.way.arrival();
+        let mut stores = self.stores.cut(&mut sections)?;
+        let arrival = &mut self.stores.arrival;
         let mut frontier = arrival.frontier.cut(&mut sections.frontier)?;
         sections.replayed = arrival.replayed.iter().copied().collect();
         // the same state gives the same bytes
         sections.replayed.sort_unstable();
-        self.checkpoints.supersede([&mut seen, &mut robots, &mut dns], &mut frontier);
+        self.checkpoints.supersede(&mut stores, &mut frontier);
+        let StoreCuts { seen, robots, dns } = stores;
         if finish.is_some() {
             self.container.close()?;
         }
@@ -172,9 +133,9 @@ impl Engine {
 
     /// What the stores have written and need no more goes the same way as what a cut supersedes.
     fn discard_unneeded(&mut self) {
-        self.checkpoints.discard(Owner::Seen, self.way.store.take_unneeded());
-        self.checkpoints.discard(Owner::Robots, self.way.next.store.take_unneeded());
-        self.checkpoints.discard(Owner::Dns, self.way.next.next.store.take_unneeded());
+        for (owner, paths) in self.stores.take_unneeded() {
+            self.checkpoints.discard(owner, paths);
+        }
     }
 
     /// A checkpoint is durable: what only its forerunners named is deleted.

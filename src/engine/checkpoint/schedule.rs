@@ -21,8 +21,8 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::container::Container;
 use crate::disk::{Disk, Ledger, Removal, Result};
-use crate::drum::DrumCut;
 use crate::engine::rests::RestLog;
+use crate::engine::stores::StoreCuts;
 use crate::frontier::FrontierCut;
 
 /// Whose files are superseded.
@@ -128,9 +128,10 @@ impl Checkpoints {
         self.number
     }
 
-    /// What the stores were cut to, in the order of URL-seen, robots and DNS, the frontier, and the log of rests.
-    pub fn supersede(&mut self, stores: [&mut DrumCut; 3], frontier: &mut FrontierCut) {
-        let [seen, robots, dns] = stores.map(|cut| std::mem::take(&mut cut.superseded));
+    /// What the cuts of the stores and the frontier name no more waits for it, and so does the log of rests before it.
+    pub fn supersede(&mut self, stores: &mut StoreCuts, frontier: &mut FrontierCut) {
+        let StoreCuts { seen, robots, dns } = stores;
+        let [seen, robots, dns] = [seen, robots, dns].map(|cut| std::mem::take(&mut cut.superseded));
         let rests: Vec<PathBuf> = self.rests.cut(self.number).into_iter().collect();
         let frontier = std::mem::take(&mut frontier.superseded);
         let owners = [Owner::Seen, Owner::Robots, Owner::Dns, Owner::Frontier, Owner::Rests];
@@ -181,6 +182,7 @@ mod tests {
 
     use super::*;
     use crate::disk::simulated::SimulatedDisk;
+    use crate::drum::DrumCut;
 
     const NOW: Time = Time::from_ms(1_000);
     const LATER: Time = Time::from_ms(9_000);
@@ -220,12 +222,12 @@ mod tests {
             sync_dirs: Vec::new(),
             superseded: Vec::new(),
         };
-        let (mut seen, mut robots, mut dns) = (nothing(), nothing(), nothing());
-        dns.superseded = vec![path];
+        let mut stores = StoreCuts { seen: nothing(), robots: nothing(), dns: nothing() };
+        stores.dns.superseded = vec![path];
         let state = crate::frontier::FrontierState { partitions: Vec::new(), ram_bytes: 0, ram_crc: 0 };
         let mut frontier = FrontierCut { state, sync: Vec::new(), sync_dirs: Vec::new(), superseded: Vec::new() };
         checkpoints.begin(LATER, false);
-        checkpoints.supersede([&mut seen, &mut robots, &mut dns], &mut frontier);
+        checkpoints.supersede(&mut stores, &mut frontier);
         let left = || disk.list(Path::new("/crawl")).unwrap();
         let owners = [Owner::Seen, Owner::Robots, Owner::Dns, Owner::Frontier, Owner::Rests];
         owners.iter().for_each(|&owner| checkpoints.take_removal(owner, &disk).run().unwrap());

@@ -219,7 +219,8 @@ fn a_damaged_active_side_is_refused() {
     for at in 0..saved.ram.len() {
         let mut ram = saved.ram.clone();
         ram[at] ^= 4;
-        let damaged = Saved { ram, expected: BTreeSet::new(), state: saved.state.clone(), pushed: 0, superseded: Vec::new() };
+        let damaged =
+            Saved { ram, expected: BTreeSet::new(), state: saved.state.clone(), pushed: 0, superseded: Vec::new() };
         assert!(matches!(drain(&crawl, &damaged), Err(crate::disk::Error::Damaged { .. })), "byte {at}");
     }
     // Under a right checksum, bytes that make no sense are an error too, and never a panic.
