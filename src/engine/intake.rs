@@ -10,10 +10,12 @@
 
 use std::ops::Range;
 
+use super::route::Discovery;
 use super::seeds::SeedTable;
 use super::{Engine, Phase, Refetch, queued_url};
 use crate::disk::Result;
 use crate::web::seeds::Seed;
+use crate::web::url::CanonicalUrl;
 
 /// Seeds that are admitted between two looks at the network.
 const SEEDS_PER_PUMP: usize = 500;
@@ -112,7 +114,7 @@ impl Engine {
             if forced {
                 self.force(number)?;
             } else {
-                self.admit_numbered(number, false)?;
+                self.admit_numbered(number)?;
             }
         }
         self.collect_dropped()?;
@@ -126,11 +128,21 @@ impl Engine {
         Ok(())
     }
 
+    /// Admits a seed, and its number is remembered for ever.
+    pub fn admit_seed(&mut self, url: &CanonicalUrl, fallback: Option<&CanonicalUrl>) -> Result<()> {
+        let number = self.books.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str))?;
+        self.route(Discovery::Seed { number, url, forced: false })
+    }
+
     /// Admits the seed `number` as it was listed.
-    pub(super) fn admit_numbered(&mut self, number: u32, forced: bool) -> Result<()> {
-        match self.books.seeds.get(number)? {
-            Some(seed) => self.admit_seed_as(number, &queued_url(&seed.url), forced),
-            None => Ok(()),
-        }
+    fn admit_numbered(&mut self, number: u32) -> Result<()> {
+        let Some(seed) = self.books.seeds.get(number)? else { return Ok(()) };
+        self.route(Discovery::Seed { number, url: &queued_url(&seed.url), forced: false })
+    }
+
+    /// The seed `number` could not be fetched: what its line meant besides is tried.
+    pub(super) fn admit_fallback(&mut self, number: u32, forced: bool) -> Result<()> {
+        let Some(fallback) = self.books.seeds.get(number)?.and_then(|seed| seed.fallback) else { return Ok(()) };
+        self.route(Discovery::Fallback { number, url: &queued_url(&fallback), forced })
     }
 }

@@ -10,7 +10,6 @@
 //! ([`checkpoint`]). [`recovery`] replays what was stored after the last one.
 
 mod accounts;
-mod admission;
 mod anew;
 mod answers;
 mod books;
@@ -31,6 +30,7 @@ pub mod recovery;
 mod refetch;
 mod requests;
 pub mod rests;
+mod route;
 pub mod seeds;
 mod stores;
 mod upkeep;

@@ -164,7 +164,7 @@ fn take(bytes: &mut &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::admission::queued;
+    use crate::engine::route::queued;
     use crate::fingerprint::Fingerprinter;
     use crate::frontier::Hops;
     use crate::web::url::CanonicalUrl;

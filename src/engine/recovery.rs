@@ -13,8 +13,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::admission::queued;
 use super::answers::rules_of;
+use super::route::queued;
 use super::stores::{Arrival, known_by};
 use super::values::{Robots, RobotsAnswer, Term};
 use super::{Engine, Findings, Purpose, Response};
@@ -114,7 +114,7 @@ impl Engine {
             ..queued(url.as_str(), keys)
         };
         if !is_first {
-            return self.admit_found(&queued, findings, stored.record);
+            return self.route_found(&queued, findings, stored.record);
         }
         self.page_done(&queued, page.status, findings, &stored)
     }
@@ -165,6 +165,6 @@ impl Engine {
         self.stores.robots.put(origin, robots)?;
         self.books.count_dropped_links(&page.url, &findings.dropped);
         let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
-        self.admit_sitemaps(&asker, record, findings.links)
+        self.route_sitemaps(&asker, record, findings.links)
     }
 }

@@ -13,6 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::route::Discovery;
 use super::{Engine, Past, queued_url};
 use crate::disk::Result;
 use crate::frontier::QueuedUrl;
@@ -72,7 +73,7 @@ impl Engine {
         let arrival = &mut self.stores.arrival;
         // its page has had its end; a URL of it that is still queued is told by the archive to be a known one
         arrival.again += u64::from(arrival.replayed.remove(&(key, true)));
-        self.admit_seed_as(number, &url, true)
+        self.route(Discovery::Seed { number, url: &url, forced: true })
     }
 
     fn round_goes_on(&self, listed: &[u32]) -> bool {
