@@ -38,12 +38,12 @@ pub mod file;
 mod schedule;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Home;
 use super::identity::Identity;
-use super::refetch::Round;
+use super::seeding::Round;
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
@@ -87,12 +87,9 @@ pub struct Checkpoint {
 
 /// The slow part of a checkpoint.
 pub struct CheckpointJob {
-    pub(super) disk: Disk,
-    pub(super) dir: PathBuf,
-    pub(super) catalog: Arc<dyn Catalog>,
+    pub(super) home: Home,
     /// Files of the frontier that only checkpoints before the last durable one name.
     pub(super) superseded: Removal,
-    pub(super) identity: Arc<Identity>,
     pub(super) checkpoint: Checkpoint,
     pub(super) sections: Sections,
     pub(super) sync: Vec<PathBuf>,
@@ -122,30 +119,28 @@ pub struct CheckpointDone {
 impl CheckpointJob {
     /// The crawl directory.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        &self.home.dir
     }
 
     /// Makes the cut durable. After an error the stores must not be used any more: reopening is the cure.
     pub fn run(mut self) -> Result<CheckpointDone> {
         let number = self.checkpoint.number;
+        let Home { disk, dir, catalog, identity, .. } = &self.home;
         self.superseded.run()?;
         for path in &self.sync {
             // a file that a merge has replaced since the cut is not named by it
-            if let Some(file) = self.disk.open_if_there(path)? {
+            if let Some(file) = disk.open_if_there(path)? {
                 file.sync()?;
             }
         }
-        for dir in &self.sync_dirs {
-            self.disk.sync_dir(dir)?;
-        }
+        self.sync_dirs.iter().try_for_each(|dir| disk.sync_dir(dir))?;
         let container = self.container.run()?;
-        let named = (number, &*self.identity);
-        let commit = file::write(&self.disk, &self.dir, named, &self.sections, Some(&self.checkpoint))?;
+        let commit = file::write(disk, dir, (number, &**identity), &self.sections, Some(&self.checkpoint))?;
         commit.put(&mut self.batch);
-        self.catalog.commit(&self.batch)?;
-        Removal::new(&self.disk, vec![checkpoint_path(&self.dir, number - 1)]).run()?;
+        catalog.commit(&self.batch)?;
+        Removal::new(disk, vec![checkpoint_path(dir, number - 1)]).run()?;
         // replacing a file of the directory makes the removal durable too
-        self.snapshot.write(&self.disk, &self.dir)?;
+        self.snapshot.write(disk, dir)?;
         Ok(CheckpointDone { number, bytes: commit.length + container.address_bytes(), container })
     }
 }

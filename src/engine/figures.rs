@@ -49,7 +49,7 @@ impl Engine {
         let pending = self.stores.waiting();
         let seen_keys = self.stores.seen.known();
         let in_flight = self.requests.under_way() as u64;
-        let disk_free = self.disk_free;
+        let disk_free = self.course.disk_free();
         let resting = self.resting(now);
         let url_seen_bytes = self.stores.seen.drum_counters().repository_bytes;
         let frontier = &mut self.stores.arrival.frontier;
@@ -70,7 +70,7 @@ impl Engine {
 
     /// What the crawl does.
     pub fn doing(&self) -> Doing {
-        match self.phase {
+        match self.phase() {
             Phase::Crawling if self.is_paused() => Doing::Paused,
             Phase::Crawling => Doing::Crawling,
             Phase::Stopping { .. } => Doing::Stopping,
@@ -104,7 +104,7 @@ impl Engine {
             version: Snapshot::VERSION,
             state,
             finish,
-            started: self.identity.created,
+            started: self.home.identity.created,
             updated: now,
             statistics: self.books.statistics.clone(),
             stores: self.store_bytes(),

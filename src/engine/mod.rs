@@ -10,27 +10,24 @@
 //! ([`checkpoint`]). [`recovery`] replays what was stored after the last one.
 
 mod accounts;
-mod anew;
 mod answers;
 mod books;
 pub mod checkpoint;
 mod control;
+mod course;
 mod executors;
 mod figures;
-mod finish;
 mod identity;
-mod intake;
 mod job;
-mod linger;
 mod log;
 pub mod mend;
 mod open;
 mod patterns;
 pub mod recovery;
-mod refetch;
 mod requests;
 pub mod rests;
 mod route;
+mod seeding;
 pub mod seeds;
 mod stores;
 mod upkeep;
@@ -44,17 +41,17 @@ pub use accounts::Accounts;
 pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
+pub use course::{Phase, StopBy};
 pub use executors::{Executors, StoreMerge};
-pub use finish::{Phase, StopBy};
 pub use identity::Identity;
 pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response,
     Room, StoreMerged, Target, Unresolved,
 };
 pub use open::{ListedSeeds, OpenError, Opening, Past};
-pub use refetch::{Refetch, Round};
 pub use requests::SlotOptions;
 pub use rests::RestSync;
+pub use seeding::{Refetch, Round};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
@@ -65,12 +62,11 @@ use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, Task};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use anew::Anew;
 use books::Books;
 use checkpoint::Checkpoints;
-use intake::Intake;
-use linger::Linger;
+use course::Course;
 use requests::Requests;
+use seeding::Seeding;
 use stores::Stores;
 
 /// Results of merges that are handed on between two looks at the network.
@@ -115,38 +111,37 @@ pub struct Settings {
     pub bytes_per_second: Option<u64>,
 }
 
-/// The state machine.
-pub struct Engine {
-    stores: Stores,
-    container: Container,
-    catalog: Arc<dyn Catalog>,
+/// Where a crawl lies, and which one it is.
+#[derive(Clone)]
+struct Home {
     disk: Disk,
     dir: PathBuf,
+    catalog: Arc<dyn Catalog>,
+    identity: Arc<Identity>,
+    /// Makes the crawl's fingerprints.
+    keys: Arc<KeyMaker>,
+}
+
+/// The state machine.
+///
+/// Every part keeps its own invariants, which its module states. An event is one transaction over several of them, and
+/// belongs to the engine: what came ([`answers`]), what was found ([`route`]), what an operator wants ([`control`]), the work
+/// beside the crawl ([`upkeep`]).
+pub struct Engine {
+    home: Home,
     clock: Arc<dyn Clock>,
     executors: Box<dyn Executors>,
-    books: Books,
-    requests: Requests,
-    checkpoints: Checkpoints,
     settings: Settings,
     scope: Arc<Scope>,
-    keys: Arc<KeyMaker>,
-    /// Seeds that are not admitted yet.
-    intake: Intake,
-    /// How the run before left the crawl.
-    past: Past,
-    /// The last round of fetching again.
-    round: Round,
-    /// Whether the run before was one with `--force` and did not end in good order.
-    killed_in_round: bool,
-    phase: Phase,
-    linger: Linger,
-    /// What is asked again although a bad answer holds.
-    anew: Anew,
-    disk_check_due: Time,
-    disk_free: u64,
-    started: Time,
-    identity: Arc<Identity>,
-    elapsed_before: Duration,
+    /// URL-seen, robots, DNS, and the frontier behind them.
+    stores: Stores,
+    /// The archive.
+    container: Container,
+    requests: Requests,
+    checkpoints: Checkpoints,
+    books: Books,
+    seeding: Seeding,
+    course: Course,
 }
 
 impl Engine {
@@ -182,7 +177,7 @@ impl Engine {
         self.collect_dropped()?;
         self.admit_waiting()?;
         self.watch_limits(now)?;
-        if self.phase == Phase::Crawling && self.may_request_now() {
+        if self.course.is_crawling() && self.may_request_now() {
             self.books.seeds.make_durable()?;
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
@@ -230,7 +225,7 @@ impl Engine {
     /// When `pump` may have something to do without an event.
     pub fn next_due(&mut self) -> Option<Time> {
         let now = self.clock.now();
-        let next = if let Phase::Stopping { deadline, .. } = self.phase {
+        let next = if let Phase::Stopping { deadline, .. } = self.course.phase() {
             Some(deadline)
         } else if !self.may_request_now() {
             None
@@ -245,7 +240,7 @@ impl Engine {
 
     /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.
     pub fn is_busy(&self) -> bool {
-        self.stores.are_dispatching() || self.phase == Phase::Crawling && self.intake.is_waiting()
+        self.stores.are_dispatching() || self.course.is_crawling() && self.seeding.intake.is_waiting()
     }
 }
 

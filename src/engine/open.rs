@@ -3,20 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::anew::Anew;
 use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
+use super::course::Course;
 use super::identity::Identity;
-use super::intake::Intake;
-use super::linger::Linger;
 use super::patterns::PatternBudget;
-use super::refetch::Round;
 use super::requests::{Limits, Requests};
 use super::rests::RestLog;
+use super::seeding::{Anew, Intake, Seeding};
 use super::seeds::SeedTable;
 use super::stores::{Arrival, Stores};
 use super::values::decode_rules;
-use super::{Engine, Executors, Phase, Settings};
+use super::{Engine, Executors, Home, Settings};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
@@ -139,29 +137,22 @@ impl Engine {
         let requests = Requests::new(settings.slots, limits, rng);
         let engine = Engine {
             stores,
-            past,
-            round: Round { running: false, ..round },
-            killed_in_round: past == Past::Killed && round.running,
             container,
             requests,
             scope: Arc::new(scope),
-            intake,
-            elapsed_before: statistics.elapsed,
+            seeding: Seeding::new(intake, round, anew, past),
+            course: Course::new(now, statistics.elapsed),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
-            phase: Phase::Crawling,
-            linger: Linger::default(),
-            anew,
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
-            disk_check_due: now,
-            disk_free: 0,
-            started: now,
-            keys: opening.keys,
+            home: Home {
+                disk: opening.disk,
+                dir: opening.dir,
+                catalog,
+                identity: Arc::new(opening.identity),
+                keys: opening.keys,
+            },
             executors: opening.executors,
-            identity: Arc::new(opening.identity),
             settings,
-            disk: opening.disk,
-            dir: opening.dir,
-            catalog,
             clock,
         };
         Ok((engine, recovery, past))

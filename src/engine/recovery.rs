@@ -59,8 +59,8 @@ impl Engine {
 
     fn replay_page(&mut self, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
-        let keys = self.keys.keys(&url);
-        let key_maker = self.keys.clone();
+        let keys = self.home.keys.keys(&url);
+        let key_maker = self.home.keys.clone();
         let key_of = |url: &str| CanonicalUrl::parse(url).ok().map(|url| key_maker.keys(&url).key);
         if !self.container.read_through(&mut page, &key_of)? {
             tracing::warn!(url = page.url, "a revisit refers to a page that is not there; it is asked for again");
@@ -146,7 +146,7 @@ impl Engine {
         if (300..400).contains(&page.status) {
             return Ok(());
         }
-        let Keys { origin, domain, .. } = self.keys.keys(asked);
+        let Keys { origin, domain, .. } = self.home.keys.keys(asked);
         let rules = rules_of(page.status, findings.rules);
         let Arrival { now, frontier, anew, .. } = &mut self.stores.arrival;
         if rules.is_some() {

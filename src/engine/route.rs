@@ -108,7 +108,7 @@ impl Engine {
             return Ok(());
         }
         let verdict = self.judge(&discovery)?;
-        let url = discovery.into_url(&self.keys);
+        let url = discovery.into_url(&self.home.keys);
         match verdict {
             Ok(()) => self.stores.admit(url),
             Err(reason) => self.drop_now(url, reason),

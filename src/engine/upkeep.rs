@@ -12,13 +12,13 @@ use crate::record::Finish;
 
 impl Engine {
     pub(super) fn upkeep(&mut self, now: Time) -> Result<()> {
-        if self.phase == Phase::Crawling {
+        if self.course.is_crawling() {
             self.merge(now)?;
             self.serve_frontier(now)?;
         }
         self.log_rests(now)?;
         self.books.flush_when_due(now)?;
-        let open = matches!(self.phase, Phase::Crawling | Phase::Stopping { .. });
+        let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
         if open && self.checkpoints.is_due(now, &self.container) {
             self.cut(now, None)?;
         }
@@ -41,7 +41,7 @@ impl Engine {
         let needs = self.merge_needs(now);
         let Some((owner, bucket)) = self.stores.next_merge(needs, now)? else { return Ok(()) };
         self.discard_unneeded();
-        let removal = self.checkpoints.take_removal(owner, &self.disk);
+        let removal = self.checkpoints.take_removal(owner, &self.home.disk);
         self.executors.merge(StoreMerge { removal, bucket });
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Engine {
         }
         let container = self.container.cut()?;
         self.books.flush()?;
-        if self.intake.is_empty() {
+        if self.seeding.intake.is_empty() {
             self.books.seeds.all_admitted();
         }
         let seeds = self.books.seeds.cut(number)?;
@@ -94,7 +94,7 @@ impl Engine {
         let sync_dirs =
             [seen.sync_dirs, robots.sync_dirs, dns.sync_dirs, frontier.sync_dirs].into_iter().flatten().collect();
         let mut batch = Batch::new();
-        self.anew.put(&mut batch);
+        self.seeding.anew.put(&mut batch);
         self.count(now);
         let snapshot = self.snapshot(now, finish);
         let checkpoint = Checkpoint {
@@ -109,14 +109,11 @@ impl Engine {
             container: container.state,
             statistics: self.books.statistics.clone(),
             scope_added: Vec::new(),
-            round: self.round,
+            round: self.seeding.round,
         };
         self.executors.checkpoint(CheckpointJob {
-            disk: self.disk.clone(),
-            dir: self.dir.clone(),
-            catalog: self.catalog.clone(),
-            superseded: self.checkpoints.take_removal(Owner::Frontier, &self.disk),
-            identity: self.identity.clone(),
+            home: self.home.clone(),
+            superseded: self.checkpoints.take_removal(Owner::Frontier, &self.home.disk),
             checkpoint,
             sections,
             sync,
@@ -147,13 +144,11 @@ impl Engine {
         tracing::debug!(number = done.number, bytes = done.bytes, ?after, "checkpoint durable");
         self.books.seeds.committed();
         self.container.synced(done.container);
-        self.checkpoints.take_removal(Owner::Rests, &self.disk).run()?;
+        self.checkpoints.take_removal(Owner::Rests, &self.home.disk).run()?;
         self.books.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
-        if let Phase::Closing { finish } = self.phase
-            && self.checkpoints.are_over()
-        {
-            self.checkpoints.remove_all(&self.disk)?;
-            self.phase = Phase::Done { finish };
+        if self.checkpoints.are_over() {
+            self.checkpoints.remove_all(&self.home.disk)?;
+            self.course.end();
         }
         Ok(())
     }

@@ -105,7 +105,7 @@ impl Engine {
         }
         let newest = self.container.newest(url.key, &url.url)?;
         let covers = newest.filter(|before| {
-            let of_round = !url.forced || before.offset >= self.round.from;
+            let of_round = !url.forced || before.offset >= self.seeding.round.from;
             let alike = before.truncated && before.status == response.status && !before.robots;
             of_round && alike && before.payload_bytes >= processed.records.payload_bytes
         });

@@ -18,7 +18,7 @@ const UNANSWERED_MAX: Duration = Duration::from_secs(5 * 60);
 impl Engine {
     /// A name is to be resolved: by the name servers, unless the answer that another origin of the name got still holds.
     pub(in crate::engine) fn start_resolve(&mut self, host: HostId, name: Box<str>) -> Result<()> {
-        let stored = self.stores.dns.peek(self.keys.of(&name));
+        let stored = self.stores.dns.peek(self.home.keys.of(&name));
         let arrival = &mut self.stores.arrival;
         match stored.as_ref().and_then(|stored| stored.fresh_since(arrival.now, arrival.anew)) {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
@@ -68,6 +68,6 @@ impl Engine {
         {
             until = until.min(held.until);
         }
-        self.stores.dns.put(self.keys.of(name), Addresses::new(answer, Term { from: now, until }))
+        self.stores.dns.put(self.home.keys.of(name), Addresses::new(answer, Term { from: now, until }))
     }
 }

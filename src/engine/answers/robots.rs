@@ -27,7 +27,7 @@ impl Engine {
         asker: Asker,
     ) -> Result<()> {
         let url = CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL");
-        let key = self.keys.keys(&url).origin;
+        let key = self.home.keys.keys(&url).origin;
         if !self.settings.obey_robots {
             let rules = Arc::new(RobotsRules::allow_all());
             return self.rules_known(host, key, rules, Duration::ZERO, 0);
@@ -124,7 +124,7 @@ impl Engine {
             return self.rules_unreachable(host, key, duration, None);
         }
         for number in guesses {
-            let forced = self.books.seeds.waits_in_round(number, self.round.number);
+            let forced = self.books.seeds.waits_in_round(number, self.seeding.round.number);
             self.admit_fallback(number, forced)?;
         }
         let arrival = &mut self.stores.arrival;

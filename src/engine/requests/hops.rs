@@ -102,7 +102,7 @@ impl Engine {
             Addresses::Unknown => match hop.url.host().parse::<IpAddr>().ok().or(hop.url.literal_address()) {
                 Some(literal) => Some(NameAnswer::Found([literal].into())),
                 None => {
-                    let stored = self.stores.dns.peek(self.keys.keys(&hop.url).host);
+                    let stored = self.stores.dns.peek(self.home.keys.keys(&hop.url).host);
                     let anew = self.stores.arrival.anew;
                     stored.and_then(|stored| stored.fresh_since(now, anew).map(|(answer, _)| answer.clone()))
                 }
@@ -115,7 +115,7 @@ impl Engine {
             Some(NameAnswer::PrivateAddress) => return Step::Fail(Cause::PrivateAddress),
             Some(NameAnswer::Unanswered) => return Step::Fail(Cause::Dns),
         };
-        let keys = self.keys.keys(&hop.url);
+        let keys = self.home.keys.keys(&hop.url);
         let began = self.stores.arrival.frontier.begin_errand(keys.origin, keys.host, addresses[0], now);
         match began {
             Ok(()) => Step::Go(addresses),
@@ -164,7 +164,7 @@ impl Engine {
         url: &CanonicalUrl,
         duration: Duration,
     ) {
-        let at = self.keys.keys(url);
+        let at = self.home.keys.keys(url);
         let arrival = &mut self.stores.arrival;
         if redirects > 0 {
             arrival.frontier.end_errand(at.origin, at.host, duration, arrival.now);

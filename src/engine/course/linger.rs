@@ -2,14 +2,18 @@
 //! as long as it takes to give a host up.
 //!
 //! The while begins when nothing else is left, and anew when anything else comes up. After it the crawl stops in good
-//! order; the URLs of these hosts stay queued, and the next start asks them at once ([`super::anew`]).
+//! order; the URLs of these hosts stay queued, and the next start asks them at once ([`Anew`]).
+//!
+//! [`Anew`]: crate::engine::seeding::Anew
 
-use super::{Engine, Phase};
+use std::time::Duration;
+
 use crate::clock::Time;
 use crate::disk::Result;
+use crate::engine::Engine;
+use crate::engine::stores::Stores;
 use crate::frontier::ColdSilence;
-use crate::record::{Finish, Resting, RestingHost};
-use std::time::Duration;
+use crate::record::{Resting, RestingHost};
 
 /// Whether only such hosts are left is asked this often at most.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -25,43 +29,50 @@ pub(super) struct Linger {
     look_due: Time,
 }
 
-impl Engine {
-    /// Looks whether only hosts are left that never answered, and stops when that was so for long enough.
-    pub(super) fn watch_silence(&mut self, now: Time) -> Result<()> {
-        if self.phase != Phase::Crawling || self.is_paused() || now < self.linger.look_due {
-            return Ok(());
+impl Linger {
+    /// Whether only hosts are left that never answered, and that was so for `linger`.
+    pub fn is_over(&mut self, now: Time, stores: &mut Stores, linger: Duration) -> Result<bool> {
+        if now < self.look_due {
+            return Ok(false);
         }
-        self.linger.look_due = now + LOOK_EVERY;
-        if !self.is_silent() {
-            self.linger.since = None;
-            return Ok(());
+        self.look_due = now + LOOK_EVERY;
+        if !is_silent(stores) {
+            self.since = None;
+            return Ok(false);
         }
-        let since = *self.linger.since.get_or_insert(now);
-        if now.since(since) < self.settings.linger {
-            return Ok(());
+        let since = *self.since.get_or_insert(now);
+        if now.since(since) < linger {
+            return Ok(false);
         }
-        match self.stores.arrival.frontier.cold_silence()? {
-            ColdSilence::Silent => self.begin_stop(Finish::OnlySilentHosts),
-            ColdSilence::Others => self.linger.since = None,
+        match stores.arrival.frontier.cold_silence()? {
+            ColdSilence::Silent => return Ok(true),
+            ColdSilence::Others => self.since = None,
             ColdSilence::Unsorted => {}
         }
-        Ok(())
+        Ok(false)
     }
 
+    /// When the while is over, where it is `linger` long.
+    fn ends(&self, linger: Duration) -> Option<Time> {
+        self.since.map(|since| since + linger)
+    }
+}
+
+/// Nothing is on its way to the queue, and in the queue are only hosts that never answered.
+fn is_silent(stores: &mut Stores) -> bool {
+    let is_quiet = !stores.are_dispatching() && !stores.are_merging() && stores.waiting() == 0;
+    is_quiet && stores.arrival.frontier.only_silent_active()
+}
+
+impl Engine {
     /// When the while is over.
-    pub(super) fn linger_due(&self) -> Option<Time> {
-        let over = self.linger.since? + self.settings.linger;
-        Some(over.max(self.linger.look_due))
-    }
-
-    /// Nothing is on its way to the queue, and in the queue are only hosts that never answered.
-    fn is_silent(&mut self) -> bool {
-        let is_quiet = !self.stores.are_dispatching() && !self.stores.are_merging() && self.stores.waiting() == 0;
-        is_quiet && self.stores.arrival.frontier.only_silent_active()
+    pub(in crate::engine) fn linger_due(&self) -> Option<Time> {
+        let linger = &self.course.linger;
+        Some(linger.ends(self.settings.linger)?.max(linger.look_due))
     }
 
     /// Hosts that rest, if any does, and whether nothing else is left.
-    pub(super) fn resting(&mut self, now: Time) -> Option<Resting> {
+    pub(in crate::engine) fn resting(&mut self, now: Time) -> Option<Resting> {
         let is_on_its_way = self.stores.waiting() > 0 || self.stores.are_merging();
         let resting = self.stores.arrival.frontier.resting(now, NAMED_MAX);
         let is_long = resting.last.is_some_and(|last| last >= now + REST_MIN);
@@ -81,7 +92,7 @@ impl Engine {
             is_all: resting.others == 0 && !is_on_its_way,
             first: resting.first,
             last: resting.last,
-            ends: self.linger.since.map(|since| since + self.settings.linger),
+            ends: self.course.linger.ends(self.settings.linger),
             longest: resting.longest.into_iter().map(host).collect(),
         })
     }
