@@ -20,7 +20,7 @@ use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Sp
 use super::record::{HostRecord, is_sane};
 use super::wire::{self, Reader};
 use crate::clock::Time;
-use crate::disk::{Error, Result};
+use crate::disk::{Error, Removal, Result};
 
 /// The frontier's part of a checkpoint record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +53,8 @@ pub struct FrontierCut {
     pub sync: Vec<PathBuf>,
     /// Directories to sync after them.
     pub sync_dirs: Vec<PathBuf>,
+    /// Files that earlier cuts may name and this one does not: they may be deleted when it is durable. There may be hundreds.
+    pub superseded: Vec<PathBuf>,
 }
 
 impl Frontier {
@@ -79,19 +81,9 @@ impl Frontier {
         };
         let sync: Vec<_> = std::mem::take(&mut self.files.unsynced).into_iter().collect();
         let sync_dirs = if sync.is_empty() { Vec::new() } else { vec![self.dir.to_path_buf()] };
-        self.files.deletable.append(&mut self.files.superseded);
+        let superseded = std::mem::take(&mut self.files.superseded);
         self.long_backoffs.clear();
-        Ok(FrontierCut { state, sync, sync_dirs })
-    }
-
-    /// The last cut is durable: deletes the generations that only earlier ones name.
-    pub fn committed(&mut self) -> Result<()> {
-        self.release().iter().try_for_each(|path| self.disk.remove(path))
-    }
-
-    /// The same for an owner that has them deleted elsewhere, for they may be hundreds: says which they are.
-    pub fn release(&mut self) -> Vec<PathBuf> {
-        std::mem::take(&mut self.files.deletable)
+        Ok(FrontierCut { state, sync, sync_dirs, superseded })
     }
 
     fn put_ram(&self, out: &mut Vec<u8>) {
@@ -203,15 +195,11 @@ impl Frontier {
             known.extend(partition.recent.tails.iter().map(|tail| partition.path(tail.generation, "tail")));
             known.extend(partition.base.iter().map(|base| partition.path(base.generation, "base")));
         }
-        for name in self.disk.list(&self.dir)? {
-            let path = self.dir.join(&name);
-            let ours =
-                name.starts_with("partition-") && [".tail", ".base", ".runs"].iter().any(|end| name.ends_with(end));
-            if ours && !known.contains(&path) {
-                self.disk.remove(&path)?;
-            }
-        }
-        Ok(())
+        let ours = |name: &String| {
+            name.starts_with("partition-") && [".tail", ".base", ".runs"].iter().any(|end| name.ends_with(end))
+        };
+        let ours = self.disk.list(&self.dir)?.into_iter().filter(ours).map(|name| self.dir.join(name));
+        Removal::new(&self.disk, ours.filter(|path| !known.contains(path)).collect()).run()
     }
 }
 

@@ -202,8 +202,6 @@ pub(super) struct Files {
     pub unsynced: BTreeSet<PathBuf>,
     /// No longer needed, but the checkpoint that holds may name them.
     pub superseded: Vec<PathBuf>,
-    /// To be deleted when the cut that is under way holds.
-    pub deletable: Vec<PathBuf>,
 }
 
 impl Files {
