@@ -116,7 +116,7 @@ impl Frontier {
         // Its own URLs, or others that waited for a place of its domain, may be chosen from now on.
         if partition.base_left() > 0 {
             let available = record.standing.available().max(now);
-            partition.wake = Some(partition.wake.map_or(available, |wake| wake.min(available)));
+            partition.walk.wake_at(available);
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ impl Frontier {
             let before = held.entry(domain).or_insert(until);
             *before = until.max(*before);
         }
-        self.wake_at(number, until);
+        self.partitions[number].walk.wake_at(until);
     }
 
     /// A host of `domain` was found at `ip`: if nobody was sent away from there, others need not be held back.

@@ -41,6 +41,7 @@ mod look;
 mod names;
 mod options;
 mod partition;
+mod policy;
 mod politeness;
 mod queued;
 mod record;
@@ -226,7 +227,7 @@ impl Frontier {
     fn push_active(&mut self, index: u32, item: Item, now: Time) -> Result<()> {
         let host = self.active.host(index);
         let before_last = host.buffer.back().is_some_and(|last| item.order() < last.order());
-        let room = host.buffer.len() < self.buffer_max();
+        let room = host.buffer.len() < self.refill_policy().pushed_max();
         if before_last || (room && !host.has_cold()) {
             let surplus = !room;
             self.buffer(index, item);
@@ -390,7 +391,9 @@ impl Frontier {
 
     /// When [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not now.
     pub fn next_due(&self) -> Option<Time> {
-        let cold = self.partitions.iter().filter_map(|partition| self.next_work(partition)).min();
+        let merges = self.merge_policy();
+        let due = |partition: &Partition| policy::next_due(&partition.snapshot(), &merges, self.now);
+        let cold = self.partitions.iter().filter_map(due).min();
         match (self.schedule.next_due(), cold) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

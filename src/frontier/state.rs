@@ -144,7 +144,7 @@ impl Frontier {
             hosts.ok_or_else(|| Error::damaged(&path, reader.position() as u64, "a saved frontier", "other bytes"))?;
         for (partition, saved) in self.partitions.iter_mut().zip(&state.partitions) {
             partition.reopen(saved.base)?;
-            partition.wake = Some(now);
+            partition.walk.wake_at(now);
             self.cold_urls += partition.tail_urls() + partition.base_left();
         }
         for SavedHost { mut host, items, under_way, written } in hosts {
