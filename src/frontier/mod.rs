@@ -75,7 +75,7 @@ use budget::Domains;
 use charge::Charges;
 use host::{Host, Item, Place};
 use names::Names;
-use partition::{Files, Partition, domain_key};
+use partition::{Files, Partition, domain_key, partition_of};
 use schedule::{HostRef, Schedule};
 use strangers::Strangers;
 use tuning::{
@@ -276,10 +276,9 @@ impl Frontier {
             || !self.partitions[self.partition_of(domain)].may_hold(domain_key(domain))
     }
 
-    /// Which partition a domain belongs to: by the top bits of its fingerprint.
+    /// Which partition a domain belongs to.
     fn partition_of(&self, domain: Fingerprint) -> usize {
-        let bits = self.partitions.len().trailing_zeros();
-        if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
+        partition_of(domain, self.partitions.len())
     }
 
     /// Whether the host of `origin` is active: its robots and DNS answers are here or under way.

@@ -53,6 +53,12 @@ use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
 
+/// Which of `count` partitions, a power of two, a domain belongs to: by the top bits of its fingerprint.
+pub(super) fn partition_of(domain: Fingerprint, count: usize) -> usize {
+    let bits = count.trailing_zeros();
+    if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
+}
+
 /// A file of a partition as a checkpoint knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
