@@ -27,7 +27,7 @@ impl Frontier {
         let is_thirsty = host.may_tail && host.buffer.len() <= enough;
         if std::mem::replace(&mut host.is_thirsty, is_thirsty) != is_thirsty {
             let partition = self.partition_of(self.active.host(index).domain);
-            let thirsty = &mut self.partitions[partition].thirsty;
+            let thirsty = &mut self.cold.partitions[partition].thirsty;
             *thirsty = if is_thirsty { *thirsty + 1 } else { *thirsty - 1 };
         }
     }

@@ -296,7 +296,7 @@ impl Frontier {
         } else if self.allowance(index) == Allowance::DomainWaits {
             Place::Domain
         } else if self.gives_way(index) {
-            self.turns_over.push(self.active.reference(index));
+            self.active.turn_over(index);
             Place::Nowhere
         } else {
             Place::Scheduled(host.standing.available().max(now))
@@ -345,11 +345,11 @@ impl Frontier {
         };
         match self.refill_policy().wish(&snapshot) {
             Wish::Nothing => {}
-            Wish::TurnOver => self.turns_over.push(self.active.reference(index)),
+            Wish::TurnOver => self.active.turn_over(index),
             Wish::Refill => {
                 let key = HostKey { domain: host.domain, origin: host.origin };
                 let partition = self.partition_of(key.domain);
-                self.partitions[partition].wanted.insert(key);
+                self.cold.partitions[partition].wanted.insert(key);
             }
         }
     }
@@ -368,7 +368,7 @@ impl Frontier {
         self.count_at_address(index);
         if !busy {
             let partition = self.partition_of(domain);
-            self.partitions[partition].walk.host_rests(now);
+            self.cold.partitions[partition].walk.host_rests(now);
         }
     }
 

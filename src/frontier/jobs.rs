@@ -10,7 +10,7 @@ use super::host::Host;
 use super::partition::{
     Done, HostKey, Merge, MergeDone, NewBase, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
 };
-use super::policy::{self, Job, MergePolicy, Situation};
+use super::policy::{self, Job, Situation};
 use super::record::HostRecord;
 use super::tuning::{
     BASE_FILTER_BYTES_MIN, CHUNK_BYTES_MIN, CHUNK_PART, FILTERS_PART, NO_PLACE_PAUSE, TAKE_PART, URL_BYTES,
@@ -23,40 +23,35 @@ impl Frontier {
     /// A job that should be done now, if there is one and not too many are out ([`policy`]). `starving` allows merges
     /// that cost more than they should (see [`Frontier::starving`]).
     pub fn next_job(&mut self, starving: bool) -> Result<Option<PartitionJob>> {
-        if !policy::may_begin(self.jobs_out) {
+        if !policy::may_begin(self.cold.jobs_out) {
             return Ok(None);
         }
         self.end_turns()?;
         let situation = Situation {
             now: self.now,
-            jobs_out: self.jobs_out,
-            rover: self.rover,
-            took_last: self.took_last,
+            jobs_out: self.cold.jobs_out,
+            rover: self.cold.rover,
+            took_last: self.cold.took_last,
             is_starving: starving,
             places: self.places(),
         };
-        let count = self.partitions.len();
-        let snapshot = |number: usize| self.partitions[number].snapshot();
-        let job = policy::next_job(&situation, &self.merge_policy(), count, snapshot);
-        self.took_last = matches!(job, Some(Job::Take { .. }));
+        let count = self.cold.partitions.len();
+        let snapshot = |number: usize| self.cold.partitions[number].snapshot();
+        let job = policy::next_job(&situation, &self.cold.merges, count, snapshot);
+        self.cold.took_last = matches!(job, Some(Job::Take { .. }));
         Ok(match job {
             None => None,
             Some(Job::Merge { partition, .. }) => Some(self.merge(partition)?),
             Some(Job::Take { partition, hosts_max }) => {
-                self.rover = (partition + 1) % count;
+                self.cold.rover = (partition + 1) % count;
                 Some(self.take(partition, hosts_max))
             }
         })
     }
 
-    /// When partitions are merged.
-    pub(super) fn merge_policy(&self) -> MergePolicy {
-        MergePolicy::new(self.options.memory, self.partitions.len())
-    }
-
     /// Hosts that have had their turn leave, if others may want their place; else they have another.
     fn end_turns(&mut self) -> Result<()> {
-        for reference in std::mem::take(&mut self.turns_over) {
+        for reference in std::mem::take(&mut self.active.turns_over) {
             let Some(index) = self.active.resolve(reference) else { continue };
             let host = self.active.host_mut(index);
             host.turn = 0;
@@ -75,22 +70,22 @@ impl Frontier {
     }
 
     fn take(&mut self, number: usize, hosts_max: usize) -> PartitionJob {
-        self.jobs_out += 1;
-        let wanted = std::mem::take(&mut self.partitions[number].wanted);
+        self.cold.jobs_out += 1;
+        let wanted = std::mem::take(&mut self.cold.partitions[number].wanted);
         let refills = self.refills(wanted);
-        let active = self.partitions[number].active.keys().copied().collect();
+        let active = self.cold.partitions[number].active.keys().copied().collect();
         let busy = |&index: &u32| {
             let domain = self.active.host(index).domain;
             Some((domain, self.domains.get(domain)?.busy))
         };
-        let mut domains: ByFingerprint<u32> = self.partitions[number].active.values().filter_map(busy).collect();
+        let mut domains: ByFingerprint<u32> = self.cold.partitions[number].active.values().filter_map(busy).collect();
         let (share, urls_max) = (self.share(), self.refill_policy().buffer_urls);
-        let held = self.partitions[number].held.keys().copied();
+        let held = self.cold.partitions[number].held.keys().copied();
         let waits = |domain: &_| self.held_until(*domain, domains.get(domain).copied().unwrap_or(0)).is_some();
         let (waiting, one_by_one): (Vec<Fingerprint>, Vec<Fingerprint>) = held.partition(waits);
         domains.extend(waiting.into_iter().map(|domain| (domain, u32::MAX)));
-        let held_until = self.partitions[number].held.values().copied().filter(|&until| until > self.now).min();
-        let partition = &mut self.partitions[number];
+        let held_until = self.cold.partitions[number].held.values().copied().filter(|&until| until > self.now).min();
+        let partition = &mut self.cold.partitions[number];
         partition.busy = true;
         let hosts_max = if partition.walk.may_begin(self.now) { hosts_max } else { 0 };
         if hosts_max > 0 {
@@ -101,7 +96,7 @@ impl Frontier {
             None => unreachable!("a take is planned for a partition with URLs in its base"),
         };
         let take = Take {
-            disk: self.disk.clone(),
+            disk: self.cold.disk.clone(),
             path,
             bytes,
             now: self.now,
@@ -135,18 +130,18 @@ impl Frontier {
     }
 
     fn merge(&mut self, number: usize) -> Result<PartitionJob> {
-        self.jobs_out += 1;
-        let active = self.partitions[number].active.keys().copied().collect();
-        for &index in self.partitions[number].active.values() {
+        self.cold.jobs_out += 1;
+        let active = self.cold.partitions[number].active.keys().copied().collect();
+        for &index in self.cold.partitions[number].active.values() {
             let host = self.active.host_mut(index);
             host.may_frozen = std::mem::take(&mut host.may_tail);
             host.is_thirsty = false;
         }
-        self.partitions[number].thirsty = 0;
-        let count = self.partitions.len();
-        let partition = &mut self.partitions[number];
+        self.cold.partitions[number].thirsty = 0;
+        let count = self.cold.partitions.len();
+        let partition = &mut self.cold.partitions[number];
         partition.busy = true;
-        partition.freeze(&mut self.files)?;
+        partition.freeze(&mut self.cold.files)?;
         let generation = partition.generation_next;
         partition.generation_next += 1;
         let tail = |tail: &super::FileState| (partition.path(tail.generation, "tail"), tail.bytes);
@@ -159,7 +154,7 @@ impl Frontier {
             active,
         };
         let merge = Merge {
-            disk: self.disk.clone(),
+            disk: self.cold.disk.clone(),
             base: partition.base.as_ref().map(|b| (partition.path(b.generation, "base"), b.summary.bytes)),
             cursors: partition.cursors.clone(),
             tails: partition.frozen.tails.iter().map(tail).collect(),
@@ -173,8 +168,8 @@ impl Frontier {
     /// Takes over what a job brought.
     pub fn finish_job(&mut self, done: PartitionDone, now: Time) -> Result<()> {
         self.now = self.now.max(now);
-        self.jobs_out -= 1;
-        self.partitions[done.number].busy = false;
+        self.cold.jobs_out -= 1;
+        self.cold.partitions[done.number].busy = false;
         match done.result {
             Done::Take(take) => self.finish_take(done.number, take, now),
             Done::Merge(merge) => self.finish_merge(done.number, merge, now),
@@ -182,7 +177,7 @@ impl Frontier {
     }
 
     fn finish_take(&mut self, number: usize, done: TakeDone, now: Time) -> Result<()> {
-        let partition = &mut self.partitions[number];
+        let partition = &mut self.cold.partitions[number];
         let hosts = partition.base.as_ref().map_or(0, |base| base.summary.hosts);
         partition.walk.end(&done, hosts, now);
         for taken in done.taken {
@@ -201,17 +196,17 @@ impl Frontier {
     fn admit(&mut self, number: usize, taken: Taken, now: Time) -> Result<()> {
         let Some(first) = taken.items.first() else { return Ok(()) };
         let mut host = Host::of(&first.url);
-        let partition = &self.partitions[number];
+        let partition = &self.cold.partitions[number];
         if let Some(bytes) = partition.newer_record(host.origin).or(taken.record.as_deref()) {
             let Some(mut record) = HostRecord::decode(bytes) else {
-                return Err(unreadable_record(&self.dir));
+                return Err(unreadable_record(&self.cold.dir));
             };
             record.clamp(now);
             record.forgive(self.options.forgiven, now);
             host.adopt(record, self.decode_rules);
         }
         if host.standing.available() > now {
-            self.partitions[number].walk.wake_at(host.standing.available());
+            self.cold.partitions[number].walk.wake_at(host.standing.available());
             return Ok(());
         }
         let crowded = host.addresses.as_ref().map(|(list, _)| list[0]).filter(|&ip| self.is_crowded(ip));
@@ -219,25 +214,25 @@ impl Frontier {
             host.standing.due = self.after_the_crowd(ip, host.origin, now);
             let mut bytes = Vec::new();
             host.record(now).encode(&mut bytes);
-            self.partitions[number].note_record(host.origin, &bytes);
-            self.partitions[number].walk.wake_at(host.standing.due);
+            self.cold.partitions[number].note_record(host.origin, &bytes);
+            self.cold.partitions[number].walk.wake_at(host.standing.due);
             return Ok(());
         }
         if !self.has_share(host.domain) {
             // Others took places while the take was out: one of this domain that leaves wakes the partition.
-            self.partitions[number].walk.block();
+            self.cold.partitions[number].walk.block();
             let busy = self.domains.get(host.domain).map_or(0, |entry| entry.busy);
             if let Some(until) = self.held_until(host.domain, busy).filter(|&until| until > now) {
-                self.partitions[number].walk.wake_at(until);
+                self.cold.partitions[number].walk.wake_at(until);
             }
             return Ok(());
         }
         if !self.make_room()? {
-            self.partitions[number].walk.sleep_until(now + NO_PLACE_PAUSE);
+            self.cold.partitions[number].walk.sleep_until(now + NO_PLACE_PAUSE);
             return Ok(());
         }
         // Asked last, for the host that makes room may have been the last one of this domain.
-        let known = taken.domain_pages + self.partitions[number].newer_pages(host.domain);
+        let known = taken.domain_pages + self.cold.partitions[number].newer_pages(host.domain);
         let index = self.activate(host, known);
         self.accept(number, index, taken, now);
         Ok(())
@@ -246,8 +241,8 @@ impl Frontier {
     /// Moves taken URLs into the buffer of their host, and its cursor behind them.
     fn accept(&mut self, number: usize, index: u32, taken: Taken, now: Time) {
         let urls = taken.items.len() as u64;
-        self.cold_urls -= urls;
-        let partition = &mut self.partitions[number];
+        self.cold.urls -= urls;
+        let partition = &mut self.cold.partitions[number];
         partition.consume(taken.host, taken.cursor, urls, taken.left);
         let may_tail = partition.recent.filter.may_hold(taken.host.origin);
         let host = self.active.host_mut(index);
@@ -270,7 +265,7 @@ impl Frontier {
     }
 
     fn finish_merge(&mut self, number: usize, done: MergeDone, now: Time) -> Result<()> {
-        let partition = &mut self.partitions[number];
+        let partition = &mut self.cold.partitions[number];
         let expected = partition.frozen.urls + partition.base_left();
         let found = done.summary.as_ref().map_or(0, |summary| summary.urls);
         if found != expected {
@@ -280,7 +275,7 @@ impl Frontier {
         let mut done = done;
         let mut left = std::mem::take(&mut done.active);
         left.sort_unstable();
-        partition.replace_base(done, &mut self.files);
+        partition.replace_base(done, &mut self.cold.files);
         partition.merged_at = now;
         partition.walk.base_replaced(partition.base_left() > 0, now);
         let active: Vec<_> = partition.active.iter().map(|(&origin, &index)| (origin, index)).collect();

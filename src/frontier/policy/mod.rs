@@ -197,6 +197,7 @@ mod tests {
             ("a walk that is due is no news", HOSTS, None),
             ("a walk that will be", PartitionSnapshot { walk_due: Some(LATER), ..HOSTS }, Some(LATER)),
             ("nothing is left to walk over", PartitionSnapshot { walk_due: Some(LATER), ..NOTHING }, None),
+            ("an empty tail does not become stale", PartitionSnapshot { tail_since: NOW, ..NOTHING }, None),
             ("a tail becomes stale", GROWN, Some(stale)),
             (
                 "a wanted one was merged just now",
