@@ -3,10 +3,10 @@
 //! ```text
 //! lock ─► catalog ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report
 //! ```
-//! The calling thread becomes the engine thread. The others are: a network thread (fetch) for four cores, a process thread a
-//! core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits
-//! for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands of the
-//! operator in, which have a channel of their own ([`control`]).
+//! The calling thread becomes the engine thread. The others are: a network thread (fetch) for four cores, a process
+//! thread a core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that
+//! waits for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands
+//! of the operator in, which have a channel of their own ([`control`]).
 
 mod connections;
 pub mod control;
@@ -107,8 +107,8 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     finish
 }
 
-/// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A file
-/// without a URL starts no crawl, but it may resume one.
+/// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A
+/// file without a URL starts no crawl, but it may resume one.
 fn seeds_of(request: &mut CrawlRequest) -> Result<ListedSeeds, CrawlError> {
     let name = request.seeds_path.display().to_string();
     let mut lines = SeedLines::of(std::mem::take(&mut request.seeds));
@@ -163,7 +163,8 @@ fn drive(
         let again = engine.refetch_unresolved()?;
         if again > 0 {
             tracing::info!(
-                "dns.nameservers or network.allow is another one than before: the names of {again} seeds are asked for again"
+                "dns.nameservers or network.allow is another one than before: the names of \
+                 {again} seeds are asked for again"
             );
         }
         engine.admit_listed();
@@ -229,7 +230,8 @@ fn tell_past(past: Past, replayed: u64, request: &CrawlRequest) {
         Past::Stopped(Finish::Complete) if request.force => tracing::info!("the crawl in {dir} is complete"),
         Past::Stopped(Finish::Complete) => {
             tracing::warn!(
-                "the crawl in {dir} is complete; only new seeds will be crawled (--force fetches the listed URLs again, --fresh starts anew)"
+                "the crawl in {dir} is complete; only new seeds will be crawled (--force fetches \
+                 the listed URLs again, --fresh starts anew)"
             );
         }
         Past::Stopped(finish) => tracing::warn!("resuming the crawl in {dir} (last run: {finish})"),

@@ -41,10 +41,11 @@
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
 //! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
 //! | [`cli`] | the command line |
+//! | `fuzzing` | drives every parser of foreign bytes; in no release |
 //!
-//! Imports go upwards in this table only. `fuzzing`, which no release has, drives every parser of foreign bytes.
-//! docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the bytes
-//! on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
+//! Imports go upwards in this table only, and `tests/tidy.rs` reads it.
+//! docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the
+//! bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
 pub mod catalog;
 pub mod cli;

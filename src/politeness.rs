@@ -6,13 +6,13 @@
 //!
 //! # What is owed
 //! - Nothing begins before the `pause` and the `rest` of every earlier answer are over, counted from its end.
-//! - Nothing begins before `lead` has passed: with one connection per host since the last answer ended, with several since
-//!   the last start.
+//! - Nothing begins before `lead` has passed: with one connection per host since the last answer ended, with several
+//!   since the last start.
 //! - No more requests of a host are under way than [`Terms::connections`], and two requests to an address begin
 //!   [`Terms::per_address`] apart.
 //!
-//! An answer that has not ended is not held against a request: nobody could know of it. Requests have to come in the order
-//! of their starts.
+//! An answer that has not ended is not held against a request: nobody could know of it. Requests have to come in the
+//! order of their starts.
 
 use std::collections::HashMap;
 use std::hash::Hash;

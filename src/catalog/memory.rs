@@ -1,7 +1,7 @@
 //! A catalog without sled, for tests and simulations: a map in memory, and where it is given a file, there too.
 //!
-//! The file is replaced as a whole by each commit: as atomic and durable as its disk lets it be, so that the faults of a
-//! simulated disk are those of its catalog.
+//! The file is replaced as a whole by each commit: as atomic and durable as its disk lets it be, so that the faults of
+//! a simulated disk are those of its catalog.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

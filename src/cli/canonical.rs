@@ -21,8 +21,8 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Prints a line a URL, parted by tabs: fetch form, key form, origin, registrable domain, SURT, and with --dir the \
-fingerprints of key form, origin, host and domain. Two URLs with the same key form are one to a crawl. Query parameters \
-are left out of the key form as the crawl in --dir does, or as --config says, or as by default.
+fingerprints of key form, origin, host and domain. Two URLs with the same key form are one to a crawl. Query \
+parameters are left out of the key form as the crawl in --dir does, or as --config says, or as by default.
 
 Examples:
   crawler canonical 'HTTP://Example.COM:80/a/../b?utm_source=x#top'

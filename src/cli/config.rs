@@ -12,8 +12,8 @@ use crate::text::escape::is_obeyed;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is printed is a file of settings itself. A comment on each line says where the value comes from: default, FILE:LINE, or \
-an option of the command line. The name and password of a proxy are left out.
+What is printed is a file of settings itself. A comment on each line says where the value comes from: default, \
+FILE:LINE, or an option of the command line. The name and password of a proxy are left out.
 
 Examples:
   crawler config                              all settings, their defaults

@@ -53,15 +53,15 @@ enum What {
     Status,
     /// Make no new requests; those under way finish, and checkpoints go on
     ///
-    /// A pause lasts until resume or until the crawl ends: one that is started again is not paused. crawl.max_time goes on
-    /// during a pause.
+    /// A pause lasts until resume or until the crawl ends: one that is started again is not paused. crawl.max_time goes
+    /// on during a pause.
     Pause,
     /// Make requests again
     Resume,
     /// Add seeds, as if they stood in the seeds file, which stays as it is
     ///
-    /// When the command is done, they are in a durable checkpoint: no crash forgets them. What the crawl has met already is
-    /// not fetched again.
+    /// When the command is done, they are in a durable checkpoint: no crash forgets them. What the crawl has met
+    /// already is not fetched again.
     AddSeeds(SeedsArgs),
     /// Make a checkpoint, and wait until it is durable
     Checkpoint,
@@ -69,8 +69,9 @@ enum What {
     Stop(StopArgs),
     /// Read the file of --config again: limits, politeness, budgets and scope patterns take effect
     ///
-    /// URLs that an exclude leaves out are dropped from the queue too. Limits of the command line that started the crawl
-    /// keep their place. Other settings wait for the next start, or were fixed when the crawl was created; they are named.
+    /// URLs that an exclude leaves out are dropped from the queue too. Limits of the command line that started the
+    /// crawl keep their place. Other settings wait for the next start, or were fixed when the crawl was created; they
+    /// are named.
     Reload,
 }
 

@@ -124,8 +124,8 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// What is said of a command line that cannot be read. It quotes words that were typed, or that a script was given: they
-/// are escaped one by one, so that none of them looks like a line of its own.
+/// What is said of a command line that cannot be read. It quotes words that were typed, or that a script was given:
+/// they are escaped one by one, so that none of them looks like a line of its own.
 pub(super) fn misread(mut error: clap::Error) -> String {
     let words: Vec<_> = error.context().map(|(kind, word)| (kind, word.clone())).collect();
     for (kind, word) in words {
@@ -159,14 +159,15 @@ fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&
     const OUT_OF_FILES: [i32; 2] = [24, 23];
     if let Some(CrawlError::Disk(disk::Error::Damaged { .. })) = cause.downcast_ref() {
         return Some(
-            "\n  crawler verify tells all damage; crawler verify --rebuild makes again what the rest of the directory allows",
+            "\n  crawler verify tells all damage; crawler verify --rebuild makes again what \
+             the rest of the directory allows",
         );
     }
     let error = cause.downcast_ref::<io::Error>()?;
     if error.raw_os_error().is_some_and(|code| OUT_OF_FILES.contains(&code)) {
         return Some(
-            "\n  raise the limit of open files (ulimit -n), or lower fetch.workers and fetch.slow_workers; then run the same command \
-             again",
+            "\n  raise the limit of open files (ulimit -n), or lower fetch.workers and fetch.slow_workers; then run \
+             the same command again",
         );
     }
     match error.kind() {
@@ -181,8 +182,8 @@ fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&
             Some("\n  a file may not be so large here: raise the limit (ulimit -f), then run the same command again")
         }
         io::ErrorKind::FileTooLarge => Some(
-            "\n  a file may not be so large here: raise the limit (ulimit -f), then run the same command again: it goes on \
-             from the last checkpoint",
+            "\n  a file may not be so large here: raise the limit (ulimit -f), then run the same command again: it \
+             goes on from the last checkpoint",
         ),
         io::ErrorKind::ReadOnlyFilesystem => Some("\n  the disk is mounted read-only: choose another --dir"),
         _ => None,

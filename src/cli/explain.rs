@@ -16,14 +16,14 @@ use crate::text::escape::json_line;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Tells the forms and fingerprints of the URL, the rule of the scope and the line of robots.txt that decide, the answer of \
-the name servers, what URL-seen says, the place in the queue and what comes before it, how the host stands, all versions \
-in the archive, how the URL was found, its redirects both ways, and the newest lines of the logs about it. The last line \
-is the verdict.
+Tells the forms and fingerprints of the URL, the rule of the scope and the line of robots.txt that decide, the answer \
+of the name servers, what URL-seen says, the place in the queue and what comes before it, how the host stands, all \
+versions in the archive, how the URL was found, its redirects both ways, and the newest lines of the logs about it. \
+The last line is the verdict.
 
-It reads a running crawl as well as one that stopped, writes nothing and takes no lock. Stores, queue and hosts are told \
-as of the last checkpoint, the archive and the logs as they are now. The settings are those of the last run, unless \
---config names others.
+It reads a running crawl as well as one that stopped, writes nothing and takes no lock. Stores, queue and hosts are \
+told as of the last checkpoint, the archive and the logs as they are now. The settings are those of the last run, \
+unless --config names others.
 
 Examples:
   crawler explain https://example.com/a

@@ -19,8 +19,8 @@ Reports:
   status-codes  URLs by status, or by what stood in the way
   mime-types    answers and bytes by type
 
-crawl, seeds, status-codes and the queue are as of the last checkpoint, the rest as of now; before the first checkpoint a \
-crawl that runs is asked for crawl and status-codes. A crawl that runs is not \
+crawl, seeds, status-codes and the queue are as of the last checkpoint, the rest as of now; before the first \
+checkpoint a crawl that runs is asked for crawl and status-codes. A crawl that runs is not \
 disturbed. Without --write nothing is written.
 
 Examples:

@@ -14,9 +14,9 @@ use crate::web::robots::{RobotsFile, whole_lines};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Rules are read as a crawl reads them (RFC 9309): the groups that name the agent, or else those of *; the longest pattern \
-decides, Allow where two are equally long. A URL may be absolute or begin with its path. Of a long file as much is read \
-as a crawl obeys by default (500 KiB).
+Rules are read as a crawl reads them (RFC 9309): the groups that name the agent, or else those of *; the longest \
+pattern decides, Allow where two are equally long. A URL may be absolute or begin with its path. Of a long file as \
+much is read as a crawl obeys by default (500 KiB).
 
 Examples:
   crawler robots robots.txt --agent mybot /private/x /public/

@@ -49,10 +49,10 @@ pub(super) struct CrawlArgs {
     /// Fetch the listed URLs again although they were seen, as new versions
     ///
     /// A page that has an entity tag or a date is asked for on condition that it changed; an answer 304 becomes a
-    /// reference to the stored version. Where the listed URLs redirect is fetched again too; links are followed as ever,
-    /// only new ones. After a kill the same line goes on: what was fetched again already is not asked for once more. So
-    /// it does after a stop that left some of the listed URLs. In every other case it begins anew. A line without
-    /// --force finishes what was queued.
+    /// reference to the stored version. Where the listed URLs redirect is fetched again too; links are followed as
+    /// ever, only new ones. After a kill the same line goes on: what was fetched again already is not asked for once
+    /// more. So it does after a stop that left some of the listed URLs. In every other case it begins anew. A line
+    /// without --force finishes what was queued.
     #[arg(long)]
     force: bool,
     /// Say nothing but errors
@@ -209,8 +209,8 @@ pub(super) fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-/// All of the file of seeds at `path`, or of standard input, lines beyond [`LINE_BYTES_MAX`] cut; `FileTooLarge` where that
-/// is more than any has.
+/// All of the file of seeds at `path`, or of standard input, lines beyond [`LINE_BYTES_MAX`] cut; `FileTooLarge` where
+/// that is more than any has.
 pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let source: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())

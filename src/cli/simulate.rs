@@ -108,8 +108,8 @@ pub struct SimulateArgs {
     /// Share of pages sent in gzip.
     #[arg(long, default_value_t = 0.3, value_name = "SHARE")]
     pub gzip: f64,
-    /// Number of hosts without end, beside the others: mazes, calendars, sessions, wildcard names, sitemaps, answers that
-    /// drip. Crawl them with budgets.
+    /// Number of hosts without end, beside the others: mazes, calendars, sessions, wildcard names, sitemaps, answers
+    /// that drip. Crawl them with budgets.
     #[arg(long, default_value_t = 0)]
     pub traps: usize,
     /// Kinds of them, in turn: maze, calendar, session-query, session-path, wildcard, sitemaps, repeating, drip.
@@ -128,13 +128,14 @@ pub struct SimulateArgs {
     #[arg(long)]
     pub faults: bool,
     /// Seeds of those crawls, the last one excluded; from 1,000,000 on with limits, budgets, rates, depths and scopes.
-    #[arg(long, value_name = "A..B", default_value = "0..1000", value_parser = super::faults::cases, requires = "faults")]
+    #[arg(long, value_name = "A..B", default_value = "0..1000")]
+    #[arg(value_parser = super::faults::cases, requires = "faults")]
     pub cases: std::ops::Range<u64>,
     /// Let the simulated crawler make a mistake, to see it found.
     #[arg(long, value_name = "MISTAKE", requires = "faults")]
     pub mistake: Option<crate::simulator::Mistake>,
-    /// Write a line for each of them: its seed, and a checksum of its requests and of its changes of the disk. Two versions
-    /// that behave alike write the same lines.
+    /// Write a line for each of them: its seed, and a checksum of its requests and of its changes of the disk. Two
+    /// versions that behave alike write the same lines.
     #[arg(long, value_name = "FILE", requires = "faults")]
     pub checksums: Option<PathBuf>,
 }

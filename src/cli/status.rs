@@ -1,5 +1,6 @@
-//! `crawler status`: how a crawl stands. One that runs is asked by the socket in its directory, as `crawler ctl status` does,
-//! and both show the same; of one that does not run, or does not answer, the plain copy of its last checkpoint is told.
+//! `crawler status`: how a crawl stands. One that runs is asked by the socket in its directory, as `crawler ctl status`
+//! does, and both show the same; of one that does not run, or does not answer, the plain copy of its last checkpoint is
+//! told.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -24,9 +25,10 @@ use crate::text::figures::{count, counted, date, rate, size, span};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Figures of a crawl that runs are those of this moment, asked of it by the socket in its directory; where it does not answer, \
-and of a crawl that does not run, they are those of the last checkpoint. The time left is what politeness takes at least for \
-what is queued; links that are not found yet come on top. Nothing is written, and the crawl is not disturbed.
+Figures of a crawl that runs are those of this moment, asked of it by the socket in its directory; where it does not \
+answer, and of a crawl that does not run, they are those of the last checkpoint. The time left is what politeness \
+takes at least for what is queued; links that are not found yet come on top. Nothing \
+is written, and the crawl is not disturbed.
 
 Examples:
   crawler status

@@ -19,16 +19,16 @@ const TELL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads the archive, the stores, the queue, the checkpoint and the plain copies, and whether they agree. Every finding is \
-a line FILE:OFFSET: what is wrong; the last line sums up. The exit code is 3 where there is damage. What a kill left \
-unfinished behind the last checkpoint is told too, and is no damage: the next start cuts it, removes it or takes it back \
-in. Nothing is written, and a crawl that runs is not disturbed.
+Reads the archive, the stores, the queue, the checkpoint and the plain copies, and whether they agree. Every finding \
+is a line FILE:OFFSET: what is wrong; the last line sums up. The exit code is 3 where there is damage. What a kill \
+left unfinished behind the last checkpoint is told too, and is no damage: the next start cuts it, removes it or takes \
+it back in. Nothing is written, and a crawl that runs is not disturbed.
 
 --rebuild makes key.dat and the address files from the value files, damaged parts of URL-seen from the archive and the \
-queue, a damaged catalog from the newest checkpoint file, and the plain copies; damaged parts of the stores of robots.txt \
-and addresses are emptied and asked for again. No crawl may run. The old files are replaced when the new ones are \
-complete; where it is interrupted, run it again. The queue and what was in memory at the last checkpoint are in one place \
-only, and are not made again.
+queue, a damaged catalog from the newest checkpoint file, and the plain copies; damaged parts of the stores of \
+robots.txt and addresses are emptied and asked for again. No crawl may run. The old files are replaced when the new \
+ones are complete; where it is interrupted, run it again. The queue and what was in memory at the last checkpoint are \
+in one place only, and are not made again.
 
 Examples:
   crawler verify

@@ -1,7 +1,8 @@
 //! The sections of the configuration: every key with its meaning, its type and its default.
 //!
-//! Where a part of the crawl has options with a default, a key takes its default from there. The defaults are chosen for a stranger's web: one connection a host, seconds between requests, robots.txt obeyed,
-//! and limits that hold against traps. `None` stands for `"unlimited"`.
+//! Where a part of the crawl has options with a default, a key takes its default from there. The defaults are chosen
+//! for a stranger's web: one connection a host, seconds between requests, robots.txt obeyed, and limits that hold
+//! against traps. `None` stands for `"unlimited"`.
 
 use std::time::Duration;
 
@@ -84,7 +85,9 @@ macro_rules! words {
 
 /// A setting that is one of some words.
 macro_rules! word {
-    ($(#[$meta:meta])* $name:ident, $expected:literal, $example:literal { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
+    ($(#[$meta:meta])* $name:ident, $expected:literal, $example:literal {
+        $($(#[$doc:meta])* $variant:ident = $word:literal,)*
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum $name {

@@ -6,7 +6,8 @@ use crate::outcome::{Failure, Reason};
 use crate::record::Statistics;
 use crate::report::closing::shell_word;
 
-/// What stood in the way of every page, a line of advice for each kind of it, and the command that tells it of each seed.
+/// What stood in the way of every page, a line of advice for each kind of it, and the command that tells it of each
+/// seed.
 pub(super) fn why(statistics: &Statistics, dir: &Path) -> String {
     let failures = statistics.failures.iter().map(|(failure, count)| format!("{failure} ({count})"));
     let dropped = statistics.dropped.iter().map(|(reason, count)| format!("{reason} ({count})"));
@@ -23,8 +24,8 @@ pub(super) fn why(statistics: &Statistics, dir: &Path) -> String {
     format!("{text}\ncrawler report seeds --dir {} tells it of each seed", shell_word(dir))
 }
 
-const NO_NAME: &str = "name servers know no such host: are the seeds spelt right? The names are asked for again with --force, or once \
-                       dns.nameservers is another";
+const NO_NAME: &str = "name servers know no such host: are the seeds spelt right? The names are asked for again with \
+                       --force, or once dns.nameservers is another";
 const NO_ANSWER: &str =
     "name servers do not answer: is the network up, is dns.nameservers right? The same command asks them again";
 const PRIVATE: &str = "addresses outside of the public internet are refused unless network.allow names them";

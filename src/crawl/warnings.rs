@@ -1,5 +1,5 @@
-//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep, seeds with passwords, a
-//! depth that was raised too late, hosts that rest where nothing else is left.
+//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep, seeds with
+//! passwords, a depth that was raised too late, hosts that rest where nothing else is left.
 //!
 //! That no contact is set is said before the crawl begins, and that a Crawl-delay is longer than what is kept to, where
 //! the rules of robots.txt are learnt.
@@ -30,7 +30,8 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// Looks at the disk, where free space is held against `disk_floor`, and at the clock, by the crawl's own time `now`.
+    /// Looks at the disk, where free space is held against `disk_floor`, and at the clock, by the crawl's own time
+    /// `now`.
     pub(super) fn look(&mut self, now: Time, disk_free: u64, disk_floor: u64) {
         for warning in self.news(now, system_time(), (disk_free, disk_floor)) {
             tracing::warn!("{warning}");
@@ -64,8 +65,8 @@ pub(super) fn look_at_past(disk: &Disk, dir: &Path, now: Time) {
     let ahead = snapshot.updated.since(now);
     if ahead > CLOCK_DIFFERS {
         tracing::warn!(
-            "the clock is {} behind the last checkpoint of this crawl: it was set back, or is wrong now; hosts wait until \
-             the times that were noted for them",
+            "the clock is {} behind the last checkpoint of this crawl: it was set back, or is wrong now; hosts wait \
+             until the times that were noted for them",
             span(ahead)
         );
     }
@@ -103,8 +104,8 @@ impl SeedUsers {
             others => format!(", and of {others} more"),
         };
         Some(format!(
-            "{name}:{line}: the user or password of this seed{others} is left out: the crawler logs in nowhere, and sees \
-             what anybody sees"
+            "{name}:{line}: the user or password of this seed{others} is left out: the crawler logs in nowhere, and \
+             sees what anybody sees"
         ))
     }
 }
@@ -123,9 +124,9 @@ fn of_depth((before, now): (Option<u16>, Option<u16>), dropped: u64, dir: &Path)
     let before = before.filter(|&before| now.is_none_or(|now| now > before) && dropped > 0)?;
     let now = now.map_or("unlimited".to_owned(), |now| now.to_string());
     Some(format!(
-        "crawl.max_depth was {before} and is {now} now, but {} links were left out as too deep before, and are not found \
-         again: pages that are stored are not read again. crawler export links --dir {} lists the links of all of them; \
-         give those that you want as seeds, or begin anew with --fresh",
+        "crawl.max_depth was {before} and is {now} now, but {} links were left out as too deep before, and are not \
+         found again: pages that are stored are not read again. crawler export links --dir {} lists the links of all \
+         of them; give those that you want as seeds, or begin anew with --fresh",
         count(dropped),
         shell_word(dir)
     ))
@@ -152,8 +153,8 @@ fn of_clock(crawl: Time, system: Time) -> Option<String> {
     }
     let way = if system > crawl { "ahead of" } else { "behind" };
     Some(format!(
-        "the machine's clock is {} {way} the crawl's: it was set, or the machine slept; delays hold all the same, and times \
-         in logs and archive go on from the old clock until the crawl is started again",
+        "the machine's clock is {} {way} the crawl's: it was set, or the machine slept; delays hold all the same, and \
+         times in logs and archive go on from the old clock until the crawl is started again",
         span(difference)
     ))
 }

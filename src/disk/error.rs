@@ -29,7 +29,8 @@ pub enum Error {
         found: String,
     },
     /// A file was written by a later version of this program.
-    #[error("{}: format version {found}, but this program reads versions up to {known}: use a newer crawler", path.display())]
+    #[error("{}: format version {found}, but this program reads versions up to \
+             {known}: use a newer crawler", path.display())]
     Newer {
         /// Which file.
         path: PathBuf,
@@ -39,7 +40,8 @@ pub enum Error {
         known: u16,
     },
     /// Something that the crawler writes to is a symbolic link, which it never makes.
-    #[error("{}: it is a symbolic link, and nothing is written through one: somebody else may have put it there. See where it leads, and remove it", path.display())]
+    #[error("{}: it is a symbolic link, and nothing is written through one: somebody else may \
+             have put it there. See where it leads, and remove it", path.display())]
     Link {
         /// Where it lies.
         path: PathBuf,

@@ -13,6 +13,7 @@
 
 mod error;
 mod header;
+mod ledger;
 mod lock;
 mod private;
 mod real;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 pub use error::{Error, Result};
 pub use header::{HEADER_BYTES, Header, Kind};
+pub use ledger::{Ledger, Removal};
 pub use lock::DirectoryLock;
 pub use private::{Readers, create_crawl_dir, refuse_links};
 pub use writer::Writer;

@@ -21,7 +21,7 @@ use crate::disk;
 use crate::drum::MergeDone;
 use crate::engine::checkpoint::CheckpointDone;
 use crate::engine::control::Reconfiguration;
-use crate::engine::finish::StopBy;
+use crate::engine::course::StopBy;
 use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::choice;
+use super::input::choice;
 use crate::clock::Time;
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{HEADER_BYTES, Header, Kind};

@@ -19,8 +19,8 @@ pub(super) fn judge(machine: &Machine) -> Result<(), Violation> {
     rates(machine, &requests)
 }
 
-/// Hosts and addresses, by the judge that reports and the synthetic web have too. What the crawler could not know is left
-/// out: deaths and clocks that were set.
+/// Hosts and addresses, by the judge that reports and the synthetic web have too. What the crawler could not know is
+/// left out: deaths and clocks that were set.
 fn hosts_and_addresses(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
     let (politeness, ends) = (&machine.case().frontier.politeness, &machine.ends);
     let terms = Terms {

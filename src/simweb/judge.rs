@@ -19,8 +19,8 @@ use crate::politeness::{self, AddressJudge, Early, HostJudge, Offence, Terms, pa
 /// What a crawler promised. The default promises one request at a time to a host, and nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// With one connection a host: the least time between the end of an answer and the next start. With several: the least
-    /// time between the starts of two requests to a host.
+    /// With one connection a host: the least time between the end of an answer and the next start. With several: the
+    /// least time between the starts of two requests to a host.
     pub delay_min: Duration,
     /// With one connection a host: the delay after an answer as a multiple of the time that it took.
     pub delay_factor: f64,

@@ -163,8 +163,8 @@ impl Scope {
         ScopeRules(Arc::clone(&self.limits))
     }
 
-    /// This scope with other rules. What the seeds take in stays as it is, so the mode of `rules` has to be the one that
-    /// this scope has.
+    /// This scope with other rules. What the seeds take in stays as it is, so the mode of `rules` has to be the one
+    /// that this scope has.
     pub fn with_rules(&self, rules: &ScopeRules) -> Scope {
         debug_assert_eq!(rules.0.options.mode, self.limits.options.mode, "the seeds were taken in by this mode");
         Scope { limits: Arc::clone(&rules.0), seeds: self.seeds.clone() }
@@ -199,8 +199,8 @@ impl Scope {
         self.explain_sitemap(url, named_by, depth, redirects).verdict
     }
 
-    /// Whether a URL may be fetched that `from`, behind a sitemap, redirects to: as a page, or as a sitemap that has moved.
-    /// The URL that redirects was a sitemap if it is out of scope itself: nothing else lets such a URL in.
+    /// Whether a URL may be fetched that `from`, behind a sitemap, redirects to: as a page, or as a sitemap that has
+    /// moved. The URL that redirects was a sitemap if it is out of scope itself: nothing else lets such a URL in.
     pub fn judge_moved(
         &self,
         url: &CanonicalUrl,

@@ -25,12 +25,12 @@ const LINKS_MAX: usize = 100_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A line a link: source, target, kind, follow or nofollow, and the text of the anchor, parted by tabs; tabs, line ends and \
-control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a formula begins with '; JSON \
-lines have it as it is. A target comes once a page. Kinds: anchor, embed (images, scripts, \
-styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), redirect. \
-nofollow is what rel, meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and redirects are read, or \
-what --status says.
+A line a link: source, target, kind, follow or nofollow, and the text of the anchor, parted by tabs; tabs, line ends \
+and control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a formula begins \
+with '; JSON lines have it as it is. A target comes once a page. Kinds: anchor, embed (images, scripts, \
+styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), \
+redirect. nofollow is what rel, meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and \
+redirects are read, or what --status says.
 
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv
@@ -200,7 +200,8 @@ mod tests {
     fn links_are_resolved_named_by_kind_and_by_whether_they_are_followed() {
         let mut archive = FakeArchive::default();
         let page = "<base href=/b/><a href=x>1</a><a href='x#f'>2</a><img src=i.png><a rel=nofollow href=n>3</a>\
-                    <link rel=canonical href=/c><a href=\"y\tz\">4&#9;&#27;[2J</a><a href=mailto:a@b>5</a><a href=f>=1+1</a>";
+                    <link rel=canonical href=/c><a href=\"y\tz\">4&#9;&#27;[2J</a><a href=mailto:a@b>5</a><a \
+                    href=f>=1+1</a>";
         store(
             &mut archive,
             "https://a.example/p/",

@@ -1,10 +1,10 @@
 //! The row of a host: what was asked of it, and what was owed to it before each request, by the log alone.
 //!
 //! The log is translated for the judge of politeness ([`crate::politeness`]): the settings that held, how long answers
-//! took, Crawl-delay and Retry-After. Owed is, after a request: `politeness.delay_min`, or `delay_factor` times its duration up to `delay_max`, or the Crawl-delay
-//! up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx that says so, its Retry-After, up to a day. All
-//! origins of the name are one host here. A Crawl-delay is that of one origin, and is owed after its requests and before
-//! them, whichever origin was asked before.
+//! took, Crawl-delay and Retry-After. Owed is, after a request: `politeness.delay_min`, or `delay_factor` times its
+//! duration up to `delay_max`, or the Crawl-delay up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx
+//! that says so, its Retry-After, up to a day. All origins of the name are one host here. A Crawl-delay is that of one
+//! origin, and is owed after its requests and before them, whichever origin was asked before.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -153,7 +153,8 @@ impl<'a> Tally<'a> {
     fn judge(&mut self, request: &Request<'_>, end: Time, pause: Duration, politeness: &Politeness) {
         let several = politeness.connections_per_host > 1;
         let crawl_delay = self.crawl_delays.get(request.origin).copied();
-        // with one connection: what the origin itself asks for, whichever was asked before; the rest is the pause before
+        // with one connection: what the origin itself asks for, whichever was asked before; the rest is the pause
+        // before
         let is_led = several || (crawl_delay.is_some() && !request.is_robots);
         let lead = if is_led { politeness.delay(Duration::ZERO, crawl_delay) } else { Duration::ZERO };
         let terms = Terms {

@@ -7,8 +7,8 @@
 //! the index is renamed over the old one: from then on until the batch is durable the mark of
 //! [`container::rebuild`] keeps every crawl out, and whoever rebuilds again begins anew.
 //!
-//! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was queued
-//! in a damaged file is nowhere else.
+//! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was
+//! queued in a damaged file is nowhere else.
 
 use std::fs;
 use std::path::Path;
@@ -39,16 +39,16 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
     let mut said = Vec::new();
     if harm.frontier {
         said.push(
-            "the queue is damaged: its URLs are nowhere else, and --rebuild does not make it again; the crawl cannot go \
-             on"
-            .to_owned(),
+            "the queue is damaged: its URLs are nowhere else, and --rebuild does not make it again; the crawl cannot \
+             go on"
+                .to_owned(),
         );
     }
     if harm.lost {
         said.push(
-            "URLs on their way to the queue are lost with a damaged file; --rebuild makes URL-seen anew from the archive \
-             and the queue, so that they are taken in when a page names them again; URLs that were dropped or failed \
-             before may be met once more"
+            "URLs on their way to the queue are lost with a damaged file; --rebuild makes URL-seen anew from the \
+             archive and the queue, so that they are taken in when a page names them again; URLs that were dropped or \
+             failed before may be met once more"
                 .to_owned(),
         );
     } else if !harm.seen.is_empty() {
@@ -66,8 +66,8 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
     said
 }
 
-/// Makes again what can be made again of the crawl in `dir`; returns the number of key records. Damage that stays goes to
-/// `report`, what it means to `notice`.
+/// Makes again what can be made again of the crawl in `dir`; returns the number of key records. Damage that stays goes
+/// to `report`, what it means to `notice`.
 pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<u64> {
     let disk = Disk::real();
     let _lock = DirectoryLock::acquire(dir)?;
@@ -81,8 +81,8 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
         Err(error) => {
             report.damage(&dir.join("catalog"), 0, error.to_string());
             notice(
-                "without the catalog and without a whole checkpoint file the index is made again for reading; the crawl \
-                 cannot go on"
+                "without the catalog and without a whole checkpoint file the index is made again for reading; the \
+                 crawl cannot go on"
                     .to_owned(),
             );
             (None, Known::default())

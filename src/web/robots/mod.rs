@@ -44,9 +44,9 @@ struct Rule {
     is_allow: bool,
 }
 
-/// The lines that are read of a robots.txt: of `body`, whose coding is undone, what lies in the first `bytes_max` bytes;
-/// and whether that is all of it. A file that ends early, `is_cut` or too long, is read up to its last whole line: the
-/// start of a line may forbid, or permit, more than the line does.
+/// The lines that are read of a robots.txt: of `body`, whose coding is undone, what lies in the first `bytes_max`
+/// bytes; and whether that is all of it. A file that ends early, `is_cut` or too long, is read up to its last whole
+/// line: the start of a line may forbid, or permit, more than the line does.
 pub fn whole_lines<'a>(body: &'a [u8], coding: Option<&str>, is_cut: bool, bytes_max: usize) -> (Cow<'a, [u8]>, bool) {
     let Decoded { mut bytes, complete } = coding::decode(coding, body, bytes_max);
     if !complete || is_cut {
