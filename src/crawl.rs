@@ -21,6 +21,7 @@ pub mod plan;
 pub mod reports;
 mod request;
 pub(crate) mod signals;
+pub mod sizes;
 mod threads;
 pub mod verify;
 mod warnings;
@@ -43,7 +44,8 @@ use crate::report::closing;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{SeedLines, SeedProblems};
 use control::{Control, Orders};
-use live::{DISPLAY, Onlookers};
+use live::{DISPLAY, Observers};
+pub use options::key_maker;
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use threads::Threads;
 
@@ -82,8 +84,8 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
 
     let known = reader::count(&disk, &request.dir)?.unwrap_or(0);
     let ceiling = memory::Ceiling::of(&request.config, threads::cores()).with_seeds(listed.0 + known, listed.1);
-    let desk = metrics::Desk::open(&request.config.report.metrics, &disk, &request.dir)?;
-    let mut onlookers = Onlookers::new(&request, desk, ceiling.bytes);
+    let endpoint = metrics::Endpoint::open(&request.config.report.metrics, &disk, &request.dir)?;
+    let mut observers = Observers::new(&request, endpoint, ceiling.bytes);
     let process = options::process(&request.config, keys.clone(), guard.clone());
     let fetch = FetchOptions { idle_max, ..options::fetch(&request.config, &request.dir)? };
     let (threads, executors, events) = Threads::start(
@@ -100,7 +102,7 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     );
     let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
     let opening = opening(Box::new(executors), logs, seeds);
-    let finish = drive(&request, opening, Processor::new(process), (&threads, &events, &mut onlookers), &*clock);
+    let finish = drive(&request, opening, Processor::new(process), (&threads, &events, &mut observers), &*clock);
     // answers that wait there hold places in memory that the threads may wait for
     drop(events);
     threads.stop();
@@ -148,7 +150,7 @@ fn drive(
     request: &CrawlRequest,
     opening: Opening,
     mut processor: Processor,
-    (threads, events, onlookers): (&Threads, &Receiver<Event>, &mut Onlookers),
+    (threads, events, observers): (&Threads, &Receiver<Event>, &mut Observers),
     clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
     let (mut engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
@@ -170,10 +172,10 @@ fn drive(
         engine.admit_listed();
     }
     let (control, mut orders) = Control::start(request);
-    let finish = run_engine(&mut engine, onlookers, events, &mut orders, clock)?;
+    let finish = run_engine(&mut engine, observers, events, &mut orders, clock)?;
     drop((orders, control));
     let (statistics, gauges) = (engine.statistics(), engine.gauges());
-    onlookers.display.finish(&statistics, &gauges, engine.doing(), statistics.elapsed);
+    observers.display.finish(&statistics, &gauges, engine.doing(), statistics.elapsed);
     if request.logs_json() {
         closing::event(&statistics, &gauges, &finish, &request.closing());
     } else if request.verbosity != Verbosity::Quiet {
@@ -189,7 +191,7 @@ fn drive(
 
 fn run_engine(
     engine: &mut Engine,
-    onlookers: &mut Onlookers,
+    observers: &mut Observers,
     events: &Receiver<Event>,
     orders: &mut Orders,
     clock: &dyn Clock,
@@ -201,10 +203,10 @@ fn run_engine(
             return Ok(finish);
         }
         let now = clock.now();
-        onlookers.look(engine, now);
+        observers.look(engine, now);
         let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
         let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };
-        match orders.next_event(engine, &onlookers.pulse, events, wait)? {
+        match orders.next_event(engine, &observers.sampler, events, wait)? {
             Some(event) => take_in(engine, event)?,
             None => continue,
         }
