@@ -6,7 +6,6 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::CrawlRequest;
 use super::metrics::Endpoint;
 use super::warnings::Warnings;
 use crate::clock::Time;
@@ -21,34 +20,31 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Time that a rate covers.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// All that looks at a crawl while it runs.
-pub(super) struct Observers {
-    pub display: Progress,
+/// What looks at one engine while it runs.
+pub(super) struct Observer {
     pub sampler: Sampler,
-    endpoint: Endpoint,
     warnings: Warnings,
     due: Time,
 }
 
-impl Observers {
-    /// Those of the crawl of `request`, which takes no more memory than `ceiling`; `endpoint` is where its metrics are.
-    pub fn new(request: &CrawlRequest, endpoint: Endpoint, ceiling: u64) -> Observers {
-        let (sampler, warnings) = (Sampler::new(ceiling), Warnings::default());
-        Observers { display: request.progress(), sampler, endpoint, warnings, due: Time::ZERO }
+impl Observer {
+    /// That of a crawl that takes no more memory than `ceiling`.
+    pub fn new(ceiling: u64) -> Observer {
+        Observer { sampler: Sampler::new(ceiling), warnings: Warnings::default(), due: Time::ZERO }
     }
 
-    /// Looks at the crawl, if it is time to.
-    pub fn look(&mut self, engine: &mut Engine, now: Time) {
+    /// Looks at the crawl, if it is time to, and passes on what it sees.
+    pub fn look(&mut self, engine: &mut Engine, now: Time, display: &mut Progress, endpoint: &mut Endpoint) {
         if now < self.due {
             return;
         }
         self.due = now + DISPLAY;
         let (statistics, gauges) = (engine.statistics(), engine.gauges());
-        self.display.tick(&statistics, &gauges, engine.doing(), engine.elapsed(now));
+        display.tick(&statistics, &gauges, engine.doing(), engine.elapsed(now));
         self.warnings.look(now, gauges.disk_free_bytes, engine.disk_floor());
         self.warnings.look_at_rests(gauges.resting.as_ref());
-        if self.sampler.sample(&statistics, now) && self.endpoint.is_open() {
-            self.endpoint.put(self.sampler.live(engine));
+        if self.sampler.sample(&statistics, now) && endpoint.is_open() {
+            endpoint.put(self.sampler.live(engine));
         }
     }
 }

@@ -16,6 +16,7 @@ mod answers;
 pub mod checkpoint;
 mod control;
 mod executors;
+mod fault;
 mod figures;
 mod finish;
 mod hops;
@@ -32,6 +33,7 @@ mod patterns;
 mod recent;
 pub mod recovery;
 mod refetch;
+mod reply;
 pub mod rests;
 pub mod seeds;
 mod slots;
@@ -47,6 +49,7 @@ pub use accounts::Accounts;
 pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use executors::{Executors, StoreMerge};
+pub use fault::Fault;
 pub use finish::{Phase, StopBy};
 pub use identity::Identity;
 pub use job::{
@@ -56,6 +59,7 @@ pub use job::{
 pub use open::{ListedSeeds, OpenError, Opening, Past};
 pub use recent::RecentUrls;
 pub use refetch::{Refetch, Round};
+pub use reply::{Addressed, ReplyTo};
 pub use rests::RestSync;
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use slots::SlotOptions;
@@ -222,9 +226,9 @@ impl Engine {
             }
             Event::Checkpointed(done) => self.checkpointed(done)?,
             Event::RestsSynced => self.rests.synced(),
-            Event::Fault(fault) => return Err(fault),
-            // whoever runs the engine ends the program before it comes to this
-            Event::Panic(message) => panic!("{message}"),
+            Event::Fault(Fault::Disk(fault)) => return Err(fault),
+            // the crawl ends before it comes to this
+            Event::Fault(Fault::Panic(message)) => panic!("{message}"),
             Event::Stop(by) => self.stop(by),
             Event::Checkpoint => self.checkpoint_wanted = true,
             Event::Pause => self.paused = true,

@@ -18,6 +18,7 @@ pub use keys::{KeyMaker, Keys};
 
 /// Why a text is not a URL that can be crawled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UrlError {
     /// The WHATWG parser refuses it.
     #[error("not a URL: {0}")]

@@ -99,6 +99,7 @@ pub enum Form {
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReportError {
     /// What it is made of cannot be read, or a file cannot be written.
     #[error("{0}")]
