@@ -54,7 +54,7 @@ pub fn render(live: &Live, process: &Process) -> String {
 fn crawl(out: &mut Exposition, live: &Live) {
     let version = [("version", env!("CARGO_PKG_VERSION"))];
     out.family("crawler_build_info", Gauge, "The version of the program.").labelled(&version, 1);
-    out.family("crawler_phase", Gauge, "1 for the phase that the crawl is in.");
+    out.family("crawler_phase", Gauge, "1 for the current phase of the crawl.");
     for doing in Doing::ALL {
         out.labelled(&[("phase", &doing.to_string())], u8::from(live.phase == doing));
     }
