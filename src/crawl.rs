@@ -3,10 +3,10 @@
 //! ```text
 //! lock ─► catalog ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report
 //! ```
-//! The calling thread becomes the engine thread. The others are: a network thread (fetch) for four cores, a process thread a
-//! core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits
-//! for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands of the
-//! operator in, which have a channel of their own ([`control`]).
+//! The calling thread becomes the engine thread. The others are: a network thread (fetch) for four cores, a process
+//! thread a core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that
+//! waits for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands
+//! of the operator in, which have a channel of their own ([`control`]).
 
 mod connections;
 pub mod control;
@@ -107,8 +107,8 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     finish
 }
 
-/// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A file
-/// without a URL starts no crawl, but it may resume one.
+/// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A
+/// file without a URL starts no crawl, but it may resume one.
 fn seeds_of(request: &mut CrawlRequest) -> Result<ListedSeeds, CrawlError> {
     let name = request.seeds_path.display().to_string();
     let mut lines = SeedLines::of(std::mem::take(&mut request.seeds));

@@ -1,5 +1,5 @@
-//! `crawler completions SHELL` and `crawler man`: made from the definitions of the command line, so that they know every
-//! command and option there is.
+//! `crawler completions SHELL` and `crawler man`: made from the definitions of the command line, so that they know
+//! every command and option there is.
 
 use std::io::{self, Write};
 

@@ -1,9 +1,9 @@
-//! `crawler demo`: the first command of a newcomer. It serves a synthetic web on loopback, crawls it, checks what came of
-//! it against what that web is known to hold, and says what to do next.
+//! `crawler demo`: the first command of a newcomer. It serves a synthetic web on loopback, crawls it, checks what came
+//! of it against what that web is known to hold, and says what to do next.
 //!
 //! The web and the crawl run in this one process and need no network. The crawl is one like any other: the crawl
-//! directory that it leaves, `crawl` in that of the demo, can be read by every command. An earlier demo in the same place is
-//! moved aside; a directory of anything else is refused.
+//! directory that it leaves, `crawl` in that of the demo, can be read by every command. An earlier demo in the same
+//! place is moved aside; a directory of anything else is refused.
 
 mod verdict;
 
@@ -154,7 +154,8 @@ impl DemoArgs {
         let text = String::from_utf8_lossy(&table);
         let first: Vec<String> = text.lines().take(LINES_SHOWN).map(|line| format!("    {line}\n")).collect();
         say(&format!(
-            "\nStep 3: extract a table, one line per page with its title. The first lines:\n\n{}\nAll {} lines are in {}.\n",
+            "\nStep 3: extract a table, one line per page with its title. The first lines:\n\n\
+             {}\nAll {} lines are in {}.\n",
             first.concat(),
             count(text.lines().count() as u64),
             shell_word(&path),

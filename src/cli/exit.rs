@@ -124,8 +124,8 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// What is said of a command line that cannot be read. It quotes words that were typed, or that a script was given: they
-/// are escaped one by one, so that none of them looks like a line of its own.
+/// What is said of a command line that cannot be read. It quotes words that were typed, or that a script was given:
+/// they are escaped one by one, so that none of them looks like a line of its own.
 pub(super) fn misread(mut error: clap::Error) -> String {
     let words: Vec<_> = error.context().map(|(kind, word)| (kind, word.clone())).collect();
     for (kind, word) in words {
@@ -163,8 +163,8 @@ fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&
     let error = cause.downcast_ref::<io::Error>()?;
     if error.raw_os_error().is_some_and(|code| OUT_OF_FILES.contains(&code)) {
         return Some(
-            "\n  raise the limit of open files (ulimit -n), or lower fetch.workers and fetch.slow_workers; then run the same command \
-             again",
+            "\n  raise the limit of open files (ulimit -n), or lower fetch.workers and fetch.slow_workers; then run \
+             the same command again",
         );
     }
     match error.kind() {

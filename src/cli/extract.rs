@@ -1,8 +1,9 @@
 //! `crawler extract`: elements of the archived HTML pages, as a table or as JSON lines.
 //!
-//! Pages are read one after the other and taken apart by all cores; lines come in the order of the archive, whatever the
-//! number of cores. Pages are hostile: a tree can cost time that grows with the square of its depth, and nested elements
-//! repeat their content. So a tree has limits of size and steps, and its values a limit of bytes; what breaks one is said.
+//! Pages are read one after the other and taken apart by all cores; lines come in the order of the archive, whatever
+//! the number of cores. Pages are hostile: a tree can cost time that grows with the square of its depth, and nested
+//! elements repeat their content. So a tree has limits of size and steps, and its values a limit of bytes; what breaks
+//! one is said.
 
 mod fields;
 mod page;
@@ -236,7 +237,8 @@ mod tests {
     fn fields_title_and_text_make_a_table_with_its_names() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("fields.toml");
-        let fields = "heading = 'h1'\nlinks = { css = 'a', attr = 'href', all = true }\nnone = 'h2'\nbold = { css = 'b', html = true }";
+        let fields = "heading = 'h1'\nlinks = { css = 'a', attr = 'href', all = true }\n\
+                      none = 'h2'\nbold = { css = 'b', html = true }";
         std::fs::write(&path, fields).unwrap();
         let args = ["--fields", path.to_str().unwrap(), "--text"];
         let table = of_page(&args, "text/html", PAGE);

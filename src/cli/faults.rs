@@ -21,8 +21,8 @@ pub(super) fn cases(text: &str) -> Result<Range<u64>, String> {
     if range.is_empty() { Err(problem()) } else { Ok(range) }
 }
 
-/// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the contract,
-/// with what led to it. Checksums of their logs go to a file.
+/// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the
+/// contract, with what led to it. Checksums of their logs go to a file.
 pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>, checksums: Option<&Path>) -> anyhow::Result<()> {
     let started = Instant::now();
     let next = AtomicU64::new(seeds.start);

@@ -1,4 +1,5 @@
-//! `crawler plan`: what seeds and configuration imply, before a crawl begins. The network is not asked, nothing is written.
+//! `crawler plan`: what seeds and configuration imply, before a crawl begins. The network is not asked, nothing is
+//! written.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

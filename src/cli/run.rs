@@ -208,8 +208,8 @@ pub(super) fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-/// All of the file of seeds at `path`, or of standard input, lines beyond [`LINE_BYTES_MAX`] cut; `FileTooLarge` where that
-/// is more than any has.
+/// All of the file of seeds at `path`, or of standard input, lines beyond [`LINE_BYTES_MAX`] cut; `FileTooLarge` where
+/// that is more than any has.
 pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let source: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())

@@ -128,7 +128,8 @@ pub struct SimulateArgs {
     #[arg(long)]
     pub faults: bool,
     /// Range of seeds for --faults, without its end; from 1,000,000 on with limits, budgets, rates, depths and scopes.
-    #[arg(long, value_name = "A..B", default_value = "0..1000", value_parser = super::faults::cases, requires = "faults")]
+    #[arg(long, value_name = "A..B", default_value = "0..1000")]
+    #[arg(value_parser = super::faults::cases, requires = "faults")]
     pub cases: std::ops::Range<u64>,
     /// Let the simulated crawler make a mistake, to see that the check finds it.
     #[arg(long, value_name = "MISTAKE", requires = "faults")]

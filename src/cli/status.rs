@@ -1,5 +1,6 @@
-//! `crawler status`: how a crawl stands. One that runs is asked by the socket in its directory, as `crawler ctl status` does,
-//! and both show the same; of one that does not run, or does not answer, the plain copy of its last checkpoint is told.
+//! `crawler status`: how a crawl stands. One that runs is asked by the socket in its directory, as `crawler ctl status`
+//! does, and both show the same; of one that does not run, or does not answer, the plain copy of its last checkpoint is
+//! told.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

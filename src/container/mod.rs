@@ -22,8 +22,8 @@
 //!
 //! [`Container::cut`] notes the lengths of the value file and of key.dat; the job makes them durable. After a kill
 //! [`Container::open`] cuts key.dat to the noted length and returns a [`Recovery`], which reads what the value files
-//! hold beyond the noted place, passes over what is damaged there, cuts the one that ends in `.open` behind its last whole
-//! exchange, and hands the exchanges to the engine, which takes them back in with [`Container::readopt`].
+//! hold beyond the noted place, passes over what is damaged there, cuts the one that ends in `.open` behind its last
+//! whole exchange, and hands the exchanges to the engine, which takes them back in with [`Container::readopt`].
 
 pub mod address;
 mod boot;
@@ -139,8 +139,8 @@ pub struct NewPage<'a> {
     pub truncated: bool,
     /// Whether the URL may be stored already; where not, no older version is looked for.
     pub may_have_versions: bool,
-    /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition refers
-    /// to nothing and is stored as it came.
+    /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition
+    /// refers to nothing and is stored as it came.
     pub condition: Option<u64>,
 }
 

@@ -3,9 +3,9 @@
 //! The exchanges are read in their order. Where one is not whole, three things can have happened:
 //!
 //! - The process was killed while it wrote. Nothing lies behind: the file is cut there.
-//! - The power was cut. Of what was not durable any part may be missing, and what lies behind the hole must not be there
-//!   without it: a page may have been led to by what is lost (its site's robots.txt and the sitemaps that this names). The
-//!   file is cut there too, and the pages are fetched again.
+//! - The power was cut. Of what was not durable any part may be missing, and what lies behind the hole must not be
+//!   there without it: a page may have been led to by what is lost (its site's robots.txt and the sitemaps that this
+//!   names). The file is cut there too, and the pages are fetched again.
 //! - The record is damaged. It is passed over, and all that follows it is taken back in.
 //!
 //! A file that is full was durable before the next one was begun, so what is not whole there is damage. In the one that
@@ -13,8 +13,8 @@
 //! `crawler verify` tells of what was passed over as damage, because it stays in the file.
 //!
 //! What is read may be in the system's memory only, although nothing says so: a sync that fails leaves it there, and no
-//! later sync writes it to the disk. So the end of the file that was written is written once more, and synced, before it
-//! is believed.
+//! later sync writes it to the disk. So the end of the file that was written is written once more, and synced, before
+//! it is believed.
 
 use std::net::IpAddr;
 
@@ -156,8 +156,8 @@ impl Recovery {
         }
     }
 
-    /// What begins at the place is no whole exchange: at `at` lies `found`. Says whether another one follows in this file;
-    /// where none does, the place is where the file is to end.
+    /// What begins at the place is no whole exchange: at `at` lies `found`. Says whether another one follows in this
+    /// file; where none does, the place is where the file is to end.
     fn pass_over(&mut self, values: &ValueFiles, at: u64, found: &str) -> Result<bool> {
         let place = self.place.as_mut().expect("a place was read");
         let Found { number, open, .. } = place.files[place.index];
@@ -260,8 +260,8 @@ fn write_again(values: &ValueFiles, found: &Found, from: u64) -> Result<()> {
     boot::sync_value(values.disk(), values.dir(), &file)
 }
 
-/// Reads the records of the exchange at `start` of value file `number`: metadata, perhaps a request, response or revisit;
-/// or a warcinfo record, which has no page. Says where it ends, too.
+/// Reads the records of the exchange at `start` of value file `number`: metadata, perhaps a request, response or
+/// revisit; or a warcinfo record, which has no page. Says where it ends, too.
 pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<Option<(Option<ReplayedPage>, u64)>> {
     let mut reader = RecordReader::new(file, start, BLOCK_MAX);
     let mut before: Vec<Record> = Vec::new();

@@ -272,8 +272,8 @@ impl Gatherer<'_> {
         })
     }
 
-    /// Rules as the frontier has them, else as the store has them, else those of the archive; the archived file says which
-    /// line decides, where it is the one that the rules were made of.
+    /// Rules as the frontier has them, else as the store has them, else those of the archive; the archived file says
+    /// which line decides, where it is the one that the rules were made of.
     fn robots(&mut self, state: Option<&State>) -> Result<(), Error> {
         let bytes_max = self.config.robots.max_bytes.as_usize();
         let archived = self.archive.robots(self.url, bytes_max)?;

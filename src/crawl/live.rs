@@ -1,7 +1,7 @@
 //! What is told of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
 //!
-//! The engine's thread looks at itself here a few times a second, between two events. Whoever asks gets the same figures,
-//! made by the same hands (`Pulse::live`).
+//! The engine's thread looks at itself here a few times a second, between two events. Whoever asks gets the same
+//! figures, made by the same hands (`Pulse::live`).
 
 use std::collections::VecDeque;
 use std::path::Path;

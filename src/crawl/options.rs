@@ -44,8 +44,8 @@ const CA_CERTIFICATES_MAX: usize = 4_096;
 /// A plain copy of the settings of the last run.
 pub(super) const COPY_FILE: &str = "config.json";
 
-/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides. Secrets stay
-/// out of it.
+/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides. Secrets
+/// stay out of it.
 pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Result<()> {
     let mut json =
         serde_json::to_vec_pretty(&config.without_secrets()).expect("a configuration consists of plain data");
@@ -215,7 +215,8 @@ pub(super) fn opening(
     }
 }
 
-/// What decides which addresses a name has: where it is another than in the run before, bad answers are asked for again.
+/// What decides which addresses a name has: where it is another than in the run before, bad answers are asked for
+/// again.
 fn name_settings(config: &Config) -> String {
     format!("{:?} {:?}", config.dns.nameservers, config.network.allow)
 }

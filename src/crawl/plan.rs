@@ -1,5 +1,5 @@
-//! What a configuration implies before anything is fetched: rates that politeness allows, memory, disk, and what an operator
-//! should think about again. Nothing is asked of the network.
+//! What a configuration implies before anything is fetched: rates that politeness allows, memory, disk, and what an
+//! operator should think about again. Nothing is asked of the network.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Signals: the first SIGINT or SIGTERM stops gracefully, the second at once; SIGUSR1 makes a checkpoint.
 //!
-//! SIGUSR1 ends no process that begins a crawl: before anything is opened it is ignored, and while the crawl is being opened
-//! it is remembered. SIGXFSZ ends none at all: a file that grows beyond the limit (`ulimit -f`) is an error of that write,
-//! as a full disk is.
+//! SIGUSR1 ends no process that begins a crawl: before anything is opened it is ignored, and while the crawl is being
+//! opened it is remembered. SIGXFSZ ends none at all: a file that grows beyond the limit (`ulimit -f`) is an error of
+//! that write, as a full disk is.
 //!
 //! While a crawl is being opened and replayed the first one ends the process at once too: there is nothing new to keep,
 //! and the next start does the same work again from the same checkpoint.
@@ -81,8 +81,8 @@ async fn wait(events: Sender<Event>, is_up: &AtomicBool) {
     }
 }
 
-/// Asks for a checkpoint, and never waits: a thread that waits for the engine hears no stop. While nobody takes events in,
-/// one is remembered; a channel that is full has been asked before.
+/// Asks for a checkpoint, and never waits: a thread that waits for the engine hears no stop. While nobody takes events
+/// in, one is remembered; a channel that is full has been asked before.
 fn ask_for_checkpoint(events: &Sender<Event>, is_up: bool, remembered: &mut bool) {
     if is_up || !std::mem::replace(remembered, true) {
         let _ = events.try_send(Event::Checkpoint);

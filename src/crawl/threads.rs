@@ -1,8 +1,8 @@
 //! The threads beside the engine, and the channels between them.
 //!
-//! Every channel is bounded, and has room for every message that can be under way: at most `workers` requests (slow ones included), one
-//! merge, [`PARTITION_PLACES`] jobs of the frontier, one checkpoint, one sync of the rests. So the engine never waits on a send, and neither
-//! does a network thread.
+//! Every channel is bounded, and has room for every message that can be under way: at most `workers` requests (slow
+//! ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier, one checkpoint, one sync of the rests. So the
+//! engine never waits on a send, and neither does a network thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep, seeds with passwords, a
-//! depth that was raised too late, hosts that rest where nothing else is left.
+//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep, seeds with
+//! passwords, a depth that was raised too late, hosts that rest where nothing else is left.
 //!
 //! That no contact is set is said before the crawl begins, and that a Crawl-delay is longer than what is kept to, where
 //! the rules of robots.txt are learnt.
@@ -30,7 +30,8 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// Looks at the disk, where free space is held against `disk_floor`, and at the clock, by the crawl's own time `now`.
+    /// Looks at the disk, where free space is held against `disk_floor`, and at the clock, by the crawl's own time
+    /// `now`.
     pub(super) fn look(&mut self, now: Time, disk_free: u64, disk_floor: u64) {
         for warning in self.news(now, system_time(), (disk_free, disk_floor)) {
             tracing::warn!("{warning}");

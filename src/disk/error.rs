@@ -29,7 +29,8 @@ pub enum Error {
         found: String,
     },
     /// A file was written by a later version of this program.
-    #[error("{}: format version {found}, but this program reads versions up to {known}: use a newer crawler", path.display())]
+    #[error("{}: format version {found}, but this program reads versions up to \
+             {known}: use a newer crawler", path.display())]
     Newer {
         /// Which file.
         path: PathBuf,

@@ -14,6 +14,8 @@
 mod error;
 mod header;
 mod lock;
+#[cfg(any(test, feature = "fuzzing"))]
+mod memory;
 mod private;
 mod real;
 pub mod simulated;
@@ -28,6 +30,8 @@ use std::sync::Arc;
 pub use error::{Error, Result};
 pub use header::{HEADER_BYTES, Header, Kind};
 pub use lock::DirectoryLock;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use memory::MemoryDisk;
 pub use private::{Readers, create_crawl_dir, refuse_links};
 pub use writer::Writer;
 

@@ -67,7 +67,6 @@ mod store;
 #[cfg(test)]
 mod store_tests;
 mod unmerged;
-pub(crate) mod varint;
 pub mod verify;
 
 use std::io;

@@ -1,8 +1,8 @@
 //! Links, redirects and seeds on their way into the crawl.
 
-use super::Engine;
 use super::job::FoundLink;
 use super::seeds::SeedStatus;
+use super::{Engine, queued_url};
 use crate::disk::Result;
 use crate::frontier::{Asker, Hops, QueuedUrl};
 use crate::outcome::Reason;
@@ -19,7 +19,7 @@ pub(super) struct Parent<'a> {
 impl Engine {
     /// Admits a seed, and its number is remembered for ever.
     pub fn admit_seed(&mut self, url: &CanonicalUrl, fallback: Option<&CanonicalUrl>) -> Result<()> {
-        let number = self.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str))?;
+        let number = self.books.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str))?;
         self.admit_seed_as(number, url, false)
     }
 
@@ -31,26 +31,25 @@ impl Engine {
         match self.scope.judge(url, 0, 0) {
             Ok(()) => self.way.admit(seed),
             Err(reason) => {
-                self.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()))?;
-                self.statistics.count_dropped(reason);
-                self.count_limited(&seed.url, reason, 1);
-                self.log_skipped(&seed, reason)
+                self.books.seeds.set_status(number, SeedStatus::Dropped(reason.to_string()))?;
+                let rule = self.rule_of(&seed, reason);
+                self.books.skip(&seed.url, reason, &rule)
             }
         }
     }
 
     /// Whether `url` is a seed whose line may mean another URL too.
     pub(super) fn has_fallback(&mut self, url: &QueuedUrl) -> Result<bool> {
-        if !url.hops.as_str().is_empty() || !self.seeds.has_fallback(url.seed) {
+        if !url.hops.as_str().is_empty() || !self.books.seeds.has_fallback(url.seed) {
             return Ok(false);
         }
-        Ok(self.seeds.get(url.seed)?.is_some_and(|seed| *seed.url == *url.url))
+        Ok(self.books.seeds.get(url.seed)?.is_some_and(|seed| *seed.url == *url.url))
     }
 
     /// A seed could not be fetched: what its line meant besides is tried.
     pub(super) fn admit_fallback(&mut self, number: u32, forced: bool) -> Result<()> {
-        match self.seeds.get(number)?.and_then(|seed| seed.fallback) {
-            Some(fallback) => self.admit_seed_as(number, &Engine::queued_url(&fallback), forced),
+        match self.books.seeds.get(number)?.and_then(|seed| seed.fallback) {
+            Some(fallback) => self.admit_seed_as(number, &queued_url(&fallback), forced),
             None => Ok(()),
         }
     }
@@ -83,7 +82,7 @@ impl Engine {
     /// waited for it, so that their entries count like links of that URL, and before those.
     pub(super) fn admit_sitemaps(&mut self, asker: &Asker, record: u64, sitemaps: Vec<FoundLink>) -> Result<()> {
         for sitemap in sitemaps {
-            self.statistics.links_found += 1;
+            self.books.statistics.links_found += 1;
             self.way.admit(QueuedUrl {
                 priority: priority(asker.depth.saturating_add(1), true),
                 depth: asker.depth,
@@ -102,7 +101,7 @@ impl Engine {
         let redirects = hops.redirects();
         let of_a_seed = redirects == hops.as_str().len();
         if of_a_seed {
-            self.seeds.set_redirect(parent.url.seed, target.as_str())?;
+            self.books.seeds.set_redirect(parent.url.seed, target.as_str())?;
         }
         let url = QueuedUrl {
             priority: parent.url.priority,
@@ -121,7 +120,7 @@ impl Engine {
             },
             Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
                 self.scope = std::sync::Arc::new(self.scope.with_seed(target));
-                self.seeds.add_scope(target.as_str())?;
+                self.books.seeds.add_scope(target.as_str())?;
                 match self.scope.judge(target, url.depth, redirects) {
                     Ok(()) => self.way.admit(url),
                     Err(reason) => self.drop_now(url, reason),
@@ -139,7 +138,7 @@ impl Engine {
         target: &CanonicalUrl,
         redirects: usize,
     ) -> std::result::Result<(), Reason> {
-        let from = Engine::queued_url(&parent.url.url);
+        let from = queued_url(&parent.url.url);
         let depth = parent.url.depth;
         match self.scope.judge(&from, depth, 0) {
             Err(Reason::Scope) => self.scope.judge_sitemap(target, &from, depth, redirects),
@@ -155,7 +154,7 @@ impl Engine {
             if self.way.arrival().replayed.remove(&(url.key, url.forced)) {
                 continue;
             }
-            self.statistics.ends.dropped += 1;
+            self.books.statistics.ends.dropped += 1;
             self.drop_now(url, reason)?;
         }
         Ok(())
@@ -163,13 +162,11 @@ impl Engine {
 
     /// Counts and logs one URL that is never asked for, admitted or not.
     fn drop_now(&mut self, url: QueuedUrl, reason: Reason) -> Result<()> {
-        self.statistics.count_dropped(reason);
-        self.count_limited(&url.url, reason, 1);
         if reason == Reason::Robots {
-            self.statistics.robots_denied += 1;
+            self.books.statistics.robots_denied += 1;
         }
         let rule = self.rule_of(&url, reason);
-        self.skipped_log.push(&url.url, reason, &rule)?;
+        self.books.skip(&url.url, reason, &rule)?;
         if reason == Reason::HostGivenUp && url.forced && self.has_fallback(&url)? {
             // of the two URLs that the line may mean, it is known since before which one has no server
             self.admit_fallback(url.seed, true)?;
@@ -178,7 +175,7 @@ impl Engine {
                 Reason::HostGivenUp if !rule.is_empty() => format!("{reason}: {rule}"),
                 reason => reason.to_string(),
             };
-            self.seeds.set_status(url.seed, SeedStatus::Dropped(why))?;
+            self.books.seeds.set_status(url.seed, SeedStatus::Dropped(why))?;
         }
         Ok(())
     }

@@ -4,19 +4,19 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Engine;
 use super::admission::Parent;
+use super::books::oddity_of;
 use super::job::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target, Unresolved};
-use super::oddities::oddity_of;
 use super::seeds::SeedStatus;
 use super::values::{Addresses, Robots, RobotsAnswer as Stored, Term};
+use super::{Engine, is_of_seed, queued_url};
 use crate::clock::Time;
 use crate::container::{KeyRecord, NewPage, Referrer, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Feedback, HostId, Knock, NameAnswer, Permit, QueuedUrl, RobotsAnswer};
 use crate::outcome::{
-    Cause, Failure, HostFault, Reason, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer,
+    Cause, Failure, HostFault, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer,
     judge_failure,
 };
 use crate::web::robots::RobotsRules;
@@ -42,7 +42,7 @@ impl Engine {
         }
         if let Some(status) = self.fetched_in_round(&url)? {
             if is_of_seed(&url) {
-                self.seeds.set_status(url.seed, SeedStatus::Answered(status))?;
+                self.books.seeds.set_status(url.seed, SeedStatus::Answered(status))?;
             }
             let arrival = self.way.arrival();
             (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
@@ -51,7 +51,7 @@ impl Engine {
         let condition = if may_have_versions(&url) { self.container.condition(url.key, &url.url)? } else { None };
         let job = FetchJob {
             host,
-            url: Engine::queued_url(&url.url),
+            url: queued_url(&url.url),
             via: url.via.checked_sub(1).map(|record| self.container.referrer(record)).unwrap_or_default(),
             target: Target::Page { url, permit },
             addresses,
@@ -59,9 +59,7 @@ impl Engine {
             condition,
             id_seed: self.container.crawl_id(),
         };
-        self.begin_request(host, now);
-        self.under_way.pages += 1;
-        self.executors.fetch(job);
+        self.fetch(job, now);
         Ok(())
     }
 
@@ -90,34 +88,32 @@ impl Engine {
         addresses: Arc<[IpAddr]>,
         via: Referrer,
     ) -> Result<()> {
-        let id_seed = self.id_seed();
-        self.begin_request(host, self.clock.now());
+        let id_seed = self.requests.id_seed();
         let (scope, condition) = (self.scope.clone(), None);
-        self.executors.fetch(FetchJob { host, target, url, addresses, scope, via, condition, id_seed });
+        let job = FetchJob { host, target, url, addresses, scope, via, condition, id_seed };
+        self.fetch(job, self.clock.now());
         Ok(())
     }
 
-    /// A request for `host` begins, in the place that suits it.
-    fn begin_request(&mut self, host: HostId, now: Time) {
-        let knock = self.way.arrival().frontier.knock_of(host);
-        self.under_way.requests.begin(host, knock, now);
+    /// A request begins, in the place that suits its host.
+    fn fetch(&mut self, job: FetchJob, now: Time) {
+        let knock = self.way.arrival().frontier.knock_of(job.host);
+        self.requests.begin_fetch(&job, knock, now);
+        self.executors.fetch(job);
     }
 
     /// An answer came and was processed.
     pub(super) fn answered(&mut self, mut processed: Processed) -> Result<()> {
-        let worker = self.under_way.requests.end(processed.job.host);
-        // what was cut for being slow must not make that usual
-        if processed.response.truncated.is_none() {
-            self.under_way.requests.learn(processed.response.duration);
-        }
-        self.statistics.requests += 1;
-        self.durations.count(processed.response.duration);
+        let worker = self.requests.end_fetch(&processed.job);
+        self.books.count_request(processed.response.duration);
         let bytes = processed.records.payload_bytes;
-        self.statistics.bytes_received += bytes;
-        self.limits.received(bytes);
+        self.books.statistics.bytes_received += bytes;
+        // what was cut for being slow must not make that usual
+        let usual = processed.response.truncated.is_none().then_some(processed.response.duration);
+        self.requests.answered(bytes, usual);
         let stored = self.store(&processed)?;
-        self.count_stored(&stored);
-        self.log_answer(&processed, &stored, worker)?;
+        self.books.count_stored(&stored);
+        self.books.log_answer(&processed, &stored, worker)?;
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),
@@ -179,17 +175,9 @@ impl Engine {
         Ok(covers.map(stored))
     }
 
-    pub(super) fn count_stored(&mut self, stored: &StoredPage) {
-        self.statistics.bytes_stored += stored.bytes;
-        self.statistics.revisits += u64::from(stored.saved.is_some());
-        self.statistics.revisit_bytes_saved += stored.saved.unwrap_or(0);
-        self.statistics.not_modified += u64::from(stored.not_modified);
-    }
-
     fn page_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
         let Processed { job, keys: processed_keys, response, retry_after, records, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
-        self.under_way.pages -= 1;
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         let feedback = Feedback {
             started: response.started,
@@ -204,12 +192,12 @@ impl Engine {
             may_lower_delay: response.status < 300,
         };
         if verdict == Verdict::Retry {
-            self.statistics.retries += 1;
+            self.books.statistics.retries += 1;
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
         if let Some(oddity) = oddity_of((&job.url, job.via.url()), &url, &response, &findings, processed_keys.key) {
-            self.tell_oddity(oddity, &job.url);
+            self.books.tell_oddity(oddity, &job.url);
         }
         self.page_done(&url, response.status, findings, stored)?;
         self.frontier_done(job.host, &feedback, None)
@@ -223,17 +211,17 @@ impl Engine {
         findings: Findings,
         stored: &StoredPage,
     ) -> Result<()> {
-        self.statistics.pages_stored += 1;
-        self.statistics.refetched += u64::from(url.forced);
-        self.statistics.count_status(status);
-        self.statistics.depth_max = self.statistics.depth_max.max(url.depth);
+        self.books.statistics.pages_stored += 1;
+        self.books.statistics.refetched += u64::from(url.forced);
+        self.books.statistics.count_status(status);
+        self.books.statistics.depth_max = self.books.statistics.depth_max.max(url.depth);
         let failure = failure_of_answer(status, stored.not_modified);
         if let Some(failure) = failure {
-            self.statistics.count_failure(failure);
+            self.books.statistics.count_failure(failure);
         }
         if is_of_seed(url) {
             let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
-            self.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
+            self.books.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
         }
         self.admit_found(url, findings, stored.record)
     }
@@ -242,28 +230,19 @@ impl Engine {
     pub(super) fn admit_found(&mut self, url: &QueuedUrl, findings: Findings, record: u64) -> Result<()> {
         let parent = Parent { url, record };
         if let Some((target, keys)) = findings.redirect {
-            self.statistics.links_found += 1;
+            self.books.statistics.links_found += 1;
             self.admit_redirect(&parent, &target, keys)?;
         }
         if let Some(sitemap) = findings.sitemap {
-            self.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
+            self.books.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
         }
-        self.count_dropped_links(&url.url, &findings.dropped);
+        self.books.count_dropped_links(&url.url, &findings.dropped);
         self.way.store.anticipate(findings.links.iter().map(|link| link.keys.key));
         for link in findings.links {
-            self.statistics.links_found += 1;
+            self.books.statistics.links_found += 1;
             self.admit_link(&parent, link)?;
         }
         Ok(())
-    }
-
-    /// Links that processing left out of the page at `url`.
-    pub(super) fn count_dropped_links(&mut self, url: &str, dropped: &[(Reason, u32)]) {
-        for &(reason, count) in dropped {
-            self.statistics.links_found += u64::from(count);
-            *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
-            self.count_limited(url, reason, u64::from(count));
-        }
     }
 
     fn robots_answered(&mut self, processed: Processed, findings: Findings, stored: &StoredPage) -> Result<()> {
@@ -287,9 +266,10 @@ impl Engine {
         self.way.arrival().frontier.heard(host);
         match rules_of(response.status, findings.rules) {
             Some(rules) => {
-                self.tell_crawl_delay(&origin, &rules);
+                let politeness = self.way.arrival().frontier.politeness();
+                self.books.tell_crawl_delay(&origin, &rules, politeness);
                 self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
-                self.count_dropped_links(url.as_str(), &findings.dropped);
+                self.books.count_dropped_links(url.as_str(), &findings.dropped);
                 self.admit_sitemaps(&asker, stored.record, findings.links)
             }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
@@ -312,7 +292,7 @@ impl Engine {
         let now = self.way.arrival().now;
         let expires = now + self.settings.robots_cache;
         if self.settings.obey_robots {
-            self.statistics.robots_fetched += 1;
+            self.books.statistics.robots_fetched += 1;
             let term = Term { from: now, until: expires };
             self.way.next.store.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
         }
@@ -328,12 +308,12 @@ impl Engine {
         key: Fingerprint,
         duration: Duration,
     ) -> Result<()> {
-        let guesses = self.seeds.guesses_at(origin)?;
+        let guesses = self.books.seeds.guesses_at(origin)?;
         if guesses.is_empty() {
             return self.rules_unreachable(host, key, duration, None);
         }
         for number in guesses {
-            let forced = self.seeds.waits_in_round(number, self.round.number);
+            let forced = self.books.seeds.waits_in_round(number, self.round.number);
             self.admit_fallback(number, forced)?;
         }
         let arrival = self.way.arrival();
@@ -348,7 +328,7 @@ impl Engine {
         duration: Duration,
         retry_after: Option<Duration>,
     ) -> Result<()> {
-        self.statistics.robots_unreachable += 1;
+        self.books.statistics.robots_unreachable += 1;
         let arrival = self.way.arrival();
         let now = arrival.now;
         arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
@@ -360,10 +340,9 @@ impl Engine {
 
     /// An attempt brought no answer.
     pub(super) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
-        let worker = self.under_way.requests.end(failed.job.host);
+        let worker = self.requests.end_fetch(&failed.job);
         if failed.cause.is_contact() {
-            self.statistics.requests += 1;
-            self.durations.count(failed.duration);
+            self.books.count_request(failed.duration);
         }
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
@@ -372,12 +351,11 @@ impl Engine {
         let Target::Page { url, .. } = &failed.job.target else {
             return self.robots_not_answered(failed, worker);
         };
-        self.under_way.pages -= 1;
         // a seed that may mean something else is not insisted on
         let retries = if self.has_fallback(url)? { 0 } else { self.settings.retries };
         let verdict = judge_failure(failed.failure, url.attempts, retries);
         let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
-        self.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() }, worker)?;
+        self.books.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() }, worker)?;
         let FetchFailed { job, failure, cause, started, duration, .. } = failed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let feedback = Feedback {
@@ -393,23 +371,23 @@ impl Engine {
             may_lower_delay: false,
         };
         if verdict == Verdict::Retry {
-            self.statistics.retries += 1;
+            self.books.statistics.retries += 1;
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
-        self.statistics.count_failure(failure);
-        self.statistics.ends.failed += 1;
+        self.books.statistics.count_failure(failure);
+        self.books.statistics.ends.failed += 1;
         self.seed_failed(&url, cause)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
     fn robots_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
-        self.statistics.count_failure(failed.failure);
-        self.log_failure(&failed, failed.failure.code(), worker)?;
+        self.books.statistics.count_failure(failed.failure);
+        self.books.log_failure(&failed, failed.failure.code(), worker)?;
         let FetchFailed { job, duration, failure, .. } = failed;
         let Target::Robots { origin, key, redirects, .. } = job.target else { return Ok(()) };
         self.end_hop(redirects, key, &job.url, duration);
-        let is_guess = !self.seeds.guesses_at(&origin)?.is_empty();
+        let is_guess = !self.books.seeds.guesses_at(&origin)?.is_empty();
         if failure == Failure::PrivateAddress && redirects == 0 && !is_guess {
             // an address as a host: no name server was asked who would have said so before
             let arrival = self.way.arrival();
@@ -420,7 +398,7 @@ impl Engine {
 
     fn seed_failed(&mut self, url: &QueuedUrl, cause: Cause) -> Result<()> {
         if url.hops.as_str().is_empty() {
-            self.seeds.set_status(url.seed, SeedStatus::Failed(cause.to_string()))?;
+            self.books.seeds.set_status(url.seed, SeedStatus::Failed(cause.to_string()))?;
             if self.has_fallback(url)? {
                 self.admit_fallback(url.seed, url.forced)?;
             }
@@ -441,7 +419,7 @@ impl Engine {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
             Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
             None => {
-                self.under_way.requests.begin(host, Knock::Known, self.clock.now());
+                self.requests.begin(host, Knock::Known, self.clock.now());
                 self.executors.resolve(ResolveJob { host, name });
             }
         }
@@ -455,14 +433,14 @@ impl Engine {
         name: &str,
         answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
-        let worker = self.under_way.requests.end(host);
+        let worker = self.requests.end(host);
         match &answer {
-            Ok(_) => self.statistics.dns_resolved += 1,
+            Ok(_) => self.books.statistics.dns_resolved += 1,
             Err(Unresolved { failure, cause, .. }) => {
                 self.way.arrival().frontier.blame(host, HostFault::Host(*cause));
-                self.statistics.dns_failed += 1;
-                self.statistics.count_failure(*failure);
-                self.log_unresolved(name, *failure, worker)?;
+                self.books.statistics.dns_failed += 1;
+                self.books.statistics.count_failure(*failure);
+                self.books.log_unresolved(self.way.arrival().now, name, *failure, worker)?;
             }
         }
         let now = self.way.arrival().now;
@@ -511,9 +489,4 @@ pub(super) fn speaks_of_load(status: u16) -> bool {
 /// tried again may have been answered before.
 fn may_have_versions(url: &QueuedUrl) -> bool {
     url.forced || url.attempts > 0
-}
-
-/// Whether `url` is a seed, or where one redirects.
-pub(super) fn is_of_seed(url: &QueuedUrl) -> bool {
-    url.hops.redirects() == url.hops.as_str().len()
 }

@@ -32,7 +32,7 @@ pub struct Reconfiguration {
 impl Engine {
     /// Whether the crawl is paused.
     pub fn is_paused(&self) -> bool {
-        self.paused
+        self.requests.is_paused()
     }
 
     /// Number of the last checkpoint that is durable; 0 before the first one.
@@ -49,13 +49,12 @@ impl Engine {
     /// Whether requests may be made: nobody has paused the crawl, and no checkpoint has to be durable first.
     pub(super) fn may_request_now(&self) -> bool {
         let is_full = self.under_way.checkpoint && self.container.is_full();
-        let may = !self.paused && !is_full && !self.intake.holds_requests();
-        may && self.durable_checkpoint() >= self.held_until
+        !is_full && !self.intake.holds_requests() && self.requests.are_wanted(self.durable_checkpoint())
     }
 
     /// Makes a checkpoint, and no request before it is durable.
     pub(super) fn hold_until_durable(&mut self) {
-        self.held_until = self.checkpoint_ahead();
+        self.requests.hold_until(self.checkpoint_ahead());
         self.checkpoint_wanted = true;
     }
 
@@ -73,8 +72,7 @@ impl Engine {
     pub(super) fn reconfigure(&mut self, new: Reconfiguration) {
         let rates = |settings: &Settings| (settings.requests_per_second, settings.bytes_per_second);
         if rates(&self.settings) != rates(&new.settings) {
-            self.limits.renew(new.settings.requests_per_second, new.settings.bytes_per_second);
-            self.limited_until = crate::clock::Time::ZERO;
+            self.requests.renew_limits(&new.settings);
         }
         let now = self.clock.now();
         self.checkpoint_due = self.checkpoint_due.min(now + new.settings.checkpoint_interval);

@@ -10,24 +10,24 @@ use crate::record::{
 impl Engine {
     /// Brings the counters up to date that are kept elsewhere.
     pub(super) fn count(&mut self, now: Time) {
-        self.statistics.elapsed = self.elapsed(now);
+        self.books.statistics.elapsed = self.elapsed(now);
         let arrival = self.way.arrival();
-        self.statistics.unique = arrival.unique;
-        self.statistics.duplicates = arrival.duplicate;
-        self.statistics.ends.again = arrival.again;
+        self.books.statistics.unique = arrival.unique;
+        self.books.statistics.duplicates = arrival.duplicate;
+        self.books.statistics.ends.again = arrival.again;
         // with robots.txt switched off nothing is put there
-        self.statistics.hosts = self.way.next.store.known().max(self.way.next.next.store.known());
+        self.books.statistics.hosts = self.way.next.store.known().max(self.way.next.next.store.known());
     }
 
     /// The counters as they stand.
     pub fn statistics(&mut self) -> Statistics {
         self.count(self.clock.now());
-        self.statistics.clone()
+        self.books.statistics.clone()
     }
 
     /// Sites that show less to a crawler than to a person, as met by this process.
     pub fn oddities(&self) -> &Oddities {
-        &self.oddities
+        self.books.oddities()
     }
 
     /// Everything that `status` shows, as it stands now.
@@ -44,7 +44,7 @@ impl Engine {
 
     /// The seeds, and what became of them.
     pub fn seeds(&self) -> &SeedTable {
-        &self.seeds
+        &self.books.seeds
     }
 
     /// What is going on at this moment.
@@ -52,7 +52,7 @@ impl Engine {
         let now = self.clock.now();
         let pending = self.way.waiting();
         let seen_keys = self.way.store.known();
-        let in_flight = self.under_way.requests.len() as u64;
+        let in_flight = self.requests.under_way() as u64;
         let disk_free = self.disk_free;
         let resting = self.resting(now);
         let url_seen_bytes = self.way.store.drum_counters().repository_bytes;
@@ -92,7 +92,7 @@ impl Engine {
             checkpointed: self.checkpointed,
             rates: Rates::default(),
             memory_ceiling_bytes: 0,
-            durations: self.durations.clone(),
+            durations: self.books.durations.clone(),
             figures: self.look(),
         }
     }
@@ -110,7 +110,7 @@ impl Engine {
             finish,
             started: self.identity.created,
             updated: now,
-            statistics: self.statistics.clone(),
+            statistics: self.books.statistics.clone(),
             stores: self.store_bytes(),
             layers: StoreLayers {
                 url_seen: layers(&self.way.store),

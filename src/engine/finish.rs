@@ -64,7 +64,7 @@ impl Engine {
 
     /// Whether as many pages are done or under way as the crawl may have.
     pub(super) fn page_limit_reached(&self) -> bool {
-        let pages = self.statistics.pages_stored + self.under_way.pages;
+        let pages = self.books.statistics.pages_stored + self.requests.pages();
         self.settings.pages_max.is_some_and(|limit| pages >= limit)
     }
 
@@ -74,9 +74,9 @@ impl Engine {
             return Ok(());
         }
         let reached = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
-        if reached(self.settings.pages_max, self.statistics.pages_stored) {
+        if reached(self.settings.pages_max, self.books.statistics.pages_stored) {
             self.begin_stop(Finish::PageLimit);
-        } else if reached(self.settings.bytes_max, self.statistics.bytes_received) {
+        } else if reached(self.settings.bytes_max, self.books.statistics.bytes_received) {
             self.begin_stop(Finish::ByteLimit);
         } else if self.settings.time_max.is_some_and(|limit| self.elapsed(now) >= limit) {
             self.begin_stop(Finish::TimeLimit);
@@ -115,13 +115,13 @@ impl Engine {
     /// Nothing but a checkpoint is under way.
     fn is_at_rest(&self) -> bool {
         let under_way = &self.under_way;
-        under_way.requests.len() + under_way.merges + under_way.partitions == 0 && !self.dispatching
+        self.requests.under_way() + under_way.merges + under_way.partitions == 0 && !self.dispatching
     }
 
     /// Nothing is under way, and every URL that was ever admitted has its end.
     fn nothing_left(&mut self) -> bool {
         let under_way = &self.under_way;
-        let is_idle = under_way.requests.len() + under_way.merges + under_way.partitions == 0;
+        let is_idle = self.requests.under_way() + under_way.merges + under_way.partitions == 0;
         let all_are_in = !self.intake.is_waiting();
         all_are_in && is_idle && self.way.arrival().frontier.is_idle() && self.accounts().are_closed()
     }

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::seeds::SeedTable;
-use super::{Engine, Phase, Refetch};
+use super::{Engine, Phase, Refetch, queued_url};
 use crate::disk::Result;
 use crate::web::seeds::Seed;
 
@@ -87,7 +87,7 @@ impl Engine {
 
     /// Gives `seeds` their numbers, and lets them in to be fetched again.
     pub fn refetch(&mut self, seeds: &[Seed]) -> Result<Refetch> {
-        let listed = Intake::number(&mut self.seeds, seeds.iter().cloned())?.listed;
+        let listed = Intake::number(&mut self.books.seeds, seeds.iter().cloned())?.listed;
         self.begin_round(listed)
     }
 
@@ -128,8 +128,8 @@ impl Engine {
 
     /// Admits the seed `number` as it was listed.
     pub(super) fn admit_numbered(&mut self, number: u32, forced: bool) -> Result<()> {
-        match self.seeds.get(number)? {
-            Some(seed) => self.admit_seed_as(number, &Engine::queued_url(&seed.url), forced),
+        match self.books.seeds.get(number)? {
+            Some(seed) => self.admit_seed_as(number, &queued_url(&seed.url), forced),
             None => Ok(()),
         }
     }

@@ -13,28 +13,25 @@ mod accounts;
 mod admission;
 mod anew;
 mod answers;
+mod books;
 pub mod checkpoint;
 mod control;
 mod executors;
 mod figures;
 mod finish;
-mod hops;
 mod identity;
 mod intake;
 mod job;
-mod limits;
 mod linger;
 mod log;
 pub mod mend;
-mod oddities;
 mod open;
 mod patterns;
-mod recent;
 pub mod recovery;
 mod refetch;
+mod requests;
 pub mod rests;
 pub mod seeds;
-mod slots;
 mod upkeep;
 pub mod values;
 mod way;
@@ -44,6 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use accounts::Accounts;
+pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use executors::{Executors, StoreMerge};
@@ -54,28 +52,25 @@ pub use job::{
     Room, StoreMerged, Target, Unresolved,
 };
 pub use open::{ListedSeeds, OpenError, Opening, Past};
-pub use recent::RecentUrls;
 pub use refetch::{Refetch, Round};
+pub use requests::SlotOptions;
 pub use rests::RestSync;
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
-pub use slots::SlotOptions;
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::Container;
 use crate::disk::{Disk, Result};
 use crate::drum::{Pace, PaceOptions};
-use crate::frontier::Task;
-use crate::record::Histogram;
-use crate::record::{CrawlLog, Oddities, SkippedLog, Statistics};
+use crate::frontier::{QueuedUrl, Task};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use anew::Anew;
+use books::Books;
 use intake::Intake;
-use limits::Limits;
 use linger::Linger;
+use requests::Requests;
 use rests::RestLog;
-use slots::Slots;
 use way::SeenStage;
 
 /// Results of merges that are handed on between two looks at the network.
@@ -123,10 +118,6 @@ pub struct Settings {
 /// Jobs that are out.
 #[derive(Debug)]
 struct UnderWay {
-    /// Requests and resolutions.
-    requests: Slots,
-    /// Of those, pages.
-    pages: u64,
     /// Merges of the three stores.
     merges: usize,
     /// Takes and merges of the frontier.
@@ -144,10 +135,11 @@ pub struct Engine {
     dir: PathBuf,
     clock: Arc<dyn Clock>,
     executors: Box<dyn Executors>,
+    books: Books,
+    requests: Requests,
     settings: Settings,
     scope: Arc<Scope>,
     keys: Arc<KeyMaker>,
-    seeds: SeedTable,
     /// Seeds that are not admitted yet.
     intake: Intake,
     /// How the run before left the crawl.
@@ -156,31 +148,9 @@ pub struct Engine {
     round: Round,
     /// Whether the run before was one with `--force` and did not end in good order.
     killed_in_round: bool,
-    /// No request is made before the checkpoint of this number is durable.
-    held_until: u64,
-    /// No request is made until somebody says so.
-    paused: bool,
-    /// The operator was warned of a Crawl-delay that is not kept to as it is written.
-    told_delay_cap: bool,
-    /// Sites that show less to a crawler than to a person.
-    oddities: Oddities,
-    limits: Limits,
-    limited_until: Time,
-    /// The right to one request, taken and not used yet.
-    may_request: bool,
-    rng: fastrand::Rng,
-    statistics: Statistics,
-    /// How long requests took, in the life of the process.
-    durations: Histogram,
     /// When the last checkpoint became durable.
     checkpointed: Option<Time>,
-    crawl_log: CrawlLog,
-    skipped_log: SkippedLog,
     under_way: UnderWay,
-    /// URLs of the seeds that log lines named last, by number.
-    seed_urls: RecentUrls,
-    /// Redirects of robots.txt that wait for their turn.
-    hops: Vec<hops::Hop>,
     phase: Phase,
     linger: Linger,
     /// What is asked again although a bad answer holds.
@@ -199,7 +169,6 @@ pub struct Engine {
     last_cut: bool,
     merge_pace: Pace,
     disk_check_due: Time,
-    log_flush_due: Time,
     disk_free: u64,
     started: Time,
     identity: Arc<Identity>,
@@ -227,8 +196,8 @@ impl Engine {
             Event::Panic(message) => panic!("{message}"),
             Event::Stop(by) => self.stop(by),
             Event::Checkpoint => self.checkpoint_wanted = true,
-            Event::Pause => self.paused = true,
-            Event::Resume => self.paused = false,
+            Event::Pause => self.requests.pause(true),
+            Event::Resume => self.requests.pause(false),
             Event::Seeds(seeds) => self.take_seeds(&seeds)?,
             Event::Reconfigure(new) => self.reconfigure(*new),
         }
@@ -244,8 +213,8 @@ impl Engine {
         self.admit_waiting()?;
         self.watch_limits(now)?;
         if self.phase == Phase::Crawling && self.may_request_now() {
-            self.seeds.make_durable()?;
-            self.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
+            self.books.seeds.make_durable()?;
+            self.books.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
             self.request(now)?;
         }
         self.upkeep(now)?;
@@ -255,28 +224,24 @@ impl Engine {
 
     /// Starts requests while there are free workers and hosts that are due.
     fn request(&mut self, now: Time) -> Result<()> {
-        while self.under_way.requests.is_free(now) && now >= self.limited_until && !self.page_limit_reached() {
-            // the right to a request is taken before the task, for a task that is out of the frontier has to be done;
-            // it is kept until there is one
-            if !self.may_request {
-                if let Err(again) = self.limits.request() {
-                    self.limited_until = again;
-                    return Ok(());
-                }
-                self.may_request = true;
-            }
-            if self.follow_hop(now)? {
-                self.may_request = false;
-                continue;
-            }
-            if !self.under_way.requests.is_free(now) {
+        while self.requests.is_free(now) && !self.page_limit_reached() {
+            if !self.requests.take_right() {
                 return Ok(());
             }
-            let has_room = self.under_way.requests.has_room_for_suspects(now);
+            if self.follow_hop(now)? {
+                self.requests.use_right();
+                continue;
+            }
+            if !self.requests.has_slot(now) {
+                return Ok(());
+            }
+            let has_room = self.requests.has_room_for_suspects(now);
             let frontier = &mut self.way.arrival().frontier;
             frontier.let_suspects_in(has_room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };
-            self.may_request = !matches!(task, Task::Robots { .. } | Task::Fetch { .. });
+            if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
+                self.requests.use_right();
+            }
             self.start(task)?;
         }
         Ok(())
@@ -300,12 +265,8 @@ impl Engine {
         } else if !self.may_request_now() {
             None
         } else {
-            let next = match self.under_way.requests.is_free(now) {
-                true => self.way.arrival().frontier.next_due().into_iter().chain(self.next_hop_due()).min(),
-                // whoever is due has to wait for an answer, or until a request is slow
-                false => self.under_way.requests.free_at(now),
-            };
-            next.map(|next| next.max(self.limited_until)).into_iter().chain(self.linger_due()).min()
+            let next = self.requests.next_due(|| self.way.arrival().frontier.next_due(), now);
+            next.into_iter().chain(self.linger_due()).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
         // one after the other
@@ -317,14 +278,14 @@ impl Engine {
     pub fn is_busy(&self) -> bool {
         self.dispatching || self.phase == Phase::Crawling && self.intake.is_waiting()
     }
+}
 
-    /// A record id seed, from the crawl's own randomness.
-    fn id_seed(&mut self) -> u128 {
-        self.rng.u128(..)
-    }
+/// A URL that was canonical when it was queued.
+fn queued_url(url: &str) -> CanonicalUrl {
+    CanonicalUrl::parse(url).expect("queued URLs are in the fetch form")
+}
 
-    /// A URL that was canonical when it was queued.
-    fn queued_url(url: &str) -> CanonicalUrl {
-        CanonicalUrl::parse(url).expect("queued URLs are in the fetch form")
-    }
+/// Whether `url` is a seed, or where one redirects.
+fn is_of_seed(url: &QueuedUrl) -> bool {
+    url.hops.redirects() == url.hops.as_str().len()
 }

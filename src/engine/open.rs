@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::anew::Anew;
+use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Last, Sections};
 use super::identity::Identity;
 use super::intake::Intake;
-use super::limits::Limits;
 use super::linger::Linger;
 use super::patterns::PatternBudget;
-use super::recent::RecentUrls;
 use super::refetch::Round;
+use super::requests::{Limits, Requests};
 use super::rests::RestLog;
 use super::seeds::SeedTable;
-use super::slots::Slots;
 use super::values::decode_rules;
 use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
 use super::{Engine, Executors, Phase, Settings, UnderWay};
@@ -25,8 +24,7 @@ use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::frontier::{Frontier, FrontierOptions};
-use crate::record::Histogram;
-use crate::record::{CrawlLog, Finish, Oddities, SkippedLog};
+use crate::record::{CrawlLog, Finish, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::seeds::Seed;
 use crate::web::url::KeyMaker;
@@ -138,36 +136,21 @@ impl Engine {
         checkpoint::go_on_from(&*catalog, commit)?;
         let settings = opening.settings.clone();
         let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
+        let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
+        let requests = Requests::new(settings.slots, limits, rng);
         let engine = Engine {
             way,
             past,
             round: Round { running: false, ..round },
             killed_in_round: past == Past::Killed && round.running,
-            held_until: 0,
-            paused: false,
-            told_delay_cap: false,
             container,
-            limits,
-            limited_until: Time::ZERO,
-            may_request: false,
-            seed_urls: RecentUrls::default(),
-            hops: Vec::new(),
+            requests,
             scope: Arc::new(scope),
-            seeds,
             intake,
-            rng: fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32)),
             elapsed_before: statistics.elapsed,
-            durations: Histogram::default(),
-            oddities: Oddities::default(),
+            books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpointed: None,
-            statistics,
-            under_way: UnderWay {
-                requests: Slots::new(settings.slots),
-                pages: 0,
-                merges: 0,
-                partitions: 0,
-                checkpoint: false,
-            },
+            under_way: UnderWay { merges: 0, partitions: 0, checkpoint: false },
             phase: Phase::Crawling,
             linger: Linger::default(),
             anew,
@@ -180,14 +163,11 @@ impl Engine {
             cut_at: Duration::ZERO,
             last_cut: false,
             merge_pace: Pace::new(settings.merge_pace),
-            log_flush_due: Time::ZERO,
             disk_check_due: now,
             disk_free: 0,
             started: now,
             keys: opening.keys,
             executors: opening.executors,
-            crawl_log: opening.crawl_log,
-            skipped_log: opening.skipped_log,
             identity: Arc::new(opening.identity),
             dispatching: false,
             settings,

@@ -69,9 +69,9 @@ impl Engine {
         let stored = self.container.readopt(&page, keys.key)?;
         // "not modified" came without the body that it refers to
         let received = if stored.not_modified { 0 } else { page.body.len() as u64 };
-        self.statistics.requests += 1;
-        self.statistics.bytes_received += received;
-        self.count_stored(&stored);
+        self.books.statistics.requests += 1;
+        self.books.statistics.bytes_received += received;
+        self.books.count_stored(&stored);
         let response = Response {
             status: page.status,
             reason: String::new(),
@@ -163,7 +163,7 @@ impl Engine {
         let robots = Robots::new(answer, Term { from: page.time, until });
         frontier.preset(origin, known_by(&robots, *now, *anew), *now);
         self.way.next.store.put(origin, robots)?;
-        self.count_dropped_links(&page.url, &findings.dropped);
+        self.books.count_dropped_links(&page.url, &findings.dropped);
         let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
         self.admit_sitemaps(&asker, record, findings.links)
     }

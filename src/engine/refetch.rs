@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Engine, Past};
+use super::{Engine, Past, queued_url};
 use crate::disk::Result;
 use crate::frontier::QueuedUrl;
 use crate::outcome::{Verdict, judge_answer};
@@ -53,7 +53,8 @@ impl Engine {
         }
         self.round.running = true;
         let round = self.round.number;
-        let mut new: Vec<u32> = listed.iter().copied().filter(|&seed| self.seeds.round_of(seed) != round).collect();
+        let mut new: Vec<u32> =
+            listed.iter().copied().filter(|&seed| self.books.seeds.round_of(seed) != round).collect();
         new.sort_unstable();
         new.dedup();
         Refetch { round, goes_on, seeds: new.len() as u64, listed: listed.len() as u64 }
@@ -61,11 +62,11 @@ impl Engine {
 
     /// Puts the seed `number` into the round, and admits it, unless that was done before.
     pub(super) fn force(&mut self, number: u32) -> Result<()> {
-        if !self.seeds.enter_round(number, self.round.number)? {
+        if !self.books.seeds.enter_round(number, self.round.number)? {
             return Ok(());
         }
-        let Some(seed) = self.seeds.get(number)? else { return Ok(()) };
-        let url = Engine::queued_url(&seed.url);
+        let Some(seed) = self.books.seeds.get(number)? else { return Ok(()) };
+        let url = queued_url(&seed.url);
         // of an earlier round, whose URL ended before its turn came
         let key = self.keys.keys(&url).key;
         let arrival = self.way.arrival();
@@ -75,7 +76,7 @@ impl Engine {
     }
 
     fn round_goes_on(&self, listed: &[u32]) -> bool {
-        let is_left = || listed.iter().any(|&seed| self.seeds.waits_in_round(seed, self.round.number));
+        let is_left = || listed.iter().any(|&seed| self.books.seeds.waits_in_round(seed, self.round.number));
         match self.past {
             _ if self.round.number == 0 => false,
             Past::New | Past::Stopped(Finish::Complete) => false,

@@ -1,7 +1,5 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
-use std::time::Duration;
-
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections};
 use super::executors::StoreMerge;
 use super::job::StoreMerged;
@@ -14,8 +12,6 @@ use crate::record::Finish;
 
 /// Takes and merges of the frontier that may be under way.
 const PARTITION_JOBS_MAX: usize = 4;
-/// Lines of the logs reach readers after so long at the latest, and survive a kill from then on.
-const LOG_FLUSH: Duration = Duration::from_secs(1);
 
 impl Engine {
     pub(super) fn upkeep(&mut self, now: Time) -> Result<()> {
@@ -24,11 +20,7 @@ impl Engine {
             self.serve_frontier(now)?;
         }
         self.log_rests(now)?;
-        if now >= self.log_flush_due {
-            self.log_flush_due = now + LOG_FLUSH;
-            self.crawl_log.flush()?;
-            self.skipped_log.flush()?;
-        }
+        self.books.flush_when_due(now)?;
         let nearly_full = self.container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
         let early = nearly_full.is_some() || self.container.is_full();
         let due = self.checkpoint_wanted || now >= self.checkpoint_due || early;
@@ -80,7 +72,7 @@ impl Engine {
     /// What merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
         let waiting = self.way.waiting() > 0;
-        let (requests, busy) = (self.under_way.requests.len(), self.under_way.requests.busy(now));
+        let (requests, busy) = (self.requests.under_way(), self.requests.busy(now));
         let frontier = &self.way.arrival().frontier;
         let idle = waiting && requests == 0 && frontier.is_idle();
         let starving = waiting && busy < self.settings.slots.workers / 2 && !frontier.has_ready(now);
@@ -103,7 +95,7 @@ impl Engine {
     fn serve_frontier(&mut self, now: Time) -> Result<()> {
         let workers = self.settings.slots.workers;
         // while nearly all of them are busy, what a costly merge brings has to wait for them anyway
-        let spare = self.under_way.requests.busy(now) < workers - workers / 8;
+        let spare = self.requests.busy(now) < workers - workers / 8;
         while self.under_way.partitions < PARTITION_JOBS_MAX {
             let frontier = &mut self.way.arrival().frontier;
             let starving = spare && frontier.starving(now);
@@ -137,12 +129,11 @@ impl Engine {
             self.container.close()?;
         }
         let container = self.container.cut()?;
-        self.crawl_log.flush()?;
-        self.skipped_log.flush()?;
+        self.books.flush()?;
         if self.intake.is_empty() {
-            self.seeds.all_admitted();
+            self.books.seeds.all_admitted();
         }
-        let seeds = self.seeds.cut(self.checkpoint_number)?;
+        let seeds = self.books.seeds.cut(self.checkpoint_number)?;
         let sync = [seen.sync, robots.sync, dns.sync, frontier.sync, seeds].into_iter().flatten().collect();
         let sync_dirs =
             [seen.sync_dirs, robots.sync_dirs, dns.sync_dirs, frontier.sync_dirs].into_iter().flatten().collect();
@@ -160,7 +151,7 @@ impl Engine {
             dns: dns.state,
             frontier: frontier.state,
             container: container.state,
-            statistics: self.statistics.clone(),
+            statistics: self.books.statistics.clone(),
             scope_added: Vec::new(),
             round: self.round,
         };
@@ -179,25 +170,25 @@ impl Engine {
             snapshot,
         });
         self.cut_at = self.clock.elapsed();
-        self.statistics.checkpoints.count_pause(self.cut_at - begun);
+        self.books.statistics.checkpoints.count_pause(self.cut_at - begun);
         Ok(())
     }
 
     /// A checkpoint is durable: what only its forerunners named is deleted.
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
         let begun = self.clock.elapsed();
-        self.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
+        self.books.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
         tracing::debug!(number = done.number, bytes = done.bytes, after = ?(begun - self.cut_at), "checkpoint durable");
         self.under_way.checkpoint = false;
         self.checkpointed = Some(self.clock.now());
-        self.seeds.committed();
+        self.books.seeds.committed();
         self.container.synced(done.container);
         self.way.store.committed();
         self.way.next.store.committed();
         self.way.next.next.store.committed();
         self.superseded = self.way.arrival().frontier.release();
         self.rests.committed()?;
-        self.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
+        self.books.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
         if let Phase::Closing { finish } = self.phase
             && self.last_cut
         {

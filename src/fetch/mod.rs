@@ -44,8 +44,8 @@ const FILES_PAUSE: Duration = Duration::from_millis(200);
 /// Threads that write such bodies, and read them again.
 const SPOOL_THREADS: usize = 4;
 
-/// Network threads: a request costs a third of what its answer costs to process, which every core has a thread for. Where
-/// one is enough, none is woken for what another one does anyway.
+/// Network threads: a request costs a third of what its answer costs to process, which every core has a thread for.
+/// Where one is enough, none is woken for what another one does anyway.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(4))
 }

@@ -35,8 +35,8 @@ pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
     }
 }
 
-/// The event of a failure, whose line in the log names the page that named the URL. Its record is read where blocking does no
-/// harm.
+/// The event of a failure, whose line in the log names the page that named the URL. Its record is read where blocking
+/// does no harm.
 async fn with_referrer(mut failed: Box<FetchFailed>) -> Event {
     if !matches!(failed.job.via, Referrer::Record(_)) {
         return Event::Failed(failed);

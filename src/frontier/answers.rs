@@ -7,20 +7,13 @@ use std::time::Duration;
 use super::Frontier;
 use super::QueuedUrl;
 use super::host::{Item, Pending, Place, large_rules_memory};
-use super::politeness::{BACKOFF_MAX, Trouble};
-use super::record::ADDRESSES_KEPT;
+use super::politeness::Trouble;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
+use super::tuning::{ADDRESSES_KEPT, BACKOFF_MAX, HOLDS_MIN, LARGE_RULES_PART, LOGGED_AFTER, SILENT_FOR};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::{Blame, Reason};
-
-/// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
-const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
-/// A rest that is longer is told to whoever keeps it over a restart.
-const LOGGED_AFTER: Duration = Duration::from_secs(1);
-/// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
-const HOLDS_MIN: Duration = Duration::from_secs(1);
 
 impl Frontier {
     /// The answer to a [`Task::Resolve`](super::Task::Resolve), and until when it holds.
@@ -387,7 +380,7 @@ impl Frontier {
     /// Whether there is memory for rules that take `encoded` bytes.
     pub(super) fn has_memory_for_rules(&self, encoded: usize) -> bool {
         let bytes = large_rules_memory(encoded);
-        bytes == 0 || self.active.large_rules.saturating_add(bytes) <= self.options.memory / 4
+        bytes == 0 || self.active.large_rules.saturating_add(bytes) <= self.options.memory / LARGE_RULES_PART
     }
 
     pub(super) fn set_rules(&mut self, index: u32, rules: Arc<dyn Rules>, expires: Time) {

@@ -7,27 +7,17 @@
 //! the other half is left to the first buffers of hosts that come (the rule of [`share`](super::share)). Takes
 //! give a host that empties its buffers quickly larger ones.
 
-use std::time::Duration;
-
 use super::Frontier;
 use super::host::{Host, Item};
+use super::tuning::{
+    ACTIVE_PART, FREE_PARTS, PLENTIFUL_PART, REFILL_BUFFERS_MAX, REFILLED_SOON, TURN_BUFFERS, URL_BYTES,
+};
 use crate::clock::Time;
-
-/// Memory of a URL, for plans.
-pub(super) const URL_BYTES: usize = 256;
-/// A host may have the so many-th part of the memory that is free.
-const FREE_PARTS: usize = 64;
-/// How many buffers of URLs a host gets in one turn.
-const TURN_BUFFERS: usize = 8;
-/// A host that was refilled less than this before gets twice as much the next time, up to so many buffers; one that
-/// needs its URLs slowly does not fill the memory.
-const REFILLED_SOON: Duration = Duration::from_secs(1);
-const REFILL_BUFFERS_MAX: usize = 64;
 
 impl Frontier {
     /// Whether the active side may take more URLs.
     pub(super) fn has_memory(&self) -> bool {
-        self.active.bytes < self.options.memory / 2
+        self.active.bytes < self.options.memory / ACTIVE_PART
     }
 
     /// URLs of a host that are in memory when nothing else is said.
@@ -45,7 +35,7 @@ impl Frontier {
         if !self.has_memory() {
             return 0;
         }
-        let free = (self.options.memory / 4).saturating_sub(self.active.bytes) / URL_BYTES;
+        let free = (self.options.memory / PLENTIFUL_PART).saturating_sub(self.active.bytes) / URL_BYTES;
         (free / FREE_PARTS).clamp(self.buffer_urls(), self.turn_urls())
     }
 

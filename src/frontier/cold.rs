@@ -5,11 +5,9 @@ use super::host::{Host, Item};
 use super::partition::HostKey;
 use super::record::HostRecord;
 use super::task::Known;
+use super::tuning::LEAVING_MAX;
 use crate::clock::Time;
 use crate::disk::Result;
-
-/// Hosts that leave for one that wants to enter, at most, when memory is short.
-const LEAVING_MAX: usize = 4;
 
 impl Frontier {
     /// Puts a URL on the cold side.

@@ -11,19 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Frontier;
+use super::tuning::{CROWDED_MAX, CROWDED_MIN, HELD_DOMAINS_MAX, HELD_MAX, TURN_REQUESTS};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-
-/// Requests of a turn at a crowded address.
-const TURN_REQUESTS: u32 = 8;
-/// A host at a crowded address comes back after so long at the earliest, and at the latest.
-const CROWDED_MIN: Duration = Duration::from_secs(1);
-const CROWDED_MAX: Duration = Duration::from_secs(600);
-/// No other host of its domain becomes active for so long at most.
-const HELD_MAX: Duration = Duration::from_secs(60);
-/// Domains of a partition that are held back at once; they take 40 bytes each.
-const HELD_DOMAINS_MAX: usize = 1_024;
 
 impl Frontier {
     /// Whether as many busy hosts as may be share an address. Without a delay for addresses none is crowded: its hosts

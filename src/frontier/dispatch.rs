@@ -7,19 +7,16 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::Frontier;
 use super::budget::Allowance;
 use super::host::{Item, Pending, Place};
 use super::partition::HostKey;
 use super::schedule::{Entry, HostRef};
 use super::task::{Asker, Permit, Task};
-use super::waiting::WAITING_MAX;
-use super::{Frontier, active};
+use super::tuning::{ENTRIES_SPARE, PARK_AFTER, WAITING_MAX};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::outcome::Reason;
-
-/// Entries of the schedule beyond four for each host, before it is swept.
-const ENTRIES_SPARE: usize = 64;
 
 impl Frontier {
     /// Something that may be done at `now`, if there is anything.
@@ -307,7 +304,7 @@ impl Frontier {
     }
 
     fn put(&mut self, index: u32, place: Place, now: Time) {
-        let rests = matches!(place, Place::Scheduled(due) if due > now + active::PARK_AFTER);
+        let rests = matches!(place, Place::Scheduled(due) if due > now + PARK_AFTER);
         self.set_busy(index, place != Place::Idle && !rests, now);
         let reference = self.active.reference(index);
         let host = self.active.host_mut(index);

@@ -9,11 +9,9 @@ use std::time::Duration;
 use super::Frontier;
 use super::host::Pending;
 use super::task::HostId;
+use super::tuning::ERRAND_ASKS_AGAIN;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
-
-/// An errand waits for requests under way by asking again after so long.
-const ASK_AGAIN: Duration = Duration::from_millis(20);
 
 impl Frontier {
     /// Takes `origin`, whose host's name is `name`, and `address` for a request at `now`; or says when to ask again. Once it
@@ -35,7 +33,7 @@ impl Frontier {
             due = due.max(standing.due).max(standing.backoff_until);
         }
         if self.names.requests(name) >= self.options.politeness.connections_per_host.max(1) {
-            return Err(now + ASK_AGAIN);
+            return Err(now + ERRAND_ASKS_AGAIN);
         }
         let delay_per_ip = self.options.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {

@@ -11,37 +11,22 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Frontier;
-use super::budget::ByFingerprint;
-use super::buffer::URL_BYTES;
+use super::by_fingerprint::ByFingerprint;
 use super::host::Host;
 use super::partition::{
-    Done, HostKey, Merge, MergeDone, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
+    Done, HostKey, Merge, MergeDone, NewBase, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken,
+    Work,
 };
 use super::record::HostRecord;
+use super::tuning::{
+    BASE_FILTER_BYTES_MIN, CHUNK_BYTES_MIN, CHUNK_PART, CONSUMED_PER_LEFT, FILTERS_PART, JOBS_MAX,
+    MERGE_OVERHEAD_BYTES, NO_PLACE_PAUSE, OVERLAY_BYTES_MIN, OVERLAYS_PART, RECLAIM_BYTES_MIN, STALE_BYTES_PER_S,
+    STALE_MIN, STARVING_BYTES_PER_MS, STARVING_PAUSE, TAIL_BYTES_MIN, TAIL_PER_BASE, TAKE_HOSTS_MAX, TAKE_PART,
+    TAKE_PLACES_PART, URL_BYTES, WALK_PAUSE,
+};
 use crate::clock::Time;
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
-
-/// Jobs that are out at once.
-const JOBS_MAX: usize = 4;
-/// Hosts that one take may bring.
-const TAKE_HOSTS_MAX: usize = 512;
-/// A starving partition is merged no faster than so many bytes a millisecond.
-const STARVING_BYTES_PER_MS: u64 = 8 << 10;
-/// Nor more often than this: a small crawl of one host has all its URLs in one partition and waits for them.
-const STARVING_PAUSE_MS: u64 = 20;
-/// The URLs of a tail wait for a merge no longer than this, and as long as it takes to rewrite the bases of all partitions at
-/// so many bytes a second.
-const STALE_MIN: Duration = Duration::from_secs(10);
-const STALE_BYTES_PER_S: u64 = 1 << 20;
-/// A tail below this is merged only when the active side starves, or its URLs have waited for long.
-const TAIL_BYTES_MIN: u64 = 128 << 10;
-/// A consumed base below this is not worth reclaiming.
-const RECLAIM_BYTES_MIN: u64 = 1 << 20;
-/// A walk that went over all hosts of a partition is not repeated before this for each of them.
-const WALK_PAUSE: Duration = Duration::from_micros(10);
-/// After a take brought what found no room, the next one waits so long.
-const REJECTED_MS: u64 = 1_000;
 
 impl Frontier {
     /// A job that should be done now, if there is one and not too many are out. `starving` allows merges that cost
@@ -55,7 +40,7 @@ impl Frontier {
         let may_leave = self.active.len() > self.active.busy;
         let hosts_max = if self.has_memory() || may_leave { self.free_places().min(TAKE_HOSTS_MAX) } else { 0 };
         // A take costs about as much for one host as for many: it waits for some places, unless there is nothing else.
-        let enough = (self.options.active_hosts / 16).clamp(1, TAKE_HOSTS_MAX / 2);
+        let enough = (self.options.active_hosts / TAKE_PLACES_PART).clamp(1, TAKE_HOSTS_MAX / 2);
         let hosts_max = if hosts_max >= enough || starving { hosts_max } else { 0 };
         let (taken, overdue) = self.look_for_work(hosts_max > 0);
         // Takes come first, but do not hold up the merge that is due for ever; one place is always theirs.
@@ -125,9 +110,9 @@ impl Frontier {
         let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
         // A URL takes two to four times in a tail what it takes in a base: the tail then has half of the base's URLs, or
         // as many, and a URL is rewritten once or twice as the partition grows.
-        let grown = partition.recent.tail_bytes() >= TAIL_BYTES_MIN.max(2 * base);
-        let consumed = partition.consumed / 2 > partition.base_left() && base >= RECLAIM_BYTES_MIN;
-        let overlay_max = (self.options.memory / 8 / self.partitions.len()).max(16 << 10);
+        let grown = partition.recent.tail_bytes() >= TAIL_BYTES_MIN.max(TAIL_PER_BASE * base);
+        let consumed = partition.consumed / CONSUMED_PER_LEFT > partition.base_left() && base >= RECLAIM_BYTES_MIN;
+        let overlay_max = (self.options.memory / OVERLAYS_PART / self.partitions.len()).max(OVERLAY_BYTES_MIN);
         let crowded = partition.overlay_bytes() > overlay_max && partition.recent.urls + partition.consumed > 0;
         grown || consumed || crowded || (partition.recent.urls > 0 && self.stale_at(partition) <= self.now)
     }
@@ -142,19 +127,18 @@ impl Frontier {
     /// From when on a partition may be merged because the active side starves.
     fn merge_allowed(&self, partition: &Partition) -> Time {
         let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
-        partition.merged_at + Duration::from_millis(STARVING_PAUSE_MS.max(base / STARVING_BYTES_PER_MS))
+        partition.merged_at + STARVING_PAUSE.max(Duration::from_millis(base / STARVING_BYTES_PER_MS))
     }
 
     /// The partition whose merge frees most URLs for what it writes.
     fn cheapest_merge(&self) -> Option<usize> {
-        const OVERHEAD_BYTES: u64 = 64 << 10;
         let mut best: Option<(usize, u128, u128)> = None;
         for (number, partition) in self.partitions.iter().enumerate() {
             if partition.busy || !partition.has_wanted_tail() || self.merge_allowed(partition) > self.now {
                 continue;
             }
             let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
-            let (gain, cost) = (u128::from(partition.recent.urls), u128::from(base + OVERHEAD_BYTES));
+            let (gain, cost) = (u128::from(partition.recent.urls), u128::from(base + MERGE_OVERHEAD_BYTES));
             if best.is_none_or(|(_, best_gain, best_cost)| gain * best_cost > best_gain * cost) {
                 best = Some((number, gain, cost));
             }
@@ -217,7 +201,7 @@ impl Frontier {
             one_by_one,
             hosts_max,
             urls_max: buffer_urls,
-            bytes_max: self.options.memory / 32,
+            bytes_max: self.options.memory / TAKE_PART,
             rover: partition.rover,
         };
         PartitionJob { number, work: Work::Take(take) }
@@ -225,7 +209,7 @@ impl Frontier {
 
     /// How much each of the hosts that run dry gets.
     fn refills(&self, wanted: BTreeSet<HostKey>) -> Vec<Refill> {
-        let mut planned = self.options.memory / 32 / URL_BYTES;
+        let mut planned = self.options.memory / TAKE_PART / URL_BYTES;
         let refills = wanted.into_iter().filter_map(|host| {
             let active = self.active.host(self.active.find(host.origin)?);
             let share = self.refill_max(active).min(planned).max(self.buffer_urls());
@@ -251,19 +235,22 @@ impl Frontier {
         let generation = partition.generation_next;
         partition.generation_next += 1;
         let tail = |tail: &super::FileState| (partition.path(tail.generation, "tail"), tail.bytes);
+        let made = NewBase {
+            generation,
+            path: partition.path(generation, "base"),
+            now: self.now,
+            block_bytes: self.options.block_bytes.max(1),
+            filter_bytes_max: (self.options.memory / FILTERS_PART / count).max(BASE_FILTER_BYTES_MIN),
+            active,
+        };
         let merge = Merge {
             disk: self.disk.clone(),
-            generation,
             base: partition.base.as_ref().map(|b| (partition.path(b.generation, "base"), b.summary.bytes)),
             cursors: partition.cursors.clone(),
             tails: partition.frozen.tails.iter().map(tail).collect(),
-            target: partition.path(generation, "base"),
             runs: partition.path(generation, "runs"),
-            now: self.now,
-            block_bytes: self.options.block_bytes.max(1),
-            chunk_bytes: (self.options.memory / 16).max(64 << 10),
-            filter_bytes_max: (self.options.memory / 8 / count).max(1 << 10),
-            active,
+            chunk_bytes: (self.options.memory / CHUNK_PART).max(CHUNK_BYTES_MIN),
+            made,
         };
         Ok(PartitionJob { number, work: Work::Merge(merge) })
     }
@@ -338,7 +325,7 @@ impl Frontier {
             return Ok(());
         }
         if !self.make_room()? {
-            self.partitions[number].wake = Some(now + Duration::from_millis(REJECTED_MS));
+            self.partitions[number].wake = Some(now + NO_PLACE_PAUSE);
             return Ok(());
         }
         // Asked last, for the host that makes room may have been the last one of this domain.

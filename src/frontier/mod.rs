@@ -27,6 +27,7 @@ mod address;
 mod answers;
 mod budget;
 mod buffer;
+mod by_fingerprint;
 mod charge;
 mod cold;
 mod crowd;
@@ -49,6 +50,7 @@ mod silence;
 mod state;
 mod strangers;
 mod task;
+mod tuning;
 pub mod verify;
 mod waiting;
 mod wire;
@@ -72,9 +74,13 @@ use budget::Domains;
 use charge::Charges;
 use host::{Host, Item, Place};
 use names::Names;
-use partition::{Files, Partition, domain_key};
+use partition::{Files, Partition, domain_key, partition_of};
 use schedule::{HostRef, Schedule};
 use strangers::Strangers;
+use tuning::{
+    ARRAY_BYTES_MAX, ARRAY_BYTES_MIN, ARRAYS_PART, COLD_PLACES_PART, TAIL_FILTER_BYTES_MAX, TAIL_FILTER_BYTES_MIN,
+    TAIL_FILTER_PART,
+};
 
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness};
@@ -182,8 +188,9 @@ impl Frontier {
     }
 
     fn make_partitions(&mut self, count: usize) {
-        let share = self.options.memory / 8 / count.max(1);
-        let (array_bytes, filter_bytes) = (share.clamp(4 << 10, 1 << 20), (share / 8).clamp(1 << 10, 64 << 10));
+        let share = self.options.memory / ARRAYS_PART / count.max(1);
+        let array_bytes = share.clamp(ARRAY_BYTES_MIN, ARRAY_BYTES_MAX);
+        let filter_bytes = (share / TAIL_FILTER_PART).clamp(TAIL_FILTER_BYTES_MIN, TAIL_FILTER_BYTES_MAX);
         let partition = |number| Partition::new(number, self.disk.clone(), self.dir.clone(), array_bytes, filter_bytes);
         self.partitions = (0..count).map(partition).collect();
     }
@@ -254,7 +261,7 @@ impl Frontier {
             return Ok(false);
         }
         let all = self.options.active_hosts.max(1);
-        if self.cold_urls > 0 && self.active.newcomers >= (all * 3 / 4).max(1) {
+        if self.cold_urls > 0 && self.active.newcomers >= (all * (COLD_PLACES_PART - 1) / COLD_PLACES_PART).max(1) {
             return Ok(false);
         }
         // Asked last, for the host that makes room may have been the last one of this domain.
@@ -268,10 +275,9 @@ impl Frontier {
             || !self.partitions[self.partition_of(domain)].may_hold(domain_key(domain))
     }
 
-    /// Which partition a domain belongs to: by the top bits of its fingerprint.
+    /// Which partition a domain belongs to.
     fn partition_of(&self, domain: Fingerprint) -> usize {
-        let bits = self.partitions.len().trailing_zeros();
-        if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
+        partition_of(domain, self.partitions.len())
     }
 
     /// Whether the host of `origin` is active: its robots and DNS answers are here or under way.

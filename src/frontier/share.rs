@@ -7,10 +7,8 @@
 //! and places that hosts of the greedy ones leave go to the others. Whoever has none gets one while there is one.
 
 use super::Frontier;
+use super::tuning::ADDRESS_SHARE_MIN;
 use crate::fingerprint::Fingerprint;
-
-/// So many hosts keep an address busy in spite of their own delays, however many others there are.
-const ADDRESS_SHARE_MIN: usize = 32;
 
 /// What domains may have of the places.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::choice;
+use super::input::choice;
 use crate::clock::Time;
 use crate::config::Config;
 use crate::fingerprint::Fingerprinter;
@@ -47,7 +47,8 @@ fn page_url() -> CanonicalUrl {
     CanonicalUrl::parse("https://www.example.org/dir/page?x=1").expect("it is a URL")
 }
 
-/// The link scan. Links are within their bounds and canonical, and the tags before a cut do not depend on what is behind.
+/// The link scan. Links are within their bounds and canonical, and the tags before a cut do not depend on what is
+/// behind.
 pub(super) fn html(bytes: &[u8]) -> bool {
     let (first, body) = choice(bytes);
     let content_type = CONTENT_TYPES[usize::from(first) % CONTENT_TYPES.len()];

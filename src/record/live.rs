@@ -1,5 +1,5 @@
-//! How a crawl that runs stands at this moment: what `crawler status`, `crawler ctl status` and the metrics tell, all of it
-//! made in one place, so that no two of them differ.
+//! How a crawl that runs stands at this moment: what `crawler status`, `crawler ctl status` and the metrics tell, all
+//! of it made in one place, so that no two of them differ.
 
 use std::fmt;
 

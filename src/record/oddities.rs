@@ -1,7 +1,8 @@
-//! What a site does that a crawler cannot follow, so that pages are missing although nothing failed: told once for a host.
+//! What a site does that a crawler cannot follow, so that pages are missing although nothing failed: told once for a
+//! host.
 //!
-//! Bounded, whatever the web does: so many hosts of each kind are told by name, the others are counted. Of the life of the
-//! process: a crawl that goes on tells what it meets itself.
+//! Bounded, whatever the web does: so many hosts of each kind are told by name, the others are counted. Of the life of
+//! the process: a crawl that goes on tells what it meets itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

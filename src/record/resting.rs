@@ -1,4 +1,5 @@
-//! Hosts that rest: what the display, `status` and the closing statistics say of them, above all where nothing else is left.
+//! Hosts that rest: what the display, `status` and the closing statistics say of them, above all where nothing else is
+//! left.
 
 use serde::{Deserialize, Serialize};
 

@@ -74,8 +74,8 @@ pub struct Statistics {
     pub ends: Ends,
 }
 
-/// How URLs ended that were admitted and did not come into the archive. [`Statistics::dropped`] also counts links that were
-/// never admitted, and [`Statistics::failures`] attempts: neither says how many URLs ended so.
+/// How URLs ended that were admitted and did not come into the archive. [`Statistics::dropped`] also counts links that
+/// were never admitted, and [`Statistics::failures`] attempts: neither says how many URLs ended so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ends {
     /// URLs that were admitted once more, to be fetched again, beside those that were new.

@@ -106,7 +106,8 @@ impl Case {
             || self.scope.mode != ScopeMode::Any
     }
 
-    /// A case without limits, budgets and rates. What a seed below [`WIDE_FROM`] means stays as it is: some are kept as tests.
+    /// A case without limits, budgets and rates. What a seed below [`WIDE_FROM`] means stays as it is: some are kept as
+    /// tests.
     fn plain(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let rng = &mut rng;

@@ -102,7 +102,8 @@ pub(super) fn balanced(accounts: &Accounts, complete: bool) -> Result<(), Violat
     Err(Violation::new(Clause::OneOutcome, format!("the account does not balance: {accounts:?}")))
 }
 
-/// Judges a process that ended by a limit of the whole crawl, or could have: `stored_before` pages were there when it began.
+/// Judges a process that ended by a limit of the whole crawl, or could have: `stored_before` pages were there when it
+/// began.
 pub(super) fn within_limits(
     limits: WholeLimits,
     finish: Finish,

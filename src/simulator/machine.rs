@@ -277,7 +277,8 @@ impl Machine {
         }
     }
 
-    /// Opens the crawl as a new process does. The account of its URLs balances as the checkpoint has it, and after the replay.
+    /// Opens the crawl as a new process does. The account of its URLs balances as the checkpoint has it, and after the
+    /// replay.
     fn open(&mut self, limits: WholeLimits) -> Result<disk::Result<Process>, Violation> {
         let mut accounts = Vec::new();
         let opened = self.open_unjudged(limits, &mut accounts);
@@ -385,8 +386,8 @@ impl Machine {
         Ok((opening, process))
     }
 
-    /// Whether the catalog is lost before this start, so that it has to be made again from a checkpoint file: in an eighth
-    /// of those that are not the last.
+    /// Whether the catalog is lost before this start, so that it has to be made again from a checkpoint file: in an
+    /// eighth of those that are not the last.
     fn loses_catalog(&self) -> bool {
         let drawn = (self.case.seed << 8 | u64::from(self.boot)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
         drawn == 0 && (self.boot as usize) <= self.case.lives.len() && self.case.mistake.is_none()

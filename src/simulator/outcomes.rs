@@ -1,6 +1,6 @@
-//! The ends of URLs in a crawl whose settings leave some out: which ones depends on the order of things, so that no set of
-//! pages is the right one. What was stored names what had to be admitted; all of that is stored too, or one of the settings
-//! explains why not; and none of them is overrun.
+//! The ends of URLs in a crawl whose settings leave some out: which ones depends on the order of things, so that no set
+//! of pages is the right one. What was stored names what had to be admitted; all of that is stored too, or one of the
+//! settings explains why not; and none of them is overrun.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -178,8 +178,8 @@ fn within_budgets(
             return Err(Violation::new(Clause::Limited, format!("{pages} pages of {domain}: {budget:?}")));
         }
     }
-    // of a host with one connection nothing was asked for after its bytes were used up; times of a clock that was set do
-    // not tell what came first
+    // of a host with one connection nothing was asked for after its bytes were used up; times of a clock that was set
+    // do not tell what came first
     let in_order = case.frontier.politeness.connections_per_host == 1
         && !machine.ends.iter().any(|end| end.clock_set_back || end.clock_set_forward);
     let Some(limit) = budget.bytes_per_host.filter(|_| in_order) else { return Ok(()) };

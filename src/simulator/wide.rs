@@ -1,6 +1,7 @@
 //! Wide cases: what a plain case is drawn without, from a generator of its own.
 //!
-//! So every setting that can end a URL or the crawl is tried against every kind of death, in webs of several hundred pages.
+//! So every setting that can end a URL or the crawl is tried against every kind of death, in webs of several hundred
+//! pages.
 
 use std::time::Duration;
 

@@ -321,7 +321,8 @@ impl Plan {
         }
     }
 
-    /// Hangs every host but the first on an earlier sound host, and names that do not exist, and traps, on any sound host.
+    /// Hangs every host but the first on an earlier sound host, and names that do not exist, and traps, on any sound
+    /// host.
     fn hang_hosts(&mut self) {
         let mut sound = Vec::new();
         for host in 0..self.hosts.len() as u32 {

@@ -1,4 +1,5 @@
-//! What hosts make hard for a crawler: overload, slowness, death, and a robots.txt that cannot be had or lies elsewhere.
+//! What hosts make hard for a crawler: overload, slowness, death, and a robots.txt that cannot be had or lies
+//! elsewhere.
 //!
 //! All of it is off by default. The first host, on which all others hang, has none of it.
 

@@ -162,8 +162,8 @@ impl Scope {
         ScopeRules(Arc::clone(&self.limits))
     }
 
-    /// This scope with other rules. What the seeds take in stays as it is, so the mode of `rules` has to be the one that
-    /// this scope has.
+    /// This scope with other rules. What the seeds take in stays as it is, so the mode of `rules` has to be the one
+    /// that this scope has.
     pub fn with_rules(&self, rules: &ScopeRules) -> Scope {
         debug_assert_eq!(rules.0.options.mode, self.limits.options.mode, "the seeds were taken in by this mode");
         Scope { limits: Arc::clone(&rules.0), seeds: self.seeds.clone() }

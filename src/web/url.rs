@@ -219,8 +219,8 @@ mod tests {
         }
     }
 
-    /// From web-platform-tests, url/resources/urltestdata.json (3-clause BSD): "Scheme relative path starting with multiple
-    /// slashes".
+    /// From web-platform-tests, url/resources/urltestdata.json (3-clause BSD): "Scheme relative path starting with
+    /// multiple slashes".
     #[test]
     fn n18_more_than_two_slashes_lead_to_a_host_as_two_do() {
         let base = url("http://example.org/a/b");

@@ -217,7 +217,8 @@ fn every_help_can_be_read_at_eighty_columns() {
     for (command, _) in all_options(dir.path()) {
         let (wide, narrow) = (help_at(dir.path(), &command, 2_000), help_at(dir.path(), &command, 80));
         assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
-        // a paragraph is one line where there is room: one that is torn by hand would be torn twice on a narrow terminal
+        // a paragraph is one line where there is room: one that is torn by hand would be torn twice on a narrow
+        // terminal
         let lines: Vec<&str> = wide.lines().collect();
         for pair in lines.windows(2) {
             let is_prose =

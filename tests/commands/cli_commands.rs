@@ -1,4 +1,5 @@
-//! Every command and every option on a crawl of a synthetic web, with the real binary; and what is said of each mistake.
+//! Every command and every option on a crawl of a synthetic web, with the real binary; and what is said of each
+//! mistake.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -262,12 +263,12 @@ fn output_that_finds_no_room_is_told_and_is_not_said_to_go_on() {
 #[test]
 fn simulate_takes_all_its_options() {
     let dir = tempfile::tempdir().unwrap();
-    let line = "simulate --seed 3 --hosts 12 --pages 60 --addresses 2 --latency 1ms --page-bytes 2000 --links 5 --cross-links 0.3 \
-                --redirects 0.1 --not-found 0.1 --server-errors 0.1 --flaky 0.1 --robots 0.5 --crawl-delay 0.1 \
-                --robots-errors 0.1 --sitemaps 0.2 --robots-moved 0.1 --robots-forbidden 0.1 --robots-broken 0.1 \
-                --giant 0.2 --overloaded 0.1 --slow 0.1 --dead 0.1 --silent --delay 1ms --delay-factor 0.5 \
-                --delay-per-ip 1ms --unresolvable 0.1 --gzip 0.5 --traps 2 --trap-kinds maze,calendar --drip 1s \
-                --out web --for 0";
+    let line = "simulate --seed 3 --hosts 12 --pages 60 --addresses 2 --latency 1ms --page-bytes 2000 --links 5 \
+                --cross-links 0.3 --redirects 0.1 --not-found 0.1 --server-errors 0.1 --flaky 0.1 --robots 0.5 \
+                --crawl-delay 0.1 --robots-errors 0.1 --sitemaps 0.2 --robots-moved 0.1 --robots-forbidden 0.1 \
+                --robots-broken 0.1 --giant 0.2 --overloaded 0.1 --slow 0.1 --dead 0.1 --silent --delay 1ms \
+                --delay-factor 0.5 --delay-per-ip 1ms --unresolvable 0.1 --gzip 0.5 --traps 2 --trap-kinds \
+                maze,calendar --drip 1s --out web --for 0";
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = command.args(line.split_whitespace()).current_dir(dir.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

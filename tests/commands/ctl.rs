@@ -1,5 +1,5 @@
-//! `crawler ctl` on crawls of a synthetic web, with the real binary: every command, who may give them, what survives a kill,
-//! and what comes over the socket that is no command.
+//! `crawler ctl` on crawls of a synthetic web, with the real binary: every command, who may give them, what survives a
+//! kill, and what comes over the socket that is no command.
 
 mod looks;
 
@@ -238,7 +238,8 @@ fn an_exclude_that_is_read_again_empties_the_queue() {
     configure(&site.crawl, "[\"/never/\"]", "[\"/never/\", \"^http\"]");
     let told = done(&site.crawl, &["reload"]);
     assert!(told.contains("scope.exclude: [\"/never/\"] -> [\"/never/\", \"^http\"]"), "{told}");
-    // at 20 requests a second, 400 pages take longer than the test has patience for a slow machine's sake; none is asked
+    // at 20 requests a second, 400 pages take longer than the test has patience for a slow machine's sake; none is
+    // asked
     let requests = site.log().len();
     wait(child).expect(0, &["reload: scope.exclude", "dropped: "]);
     assert!(site.log().len() < requests + 100, "{} requests after {requests}", site.log().len());

@@ -1,5 +1,5 @@
-//! Fetching again with the real binary: conditional requests to a real server, and what the archive and its tools make of
-//! the answers.
+//! Fetching again with the real binary: conditional requests to a real server, and what the archive and its tools make
+//! of the answers.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

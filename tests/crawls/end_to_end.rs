@@ -17,8 +17,8 @@ fn begun(options: SimOptions) -> Site {
     with(options, "")
 }
 
-/// A site whose configuration has `extra` sections. Twice is as often as a flaky page fails, and every retry of one that
-/// stays broken holds its host back.
+/// A site whose configuration has `extra` sections. Twice is as often as a flaky page fails, and every retry of one
+/// that stays broken holds its host back.
 fn with(options: SimOptions, extra: &str) -> Site {
     Site::new(options, &format!("{RUSH}give_up = \"1s\"\n[fetch]\nretries = 2\n{extra}"))
 }

@@ -1,5 +1,5 @@
-//! How crawls end that hardly begin: one page, no page, dead hosts, redirects of seeds. The real binary, and a server of
-//! a screenful that sends what a test says.
+//! How crawls end that hardly begin: one page, no page, dead hosts, redirects of seeds. The real binary, and a server
+//! of a screenful that sends what a test says.
 //!
 //! Every test prints how long the crawl took; none asserts it, but the limits of the configurations (`give_up`,
 //! time-outs) are seconds, and whoever waits for anything else has waited for minutes.
@@ -218,7 +218,8 @@ fn assert_skipped(crawl: &Crawl, reason: &str, rule: &str) {
 #[test]
 fn name_servers_that_are_not_there_end_the_crawl_when_the_host_is_given_up() {
     let config = format!(
-        "[dns]\nnameservers = [\"127.0.0.1:9\"]\n[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}give_up = \"1s\"\n"
+        "[dns]\nnameservers = [\"127.0.0.1:9\"]\n\
+         [network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}give_up = \"1s\"\n"
     );
     let ended = Crawl::new("http://a.sim.test/\n", &config).run(&[]);
     tell("no name server", &ended);
@@ -291,7 +292,8 @@ fn n12_a_crawl_of_which_only_a_dead_host_is_left_ends_names_it_and_goes_on_when_
     let two = Two::start(&[("1/", "200 OK")]);
     let (url, port) = dead();
     let config = format!(
-        "[network]\nallow = [\"127.0.0.0/8\"]\n[dns]\nnameservers = [\"127.0.0.1:9\"]\n[politeness]\n{RUSH}linger = \"2s\"\n"
+        "[network]\nallow = [\"127.0.0.0/8\"]\n\
+         [dns]\nnameservers = [\"127.0.0.1:9\"]\n[politeness]\n{RUSH}linger = \"2s\"\n"
     );
     let crawl = Crawl::new(&format!("{}\n{url}\n", two.seed("/")), &config);
     let ended = crawl.run(&[]);

@@ -1,7 +1,7 @@
 //! What servers send to trick those who read the output: terminals, logs, JSON, WARC fields, indexes, names of files.
 //!
-//! The real binary crawls a server on loopback of which every word is hostile; then every byte is checked that the crawl
-//! and the commands give out, and every file name.
+//! The real binary crawls a server on loopback of which every word is hostile; then every byte is checked that the
+//! crawl and the commands give out, and every file name.
 
 use std::fs;
 use std::io::Write;
@@ -222,7 +222,8 @@ fn s15_on_a_terminal_the_same_holds_but_for_the_display_itself() {
     let text = format!("{page}{}", "n".repeat(300));
     let crawl = format!("{bin} -v --seeds seeds.txt --config crawler.toml --dir seen");
     let line = format!(
-        "{crawl}; {bin} list; {text}; {page}; {page}mime --headers; {page}reason --headers; {bin} export urls; {bin} explain {}",
+        "{crawl}; {bin} list; {text}; {page}; {page}mime --headers; \
+         {page}reason --headers; {bin} export urls; {bin} explain {}",
         crawled.urls().last().unwrap().replace('\'', "%27")
     );
     let mut command = Command::new("script");

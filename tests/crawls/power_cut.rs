@@ -1,10 +1,10 @@
-//! The catalog under power cuts: a process commits batches as checkpoints do, `strace` records what it tells the kernel,
-//! and every state that the disk may be left in is built from the record and opened.
+//! The catalog under power cuts: a process commits batches as checkpoints do, `strace` records what it tells the
+//! kernel, and every state that the disk may be left in is built from the record and opened.
 //!
 //! What has to hold for each: the catalog opens, and holds exactly the batches up to the newest whose commit had
-//! returned, or up to the one that was being committed. Another process makes whole checkpoints, file and commit: the last
-//! one is there, whole, and as new as that, also where the catalog is lost altogether. Without `strace` the tests say so
-//! and check nothing.
+//! returned, or up to the one that was being committed. Another process makes whole checkpoints, file and commit: the
+//! last one is there, whole, and as new as that, also where the catalog is lost altogether. Without `strace` the tests
+//! say so and check nothing.
 //!
 //! ```text
 //! cargo test --release --test crawls power_cut:: -- --nocapture               a few hundred images
@@ -154,8 +154,8 @@ fn makes_checkpoints() {
     }
 }
 
-/// What the process that `test` is did to the directory `below`, and a place for images. `None`, and a word of that, where
-/// it cannot be traced.
+/// What the process that `test` is did to the directory `below`, and a place for images. `None`, and a word of that,
+/// where it cannot be traced.
 fn trace_of(test: &str, below: &str) -> Option<(tempfile::TempDir, PathBuf, Vec<Event>)> {
     if Command::new("strace").arg("-V").output().is_err() {
         skip("strace is not installed");
@@ -343,7 +343,8 @@ impl<'a> Trial<'a> {
                 let names: Vec<_> =
                     image.iter().map(|(path, bytes)| (path.file_name().unwrap(), bytes.len())).collect();
                 self.wrong.push(format!(
-                    "line {moment} of the trace, batches {allowed:?}: {problem}; {fates:?}, {named} of {} names, {names:?}",
+                    "line {moment} of the trace, batches {allowed:?}: {problem}; \
+                     {fates:?}, {named} of {} names, {names:?}",
                     cut.names.len()
                 ));
             }

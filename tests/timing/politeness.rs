@@ -2,8 +2,8 @@
 //!
 //! Delays are some tens of milliseconds, so that the proofs are quick. Without any delay configured a back-off starts
 //! with a second; that is what those proofs use that are about back-offs. Nothing here asserts that a crawl is fast.
-//! The rows that are arithmetic are proved beside it: `frontier::politeness`, `frontier::tests::polite` in virtual time,
-//! `web::retry_after`.
+//! The rows that are arithmetic are proved beside it: `frontier::politeness`, `frontier::tests::polite` in virtual
+//! time, `web::retry_after`.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,5 +1,5 @@
-//! Traps among ordinary hosts, against the real binary: the ordinary ones end exactly as expected, the traps within their
-//! budgets, and the crawl says which they were.
+//! Traps among ordinary hosts, against the real binary: the ordinary ones end exactly as expected, the traps within
+//! their budgets, and the crawl says which they were.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -154,7 +154,8 @@ fn n14_servers_that_drip_do_not_end_a_crawl_that_may_open_few_files() {
     const DRIPPING: usize = 260;
     let options = SimOptions { drip: ms(3_600_000), hosts: 20, pages: 60, ..web(DRIPPING, &[TrapKind::Drip]) };
     let config = format!(
-        "{RUSH}give_up = \"1s\"\n[fetch]\nworkers = 4\ntimeout_head = \"500ms\"\ntimeout_connect = \"500ms\"\ntimeout_total = \"1s\"\n"
+        "{RUSH}give_up = \"1s\"\n[fetch]\nworkers = 4\n\
+         timeout_head = \"500ms\"\ntimeout_connect = \"500ms\"\ntimeout_total = \"1s\"\n"
     );
     let site = Site::new(options, &config);
     let child = std::process::Command::new("sh")

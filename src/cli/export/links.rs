@@ -200,7 +200,8 @@ mod tests {
     fn links_are_resolved_named_by_kind_and_by_whether_they_are_followed() {
         let mut archive = FakeArchive::default();
         let page = "<base href=/b/><a href=x>1</a><a href='x#f'>2</a><img src=i.png><a rel=nofollow href=n>3</a>\
-                    <link rel=canonical href=/c><a href=\"y\tz\">4&#9;&#27;[2J</a><a href=mailto:a@b>5</a><a href=f>=1+1</a>";
+                    <link rel=canonical href=/c><a href=\"y\tz\">4&#9;&#27;[2J</a><a href=mailto:a@b>5</a><a \
+                    href=f>=1+1</a>";
         store(
             &mut archive,
             "https://a.example/p/",

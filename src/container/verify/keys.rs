@@ -192,8 +192,8 @@ impl Comparison<'_> {
         report.damage(self.keys.path(), record.offset, what);
     }
 
-    /// Whether nothing whole need lie at `offset` before `record`: a crawl that starts cuts key.dat to its checkpoint and
-    /// writes it again. Damage there is told where it lies.
+    /// Whether nothing whole need lie at `offset` before `record`: a crawl that starts cuts key.dat to its checkpoint
+    /// and writes it again. Damage there is told where it lies.
     fn may_be_cut(&self, offset: u64, record: &KeyRecord) -> bool {
         matches!(self.standing, Standing::Running) && offset < record.offset
     }

@@ -50,8 +50,8 @@ impl Orders {
         Orders { incoming, waiting: Vec::new() }
     }
 
-    /// Waits for an event no longer than `wait`; also returns without one when an order has come. Who asks how the crawl
-    /// stands gets the figures of `pulse`.
+    /// Waits for an event no longer than `wait`; also returns without one when an order has come. Who asks how the
+    /// crawl stands gets the figures of `pulse`.
     pub(in crate::crawl) fn next_event(
         &mut self,
         engine: &mut Engine,

@@ -1,8 +1,8 @@
 //! Reading the configuration again while a crawl runs: what may change, what waits for the next start, what never does.
 //!
-//! In effect at once: limits of the crawl, its checkpoints, scope patterns and limits, politeness, budgets, retries. What
-//! threads were started with (workers, time-outs, name servers, memory) waits for the next start, and what shapes the disk
-//! was fixed when the crawl was created. Those that stay are named, each with the reason.
+//! In effect at once: limits of the crawl, its checkpoints, scope patterns and limits, politeness, budgets, retries.
+//! What threads were started with (workers, time-outs, name servers, memory) waits for the next start, and what shapes
+//! the disk was fixed when the crawl was created. Those that stay are named, each with the reason.
 
 use std::path::PathBuf;
 

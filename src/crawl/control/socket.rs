@@ -1,11 +1,12 @@
 //! The socket of a crawl directory: who may use it, and how its path may be long.
 //!
-//! It is made in a directory of its own that only the user can enter, gets its permissions (0600) there, and is then moved
-//! to its place: at no moment could anybody else have connected. Only a socket is ever replaced there, one that a dead
-//! process has left, since the living one holds the directory's lock. A symbolic link or a file under its name is left
-//! alone, and an error.
+//! It is made in a directory of its own that only the user can enter, gets its permissions (0600) there, and is then
+//! moved to its place: at no moment could anybody else have connected. Only a socket is ever replaced there, one that a
+//! dead process has left, since the living one holds the directory's lock. A symbolic link or a file under its name is
+//! left alone, and an error.
 //!
-//! The address of a socket has room for some hundred bytes. Longer paths go by `/proc/self/fd`, where the system has it.
+//! The address of a socket has room for some hundred bytes. Longer paths go by `/proc/self/fd`, where the system has
+//! it.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind};

@@ -60,8 +60,8 @@ fn dropped(told: &Explanation, skipped: &Skipped, now: Time) -> String {
     text
 }
 
-/// Whether the newest version ended the URL although the checkpoint has it queued: it was stored after that, and not to be
-/// asked for again.
+/// Whether the newest version ended the URL although the checkpoint has it queued: it was stored after that, and not to
+/// be asked for again.
 fn ended(newest: &Version, queue: &Queue, facts: &Facts<'_>) -> bool {
     let later = facts.key_bytes.is_none_or(|key_bytes| newest.record >= key_bytes);
     let retries = facts.config.fetch.retries;

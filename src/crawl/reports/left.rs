@@ -51,8 +51,8 @@ pub fn left_reads(dir: &Path) -> Result<u64, ReportError> {
     Ok(log.saturating_add(file_bytes(&dir.join("frontier"))))
 }
 
-/// The time that the queue of the crawl in `dir` takes at least, by the last checkpoint. Links that are not found yet come
-/// on top of it.
+/// The time that the queue of the crawl in `dir` takes at least, by the last checkpoint. Links that are not found yet
+/// come on top of it.
 pub fn left(dir: &Path) -> Result<Left, ReportError> {
     let disk = Disk::real();
     let config = options::read_copy(&disk, dir)?.unwrap_or_default();

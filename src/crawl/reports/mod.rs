@@ -2,15 +2,15 @@
 //!
 //! | report | from | when |
 //! |---|---|---|
-//! | `crawl`, `status-codes` | the figures of the last checkpoint; before the first one, what a crawl that runs tells | at every checkpoint |
+//! | `crawl`, `status-codes` | the last checkpoint; before the first, a crawl that runs | at every checkpoint |
 //! | `seeds` | seeds/list and seeds/fates | at every checkpoint while it is short, else at the end |
 //! | `mime-types` | logs/crawl.log | at the end |
 //! | `hosts` | logs/crawl.log and the queue | at the end |
 //!
-//! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is locked
-//! and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of `seeds` is
-//! some twenty bytes a seed. At the end of a crawl those that take long are left out: `crawler report`
-//! makes them then. Nothing depends on the files.
+//! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is
+//! locked and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of
+//! `seeds` is some twenty bytes a seed. At the end of a crawl those that take long are left out: `crawler report` makes
+//! them then. Nothing depends on the files.
 
 mod hosts;
 mod judge;
@@ -154,8 +154,8 @@ pub fn path(dir: &Path, name: Name) -> PathBuf {
     dir.join("reports").join(format!("{name}.txt"))
 }
 
-/// Puts the report `name` into the crawl directory `dir`, in the place of an older one. It is not synced: it can be made
-/// again.
+/// Puts the report `name` into the crawl directory `dir`, in the place of an older one. It is not synced: it can be
+/// made again.
 pub fn put(name: Name, dir: &Path) -> Result<(), ReportError> {
     put_at(name, dir, true)
 }
@@ -239,7 +239,8 @@ impl Write for FileOut {
 
 fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
     out.text(format_args!(
-        "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {:>9}\n",
+        "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} \
+         {:>12} {:>11} {:>6} {:>6} {:>9}\n",
         "violations",
         "host",
         "requests",
@@ -263,7 +264,8 @@ fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportE
         out.row(
             row,
             format_args!(
-                "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {kept:>9}\n",
+                "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} \
+                 {:>12} {:>11} {:>6} {:>6} {kept:>9}\n",
                 row.violations,
                 crate::text::escape::field(&row.host),
                 row.requests,

@@ -1,7 +1,7 @@
 //! Why seeds wait: what the newest checkpoint knows of their hosts.
 //!
-//! Nothing is told of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is replaced
-//! while it is read.
+//! Nothing is told of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is
+//! replaced while it is read.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -38,8 +38,8 @@ impl Known {
     }
 }
 
-/// Reads all of it. The catalog is that of the crawl in `dir`, or a copy; where it does not belong to the files there, that
-/// is an error.
+/// Reads all of it. The catalog is that of the crawl in `dir`, or a copy; where it does not belong to the files there,
+/// that is an error.
 pub(super) fn known(disk: &Disk, catalog: &SledCatalog, dir: &Path) -> Result<Known> {
     let (identity, noted) = (mend::look(disk, catalog, dir)?, Noted::load(catalog, dir)?);
     let mut known = Known { identity, old_seeds: seeds::count_old(catalog)?, ..Known::default() };

@@ -7,8 +7,8 @@
 //! the index is renamed over the old one: from then on until the batch is durable the mark of
 //! [`container::rebuild`] keeps every crawl out, and whoever rebuilds again begins anew.
 //!
-//! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was queued
-//! in a damaged file is nowhere else.
+//! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was
+//! queued in a damaged file is nowhere else.
 
 use std::fs;
 use std::path::Path;
@@ -66,8 +66,8 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
     said
 }
 
-/// Makes again what can be made again of the crawl in `dir`; returns the number of key records. Damage that stays goes to
-/// `report`, what it means to `notice`.
+/// Makes again what can be made again of the crawl in `dir`; returns the number of key records. Damage that stays goes
+/// to `report`, what it means to `notice`.
 pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<u64> {
     let disk = Disk::real();
     let _lock = DirectoryLock::acquire(dir)?;

@@ -7,9 +7,9 @@
 //! ```
 //! Sorting takes a bounded share of memory and one temporary file beside the crawl, so all of them are asked about.
 //!
-//! Beside a running crawl a newer checkpoint may replace files that are still to be read. Then the newest one is read and
-//! the bucket or partition begun again. That is sound, because keys only come to URL-seen and to key.dat: what an older
-//! checkpoint has queued or archived, a newer one has seen. So URL-seen is read after what has to be in it.
+//! Beside a running crawl a newer checkpoint may replace files that are still to be read. Then the newest one is read
+//! and the bucket or partition begun again. That is sound, because keys only come to URL-seen and to key.dat: what an
+//! older checkpoint has queued or archived, a newer one has seen. So URL-seen is read after what has to be in it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};

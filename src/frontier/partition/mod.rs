@@ -15,6 +15,7 @@ mod block;
 mod entry;
 mod filter;
 mod front;
+mod key;
 mod look;
 mod merge;
 mod output;
@@ -23,6 +24,7 @@ mod silent;
 mod tail;
 mod take;
 pub(super) mod verify;
+mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,20 +33,28 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub(super) use base::{Spot, Summary};
-pub(super) use entry::HostKey;
 pub(super) use filter::{Filter, domain_key};
+pub(super) use key::HostKey;
 pub(super) use look::Cold;
-pub(super) use merge::{Merge, MergeDone};
+pub(super) use merge::Merge;
+pub(super) use output::{MergeDone, NewBase};
 pub(super) use take::{Cursor, Cursors, Refill, Take, TakeDone, Taken};
 
-use entry::{Entry, UrlView};
+use entry::Entry;
 use front::Front;
+use view::UrlView;
 
 use super::host::Item;
 use super::record::HostRecord;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
+
+/// Which of `count` partitions, a power of two, a domain belongs to: by the top bits of its fingerprint.
+pub(super) fn partition_of(domain: Fingerprint, count: usize) -> usize {
+    let bits = count.trailing_zeros();
+    if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
+}
 
 /// A file of a partition as a checkpoint knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
-//! What a page says about its encoding: "prescan a byte stream", "get an XML encoding" and the late `<meta>` of the HTML
-//! standard (13.2.3.2, 13.2.3.3, 13.2.6.4.4).
+//! What a page says about its encoding: "prescan a byte stream", "get an XML encoding" and the late `<meta>` of the
+//! HTML standard (13.2.3.2, 13.2.3.3, 13.2.6.4.4).
 //!
 //! Everything here takes time linear in the bytes that it is given.
 

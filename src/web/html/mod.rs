@@ -1,8 +1,8 @@
 //! Links of HTML pages, found in one pass without building a tree.
 //!
 //! [`LinkScan`] goes from tag to tag ([`tags`]), takes what names a URL out of the attributes ([`element`]), and
-//! resolves, canonicalises, deduplicates and fingerprints it. Beside it stand the other places where a page tells about links:
-//! `X-Robots-Tag` ([`x_robots_tag`]) and `Link` ([`link_header`]).
+//! resolves, canonicalises, deduplicates and fingerprints it. Beside it stand the other places where a page tells about
+//! links: `X-Robots-Tag` ([`x_robots_tag`]) and `Link` ([`link_header`]).
 //!
 //! Everything here takes time linear in its input and gives no more links than it was told to.
 
@@ -29,8 +29,8 @@ pub use values::refresh_url;
 
 use super::url::{CanonicalUrl, Keys};
 
-/// Memory for the URLs of a page's links: so many bytes for each link that it may have. Where a long base makes long URLs
-/// of short links, those beyond are dropped.
+/// Memory for the URLs of a page's links: so many bytes for each link that it may have. Where a long base makes long
+/// URLs of short links, those beyond are dropped.
 pub const BYTES_PER_LINK: usize = 256;
 
 /// How a page names a URL.

@@ -92,8 +92,8 @@ impl<'a> Tags<'a> {
         self.next_tag_after(|_| {})
     }
 
-    /// As [`next_tag`](Self::next_tag); the text before it goes to `text` piece by piece, with its references as they are
-    /// written. What raw text elements hold is no text here.
+    /// As [`next_tag`](Self::next_tag); the text before it goes to `text` piece by piece, with its references as they
+    /// are written. What raw text elements hold is no text here.
     pub fn next_tag_after(&mut self, mut text: impl FnMut(&'a [u8])) -> Option<Tag<'a>> {
         if self.open.is_some() && !self.attributes(|_| {}) {
             return None;

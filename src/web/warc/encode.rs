@@ -261,8 +261,8 @@ impl Encoder {
         payload_sha1
     }
 
-    /// Writes the record of `head`, compressed, to `out`. Its block is `self.block` with `payload` behind it, which is not
-    /// copied for that.
+    /// Writes the record of `head`, compressed, to `out`. Its block is `self.block` with `payload` behind it, which is
+    /// not copied for that.
     pub(super) fn finish(&mut self, head: &Head<'_>, payload: &[u8], out: &mut Vec<u8>) {
         let block_sha1 = Sha1::new().chain_update(&self.block).chain_update(payload).finalize();
         let text = &mut self.head;
@@ -284,8 +284,8 @@ impl Encoder {
     }
 }
 
-/// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as any
-/// other and gain nothing.
+/// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as
+/// any other and gain nothing.
 fn is_packed(exchange: &Exchange<'_>) -> bool {
     exchange.headers.iter().any(|(name, value)| {
         let starts = |known: &[u8]| value.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));

@@ -45,7 +45,8 @@ fn beyond_the_places_for_idle_connections_they_are_closed_behind_the_answer() {
 #[test]
 fn s21_no_cookie_and_no_other_trace_of_an_answer_is_sent_back() {
     let server = HttpServer::answering(page(
-        "set-cookie: id=1; path=/\r\nset-cookie: wide=2; domain=test\r\nwww-authenticate: Basic realm=\"x\"\r\netag: \"7\"\r\n",
+        "set-cookie: id=1; path=/\r\nset-cookie: wide=2; domain=test\r\n\
+         www-authenticate: Basic realm=\"x\"\r\netag: \"7\"\r\n",
         "one",
     ));
     let client = Client::start(options());

@@ -213,7 +213,8 @@ fn s21_no_cookie_password_or_referrer_goes_with_a_redirect_to_another_origin() {
     let second = HttpServer::answering(page(setting, "there"));
     let to = second.url("b.test");
     let first = HttpServer::answering(format!(
-        "HTTP/1.1 302 Found\r\n{setting}www-authenticate: Basic realm=\"x\"\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"
+        "HTTP/1.1 302 Found\r\n{setting}www-authenticate: Basic realm=\"x\"\r\n\
+         location: {to}\r\ncontent-length: 0\r\n\r\n"
     ));
     let names = NameServer::start(|question| found(question, 300, &["127.0.0.1"]));
     let seed = first.url("a.test");

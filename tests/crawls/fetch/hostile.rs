@@ -1,5 +1,5 @@
-//! Whole crawls by the real binary of servers that send too much: every answer is cut at a limit, the archive or crawl.log
-//! says at which, the crawl ends, and its memory stays below the ceiling that `status` tells.
+//! Whole crawls by the real binary of servers that send too much: every answer is cut at a limit, the archive or
+//! crawl.log says at which, the crawl ends, and its memory stays below the ceiling that `status` tells.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -12,7 +12,9 @@ use super::http::HttpServer;
 use super::nameserver::{NameServer, found};
 
 /// 64 MiB of blanks behind a link, by brotli.
-const BROTLI_BOMB: &str = "y///PwAkX3zwepFJhDlMI5NXyiMLs9O+9P4P/v//ASABEIcFoHv/x///PwAkAOKwAHTv//j//weABEAcFoDu/R////8AkACIwwLQvf/j//8fABIAcVgAuvd//P//A0ACIA4LQPf+j///fwBIAMRhAeje/8UEAAAJgBgiAAE=";
+const BROTLI_BOMB: &str = "y///PwAkX3zwepFJhDlMI5NXyiMLs9O+9P4P/v//\
+                           ASABEIcFoHv/x///PwAkAOKwAHTv//j//weABEAcFoDu/R////8AkACIwwLQ\
+                           vf/j//8fABIAcVgAuvd//P//A0ACIA4LQPf+j///fwBIAMRhAeje/8UEAAAJgBgiAAE=";
 const BOMB_BYTES: usize = 64 << 20;
 
 fn bomb() -> Vec<u8> {

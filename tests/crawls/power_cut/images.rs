@@ -1,8 +1,8 @@
 //! What may be on the disk after the power was cut at a place in a trace.
 //!
 //! Durable is what a sync covered that had returned. Of the other writes each may be there, be lost, or be torn at a
-//! multiple of 512 bytes; names come and go in their order, up to any place. `sync_file_range` makes nothing durable: it
-//! waits for no cache of the disk and for no length of the file.
+//! multiple of 512 bytes; names come and go in their order, up to any place. `sync_file_range` makes nothing durable:
+//! it waits for no cache of the disk and for no length of the file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

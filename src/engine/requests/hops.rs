@@ -9,11 +9,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Engine;
-use super::job::{ResolveJob, Target};
 use crate::clock::Time;
 use crate::container::Referrer;
 use crate::disk::Result;
+use crate::engine::Engine;
+use crate::engine::job::{ResolveJob, Target};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Knock, NameAnswer};
 use crate::outcome::{Cause, HostFault};
@@ -28,7 +28,7 @@ pub(super) struct Hop {
     via: String,
     url: CanonicalUrl,
     addresses: Addresses,
-    due: Time,
+    pub due: Time,
 }
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ enum Step {
 impl Engine {
     /// The robots.txt that `host` waits for is said to be at `url`; `addresses` are those of its name, if it is the name
     /// that was asked just now.
-    pub(super) fn add_hop(
+    pub(in crate::engine) fn add_hop(
         &mut self,
         host: HostId,
         (target, via): (Target, String),
@@ -62,13 +62,13 @@ impl Engine {
         arrival.frontier.robots_moved(host, duration, arrival.now);
         let due = arrival.now;
         let addresses = addresses.filter(|list| !list.is_empty()).map_or(Addresses::Unknown, Addresses::Known);
-        self.hops.push(Hop { host, target, via, url, addresses, due });
+        self.requests.hops.push(Hop { host, target, via, url, addresses, due });
     }
 
     /// Follows the first redirect whose turn has come, if there is one, and says whether a request was made.
-    pub(super) fn follow_hop(&mut self, now: Time) -> Result<bool> {
+    pub(in crate::engine) fn follow_hop(&mut self, now: Time) -> Result<bool> {
         let mut number = 0;
-        while let Some(hop) = self.hops.get(number) {
+        while let Some(hop) = self.requests.hops.get(number) {
             if hop.due > now {
                 number += 1;
                 continue;
@@ -76,15 +76,15 @@ impl Engine {
             match self.step(number, now) {
                 Step::Wait => number += 1,
                 Step::Ask => {
-                    let hop = &mut self.hops[number];
+                    let hop = &mut self.requests.hops[number];
                     (hop.addresses, hop.due) = (Addresses::Asked, Time::MAX);
                     let job = ResolveJob { host: hop.host, name: hop.url.host().into() };
-                    self.under_way.requests.begin(job.host, Knock::Known, now);
+                    self.requests.begin(job.host, Knock::Known, now);
                     self.executors.resolve(job);
                     return Ok(false);
                 }
                 Step::Go(addresses) => {
-                    let Hop { host, target, via, url, .. } = self.hops.remove(number);
+                    let Hop { host, target, via, url, .. } = self.requests.hops.remove(number);
                     self.fetch_robots(host, target, url, addresses, Referrer::Url(via))?;
                     return Ok(true);
                 }
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     fn step(&mut self, number: usize, now: Time) -> Step {
-        let hop = &self.hops[number];
+        let hop = &self.requests.hops[number];
         let known = match &hop.addresses {
             Addresses::Known(list) => Some(NameAnswer::Found(list.clone())),
             Addresses::Asked => return Step::Wait,
@@ -120,7 +120,7 @@ impl Engine {
         match began {
             Ok(()) => Step::Go(addresses),
             Err(again) => {
-                self.hops[number].due = again;
+                self.requests.hops[number].due = again;
                 Step::Wait
             }
         }
@@ -128,8 +128,8 @@ impl Engine {
 
     /// A redirect that cannot be followed is a robots.txt that cannot be had.
     fn fail_hop(&mut self, number: usize, cause: Cause) -> Result<()> {
-        self.statistics.count_failure(cause.failure());
-        let Hop { host, target, .. } = self.hops.remove(number);
+        self.books.statistics.count_failure(cause.failure());
+        let Hop { host, target, .. } = self.requests.hops.remove(number);
         self.way.arrival().frontier.blame(host, HostFault::RobotsMoved(cause));
         match target {
             Target::Robots { origin, key, .. } => self.robots_failed(host, &origin, key, Duration::ZERO),
@@ -138,16 +138,16 @@ impl Engine {
     }
 
     /// The name of a host was resolved: for the hop that `host` waits for, if it asked.
-    pub(super) fn hop_resolved(
+    pub(in crate::engine) fn hop_resolved(
         &mut self,
         host: HostId,
         answer: std::result::Result<&Arc<[IpAddr]>, Cause>,
     ) -> Result<()> {
         let asked = |hop: &Hop| hop.host == host && matches!(hop.addresses, Addresses::Asked);
-        let Some(number) = self.hops.iter().position(asked) else { return Ok(()) };
+        let Some(number) = self.requests.hops.iter().position(asked) else { return Ok(()) };
         match answer {
             Ok(list) if !list.is_empty() => {
-                let hop = &mut self.hops[number];
+                let hop = &mut self.requests.hops[number];
                 (hop.addresses, hop.due) = (Addresses::Known(list.clone()), Time::ZERO);
                 Ok(())
             }
@@ -157,17 +157,18 @@ impl Engine {
     }
 
     /// A request for robots.txt at `url` is over. If it was a hop, the host where it led rests now.
-    pub(super) fn end_hop(&mut self, redirects: u8, origin: Fingerprint, url: &CanonicalUrl, duration: Duration) {
+    pub(in crate::engine) fn end_hop(
+        &mut self,
+        redirects: u8,
+        origin: Fingerprint,
+        url: &CanonicalUrl,
+        duration: Duration,
+    ) {
         let at = self.keys.keys(url);
         let arrival = self.way.arrival();
         if redirects > 0 {
             arrival.frontier.end_errand(at.origin, at.host, duration, arrival.now);
         }
         debug_assert!(redirects > 0 || at.origin == origin, "the first request for robots.txt goes to its own origin");
-    }
-
-    /// When a hop may be followed.
-    pub(super) fn next_hop_due(&self) -> Option<Time> {
-        self.hops.iter().map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
     }
 }

@@ -1,27 +1,15 @@
-//! Sites that show less to a crawler than to a person: what is told of their answers.
+//! Sites that show less to a crawler than to a person: what of their answers says so.
 
-use super::Engine;
-use super::answers::is_of_seed;
-use super::job::{Findings, Response};
+use crate::engine::is_of_seed;
+use crate::engine::job::{Findings, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::record::Oddity;
 use crate::web::headers;
 use crate::web::url::{CanonicalUrl, Keys};
 
-impl Engine {
-    /// The operator hears of a site that shows less to a crawler than to a person: the first is a warning.
-    pub(super) fn tell_oddity(&mut self, oddity: Oddity, url: &CanonicalUrl) {
-        match self.oddities.note(oddity, url.host(), url.as_str()) {
-            Some(news) if self.oddities.is_first(oddity) => tracing::warn!("{news}"),
-            Some(news) => tracing::info!("{news}"),
-            None => {}
-        }
-    }
-}
-
 /// What keeps a crawler from the page of `url`, although its request for `asked`, which `via` named, was answered.
-pub(super) fn oddity_of(
+pub(in crate::engine) fn oddity_of(
     (asked, via): (&CanonicalUrl, Option<&str>),
     url: &QueuedUrl,
     response: &Response,

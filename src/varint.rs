@@ -1,7 +1,8 @@
-//! LEB128: seven bits a byte, the lowest first, the top bit says that more follow.
+//! Numbers of variable length, as every format of the crawl has them: LEB128, seven bits per byte, the lowest first; the
+//! top bit says that more follow.
 
 /// Appends `number`.
-pub(crate) fn push(mut number: u64, out: &mut Vec<u8>) {
+pub fn push(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -10,7 +11,7 @@ pub(crate) fn push(mut number: u64, out: &mut Vec<u8>) {
 }
 
 /// Reads a number at `*at` and moves on; `None` where none ends within ten bytes or within `bytes`.
-pub(crate) fn read(bytes: &[u8], at: &mut usize) -> Option<u64> {
+pub fn read(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let byte = *bytes.get(*at)?;
@@ -28,7 +29,7 @@ pub(crate) fn read(bytes: &[u8], at: &mut usize) -> Option<u64> {
 }
 
 /// Reads a length at `*at` and that many bytes, and moves on.
-pub(crate) fn read_slice<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
+pub fn read_slice<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
     let length = usize::try_from(read(bytes, at)?).ok()?;
     let slice = bytes.get(*at..at.checked_add(length)?)?;
     *at += length;
@@ -36,7 +37,7 @@ pub(crate) fn read_slice<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]
 }
 
 /// Puts the length of what follows `start` in `out` before it.
-pub(crate) fn prefix_length(out: &mut Vec<u8>, start: usize) {
+pub fn prefix_length(out: &mut Vec<u8>, start: usize) {
     let end = out.len();
     push((end - start) as u64, out);
     let bytes = out.len() - end;

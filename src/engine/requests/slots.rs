@@ -40,7 +40,7 @@ pub struct SlotOptions {
 
 /// The requests and look-ups that are under way, in the order of their beginning.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub struct Slots {
     options: SlotOptions,
     under_way: VecDeque<(Time, HostId, u32)>,
     /// The same of first contacts.

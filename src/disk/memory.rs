@@ -1,4 +1,4 @@
-//! A disk in memory: the files that a target was given, and those that its store makes of them.
+//! A disk in memory: the files that it was given, and those that a store makes of them.
 //!
 //! It never fails and never forgets. A file that a damaged length would blow up is refused, as a full disk would.
 
@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::disk::{Backend, Disk, Mode, RawFile};
+use super::{Backend, Disk, Mode, RawFile};
 
 /// No file is larger.
 const FILE_BYTES_MAX: u64 = 64 << 20;
