@@ -8,7 +8,7 @@
 //! - Nothing begins before the `pause` and the `rest` of every earlier answer are over, counted from its end.
 //! - Nothing begins before `lead` has passed: with one connection per host since the last answer ended, with several
 //!   since the last start.
-//! - No more requests of a host are under way than [`Terms::connections`], and two requests to an address begin
+//! - No more requests of a host are in flight than [`Terms::connections`], and two requests to an address begin
 //!   [`Terms::per_address`] apart.
 //!
 //! An answer that has not ended is not held against a request: nobody could know of it. Requests have to come in the
@@ -47,7 +47,7 @@ pub struct Request {
 /// What was promised to all hosts when a request was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Requests of a host that may be under way at once.
+    /// Requests of a host that may be in flight at once.
     pub connections: usize,
     /// By how much less than owed the time after an answer may look.
     pub slack: Duration,
@@ -111,7 +111,7 @@ pub struct Early<T> {
 pub struct HostJudge<T> {
     last_start: Option<(Duration, T)>,
     last_end: Option<(Duration, T)>,
-    /// Ends of requests that may be under way.
+    /// Ends of requests that may be in flight.
     under_way: Vec<Duration>,
     /// What is owed to answers that may not have been taken in yet.
     coming: Vec<Debt<T>>,
@@ -138,7 +138,7 @@ impl<T> Default for HostJudge<T> {
 }
 
 impl<T: Copy> HostJudge<T> {
-    /// Judges the next request and says how many were under way with it.
+    /// Judges the next request and says how many were in flight with it.
     pub fn request(&mut self, request: &Request, tag: T, terms: &Terms, mut found: impl FnMut(Offence<T>)) -> usize {
         let started = request.started;
         self.take_in(started, terms.taken_in_after);

@@ -59,6 +59,15 @@ pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>>
     }
 }
 
+/// The crawl's fingerprints: the key maker of the crawl in `dir`.
+pub fn key_maker(dir: &Path) -> Result<KeyMaker, CrawlError> {
+    let identity = Identity::read_copy(&Disk::real(), dir).map_err(|error| match error.is_not_found() {
+        true => CrawlError::Usage(format!("{}: the crawl has just begun, and knows nothing yet", dir.display())),
+        false => error.into(),
+    })?;
+    Ok(identity.key_maker())
+}
+
 /// Which addresses may be connected to.
 pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
     let parse =
@@ -86,7 +95,7 @@ pub(super) fn identity(
     ];
     for (key, same) in fixed {
         if !same {
-            tracing::warn!("{key} was fixed when this crawl was created; the configured value is not used");
+            tracing::warn!("{key} was fixed when this crawl was created; the configured value is ignored");
         }
     }
     Ok((identity, is_new))
@@ -99,7 +108,7 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
         let with_port = text.parse::<SocketAddr>();
         with_port
             .or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, NAME_SERVER_PORT)))
-            .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is no address")))
+            .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is not an address")))
     };
     Ok(FetchOptions {
         user_agent: config.user_agent(),

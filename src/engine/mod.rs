@@ -16,6 +16,7 @@ pub mod checkpoint;
 mod control;
 mod course;
 mod executors;
+mod fault;
 mod figures;
 mod identity;
 mod job;
@@ -24,6 +25,7 @@ pub mod mend;
 mod open;
 mod patterns;
 pub mod recovery;
+mod reply;
 mod requests;
 pub mod rests;
 mod route;
@@ -43,12 +45,14 @@ pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
 pub use executors::{Executors, StoreMerge};
+pub use fault::Fault;
 pub use identity::Identity;
 pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response,
     Room, StoreMerged, Target, Unresolved,
 };
 pub use open::{ListedSeeds, OpenError, Opening, Past};
+pub use reply::{Addressed, ReplyTo};
 pub use requests::SlotOptions;
 pub use rests::RestSync;
 pub use seeding::{Refetch, Round};
@@ -156,9 +160,9 @@ impl Engine {
             Event::Partition(done) => self.stores.finish_partition(done)?,
             Event::Checkpointed(done) => self.checkpointed(done)?,
             Event::RestsSynced => self.checkpoints.rests.synced(),
-            Event::Fault(fault) => return Err(fault),
-            // whoever runs the engine ends the program before it comes to this
-            Event::Panic(message) => panic!("{message}"),
+            Event::Fault(Fault::Disk(fault)) => return Err(fault),
+            // the crawl ends before it comes to this
+            Event::Fault(Fault::Panic(message)) => panic!("{message}"),
             Event::Stop(by) => self.stop(by),
             Event::Checkpoint => self.checkpoints.want(),
             Event::Pause => self.requests.pause(true),

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::case::Case;
-use super::judge::{Clause, Ended, Violation};
+use super::clause::{Clause, Violation};
 use super::machine::Machine;
+use super::moment::Ended;
 use super::network::{Request, millis};
 use crate::politeness::{self, AddressJudge, Early, HostJudge, Offence, Terms};
 
