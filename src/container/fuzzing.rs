@@ -50,6 +50,7 @@ fn read_keys(bytes: &[u8]) -> bool {
     memory.put(dir.join("key.dat"), bytes.to_vec());
     let Ok(keys) = KeyFile::open_for_reading(&memory.disk(), dir) else { return false };
     let copy_dir = Path::new("copy");
+    memory.disk().create_dir_all(copy_dir).expect("memory takes all");
     let mut copy = KeyFile::open(&memory.disk(), copy_dir, None).expect("memory takes all");
     let mut any = false;
     let mut scan = keys.scan(0);
