@@ -272,9 +272,9 @@ impl Engine {
             if !self.under_way.requests.is_free(now) {
                 return Ok(());
             }
-            let has_room = self.under_way.requests.has_room_for_suspects(now);
+            let room = self.under_way.requests.room_for_suspects(now);
             let frontier = &mut self.way.arrival().frontier;
-            frontier.let_suspects_in(has_room);
+            frontier.let_suspects_in(room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };
             self.may_request = !matches!(task, Task::Robots { .. } | Task::Fetch { .. });
             self.start(task)?;

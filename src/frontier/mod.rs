@@ -48,6 +48,7 @@ mod share;
 mod silence;
 mod state;
 mod strangers;
+mod suspects;
 mod task;
 pub mod verify;
 mod waiting;
@@ -75,6 +76,7 @@ use names::Names;
 use partition::{Files, Partition, domain_key};
 use schedule::{HostRef, Schedule};
 use strangers::Strangers;
+use suspects::Suspects;
 
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness};
@@ -98,6 +100,7 @@ pub struct Frontier {
     addresses: Addresses,
     names: Names,
     strangers: Strangers,
+    suspects: Suspects,
     domains: Domains,
     partitions: Vec<Partition>,
     files: Files,
@@ -149,6 +152,7 @@ impl Frontier {
         let mut frontier = Frontier {
             addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
             strangers: Strangers::default(),
+            suspects: Suspects::default(),
             options,
             decode_rules: rules,
             rng: fastrand::Rng::with_seed(rng_seed),
@@ -355,7 +359,7 @@ impl Frontier {
     pub fn waiting_hosts(&self, now: Time) -> usize {
         let waits = |host: &&Host| match host.place {
             Place::Scheduled(due) => due > now,
-            Place::Address | Place::Name | Place::Domain => true,
+            Place::Address | Place::Name | Place::Domain | Place::Suspect => true,
             Place::Nowhere | Place::Idle => false,
         };
         self.active.hosts().filter(waits).count()

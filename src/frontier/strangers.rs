@@ -29,8 +29,6 @@ const ALLOWED_MAX: u32 = 1_024;
 const REMEMBERED_MAX: usize = 1 << 15;
 /// Where as many are under way as may be, silence of so long is told from slowness.
 const SILENT_AFTER: Duration = Duration::from_millis(250);
-/// A host for which there is no place asks again after so long.
-const ASK_AGAIN: Duration = Duration::from_millis(250);
 
 /// What a request is, as far as it is known whether its host answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,11 +59,17 @@ struct Known {
 }
 
 /// First contacts that are under way, and what became of earlier ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Strangers {
-    /// Whether there is no place for one more [`Knock::Suspect`].
-    full: bool,
+    /// How many more [`Knock::Suspect`] there are places for.
+    room: usize,
     places: HashMap<Place, Known>,
+}
+
+impl Default for Strangers {
+    fn default() -> Self {
+        Strangers { room: usize::MAX, places: HashMap::new() }
+    }
 }
 
 impl Strangers {
@@ -73,6 +77,18 @@ impl Strangers {
     fn is_silent(&self, ip: IpAddr, now: Time) -> bool {
         let is_silent = |known: &Known| known.under_way >= known.allowed && now.since(known.heard) >= SILENT_AFTER;
         places(ip).iter().any(|place| self.places.get(place).is_some_and(is_silent))
+    }
+
+    /// How many first contacts with `network` may begin at once, if it is not silent.
+    pub(super) fn may_begin(&self, network: IpAddr, now: Time) -> Option<usize> {
+        let left = |known: &Known| known.allowed.saturating_sub(known.under_way);
+        let may = places(network).iter().filter_map(|place| self.places.get(place)).map(left).min();
+        (!self.is_silent(network, now)).then_some(may.unwrap_or(ADDRESS_START).max(1) as usize)
+    }
+
+    /// How many more [`Knock::Suspect`] there are places for.
+    pub(super) fn room(&self) -> usize {
+        self.room
     }
 
     fn begin(&mut self, ip: IpAddr, now: Time) {
@@ -117,17 +133,20 @@ impl Place {
 }
 
 fn places(ip: IpAddr) -> [Place; 2] {
-    let network = match ip {
+    [Place::Address(ip), Place::Network(network(ip))]
+}
+
+fn network(ip: IpAddr) -> IpAddr {
+    match ip {
         IpAddr::V4(_) => ip,
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
-    };
-    [Place::Address(ip), Place::Network(network)]
+    }
 }
 
 impl Frontier {
-    /// Whether one more [`Knock::Suspect`] may begin, to be said before each [`Frontier::next`] where it matters.
-    pub fn let_suspects_in(&mut self, is_room: bool) {
-        self.strangers.full = !is_room;
+    /// How many more [`Knock::Suspect`] may begin, to be said before each [`Frontier::next`] where it matters.
+    pub fn let_suspects_in(&mut self, room: usize) {
+        self.strangers.room = room;
     }
 
     /// What the request that was handed out for `host` is.
@@ -135,7 +154,7 @@ impl Frontier {
         self.active.resolve_id(host).map_or(Knock::Known, |index| self.active.host(index).knock)
     }
 
-    /// Whether a host may be contacted at `ip` now: otherwise it comes up again soon.
+    /// Whether a host may be contacted at `ip` now: otherwise it comes up again when there is a place.
     pub(super) fn may_knock(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
         let knock = match () {
             () if self.active.host(index).standing.answered => Knock::Known,
@@ -143,9 +162,9 @@ impl Frontier {
             () => Knock::Stranger,
         };
         self.active.host_mut(index).knock = knock;
-        let may = knock != Knock::Suspect || !self.strangers.full;
+        let may = knock != Knock::Suspect || self.strangers.room > 0;
         if !may {
-            self.come_again(index, now + ASK_AGAIN, now);
+            self.wait_as_suspect(index, network(ip), now);
         }
         may
     }
