@@ -8,7 +8,7 @@
 //!
 //! An address earns first contacts by answers, as a TCP connection earns its window (Jacobson, "Congestion Avoidance and
 //! Control", SIGCOMM 1988): it starts with a few at once, each answer of a new host allows one more, each silence halves
-//! them. It is silent when as many are under way as it may have and none was answered for a while. The same is counted for
+//! them. While as many are under way as it may have, others wait; it is silent when none was answered for a while. The same is counted for
 //! the /64 of an IPv6 address, with more of them, which one machine has as easily as one address. The network of an IPv4
 //! address says nothing: silent and ordinary hosts lie side by side in a /24, and the ordinary ones would wait.
 
@@ -23,6 +23,8 @@ use crate::clock::Time;
 /// First contacts at once of an address that has not answered yet, and of its network.
 const ADDRESS_START: u32 = 8;
 const NETWORK_START: u32 = 32;
+/// First contacts that may begin after an answer: one instead of it, and the one that it earned.
+const EARNED: usize = 2;
 /// The most that answers earn.
 const ALLOWED_MAX: u32 = 1_024;
 /// Places that are remembered without a request under way.
@@ -74,16 +76,25 @@ impl Default for Strangers {
 
 impl Strangers {
     /// Whether first contacts with `ip` stay silent.
-    fn is_silent(&self, ip: IpAddr, now: Time) -> bool {
+    pub(super) fn is_silent(&self, ip: IpAddr, now: Time) -> bool {
         let is_silent = |known: &Known| known.under_way >= known.allowed && now.since(known.heard) >= SILENT_AFTER;
         places(ip).iter().any(|place| self.places.get(place).is_some_and(is_silent))
     }
 
-    /// How many first contacts with `network` may begin at once, if it is not silent.
-    pub(super) fn may_begin(&self, network: IpAddr, now: Time) -> Option<usize> {
+    /// What a first contact with `ip` is; if nothing yet, it has to wait until others answer or are silent.
+    fn judge(&self, ip: IpAddr, now: Time) -> Option<Knock> {
+        match self.may_begin(ip) {
+            _ if self.is_silent(ip, now) => Some(Knock::Suspect),
+            0 => None,
+            _ => Some(Knock::Stranger),
+        }
+    }
+
+    /// How many first contacts with `ip` may begin before others are answered.
+    pub(super) fn may_begin(&self, ip: IpAddr) -> usize {
         let left = |known: &Known| known.allowed.saturating_sub(known.under_way);
-        let may = places(network).iter().filter_map(|place| self.places.get(place)).map(left).min();
-        (!self.is_silent(network, now)).then_some(may.unwrap_or(ADDRESS_START).max(1) as usize)
+        let least = places(ip).iter().filter_map(|place| self.places.get(place)).map(left).min();
+        least.unwrap_or(ADDRESS_START) as usize
     }
 
     /// How many more [`Knock::Suspect`] there are places for.
@@ -156,17 +167,15 @@ impl Frontier {
 
     /// Whether a host may be contacted at `ip` now: otherwise it comes up again when there is a place.
     pub(super) fn may_knock(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
-        let knock = match () {
-            () if self.active.host(index).standing.answered => Knock::Known,
-            () if self.strangers.is_silent(ip, now) => Knock::Suspect,
-            () => Knock::Stranger,
+        let knock = match self.active.host(index).standing.answered {
+            true => Some(Knock::Known),
+            false => self.strangers.judge(ip, now).filter(|&knock| knock != Knock::Suspect || self.strangers.room > 0),
         };
-        self.active.host_mut(index).knock = knock;
-        let may = knock != Knock::Suspect || self.strangers.room > 0;
-        if !may {
-            self.wait_as_suspect(index, network(ip), now);
+        match knock {
+            Some(knock) => self.active.host_mut(index).knock = knock,
+            None => self.wait_as_suspect(index, network(ip), now),
         }
-        may
+        knock.is_some()
     }
 
     /// A request to an active host begins.
@@ -183,6 +192,9 @@ impl Frontier {
         let now = self.now;
         if let Some(ip) = self.active.host_mut(index).knocking.take() {
             self.strangers.end(ip, answered, now);
+            if answered == Some(true) {
+                self.wake_suspects(network(ip), self.strangers.may_begin(ip).min(EARNED), now);
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Suspects that wait: hosts at addresses where others stay silent, while no place is free for them.
+//! Suspects that wait: hosts at addresses where others stay silent, while no place is free for them, or where as many first
+//! contacts are under way as may be and it is not known yet what these come to.
 //!
 //! They may be thousands, and a place may take a minute to become free. So they are not asked one by one: they wait in a
-//! line for each network, and one entry of the schedule looks now and then how many places there are. So many have their
-//! turn then, of each network one after the other; and those of a network that is silent no more, as many as it may have.
-//! One that finds no place nevertheless, because others were faster, waits again.
+//! line for each network. Each answer there lets some of them come up at once; beside that, one entry of the schedule looks
+//! now and then how many places there are. So many have their turn then, of each silent network one after the other. One that
+//! finds no place nevertheless, because others were faster, waits again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -45,13 +46,11 @@ impl Suspects {
         first
     }
 
-    /// The first one of the network whose turn it is.
-    fn pop_in_turn(&mut self) -> Option<HostRef> {
+    /// The networks, the one first that comes after the one that had the last turn.
+    fn in_turn(&self) -> impl Iterator<Item = IpAddr> {
         let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut behind = self.lines.range((after, Bound::Unbounded));
-        let network = *behind.next().or_else(|| self.lines.first_key_value())?.0;
-        self.last = Some(network);
-        self.pop(network)
+        let had_turn = self.last.into_iter().flat_map(move |last| self.lines.range(..=last));
+        self.lines.range((after, Bound::Unbounded)).chain(had_turn).map(|(&network, _)| network)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -72,7 +71,7 @@ impl Suspects {
 }
 
 impl Frontier {
-    /// A host for which there is no place waits until there is one.
+    /// A host that may not be contacted at `network` now waits until it may.
     pub(super) fn wait_as_suspect(&mut self, index: u32, network: IpAddr, now: Time) {
         self.put(index, Place::Suspect, now);
         let reference = self.active.reference(index);
@@ -87,35 +86,40 @@ impl Frontier {
         }
     }
 
-    /// Lets as many come up as there are places, and those that are suspects no more.
+    /// Lets hosts come up: of networks that are silent as many as there are places, of others as many as these may have.
     pub(super) fn serve_suspects(&mut self, now: Time) {
         self.suspects.scheduled = false;
-        let trusted: Vec<(IpAddr, usize)> = (self.suspects.lines.keys())
-            .filter_map(|&network| Some((network, self.strangers.may_begin(network, now)?)))
-            .collect();
-        for (network, may_begin) in trusted {
-            let mut woken = 0;
-            while woken < may_begin
-                && let Some(reference) = self.suspects.pop(network)
-            {
-                woken += usize::from(self.wake_suspect(reference, now));
-            }
+        let is_silent = |network: &IpAddr| self.strangers.is_silent(*network, now);
+        let (mut silent, others): (VecDeque<IpAddr>, VecDeque<IpAddr>) = self.suspects.in_turn().partition(is_silent);
+        for network in others {
+            self.wake_suspects(network, self.strangers.may_begin(network), now);
         }
         let mut places = self.strangers.room();
         while places > 0
-            && let Some(reference) = self.suspects.pop_in_turn()
+            && let Some(network) = silent.pop_front()
         {
-            places -= usize::from(self.wake_suspect(reference, now));
+            if self.wake_suspects(network, 1, now) > 0 {
+                places -= 1;
+                self.suspects.last = Some(network);
+                silent.push_back(network);
+            }
         }
         self.look_again(now);
     }
 
-    /// Whether the host of `reference` still waited.
-    fn wake_suspect(&mut self, reference: HostRef, now: Time) -> bool {
-        let waits = |&index: &u32| self.active.host(index).place == Place::Suspect;
-        let Some(index) = self.active.resolve(reference).filter(waits) else { return false };
-        self.come_again(index, now, now);
-        true
+    /// Lets the first `count` hosts of the line of `network` come up that still wait; how many that were.
+    pub(super) fn wake_suspects(&mut self, network: IpAddr, count: usize, now: Time) -> usize {
+        let mut woken = 0;
+        while woken < count
+            && let Some(reference) = self.suspects.pop(network)
+        {
+            let waits = |&index: &u32| self.active.host(index).place == Place::Suspect;
+            if let Some(index) = self.active.resolve(reference).filter(waits) {
+                self.come_again(index, now, now);
+                woken += 1;
+            }
+        }
+        woken
     }
 }
 
@@ -128,13 +132,16 @@ mod tests {
         let mut suspects = Suspects::default();
         let ip = |n: u8| IpAddr::from([203, 0, 113, n]);
         let host = |index| HostRef { index, generation: 0 };
-        for (network, index) in [(1, 0), (1, 1), (1, 2), (2, 3), (3, 4), (3, 5)] {
+        for (network, index) in [(1, 0), (1, 1), (2, 2), (3, 3), (3, 4)] {
             suspects.push(ip(network), host(index));
         }
-        suspects.retain(|host| host.index != 1);
-        assert_eq!(suspects.len(), 5);
-        let turns: Vec<u32> = std::iter::from_fn(|| suspects.pop_in_turn()).map(|host| host.index).collect();
-        assert_eq!(turns, [0, 3, 4, 2, 5]);
-        assert_eq!((suspects.len(), suspects.lines.len()), (0, 0));
+        suspects.retain(|host| host.index != 0);
+        assert_eq!(suspects.len(), 4);
+        let turns = |suspects: &Suspects| suspects.in_turn().collect::<Vec<_>>();
+        assert_eq!(turns(&suspects), [1, 2, 3].map(ip));
+        suspects.last = Some(ip(2));
+        assert_eq!(turns(&suspects), [3, 1, 2].map(ip));
+        assert_eq!(suspects.pop(ip(1)), Some(host(1)));
+        assert_eq!((suspects.len(), turns(&suspects)), (3, vec![ip(3), ip(2)]));
     }
 }
