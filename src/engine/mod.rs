@@ -19,7 +19,6 @@ mod executors;
 mod figures;
 mod identity;
 mod job;
-mod log;
 pub mod mend;
 mod open;
 mod patterns;
@@ -27,6 +26,7 @@ pub mod recovery;
 mod requests;
 pub mod rests;
 mod route;
+mod rule;
 mod seeding;
 pub mod seeds;
 mod stores;
@@ -125,8 +125,8 @@ struct Home {
 /// The state machine.
 ///
 /// Every part keeps its own invariants, which its module states. An event is one transaction over several of them, and
-/// belongs to the engine: what came ([`answers`]), what was found ([`route`]), what an operator wants ([`control`]), the work
-/// beside the crawl ([`upkeep`]).
+/// belongs to the engine: what came (`answers`), what was found (`route`), what an operator wants (`control`), the work
+/// beside the crawl (`upkeep`).
 pub struct Engine {
     home: Home,
     clock: Arc<dyn Clock>,

@@ -14,6 +14,7 @@
 use std::sync::Arc;
 
 use super::job::FoundLink;
+use super::rule::rule_of;
 use super::seeds::SeedStatus;
 use super::{Engine, queued_url};
 use crate::disk::Result;
@@ -192,7 +193,7 @@ impl Engine {
         if reason == Reason::Robots {
             self.books.statistics.robots_denied += 1;
         }
-        let rule = self.rule_of(&url, reason);
+        let rule = rule_of(&self.scope, &mut self.stores, &url, reason);
         self.books.skip(&url.url, reason, &rule)?;
         if reason == Reason::HostGivenUp && url.forced && self.books.has_fallback(&url)? {
             // of the two URLs that the line may mean, it is known since before which one has no server
