@@ -1,9 +1,9 @@
 //! Where the URLs are that were ever admitted: the one account of which a crawl's end is the closing.
 //!
-//! A URL is *admitted* when URL-seen says that it is new, or that it is known and is to be fetched again. From then on it is in
-//! exactly one place: on its way through the robots and DNS stores, in the frontier, in flight, or at its end (stored,
-//! failed, dropped). Every place is counted where it lies and every end where it comes about, so that the sum shows
-//! whether a URL was lost or has two ends. It holds between any two events, and over every restart.
+//! A URL is *admitted* when URL-seen says that it is new, or that it is known and is to be fetched again. From then on
+//! it is in exactly one place: on its way through the robots and DNS stores, in the frontier, in flight, or at its end
+//! (stored, failed, dropped). Every place is counted where it lies and every end where it comes about, so that the sum
+//! shows whether a URL was lost or has two ends. It holds between any two events, and over every restart.
 
 use super::stores::Stores;
 use crate::record::Statistics;
@@ -29,8 +29,8 @@ pub struct Accounts {
     pub queued: u64,
     /// In flight.
     pub in_flight: u64,
-    /// Pages that a replay found in the archive and whose URLs it has not met again: they have their end, and wait as well,
-    /// or are not admitted yet.
+    /// Pages that a replay found in the archive and whose URLs it has not met again: they have their end, and wait as
+    /// well, or are not admitted yet.
     pub replayed: u64,
 }
 

@@ -15,16 +15,20 @@ mod books;
 pub mod checkpoint;
 mod control;
 mod course;
+mod event;
 mod executors;
 mod figures;
 mod identity;
 mod job;
 pub mod mend;
+mod merge;
 mod open;
+mod past;
 mod patterns;
 pub mod recovery;
 mod requests;
 pub mod rests;
+mod round;
 mod route;
 mod rule;
 mod seeding;
@@ -42,16 +46,19 @@ pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
-pub use executors::{Executors, StoreMerge};
+pub use event::Event;
+pub use executors::Executors;
 pub use identity::Identity;
 pub use job::{
-    Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response,
-    Room, StoreMerged, Target, Unresolved,
+    FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response, Room,
+    Target, Unresolved,
 };
-pub use open::{ListedSeeds, OpenError, Opening, Past};
+pub use merge::{StoreMerge, StoreMerged};
+pub use open::{ListedSeeds, OpenError, Opening};
+pub use past::Past;
 pub use requests::SlotOptions;
 pub use rests::RestSync;
-pub use seeding::{Refetch, Round};
+pub use round::{Refetch, Round};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;

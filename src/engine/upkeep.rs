@@ -1,7 +1,7 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Owner, Sections};
-use super::executors::StoreMerge;
+use super::merge::StoreMerge;
 use super::{Engine, Phase};
 use crate::catalog::Batch;
 use crate::clock::Time;

@@ -1,10 +1,11 @@
 //! When checkpoints are made, which of them is durable, and what each of them supersedes.
 //!
-//! - One checkpoint is under way at a time. It is cut when its time has come, when somebody wants one, or shortly before a
-//!   value file is full, so that little of it is left to be synced; the last one when the crawl ends.
-//! - A number is given to a cut once. The newest durable one is the last cut, or the one before while that is under way.
-//! - Files that a cut does not name any more go by the rule of the [`Ledger`]: when the engine has heard that the cut is
-//!   durable. Who deletes them then:
+//! - One checkpoint is under way at a time. It is cut when its time has come, when somebody wants one, or shortly
+//!   before a value file is full, so that little of it is left to be synced; the last one when the crawl ends.
+//! - A number is given to a cut once. The newest durable one is the last cut, or the one before while that is under
+//!   way.
+//! - Files that a cut does not name any more go by the rule of the [`Ledger`]: when the engine has heard that the cut
+//!   is durable. Who deletes them then:
 //!
 //! | whose | by what they are deleted |
 //! |---|---|

@@ -5,17 +5,17 @@
 //! - One merge of all three is under way at a time, as fast as their pace permits. The store that is nearest to the
 //!   frontier comes first: what it gives can be fetched at once.
 //! - Results are handed on in the same order, so that a URL moves by one store in a call.
-//! - Jobs of the frontier are counted here too: while one of either kind is out, a file is half written that no cut names.
+//! - Jobs of the frontier are counted here too: while one of either kind is out, a file is half written that no cut
+//!   names.
 
 mod way;
 
 use std::path::PathBuf;
 
-pub use way::{Arrival, Replayed, known_by};
+pub use way::{Arrival, known_by};
 
-use super::checkpoint::{Owner, Sections};
-use super::executors::BucketMerge;
-use super::job::StoreMerged;
+use super::checkpoint::{Owner, Replayed, Sections};
+use super::merge::{BucketMerge, StoreMerged};
 use super::patterns::PatternBudget;
 use super::values::{Addresses, Robots};
 use crate::clock::Time;
@@ -187,8 +187,8 @@ impl Stores {
         }
     }
 
-    /// Begins a take or a merge of a partition, if there is one to do; with `spare` a costly one too, where the frontier
-    /// starves.
+    /// Begins a take or a merge of a partition, if there is one to do; with `spare` a costly one too, where the
+    /// frontier starves.
     pub(super) fn next_partition(&mut self, spare: bool, now: Time) -> Result<Option<PartitionJob>> {
         if self.jobs.partitions >= PARTITION_JOBS_MAX {
             return Ok(None);
