@@ -1,13 +1,14 @@
 //! Places of requests: as many as there are workers, and more for those that are slow.
 //!
-//! A server that sends a byte every ten seconds keeps its request under way for as long as the limits of time allow. If it
-//! kept its worker too, some dozens of such servers would stop the crawl of all others. So a request that takes much
-//! longer than requests of this crawl usually do gives up its worker and goes on in one of the places for slow ones;
-//! it is bounded by all limits as before. What is usual is the median of the answers so far, followed step by step.
-//! With all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
+//! A server that sends a byte every ten seconds keeps its request under way for as long as the limits of time allow. If
+//! it kept its worker too, some dozens of such servers would stop the crawl of all others. So a request that takes much
+//! longer than requests of this crawl usually do gives up its worker and goes on in one of the places for slow ones; it
+//! is bounded by all limits as before. What is usual is the median of the answers so far, followed step by step. With
+//! all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
 //!
-//! A request to a host that never answered is slow sooner, and one that is likely to stay silent (`frontier::strangers` says
-//! which are) begins in a place for slow ones, so that it costs no worker at all; a quarter of these places is left to others.
+//! A request to a host that never answered is slow sooner, and one that is likely to stay silent (`frontier::strangers`
+//! says which are) begins in a place for slow ones, so that it costs no worker at all; a quarter of these places is
+//! left to others.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
