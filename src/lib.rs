@@ -21,6 +21,7 @@
 //! |---|---|
 //! | [`fingerprint`] | 64-bit Rabin fingerprints by a polynomial of the crawl's own |
 //! | [`clock`] | time, given to everything that needs it |
+//! | [`varint`] | numbers of variable length, one encoding for all formats |
 //! | [`config`] | the TOML file: sections, defaults, limits |
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
 //! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
@@ -66,4 +67,5 @@ pub mod report;
 pub mod simulator;
 pub mod simweb;
 pub mod text;
+pub mod varint;
 pub mod web;

@@ -8,13 +8,13 @@
 use std::path::Path;
 
 use crate::disk::{Disk, Error, Result};
+use crate::varint;
 
 use super::contract::{Aux, Key, Value};
 use super::names::{self, Part, Place};
 use super::pending::{Chunks, Entry, Op};
 use super::repository::{Block, RepositoryReader};
 use super::state::{self, BatchState, DrumState, RepositoryState};
-use super::varint;
 
 /// What a cut says of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +168,8 @@ impl<V: Value, A: Aux> Look<'_, V, A> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use crate::disk::Removal;
+
     use super::super::{Dispatcher, Drum, DrumOptions, Need};
     use super::*;
 
@@ -236,7 +238,7 @@ mod tests {
                     let expected: Vec<_> = expected.map(|(_, aux, b)| (aux.clone(), *b)).collect();
                     assert_eq!(told, expected, "seed {seed}, step {step}");
                 }
-                drum.committed();
+                Removal::new(&disk, cut.superseded).run().unwrap();
             }
         }
     }

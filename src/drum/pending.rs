@@ -4,11 +4,11 @@
 //! before anything in them is believed. docs/FORMATS.md draws them.
 
 use crate::disk::{self, DiskFile, Error};
+use crate::varint;
 
 use super::contract::{Aux, Value};
 use super::names::{CONTENT_AT, Part, Place};
 use super::state::BatchState;
-use super::varint;
 
 /// payload bytes | entries | crc32 of both and the payload
 pub(super) const CHUNK_HEAD_BYTES: usize = 12;

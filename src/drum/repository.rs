@@ -7,12 +7,12 @@
 //! Cost: 4.9 bytes a key at 100 M random keys in all, and a bit a key less for each doubling of their number.
 
 use crate::disk::{Error, Result, Writer};
+use crate::varint;
 
 use super::names::{CONTENT_AT, Part, Place};
 use super::rice;
 use super::sequential::Sequential;
 use super::state::RepositoryState;
-use super::varint;
 
 /// crc32 | first key | value bytes | value crc32 | count - 1 | quotient bytes | k | zero
 const HEAD_BYTES: usize = 26;

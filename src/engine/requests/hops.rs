@@ -1,0 +1,174 @@
+//! Redirects of robots.txt: each hop is a request like any other, and waits for its turn at the host where it leads.
+//!
+//! The origin whose rules are asked for waits in the frontier for the answer to its [`Task::Robots`], so that there is
+//! at most one hop for each active host. A hop is not saved: after a restart robots.txt is asked for from the start.
+//!
+//! [`Task::Robots`]: crate::frontier::Task::Robots
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::container::Referrer;
+use crate::disk::Result;
+use crate::engine::Engine;
+use crate::engine::job::{ResolveJob, Target};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{HostId, Knock, NameAnswer};
+use crate::outcome::{Cause, HostFault};
+use crate::web::url::CanonicalUrl;
+
+/// A redirect of a robots.txt that is not followed yet.
+#[derive(Debug)]
+pub(super) struct Hop {
+    host: HostId,
+    target: Target,
+    /// The robots.txt that was asked for first.
+    via: String,
+    url: CanonicalUrl,
+    addresses: Addresses,
+    pub due: Time,
+}
+
+#[derive(Debug)]
+enum Addresses {
+    Unknown,
+    /// The name servers are asked.
+    Asked,
+    Known(Arc<[IpAddr]>),
+}
+
+/// What a hop can do now.
+enum Step {
+    Wait,
+    Ask,
+    Go(Arc<[IpAddr]>),
+    Fail(Cause),
+}
+
+impl Engine {
+    /// The robots.txt that `host` waits for is said to be at `url`; `addresses` are those of its name, if it is the name
+    /// that was asked just now.
+    pub(in crate::engine) fn add_hop(
+        &mut self,
+        host: HostId,
+        (target, via): (Target, String),
+        url: CanonicalUrl,
+        addresses: Option<Arc<[IpAddr]>>,
+        duration: Duration,
+    ) {
+        let arrival = &mut self.stores.arrival;
+        arrival.frontier.robots_moved(host, duration, arrival.now);
+        let due = arrival.now;
+        let addresses = addresses.filter(|list| !list.is_empty()).map_or(Addresses::Unknown, Addresses::Known);
+        self.requests.hops.push(Hop { host, target, via, url, addresses, due });
+    }
+
+    /// Follows the first redirect whose turn has come, if there is one, and says whether a request was made.
+    pub(in crate::engine) fn follow_hop(&mut self, now: Time) -> Result<bool> {
+        let mut number = 0;
+        while let Some(hop) = self.requests.hops.get(number) {
+            if hop.due > now {
+                number += 1;
+                continue;
+            }
+            match self.step(number, now) {
+                Step::Wait => number += 1,
+                Step::Ask => {
+                    let hop = &mut self.requests.hops[number];
+                    (hop.addresses, hop.due) = (Addresses::Asked, Time::MAX);
+                    let job = ResolveJob { host: hop.host, name: hop.url.host().into() };
+                    self.requests.begin(job.host, Knock::Known, now);
+                    self.executors.resolve(job);
+                    return Ok(false);
+                }
+                Step::Go(addresses) => {
+                    let Hop { host, target, via, url, .. } = self.requests.hops.remove(number);
+                    self.fetch_robots(host, target, url, addresses, Referrer::Url(via))?;
+                    return Ok(true);
+                }
+                Step::Fail(cause) => self.fail_hop(number, cause)?,
+            }
+        }
+        Ok(false)
+    }
+
+    fn step(&mut self, number: usize, now: Time) -> Step {
+        let hop = &self.requests.hops[number];
+        let known = match &hop.addresses {
+            Addresses::Known(list) => Some(NameAnswer::Found(list.clone())),
+            Addresses::Asked => return Step::Wait,
+            Addresses::Unknown => match hop.url.host().parse::<IpAddr>().ok().or(hop.url.literal_address()) {
+                Some(literal) => Some(NameAnswer::Found([literal].into())),
+                None => {
+                    let stored = self.stores.dns.peek(self.home.keys.keys(&hop.url).host);
+                    let anew = self.stores.arrival.anew;
+                    stored.and_then(|stored| stored.fresh_since(now, anew).map(|(answer, _)| answer.clone()))
+                }
+            },
+        };
+        let addresses = match known {
+            None => return Step::Ask,
+            Some(NameAnswer::Found(addresses)) => addresses,
+            Some(NameAnswer::NoSuchHost) => return Step::Fail(Cause::NoSuchHost),
+            Some(NameAnswer::PrivateAddress) => return Step::Fail(Cause::PrivateAddress),
+            Some(NameAnswer::Unanswered) => return Step::Fail(Cause::Dns),
+        };
+        let keys = self.home.keys.keys(&hop.url);
+        let began = self.stores.arrival.frontier.begin_errand(keys.origin, keys.host, addresses[0], now);
+        match began {
+            Ok(()) => Step::Go(addresses),
+            Err(again) => {
+                self.requests.hops[number].due = again;
+                Step::Wait
+            }
+        }
+    }
+
+    /// A redirect that cannot be followed is a robots.txt that cannot be had.
+    fn fail_hop(&mut self, number: usize, cause: Cause) -> Result<()> {
+        self.books.statistics.count_failure(cause.failure());
+        let Hop { host, target, .. } = self.requests.hops.remove(number);
+        self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));
+        match target {
+            Target::Robots { origin, key, .. } => self.robots_failed(host, &origin, key, Duration::ZERO),
+            Target::Page { .. } => Ok(()),
+        }
+    }
+
+    /// The name of a host was resolved: for the hop that `host` waits for, if it asked.
+    pub(in crate::engine) fn hop_resolved(
+        &mut self,
+        host: HostId,
+        answer: std::result::Result<&Arc<[IpAddr]>, Cause>,
+    ) -> Result<()> {
+        let asked = |hop: &Hop| hop.host == host && matches!(hop.addresses, Addresses::Asked);
+        let Some(number) = self.requests.hops.iter().position(asked) else { return Ok(()) };
+        match answer {
+            Ok(list) if !list.is_empty() => {
+                let hop = &mut self.requests.hops[number];
+                (hop.addresses, hop.due) = (Addresses::Known(list.clone()), Time::ZERO);
+                Ok(())
+            }
+            Ok(_) => self.fail_hop(number, Cause::Dns),
+            Err(cause) => self.fail_hop(number, cause),
+        }
+    }
+
+    /// A request for robots.txt at `url` is over. If it was a hop, the host where it led rests now.
+    pub(in crate::engine) fn end_hop(
+        &mut self,
+        redirects: u8,
+        origin: Fingerprint,
+        url: &CanonicalUrl,
+        duration: Duration,
+    ) {
+        let at = self.home.keys.keys(url);
+        let arrival = &mut self.stores.arrival;
+        if redirects > 0 {
+            arrival.frontier.end_errand(at.origin, at.host, duration, arrival.now);
+        }
+        debug_assert!(redirects > 0 || at.origin == origin, "the first request for robots.txt goes to its own origin");
+    }
+}

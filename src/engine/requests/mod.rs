@@ -1,0 +1,223 @@
+//! Requests: which are under way, and whether one more may begin.
+//!
+//! - A request begins where a slot is free ([`slots`]), the rates of the whole crawl permit it ([`limits`]), nobody has
+//!   paused the crawl, and the checkpoint that it has to wait for is durable. Whose turn it is, is the frontier's to say.
+//! - The right to a request is taken before a task is, for a task that is out of the frontier has to be done; it is kept
+//!   until there is one.
+//! - What begins ends once: [`Requests::end`] and [`Requests::end_fetch`] give the slot back, whatever came.
+//! - Nothing of this is in a checkpoint: a crawl that is started again makes requests.
+
+mod hops;
+mod limits;
+mod slots;
+
+use std::time::Duration;
+
+pub(super) use limits::Limits;
+pub use slots::SlotOptions;
+
+use super::Settings;
+use super::job::{FetchJob, Target};
+use crate::clock::Time;
+use crate::frontier::{HostId, Knock};
+use hops::Hop;
+use slots::Slots;
+
+/// What is under way on the network, and what holds it back.
+pub(super) struct Requests {
+    /// Requests and look-ups that are under way.
+    slots: Slots,
+    /// Pages among them.
+    pages: u64,
+    /// Rates of the whole crawl, and until when they permit nothing.
+    limits: Limits,
+    limited_until: Time,
+    /// The right to one request, taken and not used yet.
+    has_right: bool,
+    /// Redirects of robots.txt that wait for their turn.
+    hops: Vec<Hop>,
+    /// No request is made until somebody says so.
+    is_paused: bool,
+    /// No request is made before the checkpoint of this number is durable.
+    held_until: u64,
+    /// Makes ids of records that nobody has to know again.
+    rng: fastrand::Rng,
+}
+
+impl Requests {
+    /// None yet.
+    pub fn new(slots: SlotOptions, limits: Limits, rng: fastrand::Rng) -> Requests {
+        Requests {
+            slots: Slots::new(slots),
+            pages: 0,
+            limits,
+            limited_until: Time::ZERO,
+            has_right: false,
+            hops: Vec::new(),
+            is_paused: false,
+            held_until: 0,
+            rng,
+        }
+    }
+
+    /// Pauses the crawl, or lets it go on.
+    pub fn pause(&mut self, pause: bool) {
+        self.is_paused = pause;
+    }
+
+    /// Whether somebody has paused the crawl.
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// Holds all requests back until the checkpoint `number` is durable.
+    pub fn hold_until(&mut self, number: u64) {
+        self.held_until = number;
+    }
+
+    /// Whether nobody holds requests back now that the checkpoint `durable` is durable.
+    pub fn are_wanted(&self, durable: u64) -> bool {
+        !self.is_paused && durable >= self.held_until
+    }
+
+    /// Other rates from now on.
+    pub fn renew_limits(&mut self, settings: &Settings) {
+        self.limits.renew(settings.requests_per_second, settings.bytes_per_second);
+        self.limited_until = Time::ZERO;
+    }
+
+    /// Whether one more may begin, as far as slots and rates go.
+    pub fn is_free(&self, now: Time) -> bool {
+        self.slots.is_free(now) && now >= self.limited_until
+    }
+
+    /// Whether a slot is free.
+    pub fn has_slot(&self, now: Time) -> bool {
+        self.slots.is_free(now)
+    }
+
+    /// Whether one more may begin that is likely to stay silent.
+    pub fn has_room_for_suspects(&self, now: Time) -> bool {
+        self.slots.has_room_for_suspects(now)
+    }
+
+    /// Takes the right to one request, unless it is there; says whether it is now.
+    pub fn take_right(&mut self) -> bool {
+        if !self.has_right {
+            match self.limits.request() {
+                Ok(()) => self.has_right = true,
+                Err(again) => self.limited_until = again,
+            }
+        }
+        self.has_right
+    }
+
+    /// The right is used by a request.
+    pub fn use_right(&mut self) {
+        self.has_right = false;
+    }
+
+    /// A look-up for `host` begins, or a request that no URL of it waits for.
+    pub fn begin(&mut self, host: HostId, knock: Knock, now: Time) {
+        self.slots.begin(host, knock, now);
+    }
+
+    /// The request `job` begins.
+    pub fn begin_fetch(&mut self, job: &FetchJob, knock: Knock, now: Time) {
+        self.pages += u64::from(matches!(job.target, Target::Page { .. }));
+        self.slots.begin(job.host, knock, now);
+    }
+
+    /// A look-up for `host` has ended; the number of the worker that made it.
+    pub fn end(&mut self, host: HostId) -> u32 {
+        self.slots.end(host)
+    }
+
+    /// The request `job` has ended; the number of the worker that made it.
+    pub fn end_fetch(&mut self, job: &FetchJob) -> u32 {
+        self.pages -= u64::from(matches!(job.target, Target::Page { .. }));
+        self.slots.end(job.host)
+    }
+
+    /// An answer came: `bytes`, and how long that took where it says what is usual.
+    pub fn answered(&mut self, bytes: u64, usual: Option<Duration>) {
+        usual.into_iter().for_each(|duration| self.slots.learn(duration));
+        self.limits.received(bytes);
+    }
+
+    /// Requests and look-ups that are under way.
+    pub fn under_way(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Pages among them.
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Workers that are busy.
+    pub fn busy(&self, now: Time) -> usize {
+        self.slots.busy(now)
+    }
+
+    /// When the next one may begin, of which the frontier says that it is due at `due`.
+    pub fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
+        let next = match self.slots.is_free(now) {
+            true => due().into_iter().chain(self.next_hop_due()).min(),
+            // whoever is due has to wait for an answer, or until a request is slow
+            false => self.slots.free_at(now),
+        };
+        next.map(|next| next.max(self.limited_until))
+    }
+
+    /// When a hop may be followed.
+    fn next_hop_due(&self) -> Option<Time> {
+        self.hops.iter().map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
+    }
+
+    /// What the ids of records are made from that nobody has to know again.
+    pub fn id_seed(&mut self) -> u128 {
+        self.rng.u128(..)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    const NOW: Time = Time::from_ms(1_000_000);
+
+    fn requests(per_second: Option<f64>) -> (Requests, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::new(NOW));
+        let slots = SlotOptions { workers: 2, slow: 1, slow_after: Duration::from_secs(2) };
+        let limits = Limits::new(clock.clone(), per_second, None);
+        (Requests::new(slots, limits, fastrand::Rng::with_seed(1)), clock)
+    }
+
+    #[test]
+    fn a_right_is_kept_until_a_request_uses_it() {
+        let (mut requests, clock) = requests(Some(1.0));
+        assert!(requests.is_free(NOW) && requests.take_right() && requests.take_right());
+        requests.use_right();
+        assert!(!requests.take_right() && !requests.is_free(NOW) && requests.has_slot(NOW));
+        let next = requests.next_due(|| Some(NOW), NOW).unwrap();
+        assert!(next > NOW && next <= NOW + Duration::from_millis(1_001));
+        clock.advance(next.since(NOW));
+        assert!(requests.is_free(next) && requests.take_right());
+    }
+
+    #[test]
+    fn a_pause_and_a_checkpoint_that_is_not_durable_hold_requests_back() {
+        let (mut requests, _) = requests(None);
+        assert!(requests.are_wanted(0));
+        requests.hold_until(3);
+        assert!(!requests.are_wanted(2) && requests.are_wanted(3));
+        requests.pause(true);
+        assert!(!requests.are_wanted(3) && requests.is_paused());
+        requests.pause(false);
+        assert!(requests.are_wanted(4));
+    }
+}

@@ -1,0 +1,252 @@
+//! Places of requests: as many as there are workers, and more for those that are slow.
+//!
+//! A server that sends a byte every ten seconds keeps its request under way for as long as the limits of time allow. If it
+//! kept its worker too, some dozens of such servers would stop the crawl of all others. So a request that takes much
+//! longer than requests of this crawl usually do gives up its worker and goes on in one of the places for slow ones;
+//! it is bounded by all limits as before. What is usual is the median of the answers so far, followed step by step.
+//! With all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
+//!
+//! A request to a host that never answered is slow sooner, and one that is likely to stay silent (`frontier::strangers` says
+//! which are) begins in a place for slow ones, so that it costs no worker at all; a quarter of these places is left to others.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::frontier::{HostId, Knock};
+
+/// A request is slow that takes so many times as long as usual: until then it costs a worker, however many drip.
+const SLOW_FACTOR: f64 = 2.0;
+/// But none is before this time.
+const SLOW_MIN: Duration = Duration::from_millis(30);
+/// By so much the estimate of the median moves with an answer.
+const STEP: f64 = 1.05;
+/// A first contact is slow after so long: most hosts that answer have done so by then.
+const STRANGER_SLOW_AFTER: Duration = Duration::from_millis(250);
+/// Bounds of the estimate.
+const USUAL_S: (f64, f64) = (0.001, 60.0);
+
+/// How many requests may be under way.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotOptions {
+    /// Requests that are not slow.
+    pub workers: usize,
+    /// Requests that are, beside those.
+    pub slow: usize,
+    /// Time after which a request is slow, whatever is usual.
+    pub slow_after: Duration,
+}
+
+/// The requests and look-ups that are under way, in the order of their beginning.
+#[derive(Debug)]
+pub struct Slots {
+    options: SlotOptions,
+    under_way: VecDeque<(Time, HostId, u32)>,
+    /// The same of first contacts.
+    strangers: VecDeque<(Time, HostId, u32)>,
+    /// Those beside them that began as slow ones.
+    suspects: Vec<(HostId, u32)>,
+    /// Numbers of workers that were given back.
+    free: BinaryHeap<Reverse<u32>>,
+    /// Workers that were needed at once so far.
+    numbered: u32,
+    /// The median of what answers took, in seconds.
+    usual_s: f64,
+}
+
+impl Slots {
+    pub fn new(options: SlotOptions) -> Slots {
+        let usual_s = options.slow_after.as_secs_f64() / SLOW_FACTOR;
+        Slots {
+            options,
+            under_way: VecDeque::new(),
+            strangers: VecDeque::new(),
+            suspects: Vec::new(),
+            free: BinaryHeap::new(),
+            numbered: 0,
+            usual_s,
+        }
+    }
+
+    /// A request for `host` begins. A host has one look-up or robots.txt at a time, and pages have a flight each, so
+    /// that no two requests have the same id.
+    pub fn begin(&mut self, host: HostId, knock: Knock, now: Time) {
+        let worker = self.free.pop().map_or(self.numbered + 1, |Reverse(worker)| worker);
+        self.numbered = self.numbered.max(worker);
+        match knock {
+            Knock::Suspect if self.options.slow > 0 => self.suspects.push((host, worker)),
+            Knock::Suspect | Knock::Stranger => self.strangers.push_back((now, host, worker)),
+            Knock::Known => self.under_way.push_back((now, host, worker)),
+        }
+    }
+
+    /// Whether one more may begin that is likely to stay silent. Without places for slow ones it is like all others.
+    pub fn has_room_for_suspects(&self, now: Time) -> bool {
+        let slow = self.options.slow;
+        slow == 0 || (self.slow(now) < slow && self.suspects.len() < (slow - slow / 4).max(1))
+    }
+
+    /// The request for `host` has ended; the number of the worker that made it, 1 and upwards.
+    pub fn end(&mut self, host: HostId) -> u32 {
+        let worker = self.remove(host);
+        debug_assert!(worker.is_some(), "what ends has begun");
+        self.free.extend(worker.map(Reverse));
+        worker.unwrap_or(0)
+    }
+
+    fn remove(&mut self, host: HostId) -> Option<u32> {
+        for line in [&mut self.under_way, &mut self.strangers] {
+            if let Some(place) = line.iter().position(|&(_, other, _)| other == host) {
+                return line.remove(place).map(|(_, _, worker)| worker);
+            }
+        }
+        let place = self.suspects.iter().position(|&(other, _)| other == host)?;
+        Some(self.suspects.swap_remove(place).1)
+    }
+
+    /// An answer took `duration`.
+    pub fn learn(&mut self, duration: Duration) {
+        let step = if duration.as_secs_f64() > self.usual_s { STEP } else { 1.0 / STEP };
+        self.usual_s = (self.usual_s * step).clamp(USUAL_S.0, USUAL_S.1);
+    }
+
+    /// Requests under way, slow ones included.
+    pub fn len(&self) -> usize {
+        self.under_way.len() + self.strangers.len() + self.suspects.len()
+    }
+
+    /// Workers that are taken.
+    pub fn busy(&self, now: Time) -> usize {
+        self.len() - self.slow(now)
+    }
+
+    /// Whether a worker is free.
+    pub fn is_free(&self, now: Time) -> bool {
+        self.busy(now) < self.options.workers
+    }
+
+    /// When a worker becomes free without an answer, if that can be.
+    pub fn free_at(&self, now: Time) -> Option<Time> {
+        if self.slow(now) >= self.options.slow {
+            return None;
+        }
+        // those that are slow by now have their places
+        let next = |line: &VecDeque<(Time, HostId, u32)>, after| {
+            line.get(late(line, now, after)).map(|&(began, ..)| began + after)
+        };
+        let known = next(&self.under_way, self.slow_after());
+        known.into_iter().chain(next(&self.strangers, self.stranger_slow_after())).min()
+    }
+
+    fn slow(&self, now: Time) -> usize {
+        let known = late(&self.under_way, now, self.slow_after());
+        let strangers = late(&self.strangers, now, self.stranger_slow_after());
+        self.suspects.len() + (known + strangers).min(self.options.slow.saturating_sub(self.suspects.len()))
+    }
+
+    fn stranger_slow_after(&self) -> Duration {
+        self.slow_after().min(STRANGER_SLOW_AFTER)
+    }
+
+    fn slow_after(&self) -> Duration {
+        Duration::from_secs_f64(self.usual_s * SLOW_FACTOR).max(SLOW_MIN).min(self.options.slow_after)
+    }
+}
+
+/// How many of `line` began so long ago.
+fn late(line: &VecDeque<(Time, HostId, u32)>, now: Time, after: Duration) -> usize {
+    line.partition_point(|&(began, ..)| began + after <= now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Time = Time::from_ms(1_000_000);
+
+    fn host(index: u32) -> HostId {
+        HostId::numbered(index)
+    }
+
+    fn slots(workers: usize, slow: usize) -> Slots {
+        Slots::new(SlotOptions { workers, slow, slow_after: Duration::from_secs(2) })
+    }
+
+    #[test]
+    fn a_slow_request_gives_its_worker_to_others_as_long_as_there_is_place_for_slow_ones() {
+        let mut slots = slots(2, 3);
+        (0..2).for_each(|n| slots.begin(host(n), Knock::Known, START));
+        assert!(!slots.is_free(START));
+        assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
+        let later = START + Duration::from_secs(2);
+        assert!(slots.is_free(later));
+        (2..4).for_each(|n| slots.begin(host(n), Knock::Known, later));
+        assert!(!slots.is_free(later));
+        let last = later + Duration::from_secs(2);
+        // four are slow now, and there is place for three of them
+        assert_eq!((slots.len(), slots.busy(last)), (4, 1));
+        slots.begin(host(4), Knock::Known, last);
+        assert!(!slots.is_free(last));
+        assert_eq!(slots.free_at(last), None);
+        slots.end(host(1));
+        assert_eq!((slots.len(), slots.busy(last)), (4, 1));
+    }
+
+    #[test]
+    fn a_worker_has_the_lowest_number_that_is_free() {
+        let mut slots = slots(2, 3);
+        (0..3).for_each(|n| slots.begin(host(n), Knock::Known, START));
+        assert_eq!((slots.end(host(1)), slots.end(host(0))), (2, 1));
+        slots.begin(host(3), Knock::Known, START);
+        slots.begin(host(4), Knock::Known, START);
+        slots.begin(host(5), Knock::Known, START);
+        let ended = [5, 4, 3, 2].map(|n| slots.end(host(n)));
+        assert_eq!(ended, [4, 2, 1, 3]);
+    }
+
+    #[test]
+    fn what_is_slow_follows_what_is_usual() {
+        let mut slots = slots(1, 10);
+        let slow_after = |slots: &Slots| slots.slow_after().as_millis();
+        assert_eq!(slow_after(&slots), 2_000);
+        (0..500).for_each(|n| slots.learn(Duration::from_millis(if n % 3 == 0 { 3_000 } else { 80 })));
+        assert!((125..200).contains(&slow_after(&slots)), "{}", slow_after(&slots));
+        (0..500).for_each(|_| slots.learn(Duration::from_millis(1)));
+        assert_eq!(slow_after(&slots), SLOW_MIN.as_millis());
+        (0..500).for_each(|_| slots.learn(Duration::from_secs(100)));
+        assert_eq!(slow_after(&slots), 2_000);
+    }
+
+    #[test]
+    fn n13_hosts_that_are_likely_to_stay_silent_take_no_worker_and_not_all_slow_places() {
+        let mut slots = slots(8, 6);
+        assert!(slots.has_room_for_suspects(START));
+        (0..5).for_each(|n| slots.begin(host(n), Knock::Suspect, START));
+        assert!(!slots.has_room_for_suspects(START));
+        assert_eq!((slots.busy(START), slots.len()), (0, 5));
+        (5..13).for_each(|n| slots.begin(host(n), Knock::Known, START));
+        assert!(!slots.is_free(START));
+        assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
+        slots.end(host(1));
+        assert!(slots.has_room_for_suspects(START));
+        // without such places they are like all others
+        let mut none = Slots::new(SlotOptions { workers: 1, slow: 0, slow_after: Duration::from_secs(2) });
+        none.begin(host(0), Knock::Suspect, START);
+        assert!(none.has_room_for_suspects(START) && !none.is_free(START + Duration::from_secs(9)));
+        assert_eq!(none.end(host(0)), 1);
+    }
+
+    #[test]
+    fn n13_a_first_contact_gives_its_worker_up_after_a_quarter_of_a_second() {
+        let mut slots = slots(2, 3);
+        slots.begin(host(0), Knock::Known, START);
+        slots.begin(host(1), Knock::Stranger, START);
+        assert!(!slots.is_free(START));
+        let then = START + Duration::from_millis(250);
+        assert_eq!(slots.free_at(START), Some(then));
+        assert!(slots.is_free(then) && slots.busy(then) == 1);
+        assert_eq!(slots.end(host(1)), 2);
+        assert!(slots.is_free(START));
+    }
+}

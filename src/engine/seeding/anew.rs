@@ -1,0 +1,71 @@
+//! What a start asks anew although an answer of an earlier run still holds: bad answers, which the operator has reason to
+//! think are bad no longer.
+//!
+//! | start | why |
+//! |---|---|
+//! | with `--force` | the operator wants the listed URLs fetched, whatever was said before |
+//! | with other `dns.nameservers` or another `network.allow` | other name servers say, or other addresses may be asked |
+//! | after an end by [`Finish::OnlySilentHosts`] | the hosts that never answered are what is left |
+//!
+//! Bad answers are: no such name, only private addresses, name servers that failed, a robots.txt that cannot be had, a host
+//! given up or resting without ever having answered. A moment is kept in the catalog; what was learnt up to it is not
+//! believed where it is bad. Good answers hold for their time as ever. The settings are kept with it, so that a change is
+//! seen by the first start that gets as far as its first checkpoint.
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{Batch, Catalog};
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::engine::Past;
+use crate::engine::seeds::SeedStatus;
+use crate::outcome::Failure;
+use crate::record::Finish;
+
+const KEY: &str = "anew";
+
+/// As the catalog keeps it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anew {
+    /// Bad answers of before are not believed.
+    pub since: Time,
+    /// The settings by which names were resolved.
+    settings: String,
+    /// Whether these are others than the run before had.
+    #[serde(skip)]
+    pub is_changed: bool,
+}
+
+impl Anew {
+    /// What the start of a run with `settings` asks anew; `force` says that the operator wants it so.
+    pub(in crate::engine) fn at_start(
+        catalog: &dyn Catalog,
+        settings: &str,
+        force: bool,
+        past: Past,
+        now: Time,
+    ) -> Result<Anew> {
+        let stored = catalog.get(KEY)?;
+        // one that cannot be read says nothing
+        let stored: Option<Anew> = stored.and_then(|bytes| postcard::from_bytes(&bytes).ok());
+        let is_changed = stored.as_ref().is_some_and(|stored| stored.settings != settings);
+        let again = force || is_changed || past == Past::Stopped(Finish::OnlySilentHosts);
+        let since = if again { now } else { stored.map_or(Time::ZERO, |stored| stored.since) };
+        Ok(Anew { since, settings: settings.to_owned(), is_changed })
+    }
+
+    pub(in crate::engine) fn put(&self, batch: &mut Batch) {
+        batch.put(KEY, postcard::to_stdvec(self).expect("it consists of plain data"));
+    }
+}
+
+/// Whether a seed ended because its name could not be resolved, or only to addresses that were refused.
+pub(super) fn is_of_its_name(status: &SeedStatus) -> bool {
+    let names = [Failure::NoSuchHost, Failure::Dns, Failure::PrivateAddress].map(|failure| failure.to_string());
+    match status {
+        SeedStatus::Failed(why) | SeedStatus::Dropped(why) => {
+            names.iter().any(|name| why.contains(name.as_str())) || why.contains("name servers")
+        }
+        SeedStatus::Waiting | SeedStatus::Answered(_) => false,
+    }
+}

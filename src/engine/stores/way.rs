@@ -1,0 +1,247 @@
+//! The way of an admitted URL: three stores in turn, then the frontier.
+//!
+//! ```text
+//! admit ─► URL-seen ─► patterns, robots ─► DNS ─► frontier
+//!                   BehindSeen      BehindRobots  BehindDns
+//! ```
+//! A store answers at once (from its LRU, or because its Bloom filter knows that the key is new) or after a merge, through
+//! its dispatcher, which is what lies behind it; either way the URL goes on by the same function. Origins that are active in the frontier skip robots and DNS: the frontier knows
+//! their rules and addresses already.
+//!
+//! What the two stores say counts while it is fresh. Rules that forbid the URL end it, and so does a name that does not
+//! exist or leads to private addresses; a robots.txt that cannot be had and name servers that fail hold the host back;
+//! everything else goes with the URL to the frontier. What is not known, or not fresh, the frontier asks for when the
+//! host's turn comes, and the answer replaces the old one.
+
+use super::Stores;
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::drum::{Admission, Answer, Dispatcher, Store};
+use crate::engine::patterns::PatternBudget;
+use crate::engine::values::{Addresses, Robots, RobotsAnswer};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{Frontier, Known, NameAnswer, QueuedUrl};
+use crate::outcome::Reason;
+use std::collections::HashSet;
+
+/// A URL whose page is in the archive already: its key, and whether it was the forced one of that key.
+pub type Replayed = (Fingerprint, bool);
+
+/// The end of the way: the frontier, and what is counted.
+pub struct Arrival {
+    /// The queues.
+    pub frontier: Frontier,
+    /// URLs whose pages were found in the archive after the last checkpoint and which no stage has met again.
+    pub replayed: HashSet<Replayed>,
+    /// The moment of the event under way.
+    pub now: Time,
+    /// Bad answers of before are asked for again.
+    pub anew: Time,
+    /// New URLs so far.
+    pub unique: u64,
+    /// Known URLs that were admitted once more, to be fetched again.
+    pub again: u64,
+    /// Known URLs so far.
+    pub duplicate: u64,
+    /// URLs that were admitted and ended on their way, until the engine collects them.
+    pub dropped: Vec<(QueuedUrl, Reason)>,
+}
+
+impl Stores {
+    /// A URL that scope and limits permit.
+    pub fn admit(&mut self, url: QueuedUrl) -> Result<()> {
+        match self.seen.admit(url.key, (), url)? {
+            Admission::Unique(url) => self.behind_seen().unique(url),
+            Admission::Duplicate(url) => self.behind_seen().duplicate(url),
+            Admission::Pending => Ok(()),
+        }
+    }
+
+    /// Whether `key` is known to be seen without looking further, for a URL that is not forced: it is counted then, and is
+    /// not admitted.
+    pub fn passes_over(&mut self, key: Fingerprint) -> bool {
+        let is_recent = self.seen.is_recent(key);
+        self.arrival.duplicate += u64::from(is_recent);
+        is_recent
+    }
+
+    /// Hands at most `results_max` results of each store's merges on; says how many there were.
+    pub fn dispatch(&mut self, results_max: usize) -> Result<usize> {
+        let Stores { seen, patterns, robots, dns, arrival, jobs } = self;
+        let mut count = dns.dispatch(&mut BehindDns { robots, arrival }, results_max)?;
+        count += robots.dispatch(&mut BehindRobots { dns, arrival }, results_max)?;
+        let next = BehindRobots { dns, arrival };
+        count += seen.dispatch(&mut BehindSeen { patterns, robots, next }, results_max)?;
+        jobs.is_dispatching = count > 0;
+        Ok(count)
+    }
+
+    fn behind_seen(&mut self) -> BehindSeen<'_> {
+        let Stores { patterns, robots, dns, arrival, .. } = self;
+        BehindSeen { patterns, robots, next: BehindRobots { dns, arrival } }
+    }
+}
+
+/// Where URLs go of which URL-seen has said whether they are new.
+struct BehindSeen<'a> {
+    patterns: &'a mut PatternBudget,
+    robots: &'a mut Store<Robots, QueuedUrl>,
+    next: BehindRobots<'a>,
+}
+
+/// Where URLs go that the rules of their origin were looked up for.
+struct BehindRobots<'a> {
+    dns: &'a mut Store<Addresses, QueuedUrl>,
+    arrival: &'a mut Arrival,
+}
+
+impl Dispatcher<Fingerprint, (), QueuedUrl> for BehindSeen<'_> {
+    fn unique_key_update(&mut self, _: Fingerprint, (): (), url: Option<QueuedUrl>) -> Result<()> {
+        url.map_or(Ok(()), |url| self.unique(url))
+    }
+
+    fn duplicate_key_update(&mut self, _: Fingerprint, (): (), url: Option<QueuedUrl>) -> Result<()> {
+        url.map_or(Ok(()), |url| self.duplicate(url))
+    }
+}
+
+impl BehindSeen<'_> {
+    /// A URL that was never seen before: there is nothing to force.
+    fn unique(&mut self, url: QueuedUrl) -> Result<()> {
+        self.next.arrival.unique += 1;
+        let admitted = self.patterns.admits(&url);
+        self.pass(QueuedUrl { forced: false, ..url }, admitted)
+    }
+
+    /// A URL that was seen before ends here, unless it is forced.
+    fn duplicate(&mut self, url: QueuedUrl) -> Result<()> {
+        if url.forced {
+            self.next.arrival.again += 1;
+            return self.pass(url, true);
+        }
+        self.next.arrival.duplicate += 1;
+        Ok(())
+    }
+
+    /// A URL that goes on, unless its page is in the archive or its pattern has had enough.
+    fn pass(&mut self, url: QueuedUrl, admitted: bool) -> Result<()> {
+        let arrival = &mut *self.next.arrival;
+        if arrival.replayed.remove(&(url.key, url.forced)) {
+            return Ok(());
+        }
+        if !admitted {
+            arrival.dropped.push((url, Reason::Pattern));
+            return Ok(());
+        }
+        if arrival.frontier.knows(url.origin) {
+            return arrival.frontier.push(url, arrival.now);
+        }
+        match self.robots.ask(url.origin, url)? {
+            Answer::Known(robots, url) => self.next.judge(&robots, url),
+            Answer::Unknown(url) => self.next.ask(url, Known::default()),
+            Answer::Pending => Ok(()),
+        }
+    }
+}
+
+impl Dispatcher<Fingerprint, Robots, QueuedUrl> for BehindRobots<'_> {
+    fn unique_key_check(&mut self, _: Fingerprint, url: Option<QueuedUrl>) -> Result<()> {
+        url.map_or(Ok(()), |url| self.ask(url, Known::default()))
+    }
+
+    fn duplicate_key_check(&mut self, _: Fingerprint, robots: Robots, url: Option<QueuedUrl>) -> Result<()> {
+        url.map_or(Ok(()), |url| self.judge(&robots, url))
+    }
+}
+
+impl BehindRobots<'_> {
+    /// A URL whose origin's robots.txt was asked for before: what fresh rules forbid ends here, everything else is
+    /// judged again when it is dequeued.
+    fn judge(&mut self, robots: &Robots, url: QueuedUrl) -> Result<()> {
+        if let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(self.arrival.now)
+            && !rules.allows(&url.url)
+        {
+            self.arrival.dropped.push((url, Reason::Robots));
+            return Ok(());
+        }
+        let known = known_by(robots, self.arrival.now, self.arrival.anew);
+        self.ask(url, known)
+    }
+
+    fn ask(&mut self, url: QueuedUrl, known: Known) -> Result<()> {
+        // A host that rests is not resolved either. Its URL does not wait for a merge, over which what is known of its
+        // robots.txt could be lost.
+        if known.rests_until.is_some() || self.arrival.frontier.knows(url.origin) {
+            let addresses = self.dns.peek(url.host);
+            return self.arrival.arrive(url, known, addresses.as_ref());
+        }
+        match self.dns.ask(url.host, url)? {
+            Answer::Known(addresses, url) => self.arrival.arrive(url, known, Some(&addresses)),
+            Answer::Unknown(url) => self.arrival.arrive(url, known, None),
+            Answer::Pending => Ok(()),
+        }
+    }
+}
+
+/// What an answer about robots.txt says of its host at `now`; that it could not be had up to `anew` is not believed.
+pub fn known_by(robots: &Robots, now: Time, anew: Time) -> Known {
+    if robots.failing_since().is_some() && robots.told().1.from <= anew {
+        return Known::default();
+    }
+    let mut known = Known { robots_failing_since: robots.failing_since(), ..Known::default() };
+    match robots.fresh(now) {
+        Some((RobotsAnswer::Rules(rules), until)) => known.rules = Some((rules.clone(), until)),
+        Some((RobotsAnswer::Unreachable { .. }, until)) => known.rests_until = Some(until),
+        None => {}
+    }
+    known
+}
+
+/// Takes URLs in that waited for a merge of the DNS store, and meets what was known of their robots.txt again, as far
+/// as the LRU has it: at worst robots.txt is fetched once more.
+struct BehindDns<'a> {
+    robots: &'a mut Store<Robots, QueuedUrl>,
+    arrival: &'a mut Arrival,
+}
+
+impl BehindDns<'_> {
+    fn arrive(&mut self, url: QueuedUrl, addresses: Option<&Addresses>) -> Result<()> {
+        let robots = self.robots.peek(url.origin);
+        let known = robots.map(|robots| known_by(&robots, self.arrival.now, self.arrival.anew)).unwrap_or_default();
+        self.arrival.arrive(url, known, addresses)
+    }
+}
+
+impl Dispatcher<Fingerprint, Addresses, QueuedUrl> for BehindDns<'_> {
+    fn unique_key_check(&mut self, _: Fingerprint, url: Option<QueuedUrl>) -> Result<()> {
+        url.map_or(Ok(()), |url| self.arrive(url, None))
+    }
+
+    fn duplicate_key_check(&mut self, _: Fingerprint, addresses: Addresses, url: Option<QueuedUrl>) -> Result<()> {
+        url.map_or(Ok(()), |url| self.arrive(url, Some(&addresses)))
+    }
+}
+
+impl Arrival {
+    /// A URL that passed the stores. A host that is active has answers of its own, which are not older.
+    fn arrive(&mut self, url: QueuedUrl, mut known: Known, addresses: Option<&Addresses>) -> Result<()> {
+        if self.frontier.knows(url.origin) {
+            return self.frontier.push(url, self.now);
+        }
+        match addresses.and_then(|addresses| addresses.fresh_since(self.now, self.anew)) {
+            Some((NameAnswer::Found(list), until)) => known.addresses = Some((list.clone(), until)),
+            // as every URL of a host ends whose name was asked for just now
+            Some((NameAnswer::NoSuchHost, _)) => {
+                self.dropped.push((url, Reason::HostGivenUp));
+                return Ok(());
+            }
+            Some((NameAnswer::PrivateAddress, _)) => {
+                self.dropped.push((url, Reason::PrivateAddress));
+                return Ok(());
+            }
+            Some((NameAnswer::Unanswered, until)) => known.rests_until = known.rests_until.max(Some(until)),
+            None => {}
+        }
+        self.frontier.push_known_host(url, known, self.now)
+    }
+}
