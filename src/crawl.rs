@@ -138,8 +138,7 @@ fn drive(
         let again = engine.refetch_unresolved()?;
         if again > 0 {
             tracing::info!(
-                "dns.nameservers or network.allow is another one than before: the names of \
-                 {again} seeds are asked for again"
+                "dns.nameservers or network.allow has changed: the names of {again} seeds are resolved again"
             );
         }
         engine.admit_listed();
@@ -206,14 +205,14 @@ fn tell_past(past: Past, replayed: u64, request: &CrawlRequest) {
         Past::Stopped(Finish::Complete) if request.force => tracing::info!("the crawl in {dir} is complete"),
         Past::Stopped(Finish::Complete) => {
             tracing::warn!(
-                "the crawl in {dir} is complete; only new seeds will be crawled (--force fetches \
-                 the listed URLs again, --fresh starts anew)"
+                "the crawl in {dir} is complete; only new seeds will be crawled (--force fetches the seed URLs again, \
+                 --fresh starts a new crawl)"
             );
         }
         Past::Stopped(finish) => tracing::warn!("resuming the crawl in {dir} (last run: {finish})"),
         Past::New | Past::Killed => tracing::warn!(
-            "resuming the crawl in {dir} after an unclean stop; {replayed} answers stored since the last checkpoint \
-             were taken back in"
+            "resuming the crawl in {dir} after an unclean stop; {replayed} responses stored after the last checkpoint \
+             were recovered"
         ),
     }
 }
@@ -224,7 +223,7 @@ fn tell_reports(request: &CrawlRequest, written: Result<Vec<reports::Name>, repo
         Ok(left_out) => {
             for name in left_out {
                 let dir = closing::shell_word(&request.dir);
-                tracing::info!("the {name} report takes long: crawler report {name} --dir {dir} makes it");
+                tracing::info!("the {name} report would take long: run crawler report {name} --dir {dir}");
             }
         }
         Err(error) => tracing::warn!(%error, "a report could not be written"),
@@ -235,9 +234,9 @@ fn tell_reports(request: &CrawlRequest, written: Result<Vec<reports::Name>, repo
 fn tell_round(refetch: &Refetch) {
     let Refetch { seeds, listed, .. } = refetch;
     if refetch.goes_on {
-        tracing::warn!("going on with the forced run before; {seeds} of {listed} listed URLs were not in it yet");
+        tracing::warn!("continuing the forced run from before; {seeds} of {listed} seed URLs are new in it");
     } else {
-        tracing::info!("fetching {seeds} listed URLs, also those that were seen before");
+        tracing::info!("fetching {seeds} seed URLs, including those that were fetched before");
     }
 }
 
@@ -247,7 +246,7 @@ fn tell_keys() -> impl FnMut(u64, u64) {
     move |done, total| {
         if told.elapsed() > TELL {
             told = Instant::now();
-            tracing::warn!("reading what was seen before: {done} of {total} keys");
+            tracing::warn!("reading the URLs seen before: {done} of {total} keys");
         }
     }
 }
@@ -258,7 +257,7 @@ fn tell_replay() -> impl FnMut(u64, u64) {
     move |done, total| {
         if told.elapsed() > TELL {
             told = Instant::now();
-            tracing::warn!("taking back in what was stored since the last checkpoint: {done} of {total} bytes");
+            tracing::warn!("recovering what was stored after the last checkpoint: {done} of {total} bytes");
         }
     }
 }

@@ -132,7 +132,7 @@ impl Damage {
     /// The value where nothing was met, otherwise the first fault.
     pub(super) fn or<T>(self, value: T, warnings: &mut dyn Write) -> anyhow::Result<T> {
         if self.met > Damage::TOLD_MAX {
-            let _ = writeln!(warnings, "crawler: {} faults more", self.met - Damage::TOLD_MAX);
+            let _ = writeln!(warnings, "crawler: {} more faults", self.met - Damage::TOLD_MAX);
         }
         match self.first {
             None => Ok(value),

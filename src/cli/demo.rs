@@ -45,14 +45,14 @@ const SLACK: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Needs no internet: the web that is crawled is served by the same command, on 127.0.0.1. A directory of an earlier demo \
-is moved aside; one that holds anything else is refused.
+Needs no internet: the command itself serves the web that it crawls, on 127.0.0.1. A directory from an earlier demo is \
+moved aside; a directory with anything else in it is rejected.
 
 Examples:
   crawler demo
   crawler demo --dir /tmp/demo
 
-Exit codes: 0 the result is the expected one, 1 it is not, 2 the directory cannot be used, 11 stopped by Ctrl-C.")]
+Exit codes: 0 the result is as expected, 1 it is not, 2 the directory cannot be used, 11 stopped by Ctrl-C.")]
 pub(super) struct DemoArgs {
     /// Where to put the crawl
     #[arg(long, value_name = "DIR", default_value = "./crawl-demo")]
@@ -83,7 +83,7 @@ impl DemoArgs {
         };
         let finish = crawl(request)?;
         if finish != Finish::Complete {
-            say("\nThe demo ended before its crawl was complete, so the result is not checked.\n")?;
+            say("\nThe demo ended before its crawl was complete, so the result was not checked.\n")?;
             return Ok(Exit::from(finish));
         }
         let archive = open_archive(&self.crawl_dir())?;
@@ -197,9 +197,8 @@ fn say(text: &str) -> anyhow::Result<()> {
 }
 
 fn introduction(web: &SimWeb, dir: &Path, aside: Option<&Path>) -> String {
-    let aside = aside.map_or(String::new(), |aside| {
-        format!("An earlier demo was in the way. It was moved to {}.\n", shell_word(aside))
-    });
+    let aside = aside
+        .map_or(String::new(), |aside| format!("There was an earlier demo. It was moved to {}.\n", shell_word(aside)));
     format!(
         "This demo needs no internet. It serves a small synthetic web on this machine,\n\
          crawls it as it would crawl real sites, and checks the result. It takes about\n\

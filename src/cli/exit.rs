@@ -158,10 +158,7 @@ fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&
     /// EMFILE and ENFILE.
     const OUT_OF_FILES: [i32; 2] = [24, 23];
     if let Some(CrawlError::Disk(disk::Error::Damaged { .. })) = cause.downcast_ref() {
-        return Some(
-            "\n  crawler verify tells all damage; crawler verify --rebuild makes again what \
-             the rest of the directory allows",
-        );
+        return Some("\n  crawler verify reports all damage; crawler verify --rebuild rebuilds what can be rebuilt");
     }
     let error = cause.downcast_ref::<io::Error>()?;
     if error.raw_os_error().is_some_and(|code| OUT_OF_FILES.contains(&code)) {
@@ -171,19 +168,19 @@ fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&
         );
     }
     match error.kind() {
-        io::ErrorKind::PermissionDenied => Some("\n  check who owns it and may write there, or choose another --dir"),
+        io::ErrorKind::PermissionDenied => Some("\n  check its owner and permissions, or choose another --dir"),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if !of_crawl => {
             Some("\n  free some space where the output goes, then run the same command again")
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            Some("\n  free some space, then run the same command again: it goes on from the last checkpoint")
+            Some("\n  free some space, then run the same command again: it resumes from the last checkpoint")
         }
         io::ErrorKind::FileTooLarge if !of_crawl => {
-            Some("\n  a file may not be so large here: raise the limit (ulimit -f), then run the same command again")
+            Some("\n  the file size limit is reached: raise it (ulimit -f), then run the same command again")
         }
         io::ErrorKind::FileTooLarge => Some(
-            "\n  a file may not be so large here: raise the limit (ulimit -f), then run the same command again: it \
-             goes on from the last checkpoint",
+            "\n  the file size limit is reached: raise it (ulimit -f), then run the same command again: it resumes \
+             from the last checkpoint",
         ),
         io::ErrorKind::ReadOnlyFilesystem => Some("\n  the disk is mounted read-only: choose another --dir"),
         _ => None,
@@ -283,7 +280,7 @@ mod tests {
     #[test]
     fn only_a_crawl_is_said_to_go_on() {
         let full = || io::Error::from(io::ErrorKind::StorageFull);
-        assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("it goes on from the last checkpoint"));
+        assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("it resumes from the last checkpoint"));
         let written = disk::Error::io("write", Path::new("x.warc.gz.part"), full());
         for error in [full().into(), written.into()] {
             let said = message(&error);

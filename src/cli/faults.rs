@@ -15,7 +15,7 @@ const TELL: Duration = Duration::from_secs(10);
 
 /// Reads `A..B`, `A..` excluded: the seeds from A up to and without B.
 pub(super) fn cases(text: &str) -> Result<Range<u64>, String> {
-    let problem = || format!("{text} is no range of seeds; write 0..1000");
+    let problem = || format!("{text} is not a range of seeds; write 0..1000");
     let (start, end) = text.split_once("..").ok_or_else(problem)?;
     let range = start.parse().map_err(|_| problem())?..end.parse().map_err(|_| problem())?;
     if range.is_empty() { Err(problem()) } else { Ok(range) }

@@ -384,7 +384,7 @@ word! {
     LogFormat, "\"text\" or \"json\"", "\"text\"" {
         /// Lines for people, and on a terminal a display.
         Text = "text",
-        /// A JSON object a line, progress and closing statistics too.
+        /// Print one JSON object per line, progress and closing statistics too.
         Json = "json",
     }
 }

@@ -52,7 +52,7 @@ impl Container {
         match read() {
             Ok(headers) => Ok(Some(headers)),
             Err(Error::Damaged { .. }) => {
-                tracing::warn!(url = record.url, "its stored version is damaged; it is asked for without condition");
+                tracing::warn!(url = record.url, "its stored version is damaged; it is requested unconditionally");
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -114,14 +114,14 @@ impl Recovery {
             let why = if may_follow {
                 "they were being written when the crawler ended"
             } else {
-                "they were not durable when the machine stopped; pages among them are fetched again"
+                "they were not durable when the machine stopped; pages in them are fetched again"
             };
             tracing::warn!("{path}: the last {bytes} bytes, from byte {start} on, are cut off ({found}): {why}");
             return Ok(false);
         }
         tracing::warn!(
-            "{path}: damaged at byte {at} ({found}): {bytes} bytes from byte {start} on are passed over, pages among \
-             them are fetched again; crawler verify tells all damage"
+            "{path}: damaged at byte {at} ({found}): {bytes} bytes from byte {start} on are skipped, pages in them \
+             are fetched again; crawler verify reports all damage"
         );
         self.done_bytes += bytes;
         place.offset += bytes;

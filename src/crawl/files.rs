@@ -31,7 +31,7 @@ pub(super) fn raise_limit() -> usize {
     if limit.current != limit.maximum
         && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
     {
-        tracing::warn!(%error, "the limit of open files stays as it is");
+        tracing::warn!(%error, "the limit of open files could not be raised");
     }
     // no limit is none
     getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
@@ -57,7 +57,7 @@ pub(super) fn fit(config: &mut Config, limit: usize) -> Result<(usize, Vec<Strin
         if share < wanted {
             lowered.push(format!(
                 "the limit of open files is {limit}: fetch.{key} is {share} in this run, not {wanted} (ulimit -Hn \
-                 tells the limit, and a service or container sets it)"
+                 shows the limit, and a service or container sets it)"
             ));
         }
     }

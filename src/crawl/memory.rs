@@ -91,7 +91,7 @@ impl Ceiling {
 
     fn sum(mut parts: Vec<Part>) -> Ceiling {
         let sum: u64 = parts.iter().map(|part| part.bytes).sum();
-        parts.push(part("what the allocator keeps, a quarter", "", sum / 4));
+        parts.push(part("allocator overhead, a quarter", "", sum / 4));
         Ceiling { bytes: sum + sum / 4, parts }
     }
 }

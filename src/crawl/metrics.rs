@@ -77,7 +77,7 @@ impl Endpoint {
         disk.replace(&file, format!("{at}\n").as_bytes())?;
         tracing::info!("metrics at http://{at}/metrics");
         if !at.ip().is_loopback() {
-            tracing::warn!("report.metrics: {at} is open to others; whoever can connect can read the figures");
+            tracing::warn!("report.metrics: {at} is open to others; anyone who can connect can read the figures");
         }
         let (stop, thread) = (Some(stop), Some(thread));
         Ok(Endpoint { open: Some(Open { shared, file, stop, thread }) })
@@ -137,7 +137,7 @@ async fn converse(stream: TcpStream, shared: Shared, started: f64) {
 fn answer<B>(request: &Request<B>, shared: &Shared, started: f64) -> Response<Full<Bytes>> {
     const PLAIN: &str = "text/plain; charset=utf-8";
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return respond(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "GET is all there is\n".to_owned());
+        return respond(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "only GET is supported\n".to_owned());
     }
     let live = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match (request.uri().path(), live) {
@@ -147,7 +147,7 @@ fn answer<B>(request: &Request<B>, shared: &Shared, started: f64) -> Response<Fu
             let text = render(&live, &Process::now(started));
             respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
-        _ => respond(StatusCode::NOT_FOUND, PLAIN, "there is /metrics\n".to_owned()),
+        _ => respond(StatusCode::NOT_FOUND, PLAIN, "only /metrics exists\n".to_owned()),
     }
 }
 

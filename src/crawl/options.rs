@@ -97,7 +97,7 @@ pub(super) fn identity(
     ];
     for (key, same) in fixed {
         if !same {
-            tracing::warn!("{key} was fixed when this crawl was created; the configured value is not used");
+            tracing::warn!("{key} was fixed when this crawl was created; the configured value is ignored");
         }
     }
     Ok((identity, is_new))
@@ -110,7 +110,7 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
         let with_port = text.parse::<SocketAddr>();
         with_port
             .or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, NAME_SERVER_PORT)))
-            .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is no address")))
+            .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is not an address")))
     };
     Ok(FetchOptions {
         user_agent: config.user_agent(),

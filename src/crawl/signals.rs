@@ -51,7 +51,7 @@ async fn wait(engines: Vec<ReplyTo>, is_up: &AtomicBool) {
     let streams =
         (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::user_defined1()));
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut checkpoint)) = streams else {
-        tracing::warn!("signals cannot be watched: a stop will not be graceful");
+        tracing::warn!("signals cannot be handled: a stop will not be graceful");
         return;
     };
     let (mut stopping, mut remembered) = (false, false);
@@ -65,17 +65,17 @@ async fn wait(engines: Vec<ReplyTo>, is_up: &AtomicBool) {
             }
         }
         if stopping {
-            tracing::warn!("stopped at once; the next run takes back in what was stored since the last checkpoint");
+            tracing::warn!("stopped immediately; the next run recovers what was stored after the last checkpoint");
             std::process::exit(FORCED);
         }
         if !is_up.load(Ordering::Acquire) {
             tracing::warn!(
-                "stopped while starting; nothing was requested, and the next start begins where this one did"
+                "stopped while starting; nothing was requested, and the next start begins at the same point"
             );
             std::process::exit(STOPPED);
         }
         stopping = true;
-        tracing::warn!("stopping: requests under way may finish; once more stops at once");
+        tracing::warn!("stopping: requests in flight may finish; a second signal stops immediately");
         engines.iter().for_each(|engine| engine.send(Event::Stop(StopBy::Signal)));
     }
 }

@@ -41,8 +41,11 @@ pub enum Error {
         known: u16,
     },
     /// Something that the crawler writes to is a symbolic link, which it never makes.
-    #[error("{}: it is a symbolic link, and nothing is written through one: somebody else may \
-             have put it there. See where it leads, and remove it", path.display())]
+    #[error(
+        "{}: it is a symbolic link, and nothing is written through one: someone else may have created it. Check where \
+         it leads, and remove it",
+        path.display()
+    )]
     Link {
         /// Where it lies.
         path: PathBuf,

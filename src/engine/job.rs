@@ -355,7 +355,7 @@ pub enum Event {
     Checkpoint,
     /// Make no new requests.
     Pause,
-    /// Make requests again.
+    /// Continue after a pause.
     Resume,
     /// More seeds; no request is made before they are in a durable checkpoint.
     Seeds(Vec<Seed>),

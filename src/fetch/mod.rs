@@ -148,8 +148,8 @@ impl Shared {
     fn tell_out_of_files(&self, error: &reqwest::Error) {
         if !self.told_files.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "no file is left for a connection, so requests wait for others to end: raise the limit of open files \
-                 (ulimit -n), or lower fetch.workers and fetch.slow_workers ({})",
+                "no file descriptor is free for a connection, so requests wait for others to end: raise the limit of \
+                 open files (ulimit -n), or lower fetch.workers and fetch.slow_workers ({})",
                 failure::describe(error)
             );
         }

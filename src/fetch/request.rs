@@ -67,7 +67,7 @@ async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant
     if let Some(literal) = job.url.literal_address()
         && !shared.guard.permits(literal)
     {
-        return Err(NoAnswer::Failed(Cause::PrivateAddress, format!("{literal} is not in the public internet")));
+        return Err(NoAnswer::Failed(Cause::PrivateAddress, format!("{literal} is outside the public internet")));
     }
     if shared.options.proxy.is_some() {
         behind_proxy(shared, job).await?;
@@ -139,7 +139,7 @@ impl Exchange<'_> {
         let mut truncated = end.truncation();
         let (mut body, mut place) = arrived.load().await?;
         if let Some(codings) = transfer::codings(answer.headers()) {
-            let failed = NoAnswer::Failed(Cause::Protocol, format!("the transfer coding {codings} cannot be undone"));
+            let failed = NoAnswer::Failed(Cause::Protocol, format!("the transfer coding {codings} cannot be decoded"));
             let undone = self.shared.bodies.undo(codings, (body, place), truncated.is_none()).await?.ok_or(failed)?;
             (body, place) = (undone.body, undone.place);
             truncated = truncated.or(undone.is_cut.then_some(Truncation::Length));
@@ -169,7 +169,7 @@ impl Exchange<'_> {
         }
         match self.head_over(false).await {
             Err(Failed { http2: Some(fault), detail, .. }) if protocols.failed(self.origin, fault) => {
-                tracing::debug!(origin = self.origin, detail, "asked over HTTP/1.1 from now on");
+                tracing::debug!(origin = self.origin, detail, "requested over HTTP/1.1 from now on");
                 self.head_over(true).await
             }
             head => head,

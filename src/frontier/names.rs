@@ -32,7 +32,7 @@ struct Name {
     before: (Time, Time),
     /// Held back until then, by what one of its origins answered.
     rests_until: Time,
-    /// Requests under way.
+    /// Requests in flight.
     requests: u32,
     /// Active origins.
     origins: u32,

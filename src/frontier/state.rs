@@ -20,7 +20,7 @@ use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Sp
 use super::record::{HostRecord, is_sane};
 use super::wire::{self, Reader};
 use crate::clock::Time;
-use crate::disk::{Error, Removal, Result};
+use crate::disk::{Error, Result};
 
 /// The frontier's part of a checkpoint record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -34,8 +34,8 @@ impl Doing {
         match self {
             Doing::Crawling => "crawling",
             Doing::Paused => "paused: no new requests until crawler ctl resume",
-            Doing::Stopping => "stopping: requests under way may finish",
-            Doing::Closing => "stopping: the last checkpoint is made",
+            Doing::Stopping => "stopping: requests in flight may finish",
+            Doing::Closing => "stopping: writing the last checkpoint",
             Doing::Done => "stopping: the last checkpoint is durable",
         }
     }

@@ -75,7 +75,7 @@ impl Default for ScopeOptions {
 
 /// A pattern that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern `{regex}` in scope.{list} cannot be used: {why}")]
+#[error("the pattern `{regex}` in scope.{list} is not usable: {why}")]
 pub struct ScopeError {
     /// `include` or `exclude`.
     pub list: &'static str,

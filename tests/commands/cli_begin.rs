@@ -44,7 +44,7 @@ fn init_writes_the_first_files_and_never_again() {
     let said = refused(dir.path(), &["init", "https://example.net/"]);
     assert!(said.contains("seeds.txt is there already"), "{said}");
     let told = prints(dir.path(), &["init"]);
-    assert_eq!(told.matches("is there already, and stays as it is").count(), 2, "{told}");
+    assert_eq!(told.matches("exists already and was not changed").count(), 2, "{told}");
     assert_eq!(fs::read_to_string(dir.path().join("seeds.txt")).unwrap(), seeds);
     assert_eq!(fs::read_to_string(dir.path().join("crawler.toml")).unwrap(), "# mine\n");
 }
@@ -54,7 +54,7 @@ fn init_makes_a_directory_and_says_the_line_that_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let told = prints(dir.path(), &["init", "--into", "my crawl"]);
     assert!(told.contains("then: crawler --seeds 'my crawl/seeds.txt' --config 'my crawl/crawler.toml'"), "{told}");
-    assert!(told.contains("write the URLs to begin with into it"), "{told}");
+    assert!(told.contains("write the seed URLs into it"), "{told}");
     // no seed yet: a crawl says so, and how to write one
     let said = refused(dir.path(), &["--seeds", "my crawl/seeds.txt", "--config", "my crawl/crawler.toml"]);
     assert!(said.contains("holds no URL") && said.contains("https://example.com/"), "{said}");
@@ -67,7 +67,7 @@ fn init_refuses_what_is_no_seed_and_writes_nothing_then() {
         ["me@example.com", "mailto:me@example.com", "ftp://example.com/", "# x", "", "https://a b/", "a.org\nb.org"]
     {
         let said = refused(dir.path(), &["init", "https://example.com/", url]);
-        assert!(said.contains("is no URL to begin with"), "{url}: {said}");
+        assert!(said.contains("cannot be a seed"), "{url}: {said}");
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     fs::write(dir.path().join("file"), "").unwrap();
@@ -97,7 +97,7 @@ fn config_prints_the_settings_and_where_each_comes_from() {
         assert!(shown.lines().any(|found| found == line), "{line}\nis not in\n{shown}");
     }
     assert!(
-        !shown.contains("secret") && shown.contains("# my.toml:8; its name and password are left out here"),
+        !shown.contains("secret") && shown.contains("# my.toml:8; its user name and password are left out here"),
         "{shown}"
     );
     let read = Config::parse(&shown, "shown").unwrap();

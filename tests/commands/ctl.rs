@@ -213,7 +213,7 @@ fn seeds_come_from_a_file_too_and_lines_that_are_none_do_not_keep_the_others_out
     let output = ctl(&site.crawl, &["add-seeds", "--file", "more.txt"]);
     assert_eq!(output.status.code(), Some(1));
     let (out, said) = (text(&output.stdout), text(&output.stderr));
-    assert!(out.contains("1 seed added, 1 line is no seed, in checkpoint"), "{out}");
+    assert!(out.contains("1 seed added, 1 line is not a seed, in checkpoint"), "{out}");
     assert!(said.contains("mailto:me@example.com: "), "{said}");
     let mut piped = command(site.crawl.dir.path(), &["ctl", "--dir", "crawl", "add-seeds", "--file", "-"]);
     let mut piped = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -376,7 +376,7 @@ fn garbage_on_the_socket_is_refused_and_harms_nothing() {
         (b"{\"command\":\"status\"", "half a line"),
         (b"{\"command\":\"\\u001b[2Jformat\"}\n", "no command"),
         (b"{\"command\":\"add-seeds\",\"seeds\":7}\n", "no command"),
-        (b"{\"command\":\"add-seeds\",\"seeds\":[]}\n", "there is no seed"),
+        (b"{\"command\":\"add-seeds\",\"seeds\":[]}\n", "it has no seed"),
         (b"{\"command\":\"add-seeds\",\"seeds\":[\"http://a.example/\\nhttp://b.example/\"]}\n", "more than one line"),
         (b"{\"command\":\"pause\",\"for\":\"ever\"}\n", "no command"),
     ] {

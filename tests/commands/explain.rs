@@ -177,7 +177,7 @@ fn a_crawl_that_was_killed_says_what_is_queued_and_what_was_fetched() {
     for url in waiting.iter().step_by(waiting.len() / 25 + 1) {
         let told = explain(&site, url);
         assert_eq!(told["versions"].as_array().unwrap().len(), 0, "{told:#}");
-        let words = ["is queued; ", "is on its way", "is not known", "was seen, and is neither"];
+        let words = ["is queued; ", "is on its way", "is not known", "was seen, but is neither"];
         assert!(words.iter().any(|word| said(&told).starts_with(word)), "{told:#}");
         queued += usize::from(told["queue"].is_object());
         assert_eq!(told["crawl"]["running"], false);
@@ -208,7 +208,7 @@ fn a_resting_host_says_when_and_how_many_come_before() {
     for url in site.web.expected().pages.keys().filter(|url| !stored.contains_key(*url)) {
         let told = explain(&site, url);
         let Some(queue) = told["queue"].as_object() else { continue };
-        assert!(said(&told).starts_with("is queued; would be fetched when the crawl goes on, "), "{told:#}");
+        assert!(said(&told).starts_with("is queued; would be fetched when the crawl continues, "), "{told:#}");
         assert_eq!((&told["host"]["delay_ms"], &told["robots"]["allowed"]), (&3_000.into(), &true.into()), "{told:#}");
         places.push((queue["before"].as_u64().unwrap(), said(&told).to_owned()));
         assert_eq!(told["found"]["via"], site.web.seeds()[0].as_str(), "{told:#}");
@@ -216,7 +216,7 @@ fn a_resting_host_says_when_and_how_many_come_before() {
     places.sort();
     assert!(places.len() > 2, "{places:?}");
     assert!(places.iter().enumerate().all(|(n, (before, _))| *before == n as u64), "{places:#?}");
-    assert!(places[2].1.contains("2 URLs of its host come before it, one in 3 s or more"), "{places:#?}");
+    assert!(places[2].1.contains("2 URLs of its host are ahead of it, one every 3 s or more"), "{places:#?}");
 }
 
 #[test]

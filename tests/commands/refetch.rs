@@ -192,7 +192,7 @@ fn a_page_that_changed_is_a_new_version_and_the_old_one_stays() {
     let tags: Vec<_> = sent.iter().map(|r| header(&r.http().1, "if-none-match").map(str::to_owned)).collect();
     assert_eq!(tags, [None, Some("\"edition-0\"".to_owned()), Some("\"edition-1\"".to_owned())]);
     let told = place.crawl(&[]);
-    assert!(told.contains("--force fetches the listed URLs again"), "{told}");
+    assert!(told.contains("--force fetches the seed URLs again"), "{told}");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_forced_run_that_is_killed_again_and_again_gives_every_page_one_version_more
         child.wait().unwrap();
     }
     let told = place.crawl(&["--force"]);
-    assert!(told.contains("going on with the forced run before; 0 of"), "{told}");
+    assert!(told.contains("continuing the forced run from before; 0 of"), "{told}");
     let listed = place.text(&["list", "--all"]);
     let versions = |url: &str| listed.lines().filter(|line| *line == url).count();
     let first_crawl_retries =

@@ -285,7 +285,8 @@ fn status_tells_the_figures_of_this_moment_of_a_crawl_that_runs_and_the_time_lef
     }
     crate::site::interrupt(child).expect(11, &[]);
     let text = printed(&site, &["status", "--estimate", "--memory", "--dir", "crawl"]);
-    for row in ["stopped; the line that started it resumes it", "stopped by a signal", " at least: ", "memory at most:"]
+    for row in
+        ["stopped; run the same command again to resume", "stopped by a signal", " at least: ", "memory at most:"]
     {
         assert!(text.contains(row), "{row:?} in\n{text}");
     }
@@ -310,7 +311,7 @@ fn a_plan_says_what_seeds_and_settings_imply_and_writes_nothing() {
     assert_eq!(code, Some(0));
     for words in [
         "3 URLs of 2 hosts, 2 domains",
-        "1.8/s in all",
+        "1.8/s in total",
         "memory ceiling",
         "archive index",
         "warning: line 4: ",

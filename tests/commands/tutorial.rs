@@ -126,7 +126,7 @@ fn n30_the_first_command_of_the_readme_crawls_checks_extracts_and_says_what_to_d
     }
     assert!(real.contains(" init https://example.com/\n") && real.contains(" --seeds seeds.txt "), "{real}");
     let verify = crawler(dir.path(), &["verify", "--dir", "crawl-demo/crawl"]).output().unwrap();
-    assert!(verify.status.success() && !text(&verify.stdout).contains("left over"), "{verify:?}");
+    assert!(verify.status.success() && !text(&verify.stdout).contains("leftover"), "{verify:?}");
 }
 
 #[test]

@@ -78,7 +78,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("container.slot_memory", "1", "must be from \"64KiB\" to \"64GiB\""),
     ("report.interval", "\"1ms\"", "write at least \"100ms\""),
     ("report.log_bytes", "1", "must be at least \"64KiB\", or \"unlimited\""),
-    ("report.metrics", "\"localhost:80\"", "is no address; write \"127.0.0.1:9150\""),
+    ("report.metrics", "\"localhost:80\"", "is not an address; write \"127.0.0.1:9150\""),
 ];
 
 #[test]
@@ -163,19 +163,19 @@ fn seeds_that_are_none_or_too_many_are_told_and_make_no_crawl() {
     assert!(said.contains("all.txt is longer than 1 GiB: split it"), "{said}");
     // that is all that there is of this crawl
     let said = refused(dir.path(), &["explain", "https://example.com/"]);
-    assert!(said.contains("the crawl has just begun, and knows nothing yet"), "{said}");
+    assert!(said.contains("the crawl has just begun, and nothing is known yet"), "{said}");
     let said = refused(dir.path(), &["canonical", "--dir", "crawl", "https://example.com/"]);
-    assert!(said.contains("the crawl has just begun, and knows nothing yet"), "{said}");
+    assert!(said.contains("the crawl has just begun, and nothing is known yet"), "{said}");
     File::create(dir.path().join("fields.toml")).unwrap().set_len((1 << 20) + 1).unwrap();
     let said = refused(dir.path(), &["extract", "--fields", "fields.toml"]);
-    assert!(said.contains("fields.toml is longer than 1 MiB: no file of fields"), "{said}");
+    assert!(said.contains("fields.toml is longer than 1 MiB: this is not a file of fields"), "{said}");
 }
 
 #[test]
 fn mistakes_in_words_of_the_command_line_are_told() {
     let dir = tempfile::tempdir().unwrap();
     for (args, words) in [
-        (&["robots", "-", "--agent", "007", "/"][..], "--agent 007: a name has letters, - and _ only"),
+        (&["robots", "-", "--agent", "007", "/"][..], "--agent 007: a name has only letters, - and _"),
         (&["robots", "-", "/"], "--agent <NAME>"),
         (&["explain", "example.com"], "example.com"),
         (&["plan", "-", "--page-bytes", "0"], "write a size such as 30KiB"),
@@ -183,7 +183,7 @@ fn mistakes_in_words_of_the_command_line_are_told() {
         (&["config", "--max-depth", "70000"], "--max-depth"),
         (&["simulate", "--hosts", "0"], "hosts"),
         (&["simulate", "--redirects", "0.9", "--not-found", "0.9"], "more than 1: lower one"),
-        (&["simulate", "--faults", "--cases", "5"], "5 is no range of seeds; write 0..1000"),
+        (&["simulate", "--faults", "--cases", "5"], "5 is not a range of seeds; write 0..1000"),
         (&["ctl"], "pause"),
         (&["ctl", "restart"], "restart"),
         (&["ctl", "add-seeds"], "<URL>"),

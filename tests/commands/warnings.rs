@@ -9,7 +9,7 @@ use crate::site::{RUSH, Site};
 use crawler::simweb::SimOptions;
 
 const NO_CONTACT: &str = "crawl.contact is not set";
-const DISK: &str = "the disk fills: ";
+const DISK: &str = "the disk is filling up: ";
 const CLOCK: &str = "behind the last checkpoint of this crawl";
 
 fn web() -> SimOptions {
@@ -45,7 +45,7 @@ fn a_crawl_delay_beyond_the_cap_is_a_warning_for_one_host_and_information_for_th
         pages: 12,
         ..web()
     };
-    for (beyond, what, code) in [("cap", "that counts", 0), ("skip", "nothing is fetched of it", 5)] {
+    for (beyond, what, code) in [("cap", "that counts", 0), ("skip", "nothing is fetched from it", 5)] {
         // without any delay of ours none of theirs would count
         let calm = RUSH.replacen("delay_min = \"0s\"", "delay_min = \"1ms\"", 1);
         let sections = format!("{calm}crawl_delay_max = \"100ms\"\ncrawl_delay_beyond = \"{beyond}\"\n");
@@ -55,7 +55,7 @@ fn a_crawl_delay_beyond_the_cap_is_a_warning_for_one_host_and_information_for_th
         let words = format!("Crawl-delay 0.3 s; politeness.crawl_delay_max is 0.1 s: {what}");
         assert_warned(&ended.said, &words, 1);
         let told = ended.said.lines().filter(|line| line.contains(&words));
-        assert!(told.count() > 1, "the others are told as information in\n{}", ended.said);
+        assert!(told.count() > 1, "the others are logged as information in\n{}", ended.said);
     }
 }
 
@@ -120,7 +120,7 @@ fn n24_a_seeds_file_of_random_bytes_is_a_few_warnings_and_a_count() {
     fs::write(site.crawl.path("seeds.txt"), bytes).unwrap();
     let ended = site.crawl.run(&[]);
     ended.expect(0, &["finish reason"]);
-    assert_warned(&ended.said, "more lines are no URLs", 1);
+    assert_warned(&ended.said, "more lines are not URLs", 1);
     let warnings = ended.said.lines().filter(|line| line.contains(" WARN ") && line.contains("seeds.txt:"));
     assert_eq!(warnings.count(), 21, "{}", ended.said);
     site.assert_whole();
@@ -139,7 +139,7 @@ fn n24_a_limit_of_file_sizes_ends_the_crawl_as_a_full_disk_does_and_the_same_lin
     command.args(["-c", &line]).current_dir(site.crawl.dir.path());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ended = crate::site::wait(command.spawn().unwrap());
-    ended.expect(4, &["File too large", "ulimit -f", "it goes on from the last checkpoint"]);
+    ended.expect(4, &["File too large", "ulimit -f", "it resumes from the last checkpoint"]);
     site.crawl.run(&[]).expect(0, &["resuming the crawl in crawl"]);
     site.assert_whole();
 }

@@ -260,7 +260,7 @@ fn a_second_signal_stops_at_once_and_the_next_run_goes_on() {
     signal(&child, rustix::process::Signal::INT);
     let said: Vec<String> = lines.map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(13));
-    let word = "stopped at once; the next run takes back in what was stored since the last checkpoint";
+    let word = "stopped immediately; the next run recovers what was stored after the last checkpoint";
     assert!(said.iter().any(|line| line.contains(word)), "{said:#?}");
     site.crawl.run(&[]).expect(0, &[]);
     site.assert_whole();
@@ -287,9 +287,9 @@ fn a_crawl_that_was_stopped_at_once_before_its_first_checkpoint_tells_what_is_in
     let listed = told(&["list", "--all", "--robots"]).lines().count();
     let status = told(&["status"]);
     assert!(listed > 1, "{status}");
-    let words = format!("run the same line again: {listed} records are in the archive");
+    let words = format!("run the same command again: {listed} records are in the archive");
     assert!(status.contains("no checkpoint yet") && status.contains(&words), "{status}");
-    site.crawl.run(&[]).expect(0, &[&format!("{listed} answers stored since the last checkpoint")]);
+    site.crawl.run(&[]).expect(0, &[&format!("{listed} responses stored after the last checkpoint")]);
     site.assert_whole();
 }
 
@@ -351,7 +351,7 @@ fn verify_finds_a_finished_crawl_sound_and_changes_nothing() {
     fs::write(&value, bytes).unwrap();
     let (code, said) = verify(&site, &[]);
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("value-00000.warc.gz:") && said.contains("bytes are passed over"), "{said}");
+    assert!(said.contains("value-00000.warc.gz:") && said.contains("bytes are skipped"), "{said}");
 }
 
 #[test]

@@ -186,7 +186,11 @@ fn names_that_nobody_knows_end_the_crawl_at_once() {
     tell("unknown names", &ended);
     ended.expect(
         5,
-        &["no such host", "are the seeds spelt right?", "crawler report seeds --dir crawl tells it of each seed"],
+        &[
+            "no such host",
+            "are the seeds spelt right?",
+            "crawler report seeds --dir crawl shows the reason for each seed",
+        ],
     );
     assert_skipped(&crawl, "host given up", "no such host");
 }
@@ -305,7 +309,7 @@ fn n12_a_crawl_of_which_only_a_dead_host_is_left_ends_names_it_and_goes_on_when_
     let seed = seeds.lines().find(|line| line.contains("127.0.1.1")).unwrap();
     assert!(seed.contains("waiting") && seed.contains("connection refused"), "{seeds}");
     let explained = told(&crawl, &["explain", &url]);
-    assert!(explained.contains("its robots.txt cannot be had: connection refused"), "{explained}");
+    assert!(explained.contains("its robots.txt is unreachable: connection refused"), "{explained}");
     // the same command asks it again at once, and it is there now
     let server = TcpListener::bind((Ipv4Addr::new(127, 0, 1, 1), port)).unwrap();
     std::thread::spawn(move || {
@@ -369,7 +373,7 @@ fn n16_names_that_could_not_be_resolved_are_asked_again_with_force_or_by_other_n
     // nothing has changed
     crawl.run(&[]).expect(5, &["is complete; only new seeds will be crawled"]);
     config(&right);
-    crawl.run(&[]).expect(0, &["the names of 1 seeds are asked for again", "complete"]);
+    crawl.run(&[]).expect(0, &["the names of 1 seeds are resolved again", "complete"]);
     assert!(!crawl.stored().is_empty());
 
     let crawl = Crawl::new(&seed, &wrong);

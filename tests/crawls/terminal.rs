@@ -162,7 +162,7 @@ fn n30_the_demo_shows_the_live_display_between_its_words_and_can_be_stopped() {
     assert!(rows.iter().any(|row| row.starts_with("This demo needs no internet.")), "{rows:#?}");
     demo.interrupt();
     assert_eq!(demo.ended(), 11);
-    assert!(demo.all_text().contains("so the result is not checked"), "{}", demo.all_text());
+    assert!(demo.all_text().contains("so the result was not checked"), "{}", demo.all_text());
     assert!(place.crawl.path("crawl-demo/crawl/status.json").exists());
 }
 
@@ -181,7 +181,7 @@ fn what_is_no_text_does_not_reach_the_terminal() {
             &["get", &place.seed, "--raw"][..],
             "and could upset the terminal; write it to a file: crawler get URL > FILE",
         ),
-        (&["export", "warc"], "that is no text: write it to a file with --output FILE, or pipe it on"),
+        (&["export", "warc"], "the output is not text: use --output FILE or a pipe"),
     ] {
         let mut run = place.on_terminal(args);
         assert_eq!(run.ended(), 2, "{args:?}");

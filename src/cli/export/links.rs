@@ -25,12 +25,12 @@ const LINKS_MAX: usize = 100_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A line a link: source, target, kind, follow or nofollow, and the text of the anchor, parted by tabs; tabs, line ends \
-and control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a formula begins \
-with '; JSON lines have it as it is. A target comes once a page. Kinds: anchor, embed (images, scripts, \
-styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), \
-redirect. nofollow is what rel, meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and \
-redirects are read, or what --status says.
+Prints one line per link: source, target, kind, follow or nofollow, and the text of the anchor, separated by tabs. \
+Tabs, line ends and control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a \
+formula begins with '; JSON lines have the text as it is. A page lists each target once. Kinds: anchor, embed (images, \
+scripts, styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is \
+canonical), redirect. nofollow comes from rel, meta robots or X-Robots-Tag where they apply to all robots. Reads \
+redirects and HTML pages with status 200, or with the status of --status.
 
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv
@@ -126,7 +126,7 @@ impl LinksArgs {
             line(link.url.as_str(), kind(link.kind), !followed.contains(&link.keys.key), text)?;
         }
         if links.dropped > 0 {
-            writeln!(warnings, "crawler: {} links more, left out: {}", links.dropped, Escaped(&entry.url))?;
+            writeln!(warnings, "crawler: {} more links left out: {}", links.dropped, Escaped(&entry.url))?;
         }
         Ok(())
     }

@@ -161,10 +161,10 @@ impl Comparison<'_> {
         let bytes = to - from;
         if to == self.end && self.standing.key_may_be_torn(from) {
             if !matches!(self.standing, Standing::Running) {
-                report.unfinished(path, from, format!("unfinished: {bytes} bytes will be cut at the next start"));
+                report.unfinished(path, from, format!("unfinished: {bytes} bytes will be truncated at the next start"));
             }
         } else {
-            report.damage(path, from, format!("no whole key record, {bytes} bytes are passed over"));
+            report.damage(path, from, format!("no whole key record, {bytes} bytes are skipped"));
         }
     }
 
@@ -184,10 +184,10 @@ impl Comparison<'_> {
             return;
         }
         let name = walk.path_of(record.file).map_or_else(
-            || format!("value file {}, which is not there", record.file),
+            || format!("value file {}, which is missing", record.file),
             |path| path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         );
-        let what = format!("no whole response lies at byte {} of {name}: {}", record.value_offset, record.url);
+        let what = format!("no whole response is at byte {} of {name}: {}", record.value_offset, record.url);
         report.damage(self.keys.path(), record.offset, what);
     }
 
@@ -205,7 +205,7 @@ impl Comparison<'_> {
             return Ok(());
         }
         if older.is_none_or(|older| older.url != record.url) {
-            let what = format!("byte {previous} holds no older version of {}", record.url);
+            let what = format!("byte {previous} has no older version of {}", record.url);
             report.damage(self.keys.path(), record.offset, what);
         }
         Ok(())
@@ -295,7 +295,7 @@ impl Missing {
             more => format!(", nor to the {more} that follow it"),
         };
         if let Some(path) = walk.path_of(file) {
-            report.damage(path, offset, format!("a response that no key record leads to: {url}{more}"));
+            report.damage(path, offset, format!("a response that no key record points to: {url}{more}"));
         }
     }
 }

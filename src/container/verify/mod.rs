@@ -117,7 +117,7 @@ fn verify_in_chunks(
             pages = true;
         }
         if pages || standing.noted().is_some() {
-            report.damage(&dir.join("key.dat"), 0, "missing; crawler verify --rebuild makes it again");
+            report.damage(&dir.join("key.dat"), 0, "missing; crawler verify --rebuild rebuilds it");
         }
         return Ok(());
     };

@@ -15,7 +15,7 @@ pub(super) enum Action {
     Status,
     /// Make no new requests.
     Pause,
-    /// Make requests again.
+    /// Continue after a pause.
     Resume,
     /// Take these in, and say why the others were not.
     Seeds(Vec<Seed>, Vec<Refused>),
@@ -110,12 +110,12 @@ impl Orders {
             _ if !is_crawling => Reply::refused("the crawl is stopping"),
             Action::Stop => {
                 engine.handle(Event::Stop(StopBy::Control))?;
-                Reply::done("stopping: requests under way may finish")
+                Reply::done("stopping: requests in flight may finish")
             }
             Action::Pause if engine.is_paused() => Reply::done("the crawl was paused already"),
             Action::Pause => {
                 engine.handle(Event::Pause)?;
-                Reply::done("paused: requests under way may finish, new ones wait for crawler ctl resume")
+                Reply::done("paused: requests in flight may finish, new ones wait for crawler ctl resume")
             }
             Action::Resume if !engine.is_paused() => Reply::done("the crawl was not paused"),
             Action::Resume => {
@@ -153,7 +153,8 @@ fn tell_seeds(taken: SeedsTaken) -> Reply {
         message.push_str(&format!(", {} known before", taken.known));
     }
     if !taken.refused.is_empty() {
-        message.push_str(&format!(", {}", count(taken.refused.len() as u64, "line is no seed", "lines are no seeds")));
+        message
+            .push_str(&format!(", {}", count(taken.refused.len() as u64, "line is not a seed", "lines are not seeds")));
     }
     Reply { ok: taken.refused.is_empty(), message, seeds: Some(taken), ..Reply::default() }
 }

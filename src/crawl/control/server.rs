@@ -83,11 +83,11 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>, mut ended: oneshot::
 async fn converse(stream: UnixStream, shared: Arc<Shared>, place: Place) {
     let who = match stream.peer_cred() {
         Ok(peer) if is_allowed(peer.uid()) => peer.pid().map_or_else(String::new, |pid| format!(" (process {pid})")),
-        _ => return tracing::warn!("ctl: somebody else's connection was refused"),
+        _ => return tracing::warn!("ctl: the connection of another user was refused"),
     };
     let mut stream = BufReader::new(stream);
     let Ok(read) = timeout(PATIENCE, read_command(&mut stream)).await else {
-        return tracing::debug!("ctl: no command came{who}");
+        return tracing::debug!("ctl: no command received{who}");
     };
     place.stay();
     let reply = match read {
@@ -159,10 +159,10 @@ async fn order(action: Action, orders: &Sender<Order>) -> Reply {
     let (reply, answer) = oneshot::channel();
     match orders.try_send(Order { action, reply }) {
         Ok(()) => {}
-        Err(TrySendError::Full(_)) => return Reply::refused("too many commands wait; try again"),
+        Err(TrySendError::Full(_)) => return Reply::refused("too many commands are waiting; try again"),
         Err(TrySendError::Disconnected(_)) => return Reply::refused("the crawl has ended"),
     }
-    answer.await.unwrap_or_else(|_| Reply::refused("the crawl ended before it was done"))
+    answer.await.unwrap_or_else(|_| Reply::refused("the crawl ended before the command was done"))
 }
 
 /// What the engine tells, and what lies on disk, which it does not count.
@@ -197,7 +197,7 @@ async fn reload(shared: &Shared) -> Reply {
 
 fn no_seed(refused: Vec<Refused>) -> Reply {
     let seeds = super::wire::SeedsTaken { refused, ..Default::default() };
-    Reply { seeds: Some(seeds), ..Reply::refused("there is no seed in it") }
+    Reply { seeds: Some(seeds), ..Reply::refused("it has no seed") }
 }
 
 /// Each text is read as one line of a seeds file.

@@ -27,7 +27,7 @@ const ADDRESS_BYTES_MAX: usize = 100;
 pub(super) fn bind(dir: &Path) -> io::Result<UnixListener> {
     let path = dir.join(SOCKET);
     if let Some(false) = is_socket(&path)? {
-        return Err(io::Error::new(ErrorKind::AlreadyExists, "there is something else of that name; move it away"));
+        return Err(io::Error::new(ErrorKind::AlreadyExists, "something else has that name; move it away"));
     }
     let making = dir.join(MAKING);
     clear(&making)?;
@@ -95,7 +95,7 @@ fn by_short_path<T>(dir: &Path, act: impl FnOnce(PathBuf) -> io::Result<T>) -> i
     let short = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
     if !short.is_dir() {
         let problem = format!(
-            "a path of {bytes} bytes is too long for a socket ({ADDRESS_BYTES_MAX} at most without /proc); name the \
+            "a path of {bytes} bytes is too long for a socket (at most {ADDRESS_BYTES_MAX} without /proc); name the \
              crawl directory by a shorter path"
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, problem));

@@ -290,11 +290,10 @@ fn tail(totals: &Totals) -> String {
     let gap = totals.gap_min_ms.map_or("none".to_owned(), |gap| format!("{gap} ms"));
     let (asked, broken) = totals.retry_after;
     let mut text = format!(
-        "\n{} hosts, {} requests, {} URLs that wait\nsmallest gap: {gap}\nmost requests to a host at once: {}\n\
-         Retry-After: asked for {asked} times, kept to {} times\nviolations: {}\n\n\
-         A gap is the time from the end of a request to the start of the next one, robots.txt and retries included. \
-         Owed\nis the least that settings, durations and Crawl-delay asked for; kept is how \
-         often Retry-After was kept to.\n",
+        "\n{} hosts, {} requests, {} queued URLs\nsmallest gap: {gap}\nmost requests to a host at once: {}\n\
+         Retry-After: sent {asked} times, respected {} times\nviolations: {}\n\n\
+         A gap is the time from the end of a request to the start of the next one, robots.txt and retries included. Owed\n\
+         is the least gap that settings, durations and Crawl-delay required; kept is how often Retry-After was met.\n",
         totals.hosts,
         totals.requests,
         totals.remaining,
@@ -303,7 +302,7 @@ fn tail(totals: &Totals) -> String {
         totals.violations,
     );
     for fault in &totals.faults {
-        text.push_str(&format!("URLs that wait are counted in part only: {}\n", crate::text::escape::Escaped(fault)));
+        text.push_str(&format!("queued URLs are counted only in part: {}\n", crate::text::escape::Escaped(fault)));
     }
     text
 }

@@ -75,9 +75,9 @@ impl Waiting {
         let until = host.due.max(host.backoff_until);
         let why = host.blame.map(|blame| blame.to_string());
         match (why, until > self.now) {
-            (Some(why), true) => format!("{why}; its host rests until {}", date(until)),
+            (Some(why), true) => format!("{why}; its host waits until {}", date(until)),
             (Some(why), false) => why,
-            (None, true) => format!("its host rests until {}", date(until)),
+            (None, true) => format!("its host waits until {}", date(until)),
             (None, false) => String::new(),
         }
     }

@@ -1,9 +1,9 @@
 //! The books of a crawl: what it counts, what it writes down for people, and what became of its seeds.
 //!
-//! - Nothing here decides what is fetched: an event is decided first, and entered here with what was decided.
-//! - The counters and the seeds are part of every checkpoint, and a restart counts on from there; the replay enters what the
-//!   archive has beyond it. The two logs are not: they are appended to, and a line that a kill loses is not written again.
-//! - What was told to the operator, and how long requests took, is of the process only.
+//! - Nothing here decides what is fetched: an event is decided first, and entered here with what was decided. - The
+//! counters and the seeds are part of every checkpoint, and a restart counts on from there; the replay enters what the
+//! archive has beyond it. The two logs are not: they are appended to, and a line that a kill loses is not written
+//! again. - What was told to the operator, and how long requests took, is of the process only.
 
 mod lines;
 mod oddities;
@@ -123,13 +123,13 @@ impl Books {
         let asked = rules.crawl_delay();
         if let Some(delay) = asked.filter(|_| politeness.is_beyond(asked)) {
             let (delay, cap) = (delay.as_secs_f64(), politeness.crawl_delay_max.as_secs_f64());
-            let what = if politeness.skips(asked) { "nothing is fetched of it" } else { "that counts" };
+            let what = if politeness.skips(asked) { "nothing is fetched from it" } else { "that counts" };
             if std::mem::replace(&mut self.has_told_delay_cap, true) {
                 tracing::info!("{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what}");
             } else {
                 tracing::warn!(
-                    "{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what} (of others this is \
-                     told as information)"
+                    "{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what} (for other hosts \
+                     this is logged as information)"
                 );
             }
         }

@@ -203,7 +203,7 @@ fn n21_explain_knows_nofollow_and_what_let_a_sitemap_in() {
     }
     assert!(explain(&seeds[0])["nofollow"].is_null());
     let never = explain(&format!("{}no", seeds[0]));
-    assert!(never["verdict"].as_str().unwrap().contains("but for links and pages that say nofollow"), "{never:#}");
+    assert!(never["verdict"].as_str().unwrap().contains("apart from nofollow links and pages"), "{never:#}");
     // by these settings nothing else of that host is in scope
     let map = explain(&format!("{}s.xml", server.url("maps.a.test")));
     assert_eq!(map["scope"]["rule"], "a sitemap of the domain of what names it: a.test", "{map:#}");

@@ -198,7 +198,7 @@ fn n03_a_catalog_that_is_lost_or_damaged_is_made_again_from_the_newest_checkpoin
         restore(&site);
         harm(&site.crawl.path("crawl/catalog"));
         let ended = site.crawl.run(&[]);
-        ended.expect(0, &["catalog", "was made again from checkpoint"]);
+        ended.expect(0, &["catalog", "was rebuilt from checkpoint"]);
         assert!(!ended.said.contains("panicked"), "{what}: {}", ended.said);
         site.assert_whole();
         assert_eq!(super::stored_twice(&site), Vec::<String>::new(), "{what}");
@@ -216,7 +216,7 @@ fn n09_a_catalog_that_has_fallen_behind_is_told_as_such_and_the_newest_checkpoin
     fs::remove_dir_all(site.crawl.path("crawl/catalog")).unwrap();
     copy(&site.crawl.path("behind"), &site.crawl.path("crawl/catalog"));
     let ended = site.crawl.run(&[]);
-    ended.expect(0, &["catalog", "was made again from checkpoint"]);
+    ended.expect(0, &["catalog", "was rebuilt from checkpoint"]);
     assert!(before > 120);
     site.assert_whole();
     assert_eq!(super::stored_twice(&site), Vec::<String>::new());
