@@ -98,7 +98,7 @@ fn verify_in_chunks(
     match rebuild::refuse_unfinished(disk, dir) {
         Ok(()) => {}
         Err(Error::Damaged { path, found, .. }) => {
-            report.damage(&path, 0, format!("a rebuild is under way, or {found}"))
+            report.damage(&path, 0, format!("a rebuild is in progress, or {found}"))
         }
         Err(error) => return Err(error),
     }
