@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use crawler::disk::{Disk, Mode, Result};
+use crawler::disk::{Disk, Mode, Removal, Result};
 use crawler::drum::{MergeDone, MergeJob};
 use crawler::fingerprint::Fingerprint;
 
 use crate::stream::Context;
 
-pub type Job = MergeJob<Fingerprint, (), Context>;
+/// A merge, behind the deletion of what is superfluous.
+pub type Job = (Removal, MergeJob<Fingerprint, (), Context>);
 pub type Done = MergeDone<Fingerprint, (), Context>;
 
 /// A cut on its way to the disk.
@@ -35,7 +36,8 @@ pub fn with_crew<T: Send>(dir: &Path, owner: impl FnOnce(Crew) -> Result<T> + Se
         let (merged_out, merged) = sync_channel(1);
         let (checkpoints, checkpoints_in) = sync_channel::<Checkpoint>(1);
         let (checkpointed_out, checkpointed) = sync_channel(1);
-        let merge = move || merges_in.into_iter().try_for_each(|job| merged_out.send(job.run()).map_err(drop));
+        let run = |(removal, job): Job| removal.run().and_then(|()| job.run());
+        let merge = move || merges_in.into_iter().try_for_each(|job| merged_out.send(run(job)).map_err(drop));
         std::thread::Builder::new().name("merge".into()).spawn_scoped(scope, merge).expect("a thread");
         let checkpoint = move || {
             let mut cuts = checkpoints_in.into_iter();

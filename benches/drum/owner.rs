@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
-use crawler::disk::{Disk, Result};
+use crawler::disk::{Disk, Ledger, Result};
 use crawler::drum::{
     Admission, Dispatcher, Drum, DrumCounters, DrumOptions, DrumState, FrontCounters, FrontOptions, Need, Store,
 };
@@ -97,6 +97,8 @@ pub struct Owner {
     checkpoint_due: Instant,
     pub tally: Tally,
     pub checkpoints: u32,
+    /// What cuts supersede, by the number of cuts before.
+    superseded: Ledger<()>,
     /// The last cut, to open the DRUM with again.
     pub cut: Option<(DrumState, Vec<u8>)>,
     /// The longest time that the questions of a page took, and the number of the first of them.
@@ -113,6 +115,7 @@ impl Owner {
             crew,
             merging: false,
             checkpointing: false,
+            superseded: Ledger::new(0),
             checkpoint_due: Instant::now() + CHECKPOINT_EVERY,
             tally: Tally::default(),
             checkpoints: 0,
@@ -191,7 +194,10 @@ impl Owner {
         if !self.merging
             && let Some(job) = either!(&mut self.subject, it => it.next_merge(need))?
         {
-            self.crew.merges.send(job).expect("the merge thread lives");
+            let unneeded = either!(&mut self.subject, it => it.take_unneeded());
+            self.superseded.supersede((), 0, unneeded);
+            let removal = self.superseded.take((), &Disk::real());
+            self.crew.merges.send((removal, job)).expect("the merge thread lives");
             self.merging = true;
         }
         if self.checkpointing
@@ -234,6 +240,7 @@ impl Owner {
         let mut ram = Vec::new();
         let cut = either!(&mut self.subject, it => it.cut(&mut ram))?;
         let checkpoint = Checkpoint { ram: ram.clone(), sync: cut.sync, sync_dirs: cut.sync_dirs };
+        self.superseded.supersede((), u64::from(self.checkpoints) + 1, cut.superseded);
         self.cut = Some((cut.state, ram));
         self.crew.checkpoints.send(checkpoint).expect("the checkpoint thread lives");
         self.checkpointing = true;
@@ -245,7 +252,7 @@ impl Owner {
         done?;
         self.checkpointing = false;
         self.checkpoints += 1;
-        either!(&mut self.subject, it => it.committed());
+        self.superseded.durable(u64::from(self.checkpoints));
         Ok(())
     }
 
@@ -261,7 +268,8 @@ impl Owner {
         }
         self.checkpoint()?;
         self.wait_for_checkpoint()?;
-        either!(&mut self.subject, it => it.synchronize(&mut self.tally))
+        either!(&mut self.subject, it => it.synchronize(&mut self.tally))?;
+        self.superseded.take((), &Disk::real()).run()
     }
 
     fn hold_back(&mut self) -> Result<()> {

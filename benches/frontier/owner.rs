@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crawler::clock::Time;
-use crawler::disk::{Disk, Result};
+use crawler::disk::{Disk, Removal, Result};
 use crawler::frontier::{
     Feedback, Frontier, FrontierOptions, FrontierState, NameAnswer, Politeness, RobotsAnswer, Rules, Task,
 };
@@ -76,6 +76,8 @@ pub struct Owner {
     jobs_out: usize,
     pub jobs: [u64; 2],
     checkpointing: bool,
+    /// What the cut under way supersedes.
+    superseded: Option<Removal>,
     pub cuts: u64,
     pub saved: Option<(FrontierState, Vec<u8>)>,
     pub pauses: Pauses,
@@ -93,6 +95,7 @@ impl Owner {
             jobs_out: 0,
             jobs: [0; 2],
             checkpointing: false,
+            superseded: None,
             cuts: 0,
             saved: None,
             pauses: Pauses::default(),
@@ -186,6 +189,7 @@ impl Owner {
         let cut = self.frontier.cut(&mut ram)?;
         self.pauses.cut = self.pauses.cut.max(begin.elapsed());
         self.saved = None;
+        self.superseded = Some(Removal::new(&Disk::real(), cut.superseded));
         let checkpoint = Checkpoint { ram, sync: cut.sync, sync_dirs: cut.sync_dirs };
         self.crew.checkpoints.send(checkpoint).expect("the crew works");
         self.checkpointing = true;
@@ -196,7 +200,7 @@ impl Owner {
     fn await_checkpoint(&mut self) -> Result<()> {
         if std::mem::take(&mut self.checkpointing) {
             self.crew.checkpointed.recv().expect("the crew works")?;
-            self.frontier.committed()?;
+            self.superseded.take().map_or(Ok(()), Removal::run)?;
         }
         Ok(())
     }

@@ -121,8 +121,7 @@ impl Catalog for SledCatalog {
 
     fn commit(&self, batch: &Batch) -> Result<()> {
         if self.has_failed.load(Ordering::Acquire) {
-            let earlier = io::Error::other("an earlier write or sync of it has failed");
-            return Err(Error::io("write", &self.path, earlier));
+            return Err(Error::poisoned("write", &self.path));
         }
         let mut changes = sled::Batch::default();
         for (key, value) in batch.changes() {

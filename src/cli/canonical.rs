@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::exit::{Exit, UsageError};
 use super::run;
 use crate::config::Config;
-use crate::crawl::explain;
+use crate::crawl;
 use crate::fingerprint::Fingerprinter;
 use crate::text::escape::{Escaped, json_line};
 use crate::web::surt::surt;
@@ -83,7 +83,7 @@ impl CanonicalArgs {
     fn key_maker(&self) -> anyhow::Result<KeyMaker> {
         if let Some(dir) = &self.dir {
             run::require_crawl(dir)?;
-            return Ok(explain::key_maker(dir)?);
+            return Ok(crawl::key_maker(dir)?);
         }
         let config = Config::load(self.config.as_deref())?;
         // fingerprints are of a crawl: without one they are not shown

@@ -57,7 +57,7 @@ impl From<Finish> for Exit {
 impl From<&disk::Error> for Exit {
     fn from(error: &disk::Error) -> Self {
         match error {
-            disk::Error::Io { .. } => Exit::Disk,
+            disk::Error::Io { .. } | disk::Error::Poisoned { .. } | disk::Error::Limit { .. } => Exit::Disk,
             disk::Error::Damaged { .. } | disk::Error::Newer { .. } | disk::Error::Link { .. } => Exit::Damaged,
             disk::Error::InUse { .. } => Exit::InUse,
         }

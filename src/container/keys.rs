@@ -306,8 +306,7 @@ impl KeyFile {
 
     fn too_large(&self, what: impl Into<String>) -> Error {
         let hint = "this crawl can store no more pages: start another one in its own directory";
-        let source = std::io::Error::new(std::io::ErrorKind::FileTooLarge, format!("{}; {hint}", what.into()));
-        Error::io("append to", self.file.path(), source)
+        Error::limit("append to", self.file.path(), format!("{}; {hint}", what.into()))
     }
 
     /// Appends `record`; returns its offset.

@@ -43,6 +43,7 @@ mod reader;
 mod rebuild;
 mod recovery;
 mod referrer;
+mod replayed;
 mod resync;
 #[cfg(test)]
 mod revisit_tests;
@@ -50,6 +51,7 @@ mod revisits;
 mod sync;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 mod values;
 mod verify;
 
@@ -72,9 +74,9 @@ use keys::KeyFile;
 pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};
 pub use rebuild::{Rebuilt, STAGED, rebuild};
-pub use recovery::{Recovery, ReplayedPage};
+pub use recovery::Recovery;
 pub use referrer::{KeyPlace, Referrer};
-pub use revisits::RefersTo;
+pub use replayed::{RefersTo, ReplayedPage};
 pub use sync::{SyncDone, SyncJob};
 use values::ValueFiles;
 pub use values::WarcInfo;
@@ -212,7 +214,7 @@ impl Container {
         saved: Option<&ContainerState>,
     ) -> Result<(Self, Recovery)> {
         disk.create_dir_all(dir)?;
-        rebuild::refuse_unfinished(&disk, dir)?;
+        unfinished::refuse(&disk, dir)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
         let addresses = match saved {
             Some(_) => AddressFile::open_existing(&disk, dir)?,

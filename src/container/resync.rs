@@ -9,7 +9,7 @@
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, GZIP_HEAD, RecordReader, metadata_id, parse_date};
 
-use super::recovery::read_exchange;
+use super::replayed::read_exchange;
 use super::verify::walk::coding_of;
 
 const STEP_BYTES: usize = 1 << 20;

@@ -19,7 +19,6 @@ use super::{CrawlError, control, options};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
 use crate::disk::{DirectoryLock, Disk, Error};
-use crate::engine::Identity;
 use crate::engine::seeds::reader;
 use crate::engine::values::RobotsAnswer;
 use crate::frontier::{FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
@@ -27,7 +26,7 @@ use crate::outcome::{HostFault, Reason};
 use crate::web::robots::{RobotsFile, RobotsRules};
 use crate::web::scope::{Rule, Scope};
 use crate::web::surt::surt;
-use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::url::CanonicalUrl;
 use archive::{Archive, ArchivedRobots, VERSIONS_MAX};
 pub use model::{Explanation, Hop};
 use state::State;
@@ -35,19 +34,10 @@ use state::State;
 /// A crawl that runs says within this time whether it is paused, or is not asked further.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The crawl's fingerprints: the key maker of the crawl in `dir`.
-pub fn key_maker(dir: &Path) -> Result<KeyMaker, CrawlError> {
-    let identity = Identity::read_copy(&Disk::real(), dir).map_err(|error| match error.is_not_found() {
-        true => CrawlError::Usage(format!("{}: the crawl has just begun, and nothing is known yet", dir.display())),
-        false => error.into(),
-    })?;
-    Ok(identity.key_maker())
-}
-
 /// Explains `url` by the crawl in `dir`, with `config` in the place of the settings of its last run.
 pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result<Explanation, CrawlError> {
     let disk = Disk::real();
-    let keys = key_maker(dir)?;
+    let keys = options::key_maker(dir)?;
     let mut explanation = Explanation {
         url: url.to_string(),
         key_form: keys.key_text(url),

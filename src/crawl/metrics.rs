@@ -42,7 +42,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 type Shared = Arc<Mutex<Option<Arc<Live>>>>;
 
 /// The copy that is handed out, and the server that does it. Where no address is configured it does nothing.
-pub(super) struct Desk {
+pub(super) struct Endpoint {
     open: Option<Open>,
 }
 
@@ -53,14 +53,14 @@ struct Open {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Desk {
+impl Endpoint {
     /// Listens at `address`, unless that is `off`, for the crawl in `dir`.
-    pub(super) fn open(address: &str, disk: &Disk, dir: &Path) -> Result<Desk, CrawlError> {
+    pub(super) fn open(address: &str, disk: &Disk, dir: &Path) -> Result<Endpoint, CrawlError> {
         let file = dir.join(ADDRESS_FILE);
         // what a killed process left behind
         disk.remove(&file)?;
         if address == "off" {
-            return Ok(Desk { open: None });
+            return Ok(Endpoint { open: None });
         }
         let refused = |e: std::io::Error| CrawlError::Usage(format!("report.metrics: cannot listen at {address}: {e}"));
         let listener = TcpListener::bind(address).map_err(refused)?;
@@ -80,7 +80,7 @@ impl Desk {
             tracing::warn!("report.metrics: {at} is open to others; anyone who can connect can read the figures");
         }
         let (stop, thread) = (Some(stop), Some(thread));
-        Ok(Desk { open: Some(Open { shared, file, stop, thread }) })
+        Ok(Endpoint { open: Some(Open { shared, file, stop, thread }) })
     }
 
     /// Whether anybody listens to what is put down.

@@ -13,6 +13,7 @@
 
 mod error;
 mod header;
+mod ledger;
 mod lock;
 #[cfg(any(test, feature = "fuzzing"))]
 mod memory;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 pub use error::{Error, Result};
 pub use header::{HEADER_BYTES, Header, Kind};
+pub use ledger::{Ledger, Removal};
 pub use lock::DirectoryLock;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use memory::MemoryDisk;

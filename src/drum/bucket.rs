@@ -18,23 +18,23 @@ const OPERATION_BYTES_IN_MERGE: u64 = 40;
 
 /// Files that changed since the last cut, for all buckets together.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct Changes {
     /// Written to, not synced.
-    dirty: BTreeSet<PathBuf>,
+    pub dirty: BTreeSet<PathBuf>,
     /// Whether names were added to the directory.
-    names_changed: bool,
+    pub names_changed: bool,
     /// Named by the present state and by no cut yet.
     unnamed: BTreeSet<PathBuf>,
     /// Named by a cut, but not by the present state.
     pub superseded: Vec<PathBuf>,
-    /// Named by nothing any more: to be removed at any time.
-    pub removable: Vec<PathBuf>,
+    /// Named by no cut, and not by the present state any more.
+    pub unneeded: Vec<PathBuf>,
 }
 
-impl Ledger {
+impl Changes {
     /// Of a directory whose own name may not be durable yet.
     pub fn of_a_new_directory() -> Self {
-        Ledger { names_changed: true, ..Ledger::default() }
+        Changes { names_changed: true, ..Changes::default() }
     }
 
     fn added(&mut self, path: PathBuf) {
@@ -46,15 +46,15 @@ impl Ledger {
     fn supersede(&mut self, path: PathBuf) {
         self.dirty.remove(&path);
         match self.unnamed.remove(&path) {
-            true => self.removable.push(path),
+            true => self.unneeded.push(path),
             false => self.superseded.push(path),
         }
     }
 
-    /// A cut names everything that there is now: what it says to sync, and whether names were added.
-    pub fn cut(&mut self) -> (BTreeSet<PathBuf>, bool) {
-        self.unnamed.clear();
-        (std::mem::take(&mut self.dirty), std::mem::take(&mut self.names_changed))
+    /// A cut names everything that there is now: what has changed since the last one.
+    pub fn cut(&mut self) -> Changes {
+        let next = Changes { unneeded: std::mem::take(&mut self.unneeded), ..Changes::default() };
+        std::mem::replace(self, next)
     }
 }
 
@@ -105,16 +105,16 @@ impl Bucket {
         value: Option<&V>,
         aux: Option<&A>,
         limits: Limits,
-        ledger: &mut Ledger,
+        changes: &mut Changes,
     ) -> Result<()> {
         self.ram.push(op, key, value, aux).map_err(|TooLong| {
-            let reason = std::io::Error::other("a value or an auxiliary of more than 1 GiB");
-            Error::io("write", &self.place.path(self.state.pending.generation, Part::Operations), reason)
+            let path = self.place.path(self.state.pending.generation, Part::Operations);
+            Error::limit("write", &path, "a value or an auxiliary of more than 1 GiB")
         })?;
-        if self.ram.bytes() >= limits.ram { self.flush::<V>(limits, ledger) } else { Ok(()) }
+        if self.ram.bytes() >= limits.ram { self.flush::<V>(limits, changes) } else { Ok(()) }
     }
 
-    fn flush<V: Value>(&mut self, limits: Limits, ledger: &mut Ledger) -> Result<()> {
+    fn flush<V: Value>(&mut self, limits: Limits, changes: &mut Changes) -> Result<()> {
         let (operations, bytes) = (self.ram.operations, self.ram.contents().0.len() as u64);
         let pending = &self.state.pending;
         let needed = self.merge_memory::<V>(pending.operations + operations, pending.kv_bytes + bytes);
@@ -125,8 +125,8 @@ impl Bucket {
         let generation = self.state.pending.generation;
         let place = &self.place;
         self.ram.flush(place, &mut self.state.pending, |part, is_new| match is_new {
-            true => ledger.added(place.path(generation, part)),
-            false => drop(ledger.dirty.insert(place.path(generation, part))),
+            true => changes.added(place.path(generation, part)),
+            false => drop(changes.dirty.insert(place.path(generation, part))),
         })
     }
 
@@ -146,10 +146,10 @@ impl Bucket {
     }
 
     /// Makes the oldest batch the one to merge; what comes now goes to later ones.
-    pub fn freeze<V: Value>(&mut self, limits: Limits, ledger: &mut Ledger) -> Result<()> {
+    pub fn freeze<V: Value>(&mut self, limits: Limits, changes: &mut Changes) -> Result<()> {
         debug_assert!(self.state.frozen.is_none(), "one batch of a bucket is merged at a time");
         if self.state.full.is_empty() {
-            self.flush::<V>(limits, ledger)?;
+            self.flush::<V>(limits, changes)?;
         }
         let batch = self.state.full.pop_front().unwrap_or_else(|| self.close_pending());
         self.frozen_checks = batch.checks;
@@ -158,17 +158,17 @@ impl Bucket {
     }
 
     /// Puts the new generation in the place of the old one and of the batch, all of whose results are dispatched.
-    pub fn supersede(&mut self, repository: Option<RepositoryState>, ledger: &mut Ledger) {
+    pub fn supersede(&mut self, repository: Option<RepositoryState>, changes: &mut Changes) {
         let Some(frozen) = self.state.frozen.take() else { return };
         self.frozen_checks = 0;
         let parts = [(Part::Operations, frozen.batch.kv_bytes), (Part::Auxiliaries, frozen.batch.aux_bytes)];
         for (part, _) in parts.into_iter().filter(|&(_, bytes)| bytes > 0) {
-            ledger.supersede(self.place.path(frozen.batch.generation, part));
+            changes.supersede(self.place.path(frozen.batch.generation, part));
         }
         let Some(repository) = repository else { return };
-        ledger.added(self.place.path(repository.generation, Part::Repository));
+        changes.added(self.place.path(repository.generation, Part::Repository));
         if let Some(old) = self.state.repository.replace(repository) {
-            ledger.supersede(self.place.path(old.generation, Part::Repository));
+            changes.supersede(self.place.path(old.generation, Part::Repository));
         }
     }
 

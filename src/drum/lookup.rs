@@ -168,6 +168,8 @@ impl<V: Value, A: Aux> Look<'_, V, A> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use crate::disk::Removal;
+
     use super::super::{Dispatcher, Drum, DrumOptions, Need};
     use super::*;
 
@@ -236,7 +238,7 @@ mod tests {
                     let expected: Vec<_> = expected.map(|(_, aux, b)| (aux.clone(), *b)).collect();
                     assert_eq!(told, expected, "seed {seed}, step {step}");
                 }
-                drum.committed();
+                Removal::new(&disk, cut.superseded).run().unwrap();
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
-use std::path::PathBuf;
 
 use crate::disk::{Error, Result};
 
@@ -18,16 +17,13 @@ pub(super) type Types<K, V, A> = PhantomData<fn() -> (K, V, A)>;
 
 /// A merge to be run off the owner's thread: [`MergeJob::run`], then [`super::Drum::finish_merge`] with what it gives.
 ///
-/// It reads the frozen files and the old generation of the bucket and writes the new one. Files that earlier merges
-/// made useless are removed here too, because that takes time on a large file.
+/// It reads the frozen files and the old generation of the bucket and writes the new one.
 #[derive(Debug)]
 #[must_use = "the DRUM waits for its result"]
 pub struct MergeJob<K, V, A> {
     pub(super) place: Place,
     pub(super) batch: BatchState,
     pub(super) repository: Option<RepositoryState>,
-    /// Files that nothing names any more.
-    pub(super) remove: Vec<PathBuf>,
     pub(super) types: Types<K, V, A>,
 }
 
@@ -100,7 +96,6 @@ impl<K, V: Value, A> MergeJob<K, V, A> {
     /// Holds some 40 bytes an operation, its value, and once each of the stored values that the checks met. After an
     /// error the DRUM waits for this merge for ever: the cure is to reopen it at the last durable cut.
     pub fn run(self) -> Result<MergeDone<K, V, A>> {
-        self.remove.iter().try_for_each(|path| self.place.disk.remove(path))?;
         let batch = Batch::load(&self.place, &self.batch, V::FIXED_BYTES)?;
         let mut old = Old::open(&self.place, self.repository.as_ref(), V::FIXED_BYTES)?;
         let generation = self.batch.generation;
@@ -144,9 +139,8 @@ impl Batch {
         let mut loaded =
             Batch { slots: Vec::with_capacity(room), values: Vec::new(), starts: Vec::new(), stores: false };
         while let Some(entry) = chunks.next_entry(fixed)? {
-            let position = u32::try_from(loaded.slots.len()).map_err(|_| {
-                Error::io("merge", &path, std::io::Error::other("more than 2^32 operations in a batch"))
-            })?;
+            let position = u32::try_from(loaded.slots.len())
+                .map_err(|_| Error::limit("merge", &path, "more than 2^32 operations in a batch"))?;
             if !place.holds(entry.key) {
                 return Err(chunks.damaged("keys of this bucket"));
             }

@@ -69,14 +69,13 @@ mod store_tests;
 mod unmerged;
 pub mod verify;
 
-use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Removal, Result};
 
 pub use bloom::Bloom;
-use bucket::{Bucket, Ledger, Limits};
+use bucket::{Bucket, Changes, Limits};
 pub use contract::{Aux, Dispatcher, Key, Value};
 pub use front::{Front, FrontCounters, FrontOptions, USELESS, VALUE_BYTES_PER_ENTRY};
 pub use lookup::{Found, look_up};
@@ -164,10 +163,8 @@ pub struct Drum<K, V, A> {
     dir: PathBuf,
     options: DrumOptions,
     buckets: Vec<Bucket>,
-    ledger: Ledger,
+    changes: Changes,
     merging: Merging<V>,
-    /// Files that the last cut does not name: deleted when it is durable.
-    superseded_by_cut: Vec<PathBuf>,
     /// Merges, and the bytes that they moved.
     moved: Moved,
     failed: bool,
@@ -207,9 +204,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             dir: dir.to_owned(),
             options,
             buckets,
-            ledger: Ledger::of_a_new_directory(),
+            changes: Changes::of_a_new_directory(),
             merging: Merging::none(),
-            superseded_by_cut: Vec::new(),
             moved: Moved::default(),
             failed: false,
             none_due: false,
@@ -263,15 +259,14 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         };
         let bucket = &mut self.buckets[index];
         if bucket.state.frozen.is_none() {
-            let result = bucket.freeze::<V>(self.options.limits(), &mut self.ledger);
+            let result = bucket.freeze::<V>(self.options.limits(), &mut self.changes);
             self.failed |= result.is_err();
             result?;
         }
         let batch = bucket.state.frozen.as_ref().expect("frozen above or before").batch.clone();
         self.merging.running = Some(index);
         let repository = bucket.state.repository.clone();
-        let remove = std::mem::take(&mut self.ledger.removable);
-        Ok(Some(MergeJob { place: bucket.place.clone(), batch, repository, remove, types: PhantomData }))
+        Ok(Some(MergeJob { place: bucket.place.clone(), batch, repository, types: PhantomData }))
     }
 
     /// Takes back the merge that [`Drum::next_merge`] handed out; its results can now be dispatched.
@@ -300,7 +295,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         self.failed |= dispatched.is_err();
         let dispatched = dispatched?;
         if frozen.dispatched == frozen.batch.operations {
-            bucket.supersede(results.repository.take(), &mut self.ledger);
+            bucket.supersede(results.repository.take(), &mut self.changes);
             self.none_due = false;
             self.merging.done.pop_front();
         }
@@ -369,8 +364,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
 
     /// Takes a consistent cut: appends the arrays in RAM to `ram` and says what to sync and to store.
     ///
-    /// Cuts are made durable one after the other: the next one is taken when this one is [`Drum::committed`], or given
-    /// up.
+    /// Cuts are made durable one after the other. When this one is, what it supersedes may be deleted; it is the owner's to
+    /// do so ([`Ledger`](crate::disk::Ledger)).
     pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<DrumCut> {
         self.refuse_after_failure()?;
         let held = self.buckets.iter().filter(|bucket| bucket.ram.operations > 0);
@@ -381,22 +376,15 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             })
             .collect();
         state::push_ram_section(&entries, ram);
-        self.superseded_by_cut.append(&mut self.ledger.superseded);
-        let (sync, names_changed) = self.ledger.cut();
+        let Changes { dirty, names_changed, superseded, .. } = self.changes.cut();
         let sync_dirs = if names_changed { vec![self.dir.clone()] } else { Vec::new() };
         let state = DrumState { buckets: self.buckets.iter().map(|bucket| bucket.state.clone()).collect() };
-        Ok(DrumCut { state, sync: sync.into_iter().collect(), sync_dirs })
+        Ok(DrumCut { state, sync: dirty.into_iter().collect(), sync_dirs, superseded })
     }
 
-    /// The last cut is durable: what only earlier ones named may go. The next merge removes it, or
-    /// [`Drum::remove_superseded`], or [`Drum::open`].
-    pub fn committed(&mut self) {
-        self.ledger.removable.append(&mut self.superseded_by_cut);
-    }
-
-    /// Removes, here and now, what nothing names any more: for an owner that asks for no further merge.
-    pub fn remove_superseded(&mut self) -> Result<()> {
-        self.ledger.removable.drain(..).try_for_each(|path| self.disk.remove(&path))
+    /// Files that no cut ever named and that are not needed any more: they may be deleted at any time.
+    pub fn take_unneeded(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.changes.unneeded)
     }
 
     /// Merges and dispatches everything, here and now.
@@ -412,7 +400,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             self.failed |= done.is_err();
             self.finish_merge(done?);
         }
-        self.remove_superseded()
+        let unneeded = self.take_unneeded();
+        Removal::new(&self.disk, unneeded).run()
     }
 
     /// Merges and dispatches everything, makes it durable and gives the state to open it with again. The RAM section
@@ -437,7 +426,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let index = names::bucket_of(key, self.buckets.len() as u32);
         let bucket = &mut self.buckets[index];
         let limits = self.options.limits();
-        let result = bucket.push(op, key, value.as_ref(), aux.as_ref(), limits, &mut self.ledger);
+        let result = bucket.push(op, key, value.as_ref(), aux.as_ref(), limits, &mut self.changes);
         self.failed |= result.is_err();
         self.none_due &= bucket.ram.operations > 0;
         result
@@ -450,8 +439,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
 
     #[cold]
     fn failure(&self) -> Error {
-        let reason = "an earlier operation on it failed; start again from the last checkpoint";
-        Error::io("go on with the DRUM in", &self.dir, io::Error::other(reason))
+        Error::poisoned("go on with the DRUM in", &self.dir)
     }
 }
 

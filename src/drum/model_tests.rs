@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::path::Path;
 
-use crate::disk::{Error, Result};
+use crate::disk::{Error, Ledger, Result};
 
 use super::forgetful::ForgetfulDisk;
 use super::*;
@@ -125,6 +125,8 @@ struct World<V> {
     drum: Drum<u64, V, String>,
     model: Model<V>,
     durable: Option<Saved<V>>,
+    cuts: u64,
+    ledger: Ledger<()>,
     job: Option<MergeJob<u64, V, String>>,
     done: Option<MergeDone<u64, V, String>>,
 }
@@ -153,7 +155,8 @@ impl<V: TestValue> World<V> {
         let memory = ForgetfulDisk::default();
         let drum = open(&memory, options, None).unwrap();
         let (keys, model) = (random.u64(1..300), Model::new(options.buckets));
-        World { random, memory, options, keys, drum, model, durable: None, job: None, done: None }
+        let (durable, cuts, ledger) = (None, 0, Ledger::new(0));
+        World { random, memory, options, keys, drum, model, durable, cuts, ledger, job: None, done: None }
     }
 
     fn run(&mut self, steps: u32) {
@@ -175,8 +178,9 @@ impl<V: TestValue> World<V> {
         assert_eq!(self.model.pending(), 0);
         assert_eq!(self.drum.keys(), self.model.stored.len() as u64);
         self.compare_all_stored();
-        self.drum.cut(&mut Vec::new()).unwrap();
-        self.drum.committed();
+        let cut = self.drum.cut(&mut Vec::new()).unwrap();
+        self.ledger.supersede((), 0, cut.superseded);
+        self.ledger.take((), &self.memory.disk()).run().unwrap();
         self.drum.synchronize(&mut self.model).unwrap();
         self.compare_files();
     }
@@ -193,6 +197,8 @@ impl<V: TestValue> World<V> {
             }
             2 => {
                 if let Some(job) = self.job.take() {
+                    self.ledger.supersede((), 0, self.drum.take_unneeded());
+                    self.ledger.take((), &self.memory.disk()).run()?;
                     self.done = Some(job.run()?);
                 }
                 Ok(())
@@ -239,6 +245,8 @@ impl<V: TestValue> World<V> {
     fn cut(&mut self) -> Result<()> {
         let mut ram = Vec::new();
         let cut = self.drum.cut(&mut ram)?;
+        self.cuts += 1;
+        self.ledger.supersede((), self.cuts, cut.superseded);
         let saved = Saved { state: postcard::to_stdvec(&cut.state).unwrap(), ram, model: self.model.clone() };
         for _ in 0..self.random.usize(0..10) {
             self.ask()?;
@@ -260,12 +268,13 @@ impl<V: TestValue> World<V> {
         if self.random.u8(0..10) == 0 {
             return Err(Error::io("go on", Path::new(DIR), std::io::Error::other("a death before the deletion")));
         }
-        self.drum.committed();
+        self.ledger.durable(self.cuts);
         Ok(())
     }
 
     fn crash(&mut self) {
         (self.job, self.done) = (None, None);
+        self.ledger = Ledger::new(self.cuts);
         self.memory = self.memory.crash(&mut self.random);
         self.drum = open(&self.memory, self.options, self.durable.as_ref()).unwrap();
         self.model = match &self.durable {
@@ -335,7 +344,6 @@ fn in_the_middle() -> (ForgetfulDisk, DrumOptions, Saved<Vec<u8>>) {
     (0..41).for_each(|_| world.ask().unwrap());
     let mut ram = Vec::new();
     let cut = world.drum.cut(&mut ram).unwrap();
-    world.drum.committed();
     assert!(ram.len() > 16 && cut.sync.len() == 5, "{cut:?}");
     let saved = Saved { state: postcard::to_stdvec(&cut.state).unwrap(), ram, model: world.model };
     let memory = world.memory;

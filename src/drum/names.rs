@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
+use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Removal, Result};
 
 /// Version of all three formats.
 const VERSION: u16 = 1;
@@ -120,13 +120,9 @@ pub(super) fn is_ours(file_name: &str) -> bool {
 
 /// Removes the files of a DRUM in `dir` that `keep` does not name.
 pub(super) fn remove_unknown(disk: &Disk, dir: &Path, keep: impl Fn(&Path) -> bool) -> Result<()> {
-    for file_name in disk.list(dir)? {
-        let path = dir.join(&file_name);
-        if is_ours(&file_name) && !keep(&path) {
-            disk.remove(&path)?;
-        }
-    }
-    Ok(())
+    let ours = disk.list(dir)?.into_iter().filter(|file_name| is_ours(file_name));
+    let unknown = ours.map(|file_name| dir.join(file_name)).filter(|path| !keep(path)).collect();
+    Removal::new(disk, unknown).run()
 }
 
 #[cfg(test)]

@@ -241,7 +241,7 @@ fn append_chunk(
     wrote: &mut impl FnMut(Part, bool),
 ) -> disk::Result<()> {
     let path = place.path(generation, part);
-    let too_large = |_| Error::io("write", &path, std::io::Error::other("an array of more than 4 GiB"));
+    let too_large = |_| Error::limit("write", &path, "an array of more than 4 GiB");
     let bytes = u32::try_from(chunk.len() - CHUNK_HEAD_BYTES).map_err(too_large)?;
     chunk[..4].copy_from_slice(&bytes.to_le_bytes());
     chunk[4..8].copy_from_slice(&entries.to_le_bytes());

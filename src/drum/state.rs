@@ -128,6 +128,8 @@ pub struct DrumCut {
     pub sync: Vec<PathBuf>,
     /// Directories whose names changed since the last cut, to be synced after the files.
     pub sync_dirs: Vec<PathBuf>,
+    /// Files that earlier cuts name and this one does not.
+    pub superseded: Vec<PathBuf>,
 }
 
 /// The arrays of one bucket in the RAM section of a checkpoint.

@@ -5,7 +5,7 @@
 //! "new", and everything else is left to the DRUM. The layers see operations in the order of the calls, so that an
 //! answer that comes at once and one that comes later are those of the same order.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
@@ -205,14 +205,9 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.cut(ram)
     }
 
-    /// [`Drum::committed`].
-    pub fn committed(&mut self) {
-        self.drum.committed();
-    }
-
-    /// [`Drum::remove_superseded`].
-    pub fn remove_superseded(&mut self) -> Result<()> {
-        self.drum.remove_superseded()
+    /// [`Drum::take_unneeded`].
+    pub fn take_unneeded(&mut self) -> Vec<PathBuf> {
+        self.drum.take_unneeded()
     }
 
     /// How often each layer answered.

@@ -136,7 +136,6 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
         let disk = self.memory.disk();
         cut.sync.into_iter().for_each(|path| disk.open(path, crate::disk::Mode::Write).unwrap().sync().unwrap());
         cut.sync_dirs.iter().for_each(|dir| disk.sync_dir(dir).unwrap());
-        self.store.committed();
         self.memory = self.memory.crash(&mut self.random);
         let saved = Some((&cut.state, &ram[..]));
         let mut last = 0;

@@ -54,11 +54,11 @@ impl Accounts {
 impl Engine {
     /// Where the URLs are that were ever admitted.
     pub fn accounts(&mut self) -> Accounts {
-        let (undecided, on_their_way) = (self.way.undecided(), self.way.on_their_way());
+        let (undecided, on_their_way) = (self.stores.undecided(), self.stores.on_their_way());
         let statistics = &self.books.statistics;
         let (stored, ends) = (statistics.pages_stored, statistics.ends);
         let in_flight = self.requests.pages();
-        let arrival = self.way.arrival();
+        let arrival = &mut self.stores.arrival;
         Accounts {
             undecided,
             unique: arrival.unique,

@@ -10,7 +10,7 @@
 //! 5. the file of the checkpoint before is removed, durably.
 //!
 //! Only when that has come back does the engine hear of it, and only then are the files deleted that no checkpoint names
-//! any more.
+//! any more: by the rule of the [`Ledger`](crate::disk::Ledger), which `schedule` keeps.
 //!
 //! # Why every whole checkpoint file is a state to go on from
 //!
@@ -35,23 +35,25 @@
 
 pub mod commit;
 pub mod file;
+mod schedule;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Home;
 use super::identity::Identity;
-use super::refetch::Round;
+use super::seeding::Round;
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
-use crate::disk::{Disk, Result};
+use crate::disk::{Disk, Removal, Result};
 use crate::drum::DrumState;
 use crate::frontier::FrontierState;
 use crate::record::{Finish, Snapshot, Statistics};
 pub use commit::{Commit, Last, Noted, go_on_from, load};
 pub use file::{CheckpointFile, Sections, checkpoint_path, newest, number_of};
+pub(super) use schedule::{Checkpoints, Owner};
 
 /// A cut: what a checkpoint names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,12 +87,9 @@ pub struct Checkpoint {
 
 /// The slow part of a checkpoint.
 pub struct CheckpointJob {
-    pub(super) disk: Disk,
-    pub(super) dir: PathBuf,
-    pub(super) catalog: Arc<dyn Catalog>,
-    /// Files that only checkpoints before the last durable one name. Hundreds of names may take seconds to remove.
-    pub(super) superseded: Vec<PathBuf>,
-    pub(super) identity: Arc<Identity>,
+    pub(super) home: Home,
+    /// Files of the frontier that only checkpoints before the last durable one name.
+    pub(super) superseded: Removal,
     pub(super) checkpoint: Checkpoint,
     pub(super) sections: Sections,
     pub(super) sync: Vec<PathBuf>,
@@ -120,30 +119,28 @@ pub struct CheckpointDone {
 impl CheckpointJob {
     /// The crawl directory.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        &self.home.dir
     }
 
     /// Makes the cut durable. After an error the stores must not be used any more: reopening is the cure.
     pub fn run(mut self) -> Result<CheckpointDone> {
         let number = self.checkpoint.number;
-        self.superseded.iter().try_for_each(|path| self.disk.remove(path))?;
+        let Home { disk, dir, catalog, identity, .. } = &self.home;
+        self.superseded.run()?;
         for path in &self.sync {
             // a file that a merge has replaced since the cut is not named by it
-            if let Some(file) = self.disk.open_if_there(path)? {
+            if let Some(file) = disk.open_if_there(path)? {
                 file.sync()?;
             }
         }
-        for dir in &self.sync_dirs {
-            self.disk.sync_dir(dir)?;
-        }
+        self.sync_dirs.iter().try_for_each(|dir| disk.sync_dir(dir))?;
         let container = self.container.run()?;
-        let named = (number, &*self.identity);
-        let commit = file::write(&self.disk, &self.dir, named, &self.sections, Some(&self.checkpoint))?;
+        let commit = file::write(disk, dir, (number, &**identity), &self.sections, Some(&self.checkpoint))?;
         commit.put(&mut self.batch);
-        self.catalog.commit(&self.batch)?;
-        self.disk.remove(&checkpoint_path(&self.dir, number - 1))?;
+        catalog.commit(&self.batch)?;
+        Removal::new(disk, vec![checkpoint_path(dir, number - 1)]).run()?;
         // replacing a file of the directory makes the removal durable too
-        self.snapshot.write(&self.disk, &self.dir)?;
+        self.snapshot.write(disk, dir)?;
         Ok(CheckpointDone { number, bytes: commit.length + container.address_bytes(), container })
     }
 }
@@ -165,10 +162,13 @@ pub fn renew(
 /// Removes, durably, the files of all checkpoints but `named`: ones that were not finished, or are superseded. Nothing
 /// that `named` does not name may be deleted before.
 pub fn remove_others(disk: &Disk, dir: &Path, named: u64) -> Result<()> {
-    let mut others = file::numbers(disk, dir)?;
-    others.retain(|&number| number != named);
-    others.iter().try_for_each(|&number| disk.remove(&checkpoint_path(dir, number)))?;
-    if others.is_empty() { Ok(()) } else { disk.sync_dir(dir) }
+    let others = file::numbers(disk, dir)?.into_iter().filter(|&number| number != named);
+    let others = Removal::new(disk, others.map(|number| checkpoint_path(dir, number)).collect());
+    if others.is_empty() {
+        return Ok(());
+    }
+    others.run()?;
+    disk.sync_dir(dir)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Engine, Phase, Settings};
+use super::{Engine, Settings};
 use crate::disk::Result;
 use crate::frontier::{Budget, Politeness};
 use crate::web::scope::ScopeRules;
@@ -37,25 +37,24 @@ impl Engine {
 
     /// Number of the last checkpoint that is durable; 0 before the first one.
     pub fn durable_checkpoint(&self) -> u64 {
-        self.checkpoint_number - u64::from(self.under_way.checkpoint)
+        self.checkpoints.durable()
     }
 
     /// Number of the checkpoint that has everything that was taken in so far, if one is wanted.
     pub fn checkpoint_ahead(&self) -> u64 {
-        let is_closed = self.last_cut && matches!(self.phase, Phase::Closing { .. } | Phase::Done { .. });
-        self.checkpoint_number + u64::from(!is_closed)
+        self.checkpoints.ahead()
     }
 
     /// Whether requests may be made: nobody has paused the crawl, and no checkpoint has to be durable first.
     pub(super) fn may_request_now(&self) -> bool {
-        let is_full = self.under_way.checkpoint && self.container.is_full();
-        !is_full && !self.intake.holds_requests() && self.requests.are_wanted(self.durable_checkpoint())
+        let is_full = self.checkpoints.are_under_way() && self.container.is_full();
+        !is_full && !self.seeding.intake.holds_requests() && self.requests.are_wanted(self.durable_checkpoint())
     }
 
     /// Makes a checkpoint, and no request before it is durable.
     pub(super) fn hold_until_durable(&mut self) {
         self.requests.hold_until(self.checkpoint_ahead());
-        self.checkpoint_wanted = true;
+        self.checkpoints.want();
     }
 
     /// Admits seeds as those of the file are admitted.
@@ -75,11 +74,11 @@ impl Engine {
             self.requests.renew_limits(&new.settings);
         }
         let now = self.clock.now();
-        self.checkpoint_due = self.checkpoint_due.min(now + new.settings.checkpoint_interval);
+        self.checkpoints.bring_forward(now + new.settings.checkpoint_interval);
         self.scope = Arc::new(self.scope.with_rules(&new.rules));
-        self.way.next.patterns.limit(new.settings.urls_per_pattern);
+        self.stores.patterns.limit(new.settings.urls_per_pattern);
         self.settings = new.settings;
-        let frontier = &mut self.way.arrival().frontier;
+        let frontier = &mut self.stores.arrival.frontier;
         frontier.reconfigure(new.politeness, new.budget, new.give_up);
         frontier.exclude_by(new.rules);
     }

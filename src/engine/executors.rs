@@ -4,14 +4,22 @@ use super::checkpoint::CheckpointJob;
 use super::job::{FetchJob, ResolveJob, StoreMerged};
 use super::rests::RestSync;
 use super::values::{Addresses, Robots};
-use crate::disk::Result;
+use crate::disk::{Removal, Result};
 use crate::drum::MergeJob;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{PartitionJob, QueuedUrl};
 
 /// A bucket of one of the three stores that is to be merged.
 #[derive(Debug)]
-pub enum StoreMerge {
+pub struct StoreMerge {
+    /// Files of the store that nothing names any more; they go first, for the merge needs room.
+    pub(super) removal: Removal,
+    pub(super) bucket: BucketMerge,
+}
+
+/// Whose bucket it is.
+#[derive(Debug)]
+pub(super) enum BucketMerge {
     /// Of URL-seen.
     Seen(MergeJob<Fingerprint, (), QueuedUrl>),
     /// Of the robots store.
@@ -21,12 +29,13 @@ pub enum StoreMerge {
 }
 
 impl StoreMerge {
-    /// Merges.
+    /// Deletes what is superfluous, and merges.
     pub fn run(self) -> Result<StoreMerged> {
-        Ok(match self {
-            StoreMerge::Seen(job) => StoreMerged::Seen(job.run()?),
-            StoreMerge::Robots(job) => StoreMerged::Robots(job.run()?),
-            StoreMerge::Dns(job) => StoreMerged::Dns(job.run()?),
+        self.removal.run()?;
+        Ok(match self.bucket {
+            BucketMerge::Seen(job) => StoreMerged::Seen(job.run()?),
+            BucketMerge::Robots(job) => StoreMerged::Robots(job.run()?),
+            BucketMerge::Dns(job) => StoreMerged::Dns(job.run()?),
         })
     }
 }

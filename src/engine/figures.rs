@@ -2,21 +2,17 @@
 
 use super::{Engine, Phase, SeedTable};
 use crate::clock::Time;
-use crate::drum::{Aux, Store, Value};
-use crate::record::{
-    Doing, Finish, Gauges, Layers, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes, StoreLayers,
-};
+use crate::record::{Doing, Finish, Gauges, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes};
 
 impl Engine {
     /// Brings the counters up to date that are kept elsewhere.
     pub(super) fn count(&mut self, now: Time) {
         self.books.statistics.elapsed = self.elapsed(now);
-        let arrival = self.way.arrival();
+        let arrival = &mut self.stores.arrival;
         self.books.statistics.unique = arrival.unique;
         self.books.statistics.duplicates = arrival.duplicate;
         self.books.statistics.ends.again = arrival.again;
-        // with robots.txt switched off nothing is put there
-        self.books.statistics.hosts = self.way.next.store.known().max(self.way.next.next.store.known());
+        self.books.statistics.hosts = self.stores.hosts();
     }
 
     /// The counters as they stand.
@@ -50,13 +46,13 @@ impl Engine {
     /// What is going on at this moment.
     pub fn gauges(&mut self) -> Gauges {
         let now = self.clock.now();
-        let pending = self.way.waiting();
-        let seen_keys = self.way.store.known();
+        let pending = self.stores.waiting();
+        let seen_keys = self.stores.seen.known();
         let in_flight = self.requests.under_way() as u64;
-        let disk_free = self.disk_free;
+        let disk_free = self.course.disk_free();
         let resting = self.resting(now);
-        let url_seen_bytes = self.way.store.drum_counters().repository_bytes;
-        let frontier = &mut self.way.arrival().frontier;
+        let url_seen_bytes = self.stores.seen.drum_counters().repository_bytes;
+        let frontier = &mut self.stores.arrival.frontier;
         Gauges {
             queued: frontier.queued(),
             hosts_ready: frontier.ready_hosts(now) as u64,
@@ -74,7 +70,7 @@ impl Engine {
 
     /// What the crawl does.
     pub fn doing(&self) -> Doing {
-        match self.phase {
+        match self.phase() {
             Phase::Crawling if self.is_paused() => Doing::Paused,
             Phase::Crawling => Doing::Crawling,
             Phase::Stopping { .. } => Doing::Stopping,
@@ -89,7 +85,7 @@ impl Engine {
             phase: self.doing(),
             pid: std::process::id(),
             checkpoint: self.durable_checkpoint(),
-            checkpointed: self.checkpointed,
+            checkpointed: self.checkpoints.durable_at(),
             rates: Rates::default(),
             memory_ceiling_bytes: 0,
             durations: self.books.durations.clone(),
@@ -108,15 +104,11 @@ impl Engine {
             version: Snapshot::VERSION,
             state,
             finish,
-            started: self.identity.created,
+            started: self.home.identity.created,
             updated: now,
             statistics: self.books.statistics.clone(),
             stores: self.store_bytes(),
-            layers: StoreLayers {
-                url_seen: layers(&self.way.store),
-                robots: layers(&self.way.next.store),
-                dns: layers(&self.way.next.next.store),
-            },
+            layers: self.stores.layers(),
             gauges,
         }
     }
@@ -124,28 +116,12 @@ impl Engine {
     /// Bytes on disk, as far as the stores count them.
     fn store_bytes(&self) -> StoreBytes {
         StoreBytes {
-            url_seen: self.way.store.drum_counters().repository_bytes,
-            robots: self.way.next.store.drum_counters().repository_bytes,
-            dns: self.way.next.next.store.drum_counters().repository_bytes,
+            url_seen: self.stores.seen.drum_counters().repository_bytes,
+            robots: self.stores.robots.drum_counters().repository_bytes,
+            dns: self.stores.dns.drum_counters().repository_bytes,
             pages: self.container.value_bytes(),
             index: self.container.index_bytes(),
             ..StoreBytes::default()
         }
-    }
-}
-
-fn layers<V: Value, A: Aux>(store: &Store<V, A>) -> Layers {
-    let (front, drum) = (store.counters(), store.drum_counters());
-    Layers {
-        lru_hits: front.lru_hits,
-        bloom_negatives: front.negatives,
-        bloom_positives: front.positives,
-        bloom_false_positives: front.false_positives,
-        bloom_bytes: front.bloom_bytes as u64,
-        keys: store.keys(),
-        pending: store.pending(),
-        merges: drum.merges,
-        merge_bytes_read: drum.bytes_read,
-        merge_bytes_written: drum.bytes_written,
     }
 }

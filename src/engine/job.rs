@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};
-use crate::disk;
 use crate::drum::MergeDone;
 use crate::engine::checkpoint::CheckpointDone;
 use crate::engine::control::Reconfiguration;
-use crate::engine::finish::StopBy;
+use crate::engine::course::StopBy;
+use crate::engine::fault::Fault;
 use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};
@@ -347,10 +347,8 @@ pub enum Event {
     Checkpointed(CheckpointDone),
     /// The log of long rests is durable.
     RestsSynced,
-    /// An executor met a fault of the disk: the crawl stops.
-    Fault(disk::Error),
-    /// An executor panicked: the crawl stops loudly.
-    Panic(String),
+    /// An executor met a fault: the crawl stops.
+    Fault(Fault),
     /// Stop gracefully.
     Stop(StopBy),
     /// Make a checkpoint now.

@@ -30,10 +30,10 @@ impl Engine {
 
     /// Why a host was given up, as far as memory has it.
     fn gone_because(&mut self, url: &QueuedUrl) -> String {
-        let now = self.way.arrival().now;
-        let blame = self.way.arrival().frontier.blame_of(url.origin);
-        let robots = self.way.next.store.peek(url.origin);
-        let name = self.way.next.next.store.peek(url.host);
+        let now = self.stores.arrival.now;
+        let blame = self.stores.arrival.frontier.blame_of(url.origin);
+        let robots = self.stores.robots.peek(url.origin);
+        let name = self.stores.dns.peek(url.host);
         let name = name.as_ref().and_then(|name| name.fresh(now)).map(|(answer, _)| answer);
         match (name, blame, robots.as_ref().and_then(|robots| robots.failing_since())) {
             (Some(NameAnswer::NoSuchHost), ..) | (_, Some(HostFault::Host(Cause::NoSuchHost)), _) => {
@@ -47,7 +47,7 @@ impl Engine {
 
     /// The budget that is used up, and whose it is.
     fn budget_rule(&mut self, url: &QueuedUrl, reason: Reason) -> String {
-        let budget = self.way.arrival().frontier.budget();
+        let budget = self.stores.arrival.frontier.budget();
         let (setting, limit) = match reason {
             Reason::HostPages => ("pages_per_host", budget.pages_per_host),
             Reason::HostBytes => ("bytes_per_host", budget.bytes_per_host),
@@ -60,8 +60,8 @@ impl Engine {
 
     /// What in robots.txt forbids `url`, as far as memory has the rules.
     fn robots_rule(&mut self, url: &QueuedUrl) -> String {
-        let Some(robots) = self.way.next.store.peek(url.origin) else { return String::new() };
-        let arrival = self.way.arrival();
+        let Some(robots) = self.stores.robots.peek(url.origin) else { return String::new() };
+        let arrival = &mut self.stores.arrival;
         let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(arrival.now) else { return String::new() };
         match (rules.deciding(&url.url), rules.crawl_delay()) {
             (Some((pattern, false)), _) => {

@@ -10,31 +10,30 @@
 //! ([`checkpoint`]). [`recovery`] replays what was stored after the last one.
 
 mod accounts;
-mod admission;
-mod anew;
 mod answers;
 mod books;
 pub mod checkpoint;
 mod control;
+mod course;
 mod executors;
+mod fault;
 mod figures;
-mod finish;
 mod identity;
-mod intake;
 mod job;
-mod linger;
 mod log;
 pub mod mend;
 mod open;
 mod patterns;
 pub mod recovery;
-mod refetch;
+mod reply;
 mod requests;
 pub mod rests;
+mod route;
+mod seeding;
 pub mod seeds;
+mod stores;
 mod upkeep;
 pub mod values;
-mod way;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,34 +43,35 @@ pub use accounts::Accounts;
 pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
+pub use course::{Phase, StopBy};
 pub use executors::{Executors, StoreMerge};
-pub use finish::{Phase, StopBy};
+pub use fault::Fault;
 pub use identity::Identity;
 pub use job::{
     Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response,
     Room, StoreMerged, Target, Unresolved,
 };
 pub use open::{ListedSeeds, OpenError, Opening, Past};
-pub use refetch::{Refetch, Round};
+pub use reply::{Addressed, ReplyTo};
 pub use requests::SlotOptions;
 pub use rests::RestSync;
+pub use seeding::{Refetch, Round};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::Container;
 use crate::disk::{Disk, Result};
-use crate::drum::{Pace, PaceOptions};
+use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, Task};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use anew::Anew;
 use books::Books;
-use intake::Intake;
-use linger::Linger;
+use checkpoint::Checkpoints;
+use course::Course;
 use requests::Requests;
-use rests::RestLog;
-use way::SeenStage;
+use seeding::Seeding;
+use stores::Stores;
 
 /// Results of merges that are handed on between two looks at the network.
 const RESULTS_PER_PUMP: usize = 2_000;
@@ -115,87 +115,56 @@ pub struct Settings {
     pub bytes_per_second: Option<u64>,
 }
 
-/// Jobs that are out.
-#[derive(Debug)]
-struct UnderWay {
-    /// Merges of the three stores.
-    merges: usize,
-    /// Takes and merges of the frontier.
-    partitions: usize,
-    /// A checkpoint.
-    checkpoint: bool,
+/// Where a crawl lies, and which one it is.
+#[derive(Clone)]
+struct Home {
+    disk: Disk,
+    dir: PathBuf,
+    catalog: Arc<dyn Catalog>,
+    identity: Arc<Identity>,
+    /// Makes the crawl's fingerprints.
+    keys: Arc<KeyMaker>,
 }
 
 /// The state machine.
+///
+/// Every part keeps its own invariants, which its module states. An event is one transaction over several of them, and
+/// belongs to the engine: what came ([`answers`]), what was found ([`route`]), what an operator wants ([`control`]), the work
+/// beside the crawl ([`upkeep`]).
 pub struct Engine {
-    way: SeenStage,
-    container: Container,
-    catalog: Arc<dyn Catalog>,
-    disk: Disk,
-    dir: PathBuf,
+    home: Home,
     clock: Arc<dyn Clock>,
     executors: Box<dyn Executors>,
-    books: Books,
-    requests: Requests,
     settings: Settings,
     scope: Arc<Scope>,
-    keys: Arc<KeyMaker>,
-    /// Seeds that are not admitted yet.
-    intake: Intake,
-    /// How the run before left the crawl.
-    past: Past,
-    /// The last round of fetching again.
-    round: Round,
-    /// Whether the run before was one with `--force` and did not end in good order.
-    killed_in_round: bool,
-    /// When the last checkpoint became durable.
-    checkpointed: Option<Time>,
-    under_way: UnderWay,
-    phase: Phase,
-    linger: Linger,
-    /// What is asked again although a bad answer holds.
-    anew: Anew,
-    dispatching: bool,
-    rests: RestLog,
-    checkpoint_number: u64,
-    checkpoint_due: Time,
-    checkpoint_wanted: bool,
-    /// The value file that was nearly full at a checkpoint.
-    cut_before_full: Option<u32>,
-    /// Files of the frontier that no durable checkpoint names: the next checkpoint removes them.
-    superseded: Vec<PathBuf>,
-    /// When the checkpoint that is under way was cut, by [`Clock::elapsed`].
-    cut_at: Duration,
-    last_cut: bool,
-    merge_pace: Pace,
-    disk_check_due: Time,
-    disk_free: u64,
-    started: Time,
-    identity: Arc<Identity>,
-    elapsed_before: Duration,
+    /// URL-seen, robots, DNS, and the frontier behind them.
+    stores: Stores,
+    /// The archive.
+    container: Container,
+    requests: Requests,
+    checkpoints: Checkpoints,
+    books: Books,
+    seeding: Seeding,
+    course: Course,
 }
 
 impl Engine {
     /// Takes one event in.
     pub fn handle(&mut self, event: Event) -> Result<()> {
-        self.way.arrival().now = self.clock.now();
+        self.stores.arrival.now = self.clock.now();
         match event {
             Event::Page(processed) => self.answered(*processed)?,
             Event::Failed(failed) => self.failed(*failed)?,
             Event::Resolved(host, name, answer) => self.resolved(host, &name, answer)?,
-            Event::Merged(merged) => self.merged(merged)?,
-            Event::Partition(done) => {
-                self.under_way.partitions -= 1;
-                let arrival = self.way.arrival();
-                arrival.frontier.finish_job(done, arrival.now)?;
-            }
+            Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
+            Event::Partition(done) => self.stores.finish_partition(done)?,
             Event::Checkpointed(done) => self.checkpointed(done)?,
-            Event::RestsSynced => self.rests.synced(),
-            Event::Fault(fault) => return Err(fault),
-            // whoever runs the engine ends the program before it comes to this
-            Event::Panic(message) => panic!("{message}"),
+            Event::RestsSynced => self.checkpoints.rests.synced(),
+            Event::Fault(Fault::Disk(fault)) => return Err(fault),
+            // the crawl ends before it comes to this
+            Event::Fault(Fault::Panic(message)) => panic!("{message}"),
             Event::Stop(by) => self.stop(by),
-            Event::Checkpoint => self.checkpoint_wanted = true,
+            Event::Checkpoint => self.checkpoints.want(),
             Event::Pause => self.requests.pause(true),
             Event::Resume => self.requests.pause(false),
             Event::Seeds(seeds) => self.take_seeds(&seeds)?,
@@ -207,14 +176,14 @@ impl Engine {
     /// Sends out what can be done now.
     pub fn pump(&mut self) -> Result<()> {
         let now = self.clock.now();
-        self.way.arrival().now = now;
-        self.dispatching = self.way.dispatch(RESULTS_PER_PUMP)? > 0;
+        self.stores.arrival.now = now;
+        self.stores.dispatch(RESULTS_PER_PUMP)?;
         self.collect_dropped()?;
         self.admit_waiting()?;
         self.watch_limits(now)?;
-        if self.phase == Phase::Crawling && self.may_request_now() {
+        if self.course.is_crawling() && self.may_request_now() {
             self.books.seeds.make_durable()?;
-            self.books.crawl_log.note(self.way.arrival().frontier.politeness(), now)?;
+            self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
         }
         self.upkeep(now)?;
@@ -236,7 +205,7 @@ impl Engine {
                 return Ok(());
             }
             let has_room = self.requests.has_room_for_suspects(now);
-            let frontier = &mut self.way.arrival().frontier;
+            let frontier = &mut self.stores.arrival.frontier;
             frontier.let_suspects_in(has_room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
@@ -252,7 +221,7 @@ impl Engine {
             Task::Resolve { host, name } => self.start_resolve(host, name)?,
             Task::Robots { host, origin, addresses, asker } => self.start_robots(host, &origin, addresses, asker)?,
             Task::Fetch { host, url, addresses, permit } => self.start_page(host, url, addresses, permit)?,
-            Task::Drop { url, reason } => self.way.arrival().dropped.push((url, reason)),
+            Task::Drop { url, reason } => self.stores.arrival.dropped.push((url, reason)),
         }
         self.collect_dropped()
     }
@@ -260,23 +229,22 @@ impl Engine {
     /// When `pump` may have something to do without an event.
     pub fn next_due(&mut self) -> Option<Time> {
         let now = self.clock.now();
-        let next = if let Phase::Stopping { deadline, .. } = self.phase {
+        let next = if let Phase::Stopping { deadline, .. } = self.course.phase() {
             Some(deadline)
         } else if !self.may_request_now() {
             None
         } else {
-            let next = self.requests.next_due(|| self.way.arrival().frontier.next_due(), now);
+            let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
             next.into_iter().chain(self.linger_due()).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
-        // one after the other
-        let checkpoint = (!self.under_way.checkpoint).then_some(self.checkpoint_due);
-        next.into_iter().chain(checkpoint).chain(self.rests.next_sync_due()).min()
+        let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());
+        next.into_iter().chain(checkpoint).chain(rests).min()
     }
 
     /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.
     pub fn is_busy(&self) -> bool {
-        self.dispatching || self.phase == Phase::Crawling && self.intake.is_waiting()
+        self.stores.are_dispatching() || self.course.is_crawling() && self.seeding.intake.is_waiting()
     }
 }
 

@@ -2,22 +2,19 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::anew::Anew;
 use super::books::Books;
-use super::checkpoint::{self, Checkpoint, Last, Sections};
+use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
+use super::course::Course;
 use super::identity::Identity;
-use super::intake::Intake;
-use super::linger::Linger;
 use super::patterns::PatternBudget;
-use super::refetch::Round;
 use super::requests::{Limits, Requests};
 use super::rests::RestLog;
+use super::seeding::{Anew, Intake, Seeding};
 use super::seeds::SeedTable;
+use super::stores::{Arrival, Stores};
 use super::values::decode_rules;
-use super::way::{Arrival, DnsStage, RobotsStage, SeenStage};
-use super::{Engine, Executors, Phase, Settings, UnderWay};
+use super::{Engine, Executors, Home, Settings};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
@@ -80,6 +77,7 @@ pub struct Opening {
 
 /// Why a crawl cannot be opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The state on disk.
     #[error(transparent)]
@@ -123,7 +121,7 @@ impl Engine {
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let anew = Anew::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
         opening.frontier.forgiven = anew.since;
-        let (mut way, rests) = open_way(&opening, saved.as_ref(), sections, (now, past), progress)?;
+        let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
             &dir.join("pages"),
@@ -131,7 +129,7 @@ impl Engine {
             opening.warcinfo.clone(),
             saved.as_ref().map(|c| &c.container),
         )?;
-        way.arrival().frontier.exclude_by(scope.rules());
+        stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         checkpoint::go_on_from(&*catalog, commit)?;
         let settings = opening.settings.clone();
@@ -139,41 +137,23 @@ impl Engine {
         let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
         let requests = Requests::new(settings.slots, limits, rng);
         let engine = Engine {
-            way,
-            past,
-            round: Round { running: false, ..round },
-            killed_in_round: past == Past::Killed && round.running,
+            stores,
             container,
             requests,
             scope: Arc::new(scope),
-            intake,
-            elapsed_before: statistics.elapsed,
+            seeding: Seeding::new(intake, round, anew, past),
+            course: Course::new(now, statistics.elapsed),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
-            checkpointed: None,
-            under_way: UnderWay { merges: 0, partitions: 0, checkpoint: false },
-            phase: Phase::Crawling,
-            linger: Linger::default(),
-            anew,
-            rests,
-            checkpoint_number: commit.number,
-            checkpoint_due: now + settings.checkpoint_interval,
-            checkpoint_wanted: false,
-            cut_before_full: None,
-            superseded: Vec::new(),
-            cut_at: Duration::ZERO,
-            last_cut: false,
-            merge_pace: Pace::new(settings.merge_pace),
-            disk_check_due: now,
-            disk_free: 0,
-            started: now,
-            keys: opening.keys,
+            checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
+            home: Home {
+                disk: opening.disk,
+                dir: opening.dir,
+                catalog,
+                identity: Arc::new(opening.identity),
+                keys: opening.keys,
+            },
             executors: opening.executors,
-            identity: Arc::new(opening.identity),
-            dispatching: false,
             settings,
-            disk: opening.disk,
-            dir: opening.dir,
-            catalog,
             clock,
         };
         Ok((engine, recovery, past))
@@ -195,13 +175,13 @@ impl Past {
 }
 
 /// The stores and the frontier as `saved` has them, and the rests that began after it.
-fn open_way(
+fn open_stores(
     opening: &Opening,
     saved: Option<&Checkpoint>,
     sections: Sections,
     (now, past): (Time, Past),
     progress: &mut dyn FnMut(u64, u64),
-) -> disk::Result<(SeenStage, RestLog)> {
+) -> disk::Result<(Stores, RestLog)> {
     let (disk, dir, drum) = (&opening.disk, &opening.dir, opening.drum);
     let of_seen = saved.map(|c| (&c.seen, sections.seen.as_slice()));
     let seen = Store::open(disk.clone(), &dir.join("url-seen"), drum, opening.seen_front, of_seen, progress)?;
@@ -233,8 +213,8 @@ fn open_way(
         duplicate: saved.map_or(0, |c| c.statistics.duplicates),
         dropped: Vec::new(),
     };
-    let robots = RobotsStage { store: robots, patterns, next: DnsStage { store: dns, next: arrival } };
-    Ok((SeenStage { store: seen, next: robots }, rests))
+    let pace = Pace::new(opening.settings.merge_pace);
+    Ok((Stores::new(seen, robots, dns, (patterns, arrival), pace), rests))
 }
 
 fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<PatternBudget> {

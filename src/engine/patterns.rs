@@ -144,7 +144,7 @@ fn decode(bytes: &[u8]) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::admission::queued;
+    use crate::engine::route::queued;
     use crate::fingerprint::Fingerprinter;
     use crate::frontier::Hops;
     use crate::web::url::CanonicalUrl;

@@ -13,10 +13,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::admission::queued;
 use super::answers::rules_of;
+use super::route::queued;
+use super::stores::{Arrival, known_by};
 use super::values::{Robots, RobotsAnswer, Term};
-use super::way::{Arrival, known_by};
 use super::{Engine, Findings, Purpose, Response};
 use crate::container::{Recovery, ReplayedPage};
 use crate::disk::Result;
@@ -45,22 +45,22 @@ impl Engine {
     ) -> Result<u64> {
         let mut pages = 0;
         while let Some(page) = recovery.next(&mut self.container)? {
-            self.way.arrival().now = self.clock.now();
+            self.stores.arrival.now = self.clock.now();
             let (done, total) = recovery.progress();
             progress(done, total);
             self.replay_page(page, find)?;
             pages += 1;
-            while self.way.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
+            while self.stores.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
             self.collect_dropped()?;
         }
-        self.way.arrival().frontier.record_charges()?;
+        self.stores.arrival.frontier.record_charges()?;
         Ok(pages)
     }
 
     fn replay_page(&mut self, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
-        let keys = self.keys.keys(&url);
-        let key_maker = self.keys.clone();
+        let keys = self.home.keys.keys(&url);
+        let key_maker = self.home.keys.clone();
         let key_of = |url: &str| CanonicalUrl::parse(url).ok().map(|url| key_maker.keys(&url).key);
         if !self.container.read_through(&mut page, &key_of)? {
             tracing::warn!(url = page.url, "a revisit refers to a page that is missing; the URL is fetched again");
@@ -97,12 +97,12 @@ impl Engine {
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
         let pages = u64::from(verdict != Verdict::Retry);
-        self.way.arrival().frontier.charge((keys.origin, keys.domain), pages, received)?;
+        self.stores.arrival.frontier.charge((keys.origin, keys.domain), pages, received)?;
         if verdict == Verdict::Retry {
             return Ok(());
         }
         // with other settings than when they came, two answers of one URL can both be its last
-        let is_first = self.way.arrival().replayed.insert((keys.key, page.forced));
+        let is_first = self.stores.arrival.replayed.insert((keys.key, page.forced));
         let hops = Hops::parse(&page.hops);
         let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
         let queued = QueuedUrl {
@@ -114,7 +114,7 @@ impl Engine {
             ..queued(url.as_str(), keys)
         };
         if !is_first {
-            return self.admit_found(&queued, findings, stored.record);
+            return self.route_found(&queued, findings, stored.record);
         }
         self.page_done(&queued, page.status, findings, &stored)
     }
@@ -126,7 +126,7 @@ impl Engine {
         if !overloaded && response.status < 500 {
             return;
         }
-        let Arrival { now, frontier, .. } = self.way.arrival();
+        let Arrival { now, frontier, .. } = &mut self.stores.arrival;
         let asked = response.header("retry-after").and_then(|value| retry_after(&value, response.started));
         // a robots.txt that cannot be had holds its host back in its own way
         if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.overload_back_off())) {
@@ -146,9 +146,9 @@ impl Engine {
         if (300..400).contains(&page.status) {
             return Ok(());
         }
-        let Keys { origin, domain, .. } = self.keys.keys(asked);
+        let Keys { origin, domain, .. } = self.home.keys.keys(asked);
         let rules = rules_of(page.status, findings.rules);
-        let Arrival { now, frontier, anew, .. } = self.way.arrival();
+        let Arrival { now, frontier, anew, .. } = &mut self.stores.arrival;
         if rules.is_some() {
             frontier.charge((origin, domain), 0, page.body.len() as u64)?;
         }
@@ -162,9 +162,9 @@ impl Engine {
         };
         let robots = Robots::new(answer, Term { from: page.time, until });
         frontier.preset(origin, known_by(&robots, *now, *anew), *now);
-        self.way.next.store.put(origin, robots)?;
+        self.stores.robots.put(origin, robots)?;
         self.books.count_dropped_links(&page.url, &findings.dropped);
         let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
-        self.admit_sitemaps(&asker, record, findings.links)
+        self.route_sitemaps(&asker, record, findings.links)
     }
 }

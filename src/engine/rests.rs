@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::clock::Time;
-use crate::disk::{Disk, DiskFile, HEADER_BYTES, Header, Kind, Mode, Result};
+use crate::disk::{Disk, DiskFile, HEADER_BYTES, Header, Kind, Mode, Removal, Result};
 use crate::fingerprint::Fingerprint;
 
 const VERSION: u16 = 1;
@@ -30,8 +30,6 @@ pub struct RestLog {
     /// The checkpoint that the open file follows.
     number: u64,
     file: Option<(DiskFile, u64)>,
-    /// Files that follow checkpoints before the newest durable one.
-    older: Vec<u64>,
     /// Whether anything was appended to the open file since its last sync began.
     unsynced: bool,
     /// Those of the older files of which the same holds. Their rests are in the checkpoint that was cut, but that may take
@@ -83,7 +81,6 @@ impl RestLog {
             dir: dir.to_owned(),
             number,
             file: None,
-            older: Vec::new(),
             unsynced: false,
             older_unsynced: Vec::new(),
             syncing: false,
@@ -94,7 +91,7 @@ impl RestLog {
             rests.iter().for_each(|(&origin, &until)| put(&mut bytes, origin, until));
             log.disk.replace(&log.path(number), &bytes)?;
             found.retain(|&of| of != number);
-            found.iter().try_for_each(|&of| log.disk.remove(&log.path(of)))?;
+            Removal::new(&log.disk, found.iter().map(|&of| log.path(of)).collect()).run()?;
             log.file = Some((log.disk.open(log.path(number), Mode::Write)?, bytes.len() as u64));
         }
         Ok((log, rests.into_iter().collect()))
@@ -148,25 +145,20 @@ impl RestLog {
         self.syncing = false;
     }
 
-    /// Checkpoint `number` was cut: it has every rest so far, once it is durable. What was not synced before still has to
-    /// be.
-    pub fn cut(&mut self, number: u64) {
-        if self.file.take().is_some() {
-            self.older.push(self.number);
-        }
+    /// Checkpoint `number` was cut: it has every rest so far, once it is durable, and supersedes the file that is returned.
+    /// What was not synced before still has to be.
+    pub fn cut(&mut self, number: u64) -> Option<PathBuf> {
+        let superseded = self.file.take().map(|_| self.path(self.number));
         if std::mem::take(&mut self.unsynced) {
             self.older_unsynced.push(self.number);
         }
         self.number = number;
+        superseded
     }
 
-    /// The last cut is durable: removes what only earlier checkpoints need.
-    pub fn committed(&mut self) -> Result<()> {
+    /// The last cut is durable, and with it every rest of the files that it supersedes.
+    pub fn committed(&mut self) {
         self.older_unsynced.clear();
-        for of in std::mem::take(&mut self.older) {
-            self.disk.remove(&self.path(of))?;
-        }
-        Ok(())
     }
 }
 
@@ -253,6 +245,10 @@ mod tests {
         (Fingerprint::from_bits(origin), Time::from_ms(until))
     }
 
+    fn remove(disk: &Disk, superseded: Option<PathBuf>) {
+        Removal::new(disk, superseded.into_iter().collect()).run().unwrap();
+    }
+
     fn files(disk: &Disk, dir: &Path) -> Vec<String> {
         let mut names = disk.list(dir).unwrap();
         names.sort();
@@ -267,15 +263,15 @@ mod tests {
         log.push(&[rest(1, 5_000), rest(2, 900)]).unwrap();
         log.push(&[rest(1, 4_000), rest(3, 7_000)]).unwrap();
         // a cut that is never finished takes nothing away
-        log.cut(5);
+        assert_eq!(log.cut(5), Some(dir.path().join("rests.g000004")));
         log.push(&[rest(4, 8_000)]).unwrap();
         drop(log);
         let (mut log, known) = RestLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
         assert_eq!(known, [rest(1, 5_000), rest(3, 7_000), rest(4, 8_000)]);
         assert_eq!(files(&disk, dir.path()), ["rests.g000004"]);
         log.push(&[rest(5, 9_000)]).unwrap();
-        log.cut(5);
-        log.committed().unwrap();
+        remove(&disk, log.cut(5));
+        log.committed();
         assert!(files(&disk, dir.path()).is_empty());
         let (_, known) = RestLog::open(disk, dir.path(), 5, NOW).unwrap();
         assert!(known.is_empty());
@@ -343,7 +339,7 @@ mod tests {
             log.synced();
             // within the second in which no sync begins, and before the cut
             log.push(&[rest(2, 900_000)]).unwrap();
-            log.cut(5);
+            let _not_durable = log.cut(5);
             log.push(&[rest(3, 900_000)]).unwrap();
             let due = log.next_sync_due().expect("what was appended before the cut is not durable yet");
             log.next_sync(due).unwrap().run().unwrap();
@@ -361,15 +357,16 @@ mod tests {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
         let (mut log, _) = RestLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
         log.push(&[rest(1, 5_000)]).unwrap();
-        log.cut(5);
+        let superseded = log.cut(5);
         let sync = log.next_sync(NOW).unwrap();
-        log.committed().unwrap();
+        log.committed();
+        remove(&disk, superseded);
         sync.run().unwrap();
         log.synced();
         assert_eq!(log.next_sync_due(), None);
         log.push(&[rest(2, 5_000)]).unwrap();
-        log.cut(6);
-        log.committed().unwrap();
+        remove(&disk, log.cut(6));
+        log.committed();
         assert_eq!(log.next_sync_due(), None);
         assert!(files(&disk, dir.path()).is_empty());
     }

@@ -1,8 +1,8 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
-use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections};
+use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Owner, Sections};
 use super::executors::StoreMerge;
-use super::job::StoreMerged;
+use super::stores::StoreCuts;
 use super::{Engine, Phase};
 use crate::catalog::Batch;
 use crate::clock::Time;
@@ -10,23 +10,16 @@ use crate::disk::Result;
 use crate::drum::Need;
 use crate::record::Finish;
 
-/// Takes and merges of the frontier that may be under way.
-const PARTITION_JOBS_MAX: usize = 4;
-
 impl Engine {
     pub(super) fn upkeep(&mut self, now: Time) -> Result<()> {
-        if self.phase == Phase::Crawling {
+        if self.course.is_crawling() {
             self.merge(now)?;
             self.serve_frontier(now)?;
         }
         self.log_rests(now)?;
         self.books.flush_when_due(now)?;
-        let nearly_full = self.container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
-        let early = nearly_full.is_some() || self.container.is_full();
-        let due = self.checkpoint_wanted || now >= self.checkpoint_due || early;
-        let open = matches!(self.phase, Phase::Crawling | Phase::Stopping { .. });
-        if due && open && !self.under_way.checkpoint {
-            self.cut_before_full = nearly_full.or(self.cut_before_full);
+        let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
+        if open && self.checkpoints.is_due(now, &self.container) {
             self.cut(now, None)?;
         }
         Ok(())
@@ -34,9 +27,9 @@ impl Engine {
 
     /// Writes long rests that have begun where a restart finds them.
     fn log_rests(&mut self, now: Time) -> Result<()> {
-        let begun = self.way.arrival().frontier.take_long_backoffs();
-        self.rests.push(&begun)?;
-        if let Some(job) = self.rests.next_sync(now) {
+        let begun = self.stores.arrival.frontier.take_long_backoffs();
+        self.checkpoints.rests.push(&begun)?;
+        if let Some(job) = self.checkpoints.rests.next_sync(now) {
             self.executors.sync_rests(job);
         }
         Ok(())
@@ -45,35 +38,19 @@ impl Engine {
     /// Starts one merge of one store: when a bucket has gathered enough, when workers are idle, or when nothing else is
     /// left; no more of them than their pace permits.
     fn merge(&mut self, now: Time) -> Result<()> {
-        if self.under_way.merges > 0 {
-            return Ok(());
-        }
-        for need in self.merge_needs(now) {
-            if !self.merge_pace.permits(need, now) {
-                continue;
-            }
-            let job = if let Some(job) = self.way.next.next.store.next_merge(need)? {
-                StoreMerge::Dns(job)
-            } else if let Some(job) = self.way.next.store.next_merge(need)? {
-                StoreMerge::Robots(job)
-            } else if let Some(job) = self.way.store.next_merge(need)? {
-                StoreMerge::Seen(job)
-            } else {
-                continue;
-            };
-            self.under_way.merges += 1;
-            self.merge_pace.begin(now);
-            self.executors.merge(job);
-            break;
-        }
+        let needs = self.merge_needs(now);
+        let Some((owner, bucket)) = self.stores.next_merge(needs, now)? else { return Ok(()) };
+        self.discard_unneeded();
+        let removal = self.checkpoints.take_removal(owner, &self.home.disk);
+        self.executors.merge(StoreMerge { removal, bucket });
         Ok(())
     }
 
     /// What merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
-        let waiting = self.way.waiting() > 0;
+        let waiting = self.stores.waiting() > 0;
         let (requests, busy) = (self.requests.under_way(), self.requests.busy(now));
-        let frontier = &self.way.arrival().frontier;
+        let frontier = &self.stores.arrival.frontier;
         let idle = waiting && requests == 0 && frontier.is_idle();
         let starving = waiting && busy < self.settings.slots.workers / 2 && !frontier.has_ready(now);
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
@@ -81,26 +58,11 @@ impl Engine {
             .filter_map(|(wanted, need)| wanted.then_some(need))
     }
 
-    pub(super) fn merged(&mut self, merged: StoreMerged) -> Result<()> {
-        self.under_way.merges -= 1;
-        self.merge_pace.end(merged.bytes(), self.clock.now());
-        match merged {
-            StoreMerged::Seen(done) => self.way.store.finish_merge(done),
-            StoreMerged::Robots(done) => self.way.next.store.finish_merge(done),
-            StoreMerged::Dns(done) => self.way.next.next.store.finish_merge(done),
-        }
-        Ok(())
-    }
-
     fn serve_frontier(&mut self, now: Time) -> Result<()> {
         let workers = self.settings.slots.workers;
         // while nearly all of them are busy, what a costly merge brings has to wait for them anyway
         let spare = self.requests.busy(now) < workers - workers / 8;
-        while self.under_way.partitions < PARTITION_JOBS_MAX {
-            let frontier = &mut self.way.arrival().frontier;
-            let starving = spare && frontier.starving(now);
-            let Some(job) = frontier.next_job(starving)? else { return Ok(()) };
-            self.under_way.partitions += 1;
+        while let Some(job) = self.stores.next_partition(spare, now)? {
             self.executors.partition(job);
         }
         Ok(())
@@ -109,40 +71,34 @@ impl Engine {
     /// Makes a consistent cut and sends it out to be made durable. With `finish`, it is the last one.
     pub(super) fn cut(&mut self, now: Time, finish: Option<Finish>) -> Result<()> {
         let begun = self.clock.elapsed();
-        self.checkpoint_number += 1;
-        self.checkpoint_due = now + self.settings.checkpoint_interval;
-        self.checkpoint_wanted = false;
-        self.under_way.checkpoint = true;
-        self.last_cut = finish.is_some();
+        let number = self.checkpoints.begin(now + self.settings.checkpoint_interval, finish.is_some());
         let mut sections = Sections::default();
-        let seen = self.way.store.cut(&mut sections.seen)?;
-        let robots = self.way.next.store.cut(&mut sections.robots)?;
-        let dns = self.way.next.next.store.cut(&mut sections.dns)?;
-        self.way.next.patterns.encode(&mut sections.patterns);
-        let arrival = self.way.arrival();
-        let frontier = arrival.frontier.cut(&mut sections.frontier)?;
-        self.rests.cut(self.checkpoint_number);
+        let mut stores = self.stores.cut(&mut sections)?;
+        let arrival = &mut self.stores.arrival;
+        let mut frontier = arrival.frontier.cut(&mut sections.frontier)?;
         sections.replayed = arrival.replayed.iter().copied().collect();
         // the same state gives the same bytes
         sections.replayed.sort_unstable();
+        self.checkpoints.supersede(&mut stores, &mut frontier);
+        let StoreCuts { seen, robots, dns } = stores;
         if finish.is_some() {
             self.container.close()?;
         }
         let container = self.container.cut()?;
         self.books.flush()?;
-        if self.intake.is_empty() {
+        if self.seeding.intake.is_empty() {
             self.books.seeds.all_admitted();
         }
-        let seeds = self.books.seeds.cut(self.checkpoint_number)?;
+        let seeds = self.books.seeds.cut(number)?;
         let sync = [seen.sync, robots.sync, dns.sync, frontier.sync, seeds].into_iter().flatten().collect();
         let sync_dirs =
             [seen.sync_dirs, robots.sync_dirs, dns.sync_dirs, frontier.sync_dirs].into_iter().flatten().collect();
         let mut batch = Batch::new();
-        self.anew.put(&mut batch);
+        self.seeding.anew.put(&mut batch);
         self.count(now);
         let snapshot = self.snapshot(now, finish);
         let checkpoint = Checkpoint {
-            number: self.checkpoint_number,
+            number,
             time: now,
             clean: finish.is_some(),
             finish,
@@ -153,14 +109,11 @@ impl Engine {
             container: container.state,
             statistics: self.books.statistics.clone(),
             scope_added: Vec::new(),
-            round: self.round,
+            round: self.seeding.round,
         };
         self.executors.checkpoint(CheckpointJob {
-            disk: self.disk.clone(),
-            dir: self.dir.clone(),
-            catalog: self.catalog.clone(),
-            superseded: std::mem::take(&mut self.superseded),
-            identity: self.identity.clone(),
+            home: self.home.clone(),
+            superseded: self.checkpoints.take_removal(Owner::Frontier, &self.home.disk),
             checkpoint,
             sections,
             sync,
@@ -169,35 +122,33 @@ impl Engine {
             batch,
             snapshot,
         });
-        self.cut_at = self.clock.elapsed();
-        self.books.statistics.checkpoints.count_pause(self.cut_at - begun);
+        let cut_at = self.clock.elapsed();
+        self.checkpoints.cut(cut_at);
+        self.books.statistics.checkpoints.count_pause(cut_at - begun);
         Ok(())
+    }
+
+    /// What the stores have written and need no more goes the same way as what a cut supersedes.
+    fn discard_unneeded(&mut self) {
+        for (owner, paths) in self.stores.take_unneeded() {
+            self.checkpoints.discard(owner, paths);
+        }
     }
 
     /// A checkpoint is durable: what only its forerunners named is deleted.
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
         let begun = self.clock.elapsed();
-        self.books.statistics.checkpoints.count_durable(begun - self.cut_at, done.bytes);
-        tracing::debug!(number = done.number, bytes = done.bytes, after = ?(begun - self.cut_at), "checkpoint durable");
-        self.under_way.checkpoint = false;
-        self.checkpointed = Some(self.clock.now());
+        self.discard_unneeded();
+        let after = self.checkpoints.committed(self.clock.now(), begun);
+        self.books.statistics.checkpoints.count_durable(after, done.bytes);
+        tracing::debug!(number = done.number, bytes = done.bytes, ?after, "checkpoint durable");
         self.books.seeds.committed();
         self.container.synced(done.container);
-        self.way.store.committed();
-        self.way.next.store.committed();
-        self.way.next.next.store.committed();
-        self.superseded = self.way.arrival().frontier.release();
-        self.rests.committed()?;
+        self.checkpoints.take_removal(Owner::Rests, &self.home.disk).run()?;
         self.books.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
-        if let Phase::Closing { finish } = self.phase
-            && self.last_cut
-        {
-            // no merge and no checkpoint comes any more that would do it
-            self.superseded.drain(..).try_for_each(|path| self.disk.remove(&path))?;
-            self.way.store.remove_superseded()?;
-            self.way.next.store.remove_superseded()?;
-            self.way.next.next.store.remove_superseded()?;
-            self.phase = Phase::Done { finish };
+        if self.checkpoints.are_over() {
+            self.checkpoints.remove_all(&self.home.disk)?;
+            self.course.end();
         }
         Ok(())
     }

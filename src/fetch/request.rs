@@ -14,24 +14,26 @@ use super::{Arrived, FILES_PAUSE, FetchOptions, Shared, transfer};
 use crate::clock::Time;
 use crate::container::Referrer;
 use crate::disk;
-use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
+use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Cause;
 use crate::web::warc::{HttpVersion, Truncation};
 
 /// Makes the request of `job` and hands on what came of it.
-pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
+pub(super) async fn run(shared: Arc<Shared>, Addressed { job, reply }: Addressed<FetchJob>) {
     let started = shared.clock.now();
     let clock = Instant::now();
     let result = exchange(&shared, &job, started, clock).await;
-    // a receiver that is gone means that the crawl is over
     match result {
-        Ok((response, place)) => drop(shared.answers.send(Arrived { fetched: Fetched { job, response }, place })),
+        Ok((response, place)) => {
+            // a receiver that is gone means that the process ends
+            drop(shared.answers.send(Arrived { fetched: Fetched { job, response }, reply, place }));
+        }
         Err(NoAnswer::Failed(cause, detail)) => {
             let duration = clock.elapsed();
             let failed = Box::new(FetchFailed { job, failure: cause.failure(), cause, detail, started, duration });
-            drop(shared.events.send(with_referrer(failed).await));
+            reply.send(with_referrer(failed).await);
         }
-        Err(NoAnswer::Fault(fault)) => drop(shared.events.send(Event::Fault(fault))),
+        Err(NoAnswer::Fault(fault)) => reply.send(Event::Fault(fault.into())),
     }
 }
 
@@ -43,9 +45,9 @@ async fn with_referrer(mut failed: Box<FetchFailed>) -> Event {
     }
     let read = tokio::task::spawn_blocking(move || match failed.job.via.resolve() {
         Ok(()) => Event::Failed(failed),
-        Err(fault) => Event::Fault(fault),
+        Err(fault) => Event::Fault(fault.into()),
     });
-    read.await.unwrap_or_else(|error| Event::Panic(error.to_string()))
+    read.await.unwrap_or_else(|error| Event::Fault(Fault::Panic(error.to_string())))
 }
 
 /// Why there is no answer: by the server's fault, or because the disk took no more.

@@ -28,6 +28,8 @@ pub(super) struct Active {
     by_origin: ByFingerprint<u32>,
     idle: VecDeque<HostRef>,
     parkable: VecDeque<HostRef>,
+    /// Hosts that have had their turn, and whose places others may want.
+    pub turns_over: Vec<HostRef>,
     /// Bytes of memory of hosts and URLs.
     pub bytes: usize,
     /// Of those, bytes of rules that are larger than usual.
@@ -146,6 +148,12 @@ impl Active {
             let kept: VecDeque<_> = line.into_iter().rev().filter(|&reference| seen.insert(reference)).collect();
             self.idle = kept.into_iter().rev().collect();
         }
+    }
+
+    /// A host has had its turn, and others may want its place.
+    pub(super) fn turn_over(&mut self, index: u32) {
+        let reference = self.reference(index);
+        self.turns_over.push(reference);
     }
 
     /// Puts a host into the line of those that may be parked.

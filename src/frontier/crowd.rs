@@ -83,27 +83,27 @@ impl Frontier {
 
     fn hold_domain(&mut self, domain: Fingerprint, until: Time, now: Time) {
         let number = self.partition_of(domain);
-        let held = &mut self.partitions[number].held;
+        let held = &mut self.cold.partitions[number].held;
         held.retain(|_, &mut until| until + CROWDED_MAX > now);
         if held.len() < HELD_DOMAINS_MAX || held.contains_key(&domain) {
             let before = held.entry(domain).or_insert(until);
             *before = until.max(*before);
         }
-        self.wake_at(number, until);
+        self.cold.partitions[number].walk.wake_at(until);
     }
 
     /// A host of `domain` was found at `ip`: if nobody was sent away from there, others need not be held back.
     pub(super) fn release_domain(&mut self, domain: Fingerprint, ip: IpAddr) {
         let number = self.partition_of(domain);
-        if !self.partitions[number].held.is_empty() && !self.addresses.is_awaited(ip, self.now) {
-            self.partitions[number].held.remove(&domain);
+        if !self.cold.partitions[number].held.is_empty() && !self.addresses.is_awaited(ip, self.now) {
+            self.cold.partitions[number].held.remove(&domain);
         }
     }
 
     /// When another host of `domain`, of which `busy` are active, may become active, if it has to wait: while the domain is held
     /// back, and then one at a time until one finds its address not crowded.
     pub(super) fn held_until(&self, domain: Fingerprint, busy: u32) -> Option<Time> {
-        let until = *self.partitions[self.partition_of(domain)].held.get(&domain)?;
+        let until = *self.cold.partitions[self.partition_of(domain)].held.get(&domain)?;
         (until > self.now || busy > 0).then_some(until)
     }
 }

@@ -25,7 +25,7 @@ impl Frontier {
     ) -> Result<(), Time> {
         self.now = self.now.max(now);
         let there = self.active.find(origin);
-        let held = [origin, name].map(|key| self.holds.get(&key).copied().unwrap_or_default());
+        let held = [origin, name].map(|key| self.holds.until(key));
         let mut due = self.names.due(name).max(held[0]).max(held[1]);
         due = due.max(self.unclean_floor(Duration::ZERO, None));
         if let Some(index) = there {
@@ -92,7 +92,7 @@ impl Frontier {
     /// After a stop that was none of ours, a host may have been contacted until the start of this process, by a pace
     /// that was not saved. It is not asked before the longest delay that its pace can have come to.
     pub(super) fn unclean_floor(&self, pace: Duration, crawl_delay: Option<Duration>) -> Time {
-        let Some(since) = self.unclean_since else { return Time::ZERO };
+        let Some(since) = self.holds.unclean_since else { return Time::ZERO };
         let politeness = &self.options.politeness;
         let longest = if politeness.delay_factor > 0.0 { politeness.delay_max } else { politeness.delay_min };
         since + politeness.delay(pace.max(longest), crawl_delay)

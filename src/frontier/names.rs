@@ -220,7 +220,7 @@ impl Frontier {
         (host.name_key, host.is_named) = (Some(name), true);
         let now = self.now;
         self.names.enter(name, now);
-        if let Some(until) = self.holds.remove(&name) {
+        if let Some(until) = self.holds.meet(name) {
             self.names.hold(name, until);
         }
     }

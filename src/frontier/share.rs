@@ -7,6 +7,7 @@
 //! and places that hosts of the greedy ones leave go to the others. Whoever has none gets one while there is one.
 
 use super::Frontier;
+use super::policy::Places;
 use super::tuning::ADDRESS_SHARE_MIN;
 use crate::fingerprint::Fingerprint;
 
@@ -33,7 +34,17 @@ impl Share {
 impl Frontier {
     /// Places that no busy host has: idle ones leave when theirs is wanted.
     pub(super) fn free_places(&self) -> usize {
-        self.options.active_hosts.max(1).saturating_sub(self.active.busy)
+        self.places().free()
+    }
+
+    /// The places of the active side.
+    pub(super) fn places(&self) -> Places {
+        Places {
+            all: self.options.active_hosts,
+            taken: self.active.len(),
+            busy: self.active.busy,
+            has_memory: self.has_memory(),
+        }
     }
 
     /// What domains may have now.

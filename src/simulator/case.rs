@@ -1,9 +1,10 @@
 //! A case: everything about one simulated crawl, drawn from its seed.
 
+mod wide;
+
 use std::time::Duration;
 
 use super::mistake::Mistake;
-use super::wide;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};

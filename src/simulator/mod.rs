@@ -11,26 +11,31 @@
 //! What it cannot show: threads (work on the disk is done at one moment between two events, though it can be cut short
 //! there by a death), sled (its own tests have it), and what a real kernel does.
 
-mod agenda;
 mod case;
 mod catalog;
+mod clause;
+mod event_queue;
 mod judge;
 mod machine;
 mod mistake;
+mod moment;
+mod named;
 mod network;
 mod outcomes;
 mod polite;
 #[cfg(test)]
 mod tests;
-mod wide;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
 pub use case::WIDE_FROM;
-pub use judge::{Clause, Violation};
+pub use clause::{Clause, Violation};
 use machine::Machine;
 pub use mistake::Mistake;
+
+/// The crawl directory on the simulated disk.
+const DIR: &str = "/crawl";
 
 /// What a case that held came to.
 #[derive(Clone, Copy, Debug, Default)]

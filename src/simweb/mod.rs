@@ -15,9 +15,12 @@
 //! The addresses 127.0.0.1, 127.0.0.2 and so on must be there: on Linux they are.
 
 mod answer;
+mod answers;
+mod conduct;
 mod dns;
 mod drip;
 mod expected;
+mod host_names;
 mod http;
 mod judge;
 mod links;
@@ -32,6 +35,7 @@ mod sitemaps;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod trap_kinds;
 mod traps;
 mod trouble;
 mod validators;
@@ -45,16 +49,16 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+pub use conduct::Plea;
 pub use expected::{Expected, ExpectedPage};
 pub use judge::{Limits, Violation, judge, largest_concurrency};
 pub use log::Request;
 pub use options::SimOptions;
 pub use paper::{PaperAnswer, PaperWeb};
 pub use timeline::Timeline;
-pub use traps::TrapKind;
-pub use trouble::Plea;
+pub use trap_kinds::TrapKind;
 
-use answer::Answers;
+use answers::Answers;
 use http::Site;
 use plan::{Plan, Target};
 

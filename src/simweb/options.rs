@@ -6,8 +6,8 @@
 use std::io;
 use std::time::Duration;
 
-use super::traps::TrapKind;
-use super::trouble::Plea;
+use super::conduct::Plea;
+use super::trap_kinds::TrapKind;
 
 /// The most hosts and loopback addresses that can be told apart.
 const HOSTS_MAX: usize = 1_000_000;

@@ -18,6 +18,7 @@ pub struct Cidr {
 
 /// Why a text is not a [`Cidr`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CidrError {
     /// No address before the `/`.
     #[error("`{0}` is not an IP address; write a range as `10.0.0.0/8` or `fd00::/8`")]

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::html::refresh_url;
 use super::percent::escape;
+use super::values::refresh_url;
 
 /// The values of the fields `name`, without the blanks around them.
 pub fn named<'a, B: AsRef<[u8]>>(fields: &'a [(B, B)], name: &'a str) -> impl Iterator<Item = &'a [u8]> {

@@ -256,7 +256,7 @@ fn go_on(state: &State) -> Result<(), Fault> {
     let run = try_open(Rc::new(Resting), disk.disk(), dir, state.catalog(), state.now);
     let mut run = run.map_err(|error| match error {
         OpenError::Disk(error) => Fault::Disk(error),
-        OpenError::Scope(error) => Fault::Other(error.to_string()),
+        error => Fault::Other(error.to_string()),
     })?;
     run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None)?;
     if run.try_go_until(|_| false)? != Some(Finish::Complete) {

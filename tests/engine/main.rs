@@ -169,7 +169,7 @@ impl Inline {
 
     /// What came of a job on the disk.
     fn tell_done(&self, done: disk::Result<Event>) {
-        self.tell(Duration::ZERO, done.unwrap_or_else(Event::Fault));
+        self.tell(Duration::ZERO, done.unwrap_or_else(|fault| Event::Fault(fault.into())));
     }
 }
 
@@ -233,7 +233,7 @@ impl Executors for Inline {
         let requests = self.record.borrow().requests.len();
         self.record.borrow_mut().cuts.push(requests);
         let done = job.run().map(Event::Checkpointed);
-        self.tell(self.web.durable_after(), done.unwrap_or_else(Event::Fault));
+        self.tell(self.web.durable_after(), done.unwrap_or_else(|fault| Event::Fault(fault.into())));
     }
 
     fn sync_rests(&mut self, job: RestSync) {

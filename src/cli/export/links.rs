@@ -17,8 +17,8 @@ use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
 use crate::web::html::{LinkKind, LinkScan, Links, canonical_header, is_html, link_header, x_robots_tag};
-use crate::web::keys::KeyMaker;
 use crate::web::url::CanonicalUrl;
+use crate::web::url::KeyMaker;
 
 /// Links of a page; a page that names more is cut, and that is told.
 const LINKS_MAX: usize = 100_000;

@@ -5,7 +5,6 @@ use std::path::Path;
 use super::walk::{Exchange, Walk};
 use super::{Report, Standing};
 use crate::container::keys::{KeyFile, KeyRecord};
-use crate::container::rebuild;
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Result};
 use crate::web::url::KeyMaker;
 
@@ -239,7 +238,7 @@ impl Comparison<'_> {
     fn compare(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) {
         let mut wrong = |what: String| report.damage(self.keys.path(), found.offset, what);
         let at = format!("the response at byte {} of value file {}", found.value_offset, found.file);
-        let Some(expected) = rebuild::key_record(exchange, self.maker) else {
+        let Some(expected) = exchange.key_record(self.maker) else {
             return wrong(format!("{at} has no URL, time, status or digest that could be compared"));
         };
         let is_revisit = exchange.answer.kind() == "revisit";

@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::wire::{Refused, Reply, SeedsTaken};
 use crate::crawl::CrawlError;
-use crate::crawl::live::Pulse;
+use crate::crawl::live::Sampler;
 use crate::engine::{Engine, Event, Phase, Reconfiguration, StopBy};
 use crate::web::seeds::Seed;
 
@@ -51,16 +51,16 @@ impl Orders {
     }
 
     /// Waits for an event no longer than `wait`; also returns without one when an order has come. Who asks how the
-    /// crawl stands gets the figures of `pulse`.
+    /// crawl stands gets the figures of `sampler`.
     pub(in crate::crawl) fn next_event(
         &mut self,
         engine: &mut Engine,
-        pulse: &Pulse,
+        sampler: &Sampler,
         events: &Receiver<Event>,
         wait: std::time::Duration,
     ) -> Result<Option<Event>, CrawlError> {
         while let Ok(order) = self.incoming.try_recv() {
-            self.take(engine, pulse, order)?;
+            self.take(engine, sampler, order)?;
         }
         if let Ok(event) = events.try_recv() {
             return Ok(Some(event));
@@ -69,7 +69,7 @@ impl Orders {
             recv(events) -> event => Ok(Some(event.expect("the engine's executors hold a sender"))),
             recv(self.incoming) -> order => {
                 match order {
-                    Ok(order) => self.take(engine, pulse, order)?,
+                    Ok(order) => self.take(engine, sampler, order)?,
                     // the control thread is gone
                     Err(_) => self.incoming = never(),
                 }
@@ -90,10 +90,15 @@ impl Orders {
         }
     }
 
-    fn take(&mut self, engine: &mut Engine, pulse: &Pulse, Order { action, reply }: Order) -> Result<(), CrawlError> {
+    fn take(
+        &mut self,
+        engine: &mut Engine,
+        sampler: &Sampler,
+        Order { action, reply }: Order,
+    ) -> Result<(), CrawlError> {
         let is_crawling = engine.phase() == Phase::Crawling;
         let answer = match action {
-            Action::Status => Reply { status: Some(Box::new(pulse.live(engine))), ..Reply::done("") },
+            Action::Status => Reply { status: Some(Box::new(sampler.live(engine))), ..Reply::done("") },
             Action::Checkpoint => {
                 let checkpoint = engine.checkpoint_ahead();
                 engine.handle(Event::Checkpoint)?;

@@ -21,7 +21,7 @@ use super::orders::{Action, Order};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
 use crate::crawl::connections::{Connections, Place};
-use crate::crawl::live::measure;
+use crate::crawl::sizes::measure;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
 

@@ -150,6 +150,7 @@ pub struct NotChanged {
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AskError {
     /// Nobody holds the directory.
     #[error("no crawl is running in {}", .0.display())]

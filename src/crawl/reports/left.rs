@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{HostRow, ReportError, file_bytes, hosts};
+use super::{HostRow, ReportError, hosts};
 use crate::clock::Time;
 use crate::crawl::options;
+use crate::crawl::sizes::file_bytes;
 use crate::disk::Disk;
 use crate::record::{CrawlLog, Resting, log_files};
 

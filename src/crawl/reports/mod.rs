@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::clock::{Clock, SystemClock};
+use crate::crawl::sizes;
 use crate::disk::{Disk, Error, Mode, Writer};
 use crate::engine::seeds::reader;
 use crate::record::CrawlLog;
@@ -46,6 +47,9 @@ const AT_CHECKPOINTS_BYTES: u64 = 2 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
 /// Columns of hosts in their table; a longer one moves the rest of its line.
 const HOST_COLUMNS: usize = 40;
+
+/// What is told in the place of figures before there are any.
+const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
 
 /// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +99,7 @@ pub enum Form {
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReportError {
     /// What it is made of cannot be read, or a file cannot be written.
     #[error("{0}")]
@@ -197,7 +202,7 @@ pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
 pub(super) fn put_at_the_end(dir: &Path) -> Result<Vec<Name>, ReportError> {
     let disk = Disk::real();
     let log = log_files::bytes(&disk, &CrawlLog::path(dir))?;
-    let queue = file_bytes(&dir.join("frontier"));
+    let queue = sizes::file_bytes(&dir.join("frontier"));
     let mut left_out = Vec::new();
     for name in Name::ALL {
         let reads = match name {
@@ -208,13 +213,6 @@ pub(super) fn put_at_the_end(dir: &Path) -> Result<Vec<Name>, ReportError> {
         if reads <= AT_THE_END_BYTES { put(name, dir)? } else { left_out.push(name) }
     }
     Ok(left_out)
-}
-
-/// Bytes of the files in `dir`, as far as they can be asked.
-pub fn file_bytes(dir: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
-    let files = entries.filter_map(|entry| entry.ok()?.metadata().ok()).filter(std::fs::Metadata::is_file);
-    files.map(|file| file.len()).sum()
 }
 
 /// A file on our own disk as any writer.

@@ -6,15 +6,12 @@ use hyper::StatusCode;
 use serde::Serialize;
 
 use super::seeds::{self, Counts};
-use super::{Form, Out, ReportError};
+use super::{Form, NO_CHECKPOINT, Out, ReportError};
 use crate::crawl::control;
 use crate::disk::{DirectoryLock, Disk};
 use crate::record::{Snapshot, State};
 use crate::report::closing::{Table, figures};
 use crate::text::figures::{date, size};
-
-/// What is told in the place of figures before there are any.
-pub(super) const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
 
 /// What is told as one JSON object.
 #[derive(Serialize)]

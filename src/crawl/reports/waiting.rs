@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::clock::{Clock, SystemClock, Time};
-use crate::crawl::explain::key_maker;
+use crate::crawl::options::key_maker;
 use crate::disk::Disk;
 use crate::engine::values::decode_rules;
 use crate::engine::{SeedRecord, SeedStatus, checkpoint};

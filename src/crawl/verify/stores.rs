@@ -471,7 +471,11 @@ impl<'a, 'r> Stores<'a, 'r> {
                 self.report.damage(&path, offset, format!("expected {expected}, found {found}"));
             }
             Error::Io { path, .. } => self.report.damage(&path, 0, "missing; the last checkpoint lists it"),
-            Error::Newer { ref path, .. } | Error::InUse { ref path, .. } | Error::Link { ref path } => {
+            Error::Newer { ref path, .. }
+            | Error::InUse { ref path, .. }
+            | Error::Link { ref path }
+            | Error::Poisoned { ref path, .. }
+            | Error::Limit { ref path, .. } => {
                 self.report.damage(path, 0, fault.to_string());
             }
         }

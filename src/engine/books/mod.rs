@@ -18,7 +18,7 @@ use super::seeds::SeedTable;
 use crate::clock::Time;
 use crate::container::Stored;
 use crate::disk::Result;
-use crate::frontier::Politeness;
+use crate::frontier::{Politeness, QueuedUrl};
 use crate::outcome::Reason;
 use crate::record::{CrawlLog, Histogram, Oddities, Oddity, SkippedLog, Statistics};
 use crate::web::pattern::pattern;
@@ -148,6 +148,14 @@ impl Books {
     pub fn flush(&mut self) -> Result<()> {
         self.crawl_log.flush()?;
         self.skipped_log.flush()
+    }
+
+    /// Whether `url` is a seed whose line may mean another URL too.
+    pub fn has_fallback(&mut self, url: &QueuedUrl) -> Result<bool> {
+        if !url.hops.as_str().is_empty() || !self.seeds.has_fallback(url.seed) {
+            return Ok(false);
+        }
+        Ok(self.seeds.get(url.seed)?.is_some_and(|seed| *seed.url == *url.url))
     }
 
     /// The URL of a seed; one that was asked for lately is not read again.

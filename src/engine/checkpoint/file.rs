@@ -15,7 +15,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::identity::Identity;
-use super::super::way::Replayed;
+use super::super::stores::Replayed;
 use super::{Checkpoint, Commit};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;

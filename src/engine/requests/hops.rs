@@ -58,7 +58,7 @@ impl Engine {
         addresses: Option<Arc<[IpAddr]>>,
         duration: Duration,
     ) {
-        let arrival = self.way.arrival();
+        let arrival = &mut self.stores.arrival;
         arrival.frontier.robots_moved(host, duration, arrival.now);
         let due = arrival.now;
         let addresses = addresses.filter(|list| !list.is_empty()).map_or(Addresses::Unknown, Addresses::Known);
@@ -102,8 +102,8 @@ impl Engine {
             Addresses::Unknown => match hop.url.host().parse::<IpAddr>().ok().or(hop.url.literal_address()) {
                 Some(literal) => Some(NameAnswer::Found([literal].into())),
                 None => {
-                    let stored = self.way.next.next.store.peek(self.keys.keys(&hop.url).host);
-                    let anew = self.way.next.next.next.anew;
+                    let stored = self.stores.dns.peek(self.home.keys.keys(&hop.url).host);
+                    let anew = self.stores.arrival.anew;
                     stored.and_then(|stored| stored.fresh_since(now, anew).map(|(answer, _)| answer.clone()))
                 }
             },
@@ -115,8 +115,8 @@ impl Engine {
             Some(NameAnswer::PrivateAddress) => return Step::Fail(Cause::PrivateAddress),
             Some(NameAnswer::Unanswered) => return Step::Fail(Cause::Dns),
         };
-        let keys = self.keys.keys(&hop.url);
-        let began = self.way.arrival().frontier.begin_errand(keys.origin, keys.host, addresses[0], now);
+        let keys = self.home.keys.keys(&hop.url);
+        let began = self.stores.arrival.frontier.begin_errand(keys.origin, keys.host, addresses[0], now);
         match began {
             Ok(()) => Step::Go(addresses),
             Err(again) => {
@@ -130,7 +130,7 @@ impl Engine {
     fn fail_hop(&mut self, number: usize, cause: Cause) -> Result<()> {
         self.books.statistics.count_failure(cause.failure());
         let Hop { host, target, .. } = self.requests.hops.remove(number);
-        self.way.arrival().frontier.blame(host, HostFault::RobotsMoved(cause));
+        self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));
         match target {
             Target::Robots { origin, key, .. } => self.robots_failed(host, &origin, key, Duration::ZERO),
             Target::Page { .. } => Ok(()),
@@ -164,8 +164,8 @@ impl Engine {
         url: &CanonicalUrl,
         duration: Duration,
     ) {
-        let at = self.keys.keys(url);
-        let arrival = self.way.arrival();
+        let at = self.home.keys.keys(url);
+        let arrival = &mut self.stores.arrival;
         if redirects > 0 {
             arrival.frontier.end_errand(at.origin, at.host, duration, arrival.now);
         }

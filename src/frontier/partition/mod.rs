@@ -25,6 +25,7 @@ mod tail;
 mod take;
 pub(super) mod verify;
 mod view;
+mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -43,8 +44,10 @@ pub(super) use take::{Cursor, Cursors, Refill, Take, TakeDone, Taken};
 use entry::Entry;
 use front::Front;
 use view::UrlView;
+use walk::Walk;
 
 use super::host::Item;
+use super::policy::PartitionSnapshot;
 use super::record::HostRecord;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
@@ -181,17 +184,9 @@ pub(super) struct Partition {
     pub thirsty: usize,
     /// Active hosts that run dry.
     pub wanted: BTreeSet<HostKey>,
-    pub rover: Option<HostKey>,
-    /// When a take may find a host; `None` when it needs another event first.
-    pub wake: Option<Time>,
+    pub walk: Walk,
     /// Domains that are held back, until when (`frontier::crowd`).
     pub held: BTreeMap<Fingerprint, Time>,
-    /// The base's hosts are not walked over before.
-    pub walk_after: Time,
-    /// Whether hosts wait until others of their domain have nothing to do.
-    pub blocked: bool,
-    /// Whether a host of it has had nothing more to do since its last take was planned.
-    pub freed: bool,
     pub merged_at: Time,
 }
 
@@ -202,8 +197,6 @@ pub(super) struct Files {
     pub unsynced: BTreeSet<PathBuf>,
     /// No longer needed, but the checkpoint that holds may name them.
     pub superseded: Vec<PathBuf>,
-    /// To be deleted when the cut that is under way holds.
-    pub deletable: Vec<PathBuf>,
 }
 
 impl Files {
@@ -234,13 +227,9 @@ impl Partition {
             active: BTreeMap::new(),
             thirsty: 0,
             wanted: BTreeSet::new(),
-            rover: None,
-            wake: None,
-            blocked: false,
-            freed: false,
-            merged_at: Time::ZERO,
+            walk: Walk::default(),
             held: BTreeMap::new(),
-            walk_after: Time::ZERO,
+            merged_at: Time::ZERO,
         }
     }
 
@@ -325,9 +314,22 @@ impl Partition {
         self.recent.urls + self.frozen.urls
     }
 
-    /// Whether somebody could make use of what lies in array and tails.
-    pub(super) fn has_wanted_tail(&self) -> bool {
-        self.recent.urls > 0 && (self.thirsty > 0 || self.recent.has_strangers)
+    /// What decides whether it is taken from or merged.
+    pub(super) fn snapshot(&self) -> PartitionSnapshot {
+        PartitionSnapshot {
+            is_busy: self.busy,
+            base_bytes: self.base.as_ref().map_or(0, |base| base.summary.bytes),
+            consumed: self.consumed,
+            left: self.base_left(),
+            tail_bytes: self.recent.tail_bytes(),
+            tail_urls: self.recent.urls,
+            tail_since: self.recent.since,
+            tail_is_wanted: self.thirsty > 0 || self.recent.has_strangers,
+            overlay_bytes: self.overlay_bytes(),
+            merged_at: self.merged_at,
+            runs_dry: !self.wanted.is_empty(),
+            walk_due: self.walk.due(),
+        }
     }
 
     /// URLs in the base before no cursor.
@@ -336,7 +338,7 @@ impl Partition {
     }
 
     /// Bytes in memory that a merge would free: newer records, pages of domains, cursors.
-    pub(super) fn overlay_bytes(&self) -> usize {
+    fn overlay_bytes(&self) -> usize {
         const DOMAIN_BYTES: usize = 32;
         self.recent.records_bytes
             + self.recent.domains.len() * DOMAIN_BYTES

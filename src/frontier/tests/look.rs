@@ -1,12 +1,15 @@
 //! What a look beside the frontier tells agrees with what comes out of it.
 
 use super::*;
+use crate::disk::Removal;
 use crate::frontier::state::FrontierState;
 
 /// What `crawl` would save now.
+/// A cut that is durable.
 fn cut(crawl: &mut Crawl) -> (FrontierState, Vec<u8>) {
     let mut ram = Vec::new();
     let cut = crawl.frontier.cut(&mut ram).unwrap();
+    Removal::new(&Disk::real(), cut.superseded).run().unwrap();
     (cut.state, ram)
 }
 
@@ -41,7 +44,6 @@ fn every_queued_url_is_found_with_its_place_and_no_other_is() {
             before.sort_unstable();
             assert!(before.is_sorted_by(|a, b| a < b), "two URLs in one place: {before:?}");
         }
-        crawl.frontier.committed().unwrap();
     }
     assert!(kinds.len() >= 2, "{kinds:?}");
     crawl.run();

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 
 use super::*;
+use crate::disk::Removal;
 use crate::frontier::verify::Check;
 
 /// Where hosts may be contacted at once, and few are.
@@ -15,7 +16,7 @@ fn options(block_bytes: usize) -> FrontierOptions {
 fn verified(crawl: &mut Crawl) -> BTreeSet<Fingerprint> {
     let mut ram = Vec::new();
     let cut = crawl.frontier.cut(&mut ram).unwrap();
-    crawl.frontier.committed().unwrap();
+    Removal::new(&Disk::real(), cut.superseded).run().unwrap();
     let (disk, at) = (Disk::real(), crawl.dir.path().join("checkpoint"));
     let check = Check::new(&disk, crawl.dir.path(), (&cut.state, &ram), &at, decode_rules, crawl.clock.now()).unwrap();
     let (mut keys, mut faults) = (BTreeSet::new(), Vec::new());

@@ -5,8 +5,8 @@
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-use crate::web::html::push_value;
-use crate::web::html::tags::Tags;
+use crate::web::references::push_value;
+use crate::web::tags::Tags;
 
 #[cfg(test)]
 #[path = "late_tests.rs"]

@@ -11,21 +11,16 @@ mod cost_tests;
 pub mod directives;
 pub mod element;
 mod header;
-mod references;
 mod scan;
 mod sniff;
-pub mod tags;
 #[cfg(test)]
 mod tests;
 pub mod text;
-mod values;
 
 pub use directives::{RobotsDirectives, x_robots_tag};
 pub use header::{canonical_header, link_header};
-pub(in crate::web) use references::push_value;
 pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};
-pub use values::refresh_url;
 
 use super::url::{CanonicalUrl, Keys};
 

@@ -7,10 +7,10 @@ use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 
-use super::references::push_value;
-use super::tags::Tags;
 use super::*;
 use crate::fingerprint::Fingerprinter;
+use crate::web::references::push_value;
+use crate::web::tags::Tags;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// A tag with its name in lower case and its attributes decoded, each name once.

@@ -9,9 +9,10 @@ use data_encoding::BASE32;
 use sha1::{Digest, Sha1};
 
 use super::pack::{Compression, Packer};
-use super::revisit::{Profile, RevisitDraft};
+mod revisit;
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
+pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Revisit, RevisitDraft};
 
 /// Content codings that compress.
 const PACKED_CODINGS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"br", b"zstd", b"deflate"];

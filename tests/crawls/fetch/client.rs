@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use crawler::clock::{Clock, SystemClock};
 use crawler::container::Referrer;
-use crawler::engine::{Event, FetchFailed, FetchJob, ResolveJob, Response, Target, Unresolved};
+use crawler::engine::{
+    Addressed, Event, Fault, FetchFailed, FetchJob, ReplyTo, ResolveJob, Response, Target, Unresolved,
+};
 use crawler::fetch::{Arrived, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Asker, Hops, HostId};
@@ -29,6 +31,7 @@ pub struct Client {
     clock: Arc<dyn Clock>,
     answers: Receiver<Arrived>,
     events: Receiver<Event>,
+    reply: ReplyTo,
 }
 
 /// Options that ask nobody for names.
@@ -71,16 +74,15 @@ impl Client {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let (answers_in, answers) = bounded(PLACES);
         let (events_in, events) = bounded(PLACES);
-        let fetcher =
-            Fetcher::start(options, AddressGuard::new(&allowed), clock.clone(), answers_in, events_in).unwrap();
-        Client { fetcher, clock, answers, events }
+        let fetcher = Fetcher::start(options, AddressGuard::new(&allowed), clock.clone(), answers_in).unwrap();
+        Client { fetcher, clock, answers, events, reply: ReplyTo::new(0, events_in) }
     }
 
     /// Begins a request to `addresses`; without any the name is asked for.
     pub fn begin(&self, url: &str, addresses: &[&str]) {
         let scope = ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() };
         let asker = Asker { depth: 0, seed: 0, hops: Hops::default() };
-        self.fetcher.fetch(FetchJob {
+        let job = FetchJob {
             host: HostId::NONE,
             target: Target::Robots { origin: "".into(), key: Fingerprint::from_bits(0), redirects: 0, asker },
             url: CanonicalUrl::parse(url).unwrap(),
@@ -89,7 +91,8 @@ impl Client {
             via: Referrer::Nobody,
             condition: None,
             id_seed: 0,
-        });
+        };
+        self.fetcher.fetch(Addressed { job, reply: self.reply.clone() });
     }
 
     /// What came of a request that was begun.
@@ -107,7 +110,7 @@ impl Client {
     /// The fault of the disk that a request ended with.
     pub fn fault(&self) -> crawler::disk::Error {
         match self.events.recv_timeout(PATIENCE) {
-            Ok(Event::Fault(fault)) => fault,
+            Ok(Event::Fault(Fault::Disk(fault))) => fault,
             other => panic!("{other:?}"),
         }
     }
@@ -120,7 +123,8 @@ impl Client {
 
     /// The addresses of `name`, and how long they hold.
     pub fn resolve(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), Unresolved> {
-        self.fetcher.resolve(ResolveJob { host: HostId::NONE, name: name.into() });
+        let job = ResolveJob { host: HostId::NONE, name: name.into() };
+        self.fetcher.resolve(Addressed { job, reply: self.reply.clone() });
         let Ok(Event::Resolved(_, answered, answer)) = self.events.recv_timeout(PATIENCE) else {
             panic!("{name} got no answer");
         };

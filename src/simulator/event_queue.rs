@@ -1,7 +1,7 @@
 //! The executors of a simulated crawl: what is under way, by the moment at which it is done.
 //!
 //! A request is seen by the network when it is made and answered later; work on the disk is done at one moment, some
-//! time after it was asked for. What is still on the agenda when the process dies never happened.
+//! time after it was asked for. What is still in the queue when the process dies never happened.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ enum Work {
 }
 
 /// What is under way in one process.
-pub(super) struct Agenda {
+pub(super) struct EventQueue {
     work: BTreeMap<(Time, u64), Work>,
     made: u64,
     rng: fastrand::Rng,
@@ -44,7 +44,7 @@ pub(super) struct Agenda {
     mistake: Option<Mistake>,
 }
 
-impl Agenda {
+impl EventQueue {
     pub(super) fn new(
         clock: Arc<ManualClock>,
         network: Rc<RefCell<Network>>,
@@ -53,7 +53,7 @@ impl Agenda {
         seed: u64,
     ) -> Self {
         let (begin, rng) = ((true_begin, clock.now()), fastrand::Rng::with_seed(seed));
-        Agenda { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, mistake }
+        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, mistake }
     }
 
     /// True time now.
@@ -96,7 +96,7 @@ impl Agenda {
 
     fn checkpoint(&self, job: CheckpointJob) -> Result<Event> {
         if let Some(mistake) = self.mistake {
-            mistake.before_checkpoint(&self.disk, Path::new(super::machine::DIR))?;
+            mistake.before_checkpoint(&self.disk, Path::new(super::DIR))?;
         }
         let done = job.run();
         if let Some(mistake) = self.mistake {
@@ -135,14 +135,14 @@ impl Agenda {
     }
 }
 
-/// The engine's hands: they write into the agenda.
-pub(super) struct Hands(pub Rc<RefCell<Agenda>>);
+/// The engine's hands: they put work into the queue.
+pub(super) struct Hands(pub Rc<RefCell<EventQueue>>);
 
 impl Hands {
     fn later(&self, work: Work) {
-        let mut agenda = self.0.borrow_mut();
-        let soon = agenda.soon();
-        agenda.put(soon, work);
+        let mut queue = self.0.borrow_mut();
+        let soon = queue.soon();
+        queue.put(soon, work);
     }
 }
 

@@ -6,9 +6,9 @@
 
 use std::net::IpAddr;
 
-use super::encode::{Encoder, Head, digest, urn, uuid};
-use super::{Truncation, format_date};
+use super::{Encoder, Head, digest, urn, uuid};
 use crate::clock::Time;
+use crate::web::warc::{Truncation, format_date};
 
 /// Payloads shorter than this are stored again: the fields of a revisit record take as much room, compressed.
 pub const REVISIT_PAYLOAD_MIN: u64 = 256;

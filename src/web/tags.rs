@@ -59,7 +59,7 @@ const CLASS: [u8; 256] = {
 #[cfg(test)]
 thread_local! {
     /// Bytes that the walks of this thread have looked at, some of them more than once: what they cost.
-    pub(super) static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    pub(in crate::web) static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// Counts the cost, in tests.

@@ -12,15 +12,13 @@
 //! believed where it is bad. Good answers hold for their time as ever. The settings are kept with it, so that a change is
 //! seen by the first start that gets as far as its first checkpoint.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
-use super::seeds::{SeedStatus, reader};
-use super::{Engine, Past};
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
-use crate::disk::{Error, Result};
+use crate::disk::Result;
+use crate::engine::Past;
+use crate::engine::seeds::SeedStatus;
 use crate::outcome::Failure;
 use crate::record::Finish;
 
@@ -40,7 +38,13 @@ pub struct Anew {
 
 impl Anew {
     /// What the start of a run with `settings` asks anew; `force` says that the operator wants it so.
-    pub(super) fn at_start(catalog: &dyn Catalog, settings: &str, force: bool, past: Past, now: Time) -> Result<Anew> {
+    pub(in crate::engine) fn at_start(
+        catalog: &dyn Catalog,
+        settings: &str,
+        force: bool,
+        past: Past,
+        now: Time,
+    ) -> Result<Anew> {
         let stored = catalog.get(KEY)?;
         // one that cannot be read says nothing
         let stored: Option<Anew> = stored.and_then(|bytes| postcard::from_bytes(&bytes).ok());
@@ -50,40 +54,13 @@ impl Anew {
         Ok(Anew { since, settings: settings.to_owned(), is_changed })
     }
 
-    pub(super) fn put(&self, batch: &mut Batch) {
+    pub(in crate::engine) fn put(&self, batch: &mut Batch) {
         batch.put(KEY, postcard::to_stdvec(self).expect("it consists of plain data"));
     }
 }
 
-impl Engine {
-    /// Puts the seeds of this run whose names could not be resolved, or only to addresses that were refused, into a round of
-    /// fetching again, where the settings that decided about it have changed since; says how many they are.
-    pub fn refetch_unresolved(&mut self) -> Result<usize> {
-        if !self.anew.is_changed {
-            return Ok(0);
-        }
-        let mut failed = HashSet::new();
-        reader::for_each(&self.disk, &self.dir, |number, seed| {
-            if is_of_its_name(&seed.status) {
-                failed.insert(number);
-            }
-            Ok::<_, Error>(())
-        })?;
-        let mut again: Vec<u32> =
-            self.intake.listed().iter().copied().filter(|number| failed.contains(number)).collect();
-        again.sort_unstable();
-        again.dedup();
-        if !again.is_empty() {
-            self.round_of(&again);
-            again.iter().try_for_each(|&number| self.force(number))?;
-            self.hold_until_durable();
-        }
-        Ok(again.len())
-    }
-}
-
 /// Whether a seed ended because its name could not be resolved, or only to addresses that were refused.
-fn is_of_its_name(status: &SeedStatus) -> bool {
+pub(super) fn is_of_its_name(status: &SeedStatus) -> bool {
     let names = [Failure::NoSuchHost, Failure::Dns, Failure::PrivateAddress].map(|failure| failure.to_string());
     match status {
         SeedStatus::Failed(why) | SeedStatus::Dropped(why) => {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::case::{Case, WholeLimits, pick};
+use super::{Case, WholeLimits, pick};
 use crate::frontier::Budget;
 use crate::web::scope::ScopeMode;
 

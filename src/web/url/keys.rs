@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
-use super::percent::{escape, escaped_byte, is_unreserved};
-use super::url::CanonicalUrl;
+use super::CanonicalUrl;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
+use crate::web::percent::{escape, escaped_byte, is_unreserved};
 
 /// The four fingerprints of a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

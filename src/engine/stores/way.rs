@@ -1,12 +1,11 @@
 //! The way of an admitted URL: three stores in turn, then the frontier.
 //!
 //! ```text
-//! admit ─► SeenStage ─► RobotsStage ─► DnsStage ─► Arrival
-//!          URL-seen      robots         DNS         frontier
+//! admit ─► URL-seen ─► patterns, robots ─► DNS ─► frontier
+//!                   BehindSeen      BehindRobots  BehindDns
 //! ```
-//! Each stage owns its store and the stage after it. A store answers at once (from its LRU, or because its Bloom
-//! filter knows that the key is new) or after a merge, through the dispatcher that the next stage is; either way the
-//! URL goes on by the same function. Origins that are active in the frontier skip robots and DNS: the frontier knows
+//! A store answers at once (from its LRU, or because its Bloom filter knows that the key is new) or after a merge, through
+//! its dispatcher, which is what lies behind it; either way the URL goes on by the same function. Origins that are active in the frontier skip robots and DNS: the frontier knows
 //! their rules and addresses already.
 //!
 //! What the two stores say counts while it is fresh. Rules that forbid the URL end it, and so does a name that does not
@@ -14,11 +13,12 @@
 //! everything else goes with the URL to the frontier. What is not known, or not fresh, the frontier asks for when the
 //! host's turn comes, and the answer replaces the old one.
 
-use super::patterns::PatternBudget;
-use super::values::{Addresses, Robots, RobotsAnswer};
+use super::Stores;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::{Admission, Answer, Dispatcher, Store};
+use crate::engine::patterns::PatternBudget;
+use crate::engine::values::{Addresses, Robots, RobotsAnswer};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Frontier, Known, NameAnswer, QueuedUrl};
 use crate::outcome::Reason;
@@ -26,32 +26,6 @@ use std::collections::HashSet;
 
 /// A URL whose page is in the archive already: its key, and whether it was the forced one of that key.
 pub type Replayed = (Fingerprint, bool);
-
-/// The URL-seen test.
-pub struct SeenStage {
-    /// Keys of every URL that was ever admitted.
-    pub store: Store<(), QueuedUrl>,
-    /// Where new URLs go.
-    pub next: RobotsStage,
-}
-
-/// The rules of origins that are not active.
-pub struct RobotsStage {
-    /// Rules by origin.
-    pub store: Store<Robots, QueuedUrl>,
-    /// What may come of one pattern.
-    pub patterns: PatternBudget,
-    /// Where permitted URLs go.
-    pub next: DnsStage,
-}
-
-/// The addresses of hosts that are not active.
-pub struct DnsStage {
-    /// Addresses by host name.
-    pub store: Store<Addresses, QueuedUrl>,
-    /// Where URLs go.
-    pub next: Arrival,
-}
 
 /// The end of the way: the frontier, and what is counted.
 pub struct Arrival {
@@ -73,12 +47,12 @@ pub struct Arrival {
     pub dropped: Vec<(QueuedUrl, Reason)>,
 }
 
-impl SeenStage {
+impl Stores {
     /// A URL that scope and limits permit.
     pub fn admit(&mut self, url: QueuedUrl) -> Result<()> {
-        match self.store.admit(url.key, (), url)? {
-            Admission::Unique(url) => self.next.unique(url),
-            Admission::Duplicate(url) => self.next.duplicate(url),
+        match self.seen.admit(url.key, (), url)? {
+            Admission::Unique(url) => self.behind_seen().unique(url),
+            Admission::Duplicate(url) => self.behind_seen().duplicate(url),
             Admission::Pending => Ok(()),
         }
     }
@@ -86,44 +60,42 @@ impl SeenStage {
     /// Whether `key` is known to be seen without looking further, for a URL that is not forced: it is counted then, and is
     /// not admitted.
     pub fn passes_over(&mut self, key: Fingerprint) -> bool {
-        let is_recent = self.store.is_recent(key);
-        self.arrival().duplicate += u64::from(is_recent);
+        let is_recent = self.seen.is_recent(key);
+        self.arrival.duplicate += u64::from(is_recent);
         is_recent
     }
 
     /// Hands at most `results_max` results of each store's merges on; says how many there were.
     pub fn dispatch(&mut self, results_max: usize) -> Result<usize> {
-        let robots = &mut self.next;
-        let dns = &mut robots.next;
-        let mut end = End { robots: &mut robots.store, arrival: &mut dns.next };
-        let mut count = dns.store.dispatch(&mut end, results_max)?;
-        count += robots.store.dispatch(dns, results_max)?;
-        count += self.store.dispatch(robots, results_max)?;
+        let Stores { seen, patterns, robots, dns, arrival, jobs } = self;
+        let mut count = dns.dispatch(&mut BehindDns { robots, arrival }, results_max)?;
+        count += robots.dispatch(&mut BehindRobots { dns, arrival }, results_max)?;
+        let next = BehindRobots { dns, arrival };
+        count += seen.dispatch(&mut BehindSeen { patterns, robots, next }, results_max)?;
+        jobs.is_dispatching = count > 0;
         Ok(count)
     }
 
-    /// URLs that wait in any of the stores for a merge to begin.
-    pub fn waiting(&self) -> u64 {
-        self.store.pending_checks() + self.next.store.pending_checks() + self.next.next.store.pending_checks()
-    }
-
-    /// URLs of which it is not known yet whether they were seen before.
-    pub fn undecided(&self) -> u64 {
-        self.store.unanswered()
-    }
-
-    /// New URLs that wait for an answer about their robots.txt or their name.
-    pub fn on_their_way(&self) -> u64 {
-        self.next.store.unanswered() + self.next.next.store.unanswered()
-    }
-
-    /// The end of the way.
-    pub fn arrival(&mut self) -> &mut Arrival {
-        &mut self.next.next.next
+    fn behind_seen(&mut self) -> BehindSeen<'_> {
+        let Stores { patterns, robots, dns, arrival, .. } = self;
+        BehindSeen { patterns, robots, next: BehindRobots { dns, arrival } }
     }
 }
 
-impl Dispatcher<Fingerprint, (), QueuedUrl> for RobotsStage {
+/// Where URLs go of which URL-seen has said whether they are new.
+struct BehindSeen<'a> {
+    patterns: &'a mut PatternBudget,
+    robots: &'a mut Store<Robots, QueuedUrl>,
+    next: BehindRobots<'a>,
+}
+
+/// Where URLs go that the rules of their origin were looked up for.
+struct BehindRobots<'a> {
+    dns: &'a mut Store<Addresses, QueuedUrl>,
+    arrival: &'a mut Arrival,
+}
+
+impl Dispatcher<Fingerprint, (), QueuedUrl> for BehindSeen<'_> {
     fn unique_key_update(&mut self, _: Fingerprint, (): (), url: Option<QueuedUrl>) -> Result<()> {
         url.map_or(Ok(()), |url| self.unique(url))
     }
@@ -133,10 +105,10 @@ impl Dispatcher<Fingerprint, (), QueuedUrl> for RobotsStage {
     }
 }
 
-impl RobotsStage {
+impl BehindSeen<'_> {
     /// A URL that was never seen before: there is nothing to force.
     fn unique(&mut self, url: QueuedUrl) -> Result<()> {
-        self.next.next.unique += 1;
+        self.next.arrival.unique += 1;
         let admitted = self.patterns.admits(&url);
         self.pass(QueuedUrl { forced: false, ..url }, admitted)
     }
@@ -144,16 +116,16 @@ impl RobotsStage {
     /// A URL that was seen before ends here, unless it is forced.
     fn duplicate(&mut self, url: QueuedUrl) -> Result<()> {
         if url.forced {
-            self.next.next.again += 1;
+            self.next.arrival.again += 1;
             return self.pass(url, true);
         }
-        self.next.next.duplicate += 1;
+        self.next.arrival.duplicate += 1;
         Ok(())
     }
 
     /// A URL that goes on, unless its page is in the archive or its pattern has had enough.
     fn pass(&mut self, url: QueuedUrl, admitted: bool) -> Result<()> {
-        let arrival = &mut self.next.next;
+        let arrival = &mut *self.next.arrival;
         if arrival.replayed.remove(&(url.key, url.forced)) {
             return Ok(());
         }
@@ -164,7 +136,7 @@ impl RobotsStage {
         if arrival.frontier.knows(url.origin) {
             return arrival.frontier.push(url, arrival.now);
         }
-        match self.store.ask(url.origin, url)? {
+        match self.robots.ask(url.origin, url)? {
             Answer::Known(robots, url) => self.next.judge(&robots, url),
             Answer::Unknown(url) => self.next.ask(url, Known::default()),
             Answer::Pending => Ok(()),
@@ -172,7 +144,7 @@ impl RobotsStage {
     }
 }
 
-impl Dispatcher<Fingerprint, Robots, QueuedUrl> for DnsStage {
+impl Dispatcher<Fingerprint, Robots, QueuedUrl> for BehindRobots<'_> {
     fn unique_key_check(&mut self, _: Fingerprint, url: Option<QueuedUrl>) -> Result<()> {
         url.map_or(Ok(()), |url| self.ask(url, Known::default()))
     }
@@ -182,30 +154,30 @@ impl Dispatcher<Fingerprint, Robots, QueuedUrl> for DnsStage {
     }
 }
 
-impl DnsStage {
+impl BehindRobots<'_> {
     /// A URL whose origin's robots.txt was asked for before: what fresh rules forbid ends here, everything else is
     /// judged again when it is dequeued.
     fn judge(&mut self, robots: &Robots, url: QueuedUrl) -> Result<()> {
-        if let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(self.next.now)
+        if let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(self.arrival.now)
             && !rules.allows(&url.url)
         {
-            self.next.dropped.push((url, Reason::Robots));
+            self.arrival.dropped.push((url, Reason::Robots));
             return Ok(());
         }
-        let known = known_by(robots, self.next.now, self.next.anew);
+        let known = known_by(robots, self.arrival.now, self.arrival.anew);
         self.ask(url, known)
     }
 
     fn ask(&mut self, url: QueuedUrl, known: Known) -> Result<()> {
         // A host that rests is not resolved either. Its URL does not wait for a merge, over which what is known of its
         // robots.txt could be lost.
-        if known.rests_until.is_some() || self.next.frontier.knows(url.origin) {
-            let addresses = self.store.peek(url.host);
-            return self.next.arrive(url, known, addresses.as_ref());
+        if known.rests_until.is_some() || self.arrival.frontier.knows(url.origin) {
+            let addresses = self.dns.peek(url.host);
+            return self.arrival.arrive(url, known, addresses.as_ref());
         }
-        match self.store.ask(url.host, url)? {
-            Answer::Known(addresses, url) => self.next.arrive(url, known, Some(&addresses)),
-            Answer::Unknown(url) => self.next.arrive(url, known, None),
+        match self.dns.ask(url.host, url)? {
+            Answer::Known(addresses, url) => self.arrival.arrive(url, known, Some(&addresses)),
+            Answer::Unknown(url) => self.arrival.arrive(url, known, None),
             Answer::Pending => Ok(()),
         }
     }
@@ -227,12 +199,12 @@ pub fn known_by(robots: &Robots, now: Time, anew: Time) -> Known {
 
 /// Takes URLs in that waited for a merge of the DNS store, and meets what was known of their robots.txt again, as far
 /// as the LRU has it: at worst robots.txt is fetched once more.
-struct End<'a> {
+struct BehindDns<'a> {
     robots: &'a mut Store<Robots, QueuedUrl>,
     arrival: &'a mut Arrival,
 }
 
-impl End<'_> {
+impl BehindDns<'_> {
     fn arrive(&mut self, url: QueuedUrl, addresses: Option<&Addresses>) -> Result<()> {
         let robots = self.robots.peek(url.origin);
         let known = robots.map(|robots| known_by(&robots, self.arrival.now, self.arrival.anew)).unwrap_or_default();
@@ -240,7 +212,7 @@ impl End<'_> {
     }
 }
 
-impl Dispatcher<Fingerprint, Addresses, QueuedUrl> for End<'_> {
+impl Dispatcher<Fingerprint, Addresses, QueuedUrl> for BehindDns<'_> {
     fn unique_key_check(&mut self, _: Fingerprint, url: Option<QueuedUrl>) -> Result<()> {
         url.map_or(Ok(()), |url| self.arrive(url, None))
     }

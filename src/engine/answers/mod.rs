@@ -1,0 +1,133 @@
+//! What the network answered: each answer and each failure in one event, as a transaction.
+//!
+//! What is alike for all of them is here: the request has ended, is counted and logged, its records go to the archive.
+//! Then the ways part: [`pages`], [`robots`], and [`names`] for what the name servers say. Whatever an answer brings, the
+//! frontier hears of it last: only then is its host free for the next request.
+
+mod names;
+mod pages;
+mod robots;
+
+use super::Engine;
+use super::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use crate::clock::Time;
+use crate::container::{KeyRecord, NewPage, Stored as StoredPage};
+use crate::disk::Result;
+use crate::frontier::{Feedback, HostId, QueuedUrl};
+use crate::outcome::HostFault;
+pub(super) use robots::rules_of;
+
+impl Engine {
+    /// An answer came and was processed.
+    pub(in crate::engine) fn answered(&mut self, mut processed: Processed) -> Result<()> {
+        let worker = self.requests.end_fetch(&processed.job);
+        self.books.count_request(processed.response.duration);
+        let bytes = processed.records.payload_bytes;
+        self.books.statistics.bytes_received += bytes;
+        // what was cut for being slow must not make that usual
+        let usual = processed.response.truncated.is_none().then_some(processed.response.duration);
+        self.requests.answered(bytes, usual);
+        let stored = self.store(&processed)?;
+        self.books.count_stored(&stored);
+        self.books.log_answer(&processed, &stored, worker)?;
+        let findings = std::mem::replace(&mut processed.findings, Findings::none());
+        match &processed.job.target {
+            Target::Page { .. } => self.page_answered(processed, findings, &stored),
+            Target::Robots { redirects, .. } => {
+                // a redirect leads to the address of another host
+                if let Some(address) = processed.response.address.filter(|_| *redirects == 0) {
+                    let (host, started) = (processed.job.host, processed.response.started);
+                    let arrival = &mut self.stores.arrival;
+                    arrival.frontier.answered_from(host, address, started, arrival.now);
+                }
+                self.robots_answered(processed, findings, &stored)
+            }
+        }
+    }
+
+    /// An attempt brought no answer.
+    pub(in crate::engine) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
+        let worker = self.requests.end_fetch(&failed.job);
+        if failed.cause.is_contact() {
+            self.books.count_request(failed.duration);
+        }
+        let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
+        let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
+        self.stores.arrival.frontier.blame(failed.job.host, blame);
+        tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
+        match failed.job.target {
+            Target::Page { .. } => self.page_failed(failed, worker),
+            Target::Robots { .. } => self.robots_not_answered(failed, worker),
+        }
+    }
+
+    /// A request begins, in the place that suits its host.
+    fn fetch(&mut self, job: FetchJob, now: Time) {
+        let knock = self.stores.arrival.frontier.knock_of(job.host);
+        self.requests.begin_fetch(&job, knock, now);
+        self.executors.fetch(job);
+    }
+
+    fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
+        if let Some(stored) = self.stored_before(processed)? {
+            return Ok(stored);
+        }
+        let response = &processed.response;
+        let (robots, may_have_versions) = match &processed.job.target {
+            Target::Page { url, .. } => (false, may_have_versions(url)),
+            Target::Robots { .. } => (true, true),
+        };
+        self.container.append(&NewPage {
+            url: processed.job.url.as_str(),
+            key: processed.keys.key,
+            status: response.status,
+            time: response.started,
+            mime: &processed.mime,
+            robots,
+            payload_sha1: processed.records.payload_sha1,
+            payload_bytes: processed.records.payload_bytes,
+            records: &processed.records.bytes,
+            response: processed.records.response.clone(),
+            revisit: processed.records.revisit.as_ref(),
+            truncated: response.truncated.is_some(),
+            may_have_versions,
+            condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
+        })
+    }
+
+    /// A body that was interrupted is stored once, and again only where an attempt brought more of it: what is stored then
+    /// stands for this answer too.
+    fn stored_before(&self, processed: &Processed) -> Result<Option<StoredPage>> {
+        let response = &processed.response;
+        let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
+        if url.attempts == 0 || !response.is_interrupted() {
+            return Ok(None);
+        }
+        let newest = self.container.newest(url.key, &url.url)?;
+        let covers = newest.filter(|before| {
+            let of_round = !url.forced || before.offset >= self.seeding.round.from;
+            let alike = before.truncated && before.status == response.status && !before.robots;
+            of_round && alike && before.payload_bytes >= processed.records.payload_bytes
+        });
+        let stored =
+            |before: KeyRecord| StoredPage { record: before.offset, bytes: 0, saved: None, not_modified: false };
+        Ok(covers.map(stored))
+    }
+
+    fn frontier_done(&mut self, host: HostId, feedback: &Feedback, again: Option<QueuedUrl>) -> Result<()> {
+        let arrival = &mut self.stores.arrival;
+        arrival.frontier.done(host, feedback, again, arrival.now)
+    }
+}
+
+/// Whether `Retry-After` in an answer of `status` speaks of the server's load: with a redirect or a page it speaks of
+/// something else.
+pub(super) fn speaks_of_load(status: u16) -> bool {
+    status == 429 || status >= 500
+}
+
+/// Whether the archive may have versions of `url`: URL-seen lets a page through once, unless it is forced; and what is
+/// tried again may have been answered before.
+fn may_have_versions(url: &QueuedUrl) -> bool {
+    url.forced || url.attempts > 0
+}

@@ -1,0 +1,73 @@
+//! Names: the look-up of one, and what follows from the answer of the name servers.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::engine::Engine;
+use crate::engine::job::{ResolveJob, Unresolved};
+use crate::engine::values::{Addresses, Term};
+use crate::frontier::{HostId, Knock, NameAnswer};
+use crate::outcome::{Failure, HostFault};
+
+/// A failure of the name servers is not remembered for longer (RFC 2308, section 7).
+const UNANSWERED_MAX: Duration = Duration::from_secs(5 * 60);
+
+impl Engine {
+    /// A name is to be resolved: by the name servers, unless the answer that another origin of the name got still holds.
+    pub(in crate::engine) fn start_resolve(&mut self, host: HostId, name: Box<str>) -> Result<()> {
+        let stored = self.stores.dns.peek(self.home.keys.of(&name));
+        let arrival = &mut self.stores.arrival;
+        match stored.as_ref().and_then(|stored| stored.fresh_since(arrival.now, arrival.anew)) {
+            Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
+            Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
+            None => {
+                self.requests.begin(host, Knock::Known, self.clock.now());
+                self.executors.resolve(ResolveJob { host, name });
+            }
+        }
+        Ok(())
+    }
+
+    /// The name servers answered.
+    pub(in crate::engine) fn resolved(
+        &mut self,
+        host: HostId,
+        name: &str,
+        answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
+    ) -> Result<()> {
+        let worker = self.requests.end(host);
+        match &answer {
+            Ok(_) => self.books.statistics.dns_resolved += 1,
+            Err(Unresolved { failure, cause, .. }) => {
+                self.stores.arrival.frontier.blame(host, HostFault::Host(*cause));
+                self.books.statistics.dns_failed += 1;
+                self.books.statistics.count_failure(*failure);
+                self.books.log_unresolved(self.stores.arrival.now, name, *failure, worker)?;
+            }
+        }
+        let now = self.stores.arrival.now;
+        self.hop_resolved(host, answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.cause))?;
+        let (answer, mut until) = match answer {
+            Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
+            Err(Unresolved { failure, valid_for, .. }) => {
+                let negative_ttl = self.settings.negative_ttl;
+                let holds = now + valid_for.map_or(negative_ttl, |holds| holds.min(negative_ttl));
+                match failure {
+                    Failure::NoSuchHost => (NameAnswer::NoSuchHost, holds),
+                    Failure::PrivateAddress => (NameAnswer::PrivateAddress, holds),
+                    _ => (NameAnswer::Unanswered, holds.min(now + UNANSWERED_MAX)),
+                }
+            }
+        };
+        self.stores.arrival.frontier.resolved(host, answer.clone(), until, now)?;
+        if answer == NameAnswer::Unanswered
+            && let Some(held) = self.stores.arrival.frontier.held(host)
+        {
+            until = until.min(held.until);
+        }
+        self.stores.dns.put(self.home.keys.of(name), Addresses::new(answer, Term { from: now, until }))
+    }
+}

@@ -1,0 +1,170 @@
+//! Pages: the request for one, and what follows from its answer.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::{may_have_versions, speaks_of_load};
+use crate::container::Stored as StoredPage;
+use crate::disk::Result;
+use crate::engine::books::oddity_of;
+use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use crate::engine::route::{Discovery, Parent};
+use crate::engine::seeds::SeedStatus;
+use crate::engine::{Engine, is_of_seed, queued_url};
+use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
+use crate::outcome::{
+    Cause, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
+};
+
+impl Engine {
+    pub(in crate::engine) fn start_page(
+        &mut self,
+        host: HostId,
+        url: QueuedUrl,
+        addresses: Arc<[IpAddr]>,
+        permit: Permit,
+    ) -> Result<()> {
+        let now = self.clock.now();
+        if self.stores.arrival.replayed.remove(&(url.key, url.forced)) {
+            // stored before the last stop: its page is in the archive and was counted, so the host was not asked
+            return self.stores.arrival.frontier.withdraw(host, now);
+        }
+        if let Some(status) = self.fetched_in_round(&url)? {
+            if is_of_seed(&url) {
+                self.books.seeds.set_status(url.seed, SeedStatus::Answered(status))?;
+            }
+            let arrival = &mut self.stores.arrival;
+            (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
+            return arrival.frontier.withdraw(host, now);
+        }
+        let condition = if may_have_versions(&url) { self.container.condition(url.key, &url.url)? } else { None };
+        let job = FetchJob {
+            host,
+            url: queued_url(&url.url),
+            via: url.via.checked_sub(1).map(|record| self.container.referrer(record)).unwrap_or_default(),
+            target: Target::Page { url, permit },
+            addresses,
+            scope: self.scope.clone(),
+            condition,
+            id_seed: self.container.crawl_id(),
+        };
+        self.fetch(job, now);
+        Ok(())
+    }
+
+    pub(super) fn page_answered(
+        &mut self,
+        processed: Processed,
+        findings: Findings,
+        stored: &StoredPage,
+    ) -> Result<()> {
+        let Processed { job, keys: processed_keys, response, retry_after, records, .. } = processed;
+        let Target::Page { mut url, .. } = job.target else { return Ok(()) };
+        let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
+        let feedback = Feedback {
+            started: response.started,
+            duration: response.duration,
+            bytes: records.payload_bytes,
+            verdict,
+            blame: blame_of_answer(response.status, response.is_interrupted()),
+            failure: None,
+            retry_after: retry_after.filter(|_| speaks_of_load(response.status)),
+            address: response.address,
+            counts_as_page: verdict != Verdict::Retry,
+            may_lower_delay: response.status < 300,
+        };
+        if verdict == Verdict::Retry {
+            self.books.statistics.retries += 1;
+            url.attempts = url.attempts.saturating_add(1);
+            return self.frontier_done(job.host, &feedback, Some(url));
+        }
+        if let Some(oddity) = oddity_of((&job.url, job.via.url()), &url, &response, &findings, processed_keys.key) {
+            self.books.tell_oddity(oddity, &job.url);
+        }
+        self.page_done(&url, response.status, findings, stored)?;
+        self.frontier_done(job.host, &feedback, None)
+    }
+
+    /// The page of `url` is in the archive: it is counted, and what it names is admitted.
+    pub(in crate::engine) fn page_done(
+        &mut self,
+        url: &QueuedUrl,
+        status: u16,
+        findings: Findings,
+        stored: &StoredPage,
+    ) -> Result<()> {
+        self.books.statistics.pages_stored += 1;
+        self.books.statistics.refetched += u64::from(url.forced);
+        self.books.statistics.count_status(status);
+        self.books.statistics.depth_max = self.books.statistics.depth_max.max(url.depth);
+        let failure = failure_of_answer(status, stored.not_modified);
+        if let Some(failure) = failure {
+            self.books.statistics.count_failure(failure);
+        }
+        if is_of_seed(url) {
+            let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
+            self.books.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
+        }
+        self.route_found(url, findings, stored.record)
+    }
+
+    /// Routes what a page names whose record lies at `record` of key.dat.
+    pub(in crate::engine) fn route_found(&mut self, url: &QueuedUrl, findings: Findings, record: u64) -> Result<()> {
+        let parent = Parent { url, record };
+        if let Some((target, keys)) = findings.redirect {
+            self.route(Discovery::Redirect { parent: &parent, target: &target, keys })?;
+        }
+        if let Some(sitemap) = findings.sitemap {
+            self.books.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
+        }
+        self.books.count_dropped_links(&url.url, &findings.dropped);
+        self.stores.seen.anticipate(findings.links.iter().map(|link| link.keys.key));
+        for link in findings.links {
+            self.route(Discovery::Link { parent: &parent, link })?;
+        }
+        Ok(())
+    }
+
+    /// A page was not answered.
+    pub(super) fn page_failed(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
+        let Target::Page { url, .. } = &failed.job.target else { return Ok(()) };
+        // a seed that may mean something else is not insisted on
+        let retries = if self.books.has_fallback(url)? { 0 } else { self.settings.retries };
+        let verdict = judge_failure(failed.failure, url.attempts, retries);
+        let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
+        self.books.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() }, worker)?;
+        let FetchFailed { job, failure, cause, started, duration, .. } = failed;
+        let Target::Page { mut url, .. } = job.target else { return Ok(()) };
+        let feedback = Feedback {
+            started,
+            duration,
+            bytes: 0,
+            verdict,
+            blame: blame_of_failure(failure),
+            failure: Some(failure),
+            retry_after: None,
+            address: None,
+            counts_as_page: false,
+            may_lower_delay: false,
+        };
+        if verdict == Verdict::Retry {
+            self.books.statistics.retries += 1;
+            url.attempts = url.attempts.saturating_add(1);
+            return self.frontier_done(job.host, &feedback, Some(url));
+        }
+        self.books.statistics.count_failure(failure);
+        self.books.statistics.ends.failed += 1;
+        self.seed_failed(&url, cause)?;
+        self.frontier_done(job.host, &feedback, None)
+    }
+
+    fn seed_failed(&mut self, url: &QueuedUrl, cause: Cause) -> Result<()> {
+        if url.hops.as_str().is_empty() {
+            self.books.seeds.set_status(url.seed, SeedStatus::Failed(cause.to_string()))?;
+            if self.books.has_fallback(url)? {
+                self.admit_fallback(url.seed, url.forced)?;
+            }
+        }
+        Ok(())
+    }
+}

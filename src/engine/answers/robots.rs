@@ -1,0 +1,178 @@
+//! The rules of origins: the request for a robots.txt, and what follows from its answer (RFC 9309).
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::container::{Referrer, Stored as StoredPage};
+use crate::disk::Result;
+use crate::engine::Engine;
+use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use crate::engine::values::{Robots, RobotsAnswer as Stored, Term};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{Asker, HostId, RobotsAnswer};
+use crate::outcome::{Failure, HostFault};
+use crate::web::robots::RobotsRules;
+use crate::web::url::CanonicalUrl;
+
+/// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
+const ROBOTS_REDIRECTS_MAX: u8 = 5;
+
+impl Engine {
+    pub(in crate::engine) fn start_robots(
+        &mut self,
+        host: HostId,
+        origin: &str,
+        addresses: Arc<[IpAddr]>,
+        asker: Asker,
+    ) -> Result<()> {
+        let url = CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL");
+        let key = self.home.keys.keys(&url).origin;
+        if !self.settings.obey_robots {
+            let rules = Arc::new(RobotsRules::allow_all());
+            return self.rules_known(host, key, rules, Duration::ZERO, 0);
+        }
+        let target = Target::Robots { origin: url.origin().into(), key, redirects: 0, asker };
+        self.fetch_robots(host, target, url, addresses, Referrer::Nobody)
+    }
+
+    pub(in crate::engine) fn fetch_robots(
+        &mut self,
+        host: HostId,
+        target: Target,
+        url: CanonicalUrl,
+        addresses: Arc<[IpAddr]>,
+        via: Referrer,
+    ) -> Result<()> {
+        let id_seed = self.requests.id_seed();
+        let (scope, condition) = (self.scope.clone(), None);
+        let job = FetchJob { host, target, url, addresses, scope, via, condition, id_seed };
+        self.fetch(job, self.clock.now());
+        Ok(())
+    }
+
+    pub(super) fn robots_answered(
+        &mut self,
+        processed: Processed,
+        findings: Findings,
+        stored: &StoredPage,
+    ) -> Result<()> {
+        let Processed { job, response, records, retry_after, .. } = processed;
+        let FetchJob { host, target, url, addresses, via, .. } = job;
+        let Target::Robots { origin, key, redirects, asker } = target else { return Ok(()) };
+        let (duration, bytes) = (response.duration, records.payload_bytes);
+        let is_redirect = (300..400).contains(&response.status);
+        let follow = is_redirect && redirects < ROBOTS_REDIRECTS_MAX;
+        self.end_hop(redirects, key, &url, duration);
+        if let Some((target, _)) = findings.redirect.filter(|_| follow) {
+            // the pinned addresses are those of the host that answered
+            let addresses = (target.host() == url.host()).then_some(addresses);
+            let asker = Asker { hops: asker.hops.then('R'), ..asker };
+            // the rules are those of the first origin: a replay knows it by this
+            let via = via.url().unwrap_or(url.as_str()).to_owned();
+            let hop = Target::Robots { origin, key, redirects: redirects + 1, asker };
+            self.add_hop(host, (hop, via), target, addresses, duration);
+            return Ok(());
+        }
+        self.stores.arrival.frontier.heard(host);
+        match rules_of(response.status, findings.rules) {
+            Some(rules) => {
+                let politeness = self.stores.arrival.frontier.politeness();
+                self.books.tell_crawl_delay(&origin, &rules, politeness);
+                self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
+                self.books.count_dropped_links(url.as_str(), &findings.dropped);
+                self.route_sitemaps(&asker, stored.record, findings.links)
+            }
+            // one redirect too many, or one that leads nowhere, counts as "unavailable"
+            None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
+            None => {
+                self.stores.arrival.frontier.blame(host, HostFault::RobotsStatus(response.status));
+                self.rules_unreachable(host, key, duration, retry_after)
+            }
+        }
+    }
+
+    fn rules_known(
+        &mut self,
+        host: HostId,
+        origin: Fingerprint,
+        rules: Arc<RobotsRules>,
+        duration: Duration,
+        bytes: u64,
+    ) -> Result<()> {
+        let now = self.stores.arrival.now;
+        let expires = now + self.settings.robots_cache;
+        if self.settings.obey_robots {
+            self.books.statistics.robots_fetched += 1;
+            let term = Term { from: now, until: expires };
+            self.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
+        }
+        self.stores.arrival.frontier.robots(host, RobotsAnswer::Rules { rules, expires, duration, bytes }, now)
+    }
+
+    /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme, the
+    /// other guess is tried instead of waiting for this one.
+    pub(in crate::engine) fn robots_failed(
+        &mut self,
+        host: HostId,
+        origin: &str,
+        key: Fingerprint,
+        duration: Duration,
+    ) -> Result<()> {
+        let guesses = self.books.seeds.guesses_at(origin)?;
+        if guesses.is_empty() {
+            return self.rules_unreachable(host, key, duration, None);
+        }
+        for number in guesses {
+            let forced = self.books.seeds.waits_in_round(number, self.seeding.round.number);
+            self.admit_fallback(number, forced)?;
+        }
+        let arrival = &mut self.stores.arrival;
+        arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)
+    }
+
+    /// Nothing follows from the answer, or none came. That holds until the frontier asks again.
+    fn rules_unreachable(
+        &mut self,
+        host: HostId,
+        origin: Fingerprint,
+        duration: Duration,
+        retry_after: Option<Duration>,
+    ) -> Result<()> {
+        self.books.statistics.robots_unreachable += 1;
+        let arrival = &mut self.stores.arrival;
+        let now = arrival.now;
+        arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
+        let Some(held) = arrival.frontier.held(host) else { return Ok(()) };
+        let since = held.robots_failing_since.unwrap_or(now);
+        let term = Term { from: now, until: held.until };
+        self.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))
+    }
+
+    pub(super) fn robots_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
+        self.books.statistics.count_failure(failed.failure);
+        self.books.log_failure(&failed, failed.failure.code(), worker)?;
+        let FetchFailed { job, duration, failure, .. } = failed;
+        let Target::Robots { origin, key, redirects, .. } = job.target else { return Ok(()) };
+        self.end_hop(redirects, key, &job.url, duration);
+        let is_guess = !self.books.seeds.guesses_at(&origin)?.is_empty();
+        if failure == Failure::PrivateAddress && redirects == 0 && !is_guess {
+            // an address as a host: no name server was asked who would have said so before
+            let arrival = &mut self.stores.arrival;
+            return arrival.frontier.robots(job.host, RobotsAnswer::PrivateAddress, arrival.now);
+        }
+        self.robots_failed(job.host, &origin, key, duration)
+    }
+}
+
+/// The rules that follow from an answer to a request for robots.txt (RFC 9309, section 2.3.1): 2xx brings them, 4xx
+/// means that there are none. `None` where nothing follows: 5xx, and 429, which speaks of load; redirects; and a file that
+/// broke off, of which nobody knows what it would have forbidden.
+pub(in crate::engine) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<RobotsRules> {
+    match status {
+        200..300 => found,
+        429 => None,
+        400..500 => Some(RobotsRules::allow_all()),
+        _ => None,
+    }
+}

@@ -1,0 +1,241 @@
+//! When checkpoints are made, which of them is durable, and what each of them supersedes.
+//!
+//! - One checkpoint is under way at a time. It is cut when its time has come, when somebody wants one, or shortly before a
+//!   value file is full, so that little of it is left to be synced; the last one when the crawl ends.
+//! - A number is given to a cut once. The newest durable one is the last cut, or the one before while that is under way.
+//! - Files that a cut does not name any more go by the rule of the [`Ledger`]: when the engine has heard that the cut is
+//!   durable. Who deletes them then:
+//!
+//! | whose | by what they are deleted |
+//! |---|---|
+//! | a store's | the next merge of that store, before it begins: it needs the room |
+//! | the frontier's | the next checkpoint, before its syncs: there may be hundreds |
+//! | the log of rests | the engine, at once: it is one |
+//! | the checkpoint file before | its own checkpoint, before the engine hears of it ([`super`]) |
+//!
+//! Behind the last checkpoint nothing comes that could carry them: the engine deletes what is left.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::container::Container;
+use crate::disk::{Disk, Ledger, Removal, Result};
+use crate::engine::rests::RestLog;
+use crate::engine::stores::StoreCuts;
+use crate::frontier::FrontierCut;
+
+/// Whose files are superseded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Owner {
+    Seen,
+    Robots,
+    Dns,
+    Frontier,
+    Rests,
+}
+
+/// The checkpoints of a process.
+pub(in crate::engine) struct Checkpoints {
+    /// Number of the last cut.
+    number: u64,
+    /// Whether it is not durable yet.
+    is_under_way: bool,
+    /// Whether it is the one with which the crawl ends.
+    is_last: bool,
+    /// When it was cut, by [`Clock::elapsed`](crate::clock::Clock::elapsed).
+    cut_at: Duration,
+    /// When the last durable one became so.
+    durable_at: Option<Time>,
+    /// When the next one is due, and whether it is wanted before.
+    due: Time,
+    is_wanted: bool,
+    /// The value file that was nearly full at a checkpoint.
+    cut_before_full: Option<u32>,
+    superseded: Ledger<Owner>,
+    /// Rests that began after the last cut.
+    pub rests: RestLog,
+}
+
+impl Checkpoints {
+    /// Those behind checkpoint `number`, which is durable; the next one is due at `due`.
+    pub fn new(number: u64, due: Time, rests: RestLog) -> Checkpoints {
+        Checkpoints {
+            number,
+            is_under_way: false,
+            is_last: false,
+            cut_at: Duration::ZERO,
+            durable_at: None,
+            due,
+            is_wanted: false,
+            cut_before_full: None,
+            superseded: Ledger::new(number),
+            rests,
+        }
+    }
+
+    /// Makes one as soon as none is under way.
+    pub fn want(&mut self) {
+        self.is_wanted = true;
+    }
+
+    /// The next one is due at `due` at the latest.
+    pub fn bring_forward(&mut self, due: Time) {
+        self.due = self.due.min(due);
+    }
+
+    /// Whether one is under way.
+    pub fn are_under_way(&self) -> bool {
+        self.is_under_way
+    }
+
+    /// Number of the last one that is durable; 0 before the first one.
+    pub fn durable(&self) -> u64 {
+        self.number - u64::from(self.is_under_way)
+    }
+
+    /// When that became so, in this process.
+    pub fn durable_at(&self) -> Option<Time> {
+        self.durable_at
+    }
+
+    /// Number of the one that has everything that was taken in so far, if one is wanted.
+    pub fn ahead(&self) -> u64 {
+        self.number + u64::from(!self.is_last)
+    }
+
+    /// When the next one is due, unless one is under way: one comes after the other.
+    pub fn next_due(&self) -> Option<Time> {
+        (!self.is_under_way).then_some(self.due)
+    }
+
+    /// Whether one is to be cut now.
+    pub fn is_due(&mut self, now: Time, container: &Container) -> bool {
+        let nearly_full = container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
+        let early = nearly_full.is_some() || container.is_full();
+        let is_due = !self.is_under_way && (self.is_wanted || now >= self.due || early);
+        if is_due {
+            self.cut_before_full = nearly_full.or(self.cut_before_full);
+        }
+        is_due
+    }
+
+    /// Begins the next one, the last where `is_last` says so; its number.
+    pub fn begin(&mut self, next_due: Time, is_last: bool) -> u64 {
+        self.number += 1;
+        (self.due, self.is_wanted) = (next_due, false);
+        (self.is_under_way, self.is_last) = (true, is_last);
+        self.number
+    }
+
+    /// What the cuts of the stores and the frontier name no more waits for it, and so does the log of rests before it.
+    pub fn supersede(&mut self, stores: &mut StoreCuts, frontier: &mut FrontierCut) {
+        let StoreCuts { seen, robots, dns } = stores;
+        let [seen, robots, dns] = [seen, robots, dns].map(|cut| std::mem::take(&mut cut.superseded));
+        let rests: Vec<PathBuf> = self.rests.cut(self.number).into_iter().collect();
+        let frontier = std::mem::take(&mut frontier.superseded);
+        let owners = [Owner::Seen, Owner::Robots, Owner::Dns, Owner::Frontier, Owner::Rests];
+        for (owner, paths) in owners.into_iter().zip([seen, robots, dns, frontier, rests]) {
+            self.superseded.supersede(owner, self.number, paths);
+        }
+    }
+
+    /// Files of `owner` that no checkpoint ever named.
+    pub fn discard(&mut self, owner: Owner, paths: Vec<PathBuf>) {
+        self.superseded.supersede(owner, 0, paths);
+    }
+
+    /// What may be deleted of `owner`.
+    pub fn take_removal(&mut self, owner: Owner, disk: &Disk) -> Removal {
+        self.superseded.take(owner, disk)
+    }
+
+    /// The cut was made, at this moment by [`Clock::elapsed`](crate::clock::Clock::elapsed).
+    pub fn cut(&mut self, elapsed: Duration) {
+        self.cut_at = elapsed;
+    }
+
+    /// The one under way is durable, at `now` and at `elapsed` by the two clocks; how long after its cut.
+    pub fn committed(&mut self, now: Time, elapsed: Duration) -> Duration {
+        self.is_under_way = false;
+        self.durable_at = Some(now);
+        self.superseded.durable(self.number);
+        self.rests.committed();
+        elapsed - self.cut_at
+    }
+
+    /// Whether the last one of the crawl is durable.
+    pub fn are_over(&self) -> bool {
+        self.is_last && !self.is_under_way
+    }
+
+    /// Deletes what is left that may be deleted.
+    pub fn remove_all(&mut self, disk: &Disk) -> Result<()> {
+        let owners = [Owner::Frontier, Owner::Seen, Owner::Robots, Owner::Dns];
+        owners.into_iter().try_for_each(|owner| self.take_removal(owner, disk).run())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::disk::simulated::SimulatedDisk;
+    use crate::drum::DrumCut;
+
+    const NOW: Time = Time::from_ms(1_000);
+    const LATER: Time = Time::from_ms(9_000);
+
+    fn checkpoints(disk: &Disk) -> Checkpoints {
+        disk.create_dir_all(Path::new("/crawl")).unwrap();
+        let (rests, _) = RestLog::open(disk.clone(), Path::new("/crawl"), 4, NOW).unwrap();
+        Checkpoints::new(4, NOW, rests)
+    }
+
+    #[test]
+    fn a_number_is_durable_when_its_checkpoint_is() {
+        let mut checkpoints = checkpoints(&SimulatedDisk::new(1).disk());
+        assert_eq!((checkpoints.durable(), checkpoints.ahead(), checkpoints.next_due()), (4, 5, Some(NOW)));
+        assert_eq!(checkpoints.begin(LATER, false), 5);
+        assert_eq!((checkpoints.durable(), checkpoints.ahead(), checkpoints.next_due()), (4, 6, None));
+        checkpoints.cut(Duration::from_secs(1));
+        assert_eq!(checkpoints.committed(NOW, Duration::from_secs(3)), Duration::from_secs(2));
+        assert_eq!((checkpoints.durable(), checkpoints.next_due()), (5, Some(LATER)));
+        checkpoints.begin(LATER, true);
+        // nothing that is taken in now comes into a checkpoint of this process
+        assert_eq!((checkpoints.ahead(), checkpoints.are_over()), (6, false));
+        checkpoints.committed(NOW, Duration::from_secs(4));
+        assert!(checkpoints.are_over());
+    }
+
+    #[test]
+    fn a_cut_frees_what_it_supersedes_when_it_is_durable_and_not_before() {
+        let disk = SimulatedDisk::new(1).disk();
+        let mut checkpoints = checkpoints(&disk);
+        checkpoints.rests.push(&[(crate::fingerprint::Fingerprint::from_bits(1), LATER)]).unwrap();
+        let path = Path::new("/crawl").join("bucket");
+        drop(disk.open(&path, crate::disk::Mode::CreateNew).unwrap());
+        let nothing = || DrumCut {
+            state: postcard::from_bytes(&[0]).unwrap(),
+            sync: Vec::new(),
+            sync_dirs: Vec::new(),
+            superseded: Vec::new(),
+        };
+        let mut stores = StoreCuts { seen: nothing(), robots: nothing(), dns: nothing() };
+        stores.dns.superseded = vec![path];
+        let state = crate::frontier::FrontierState { partitions: Vec::new(), ram_bytes: 0, ram_crc: 0 };
+        let mut frontier = FrontierCut { state, sync: Vec::new(), sync_dirs: Vec::new(), superseded: Vec::new() };
+        checkpoints.begin(LATER, false);
+        checkpoints.supersede(&mut stores, &mut frontier);
+        let left = || disk.list(Path::new("/crawl")).unwrap();
+        let owners = [Owner::Seen, Owner::Robots, Owner::Dns, Owner::Frontier, Owner::Rests];
+        owners.iter().for_each(|&owner| checkpoints.take_removal(owner, &disk).run().unwrap());
+        assert_eq!(left(), ["bucket", "rests.g000004"]);
+        checkpoints.committed(NOW, Duration::ZERO);
+        checkpoints.take_removal(Owner::Rests, &disk).run().unwrap();
+        assert_eq!(left(), ["bucket"]);
+        checkpoints.remove_all(&disk).unwrap();
+        assert!(left().is_empty());
+    }
+}

@@ -1,0 +1,243 @@
+//! The course of a crawl: how long it has gone, and how it ends: by itself, by a limit, because somebody asks for it.
+//!
+//! A crawl goes through its [phases](Phase) in their order, and never back. What decides about the end and is no limit of
+//! the crawl lies elsewhere: whether anything is left in the [account](super::Accounts), whether only silent hosts are in
+//! [`linger`].
+
+mod linger;
+
+use std::time::Duration;
+
+use super::{Engine, Settings};
+use crate::clock::Time;
+use crate::disk::Result;
+use crate::record::{Finish, Statistics};
+use linger::Linger;
+
+/// Free space is asked for this often.
+const DISK_CHECK_MS: u64 = 5_000;
+
+/// Where a crawl stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Requests are made.
+    Crawling,
+    /// No new requests; those under way may finish until the deadline.
+    Stopping {
+        /// Why.
+        finish: Finish,
+        /// What is not there by then is asked for again by the next run.
+        deadline: Time,
+    },
+    /// The last checkpoint is made.
+    Closing {
+        /// Why.
+        finish: Finish,
+    },
+    /// The last checkpoint is durable.
+    Done {
+        /// Why.
+        finish: Finish,
+    },
+}
+
+/// Who asks a crawl to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopBy {
+    /// A signal.
+    Signal,
+    /// `crawler ctl stop`.
+    Control,
+}
+
+/// Where a crawl stands, and since when.
+pub(super) struct Course {
+    phase: Phase,
+    linger: Linger,
+    /// Free bytes on the disk when that was asked last, and when it is asked again.
+    disk_free: u64,
+    disk_check_due: Time,
+    started: Time,
+    elapsed_before: Duration,
+}
+
+impl Course {
+    /// The course of a crawl that took `elapsed_before` so far, and goes on from `now`.
+    pub fn new(now: Time, elapsed_before: Duration) -> Course {
+        Course {
+            phase: Phase::Crawling,
+            linger: Linger::default(),
+            disk_free: 0,
+            disk_check_due: now,
+            started: now,
+            elapsed_before,
+        }
+    }
+
+    /// Where the crawl stands.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Whether requests are made.
+    pub fn is_crawling(&self) -> bool {
+        self.phase == Phase::Crawling
+    }
+
+    /// Begins a graceful stop, unless the crawl stops already; what is under way has until `deadline`.
+    pub fn stop(&mut self, finish: Finish, deadline: Time) {
+        if self.is_crawling() {
+            self.phase = Phase::Stopping { finish, deadline };
+        }
+    }
+
+    /// The last checkpoint is to be made.
+    fn close(&mut self, finish: Finish) {
+        self.phase = Phase::Closing { finish };
+    }
+
+    /// The last checkpoint is durable.
+    pub fn end(&mut self) {
+        if let Phase::Closing { finish } = self.phase {
+            self.phase = Phase::Done { finish };
+        }
+    }
+
+    /// Time spent crawling, over all runs.
+    pub fn elapsed(&self, now: Time) -> Duration {
+        self.elapsed_before + now.since(self.started)
+    }
+
+    /// Free bytes on the disk when that was asked last.
+    pub fn disk_free(&self) -> u64 {
+        self.disk_free
+    }
+
+    /// The limit of the whole crawl that is reached, if one is; `free_bytes` says what is free on the disk.
+    fn limit_reached(
+        &mut self,
+        now: Time,
+        settings: &Settings,
+        statistics: &Statistics,
+        free_bytes: impl FnOnce() -> Result<u64>,
+    ) -> Result<Option<Finish>> {
+        let reached = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
+        if reached(settings.pages_max, statistics.pages_stored) {
+            return Ok(Some(Finish::PageLimit));
+        }
+        if reached(settings.bytes_max, statistics.bytes_received) {
+            return Ok(Some(Finish::ByteLimit));
+        }
+        if settings.time_max.is_some_and(|limit| self.elapsed(now) >= limit) {
+            return Ok(Some(Finish::TimeLimit));
+        }
+        if now >= self.disk_check_due {
+            self.disk_check_due = Time::from_ms(now.ms() + DISK_CHECK_MS);
+            self.disk_free = free_bytes()?;
+            return Ok((self.disk_free < settings.disk_floor).then_some(Finish::DiskLow));
+        }
+        Ok(None)
+    }
+}
+
+impl Engine {
+    /// Where the crawl stands.
+    pub fn phase(&self) -> Phase {
+        self.course.phase()
+    }
+
+    /// Begins a graceful stop.
+    pub(super) fn stop(&mut self, by: StopBy) {
+        self.begin_stop(match by {
+            StopBy::Signal => Finish::StoppedBySignal,
+            StopBy::Control => Finish::StoppedByControl,
+        });
+    }
+
+    fn begin_stop(&mut self, finish: Finish) {
+        self.course.stop(finish, self.clock.now() + self.settings.stop_grace);
+    }
+
+    /// Whether as many pages are done or under way as the crawl may have.
+    pub(super) fn page_limit_reached(&self) -> bool {
+        let pages = self.books.statistics.pages_stored + self.requests.pages();
+        self.settings.pages_max.is_some_and(|limit| pages >= limit)
+    }
+
+    /// Stops when a limit of the whole crawl is reached.
+    pub(super) fn watch_limits(&mut self, now: Time) -> Result<()> {
+        if !self.course.is_crawling() {
+            return Ok(());
+        }
+        let free_bytes = || self.home.disk.free_bytes(&self.home.dir);
+        let reached = self.course.limit_reached(now, &self.settings, &self.books.statistics, free_bytes)?;
+        reached.into_iter().for_each(|finish| self.begin_stop(finish));
+        Ok(())
+    }
+
+    /// Stops when only hosts were left for long enough that never answered.
+    pub(super) fn watch_silence(&mut self, now: Time) -> Result<()> {
+        if self.course.is_crawling()
+            && !self.is_paused()
+            && self.course.linger.is_over(now, &mut self.stores, self.settings.linger)?
+        {
+            self.begin_stop(Finish::OnlySilentHosts);
+        }
+        Ok(())
+    }
+
+    /// Time spent crawling, over all runs.
+    pub fn elapsed(&self, now: Time) -> Duration {
+        self.course.elapsed(now)
+    }
+
+    /// Moves on to the last checkpoint once nothing is left to do or to wait for.
+    pub(super) fn watch_end(&mut self, now: Time) -> Result<()> {
+        let nothing_left = self.course.is_crawling() && self.nothing_left();
+        match self.course.phase() {
+            Phase::Crawling if nothing_left => self.course.close(Finish::Complete),
+            // merges too: a bucket or partition that is half way leaves a file behind that no checkpoint names
+            Phase::Stopping { finish, deadline } if self.is_at_rest() || now >= deadline => {
+                self.course.close(finish);
+            }
+            Phase::Closing { finish } if !self.checkpoints.are_under_way() => {
+                self.cut(now, Some(finish))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Nothing but a checkpoint is under way.
+    fn is_at_rest(&self) -> bool {
+        self.requests.under_way() == 0 && self.stores.are_idle() && !self.stores.are_dispatching()
+    }
+
+    /// Nothing is under way, and every URL that was ever admitted has its end.
+    fn nothing_left(&mut self) -> bool {
+        let is_idle = self.requests.under_way() == 0 && self.stores.are_idle();
+        let all_are_in = !self.seeding.intake.is_waiting();
+        all_are_in && is_idle && self.stores.arrival.frontier.is_idle() && self.accounts().are_closed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time::from_ms(1_000);
+
+    #[test]
+    fn a_crawl_stops_once_and_ends_only_behind_its_last_checkpoint() {
+        let mut course = Course::new(NOW, Duration::from_secs(5));
+        assert_eq!(course.elapsed(NOW + Duration::from_secs(2)), Duration::from_secs(7));
+        course.end();
+        assert!(course.is_crawling());
+        course.stop(Finish::PageLimit, NOW);
+        course.stop(Finish::TimeLimit, NOW);
+        assert_eq!(course.phase(), Phase::Stopping { finish: Finish::PageLimit, deadline: NOW });
+        course.close(Finish::PageLimit);
+        course.end();
+        assert_eq!(course.phase(), Phase::Done { finish: Finish::PageLimit });
+    }
+}

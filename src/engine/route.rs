@@ -1,0 +1,292 @@
+//! How a URL comes into the crawl: every discovery takes this one way, whatever found the URL.
+//!
+//! ```text
+//! link, redirect, sitemap, seed, fallback ─► what it inherits ─► scope, depth ─► URL-seen, budgets, ... ([`stores`])
+//! ```
+//! - What a URL inherits from what found it (depth, priority, path, seed, whether it is forced) follows from the
+//!   [`Discovery`] alone.
+//! - Links and sitemaps were judged by the scope where their page was processed; seeds and redirects are judged here.
+//! - A URL that is refused ends here, and was never admitted. One that is admitted has one end, later, and comes back to
+//!   [`Engine::collect_dropped`] where that is without a request.
+//!
+//! [`stores`]: super::stores
+
+use std::sync::Arc;
+
+use super::job::FoundLink;
+use super::seeds::SeedStatus;
+use super::{Engine, queued_url};
+use crate::disk::Result;
+use crate::frontier::{Asker, Hops, QueuedUrl};
+use crate::outcome::Reason;
+use crate::web::html::LinkKind;
+use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
+
+/// What a URL inherits from the page that names it.
+pub(super) struct Parent<'a> {
+    pub(super) url: &'a QueuedUrl,
+    /// Offset of the page's record in key.dat.
+    pub(super) record: u64,
+}
+
+/// How a URL was found.
+pub(super) enum Discovery<'a> {
+    /// A line of the seeds; a forced one is fetched although it was seen before.
+    Seed { number: u32, url: &'a CanonicalUrl, forced: bool },
+    /// What that line means besides, where the seed could not be fetched.
+    Fallback { number: u32, url: &'a CanonicalUrl, forced: bool },
+    /// A link of a page, or an entry of a sitemap.
+    Link { parent: &'a Parent<'a>, link: FoundLink },
+    /// A sitemap that a robots.txt names, which lies in the archive at `record`.
+    Sitemap { asker: &'a Asker, record: u64, link: FoundLink },
+    /// Where a page redirects.
+    Redirect { parent: &'a Parent<'a>, target: &'a CanonicalUrl, keys: Keys },
+}
+
+impl Discovery<'_> {
+    /// Whether somebody listed it, and no page names it.
+    fn is_listed(&self) -> bool {
+        matches!(self, Discovery::Seed { .. } | Discovery::Fallback { .. })
+    }
+
+    /// The URL with all that it inherits.
+    fn into_url(self, keys: &KeyMaker) -> QueuedUrl {
+        match self {
+            Discovery::Seed { number, url, forced } | Discovery::Fallback { number, url, forced } => {
+                QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys.keys(url)) }
+            }
+            Discovery::Link { parent: Parent { url: parent, record }, link } => {
+                let below = parent.depth.saturating_add(1);
+                // what an index names is as near to the seed as the index
+                let (letter, embedded, depth) = match link.kind {
+                    LinkKind::Embed => ('E', true, below),
+                    LinkKind::Sitemap => ('M', true, parent.depth),
+                    LinkKind::Listed => ('M', false, below),
+                    _ => ('L', false, below),
+                };
+                QueuedUrl {
+                    priority: priority(below, embedded),
+                    depth,
+                    hops: parent.hops.then(letter),
+                    via: record + 1,
+                    seed: parent.seed,
+                    ..queued(&link.url, link.keys)
+                }
+            }
+            // at the depth of the URL that waited for robots.txt, so that its entries count like links of that URL, and
+            // before those
+            Discovery::Sitemap { asker, record, link } => QueuedUrl {
+                priority: priority(asker.depth.saturating_add(1), true),
+                depth: asker.depth,
+                hops: asker.hops.then('M'),
+                via: record + 1,
+                seed: asker.seed,
+                ..queued(&link.url, link.keys)
+            },
+            // a URL like any other, at the depth of the one that redirects
+            Discovery::Redirect { parent: Parent { url: parent, record }, target, keys } => QueuedUrl {
+                priority: parent.priority,
+                depth: parent.depth,
+                hops: parent.hops.then('R'),
+                via: record + 1,
+                seed: parent.seed,
+                forced: parent.forced,
+                ..queued(target.as_str(), keys)
+            },
+        }
+    }
+}
+
+impl Engine {
+    /// Admits what was found, or says why not.
+    pub(super) fn route(&mut self, discovery: Discovery<'_>) -> Result<()> {
+        self.books.statistics.links_found += u64::from(!discovery.is_listed());
+        // most links of a page were met before, and nothing is made of those
+        if let Discovery::Link { link, .. } = &discovery
+            && self.stores.passes_over(link.keys.key)
+        {
+            return Ok(());
+        }
+        let verdict = self.judge(&discovery)?;
+        let url = discovery.into_url(&self.home.keys);
+        match verdict {
+            Ok(()) => self.stores.admit(url),
+            Err(reason) => self.drop_now(url, reason),
+        }
+    }
+
+    /// Routes the sitemaps that a robots.txt names.
+    pub(super) fn route_sitemaps(&mut self, asker: &Asker, record: u64, sitemaps: Vec<FoundLink>) -> Result<()> {
+        sitemaps.into_iter().try_for_each(|link| self.route(Discovery::Sitemap { asker, record, link }))
+    }
+
+    /// Whether scope and depth let in what was found.
+    fn judge(&mut self, discovery: &Discovery<'_>) -> Result<std::result::Result<(), Reason>> {
+        match discovery {
+            Discovery::Seed { url, .. } | Discovery::Fallback { url, .. } => {
+                self.stores.arrival.now = self.clock.now();
+                Ok(self.scope.judge(url, 0, 0))
+            }
+            // where their page was processed, the scope has let them in
+            Discovery::Link { .. } | Discovery::Sitemap { .. } => Ok(Ok(())),
+            Discovery::Redirect { parent, target, .. } => self.judge_redirect(parent, target),
+        }
+    }
+
+    /// A redirect is judged like a link, but for two of which the scope hears nothing: a sitemap that has moved, and a seed
+    /// that leads elsewhere, whose target takes its place in the scope where the settings want that.
+    fn judge_redirect(
+        &mut self,
+        parent: &Parent<'_>,
+        target: &CanonicalUrl,
+    ) -> Result<std::result::Result<(), Reason>> {
+        let hops = parent.url.hops.then('R');
+        let (depth, redirects) = (parent.url.depth, hops.redirects());
+        let of_a_seed = redirects == hops.as_str().len();
+        if of_a_seed {
+            self.books.seeds.set_redirect(parent.url.seed, target.as_str())?;
+        }
+        Ok(match self.scope.judge(target, depth, redirects) {
+            Err(Reason::Scope) if hops.sitemaps() > 0 => self.judge_moved(parent, target, redirects),
+            Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
+                self.scope = Arc::new(self.scope.with_seed(target));
+                self.books.seeds.add_scope(target.as_str())?;
+                self.scope.judge(target, depth, redirects)
+            }
+            verdict => verdict,
+        })
+    }
+
+    /// Whether a URL that is out of scope may be fetched because a sitemap has moved there. The URL that redirects was
+    /// a sitemap if it is out of scope itself: nothing else lets such a URL in.
+    fn judge_moved(
+        &self,
+        parent: &Parent<'_>,
+        target: &CanonicalUrl,
+        redirects: usize,
+    ) -> std::result::Result<(), Reason> {
+        let from = queued_url(&parent.url.url);
+        let depth = parent.url.depth;
+        match self.scope.judge(&from, depth, 0) {
+            Err(Reason::Scope) => self.scope.judge_sitemap(target, &from, depth, redirects),
+            _ => Err(Reason::Scope),
+        }
+    }
+
+    /// Counts and logs the URLs that were admitted and ended without a request. One whose page is in the archive has had
+    /// its end, whatever the settings say of it now.
+    pub(super) fn collect_dropped(&mut self) -> Result<()> {
+        let dropped = std::mem::take(&mut self.stores.arrival.dropped);
+        for (url, reason) in dropped {
+            if self.stores.arrival.replayed.remove(&(url.key, url.forced)) {
+                continue;
+            }
+            self.books.statistics.ends.dropped += 1;
+            self.drop_now(url, reason)?;
+        }
+        Ok(())
+    }
+
+    /// Counts and logs one URL that is never asked for, admitted or not.
+    fn drop_now(&mut self, url: QueuedUrl, reason: Reason) -> Result<()> {
+        if reason == Reason::Robots {
+            self.books.statistics.robots_denied += 1;
+        }
+        let rule = self.rule_of(&url, reason);
+        self.books.skip(&url.url, reason, &rule)?;
+        if reason == Reason::HostGivenUp && url.forced && self.books.has_fallback(&url)? {
+            // of the two URLs that the line may mean, it is known since before which one has no server
+            self.admit_fallback(url.seed, true)?;
+        } else if url.hops.as_str().is_empty() {
+            let why = match reason {
+                Reason::HostGivenUp if !rule.is_empty() => format!("{reason}: {rule}"),
+                reason => reason.to_string(),
+            };
+            self.books.seeds.set_status(url.seed, SeedStatus::Dropped(why))?;
+        }
+        Ok(())
+    }
+}
+
+/// A URL without a history.
+pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
+    QueuedUrl {
+        url: url.into(),
+        key: keys.key,
+        origin: keys.origin,
+        host: keys.host,
+        domain: keys.domain,
+        priority: 0,
+        depth: 0,
+        hops: Hops::default(),
+        attempts: 0,
+        via: 0,
+        seed: 0,
+        forced: false,
+    }
+}
+
+/// Seeds have 0; then comes depth by depth, in each what pages embed before what they link to.
+fn priority(depth: u16, embedded: bool) -> u8 {
+    let by_depth = depth.saturating_mul(2).saturating_add(u16::from(!embedded));
+    u8::try_from(by_depth).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::Fingerprinter;
+
+    fn keys() -> KeyMaker {
+        KeyMaker::new(Fingerprinter::random(5), &[])
+    }
+
+    fn url(text: &str) -> CanonicalUrl {
+        CanonicalUrl::parse(text).unwrap()
+    }
+
+    fn link(keys: &KeyMaker, kind: LinkKind) -> FoundLink {
+        let url = url("http://a.example/x");
+        FoundLink { url: url.as_str().into(), keys: keys.keys(&url), kind }
+    }
+
+    /// A page two links below the seed 7, at record 40.
+    fn page(keys: &KeyMaker) -> QueuedUrl {
+        let url = url("http://a.example/page");
+        let hops = Hops::parse("LL");
+        QueuedUrl { depth: 2, hops, priority: 5, seed: 7, forced: true, ..queued(url.as_str(), keys.keys(&url)) }
+    }
+
+    #[test]
+    fn priority_goes_by_depth_and_then_by_kind() {
+        assert!(0 < priority(1, true));
+        assert!(priority(1, true) < priority(1, false));
+        assert!(priority(1, false) < priority(2, true));
+        assert_eq!(priority(60_000, false), u8::MAX);
+    }
+
+    #[test]
+    fn what_a_url_inherits_follows_from_how_it_was_found() {
+        let keys = keys();
+        let page = page(&keys);
+        let parent = &Parent { url: &page, record: 40 };
+        let of_link = |kind| Discovery::Link { parent, link: link(&keys, kind) }.into_url(&keys);
+        let told = |url: QueuedUrl| (url.depth, url.hops.as_str().to_owned(), url.via, url.seed, url.forced);
+        assert_eq!(told(of_link(LinkKind::Embed)), (3, "LLE".to_owned(), 41, 7, false));
+        assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, false));
+        assert_eq!(told(of_link(LinkKind::Listed)), (3, "LLM".to_owned(), 41, 7, false));
+        let target = url("http://b.example/");
+        let redirect = Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(&keys);
+        assert_eq!(redirect.priority, page.priority);
+        assert_eq!(told(redirect), (2, "LLR".to_owned(), 41, 7, true));
+        let asker = Asker { depth: 1, seed: 3, hops: Hops::parse("L") };
+        let sitemap = Discovery::Sitemap { asker: &asker, record: 8, link: link(&keys, LinkKind::Sitemap) };
+        assert_eq!(told(sitemap.into_url(&keys)), (1, "LM".to_owned(), 9, 3, false));
+        for forced in [false, true] {
+            let seed = Discovery::Seed { number: 9, url: &target, forced }.into_url(&keys);
+            assert_eq!(told(seed), (0, String::new(), 0, 9, forced));
+            let fallback = Discovery::Fallback { number: 9, url: &target, forced }.into_url(&keys);
+            assert_eq!(told(fallback), (0, String::new(), 0, 9, forced));
+        }
+    }
+}
