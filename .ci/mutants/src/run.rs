@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::find::Mutant;
@@ -33,13 +34,14 @@ struct Figures {
 }
 
 /// Runs `mutants` in this order. One is given tests that take at most `time_max` without it.
-pub fn all(place: &Place, tests: &[Test], mutants: &[Mutant], time_max: Duration) -> Result<(), String> {
-    let mut figures: BTreeMap<&str, Figures> = BTreeMap::new();
-    for (at, mutant) in mutants.iter().enumerate() {
+pub fn all(places: &[Place], tests: &[Test], mutants: &[Mutant], time_max: Duration) -> Result<(), String> {
+    let figures: Mutex<BTreeMap<&str, Figures>> = Mutex::default();
+    tests::in_parallel(places, mutants, |place, at, mutant| {
         let began = Instant::now();
         let verdict = judged(place, tests, mutant, time_max)?;
+        let mut figures = figures.lock().expect("no worker panics");
         let room = figures.entry(&mutant.room).or_default();
-        let (text, dead) = match verdict {
+        let (text, count) = match verdict {
             Verdict::Killed(by) => (format!("killed by {by}"), &mut room.killed),
             Verdict::TimedOut => ("killed by time".to_owned(), &mut room.timed_out),
             Verdict::Survived { run, left_out } => {
@@ -47,13 +49,14 @@ pub fn all(place: &Place, tests: &[Test], mutants: &[Mutant], time_max: Duration
             }
             Verdict::NotReached => ("NOT REACHED".to_owned(), &mut room.not_reached),
         };
-        *dead += 1;
+        *count += 1;
         let (file, line, seconds) = (mutant.file.display(), mutant.line, began.elapsed().as_secs_f64());
-        println!("{}/{} #{} {file}:{line} {text}, {seconds:.1} s", at + 1, mutants.len(), mutant.number);
-        println!("{}", change(&place.tree, mutant));
-    }
+        let (of, number, change) = (mutants.len(), mutant.number, change(&place.tree, mutant));
+        println!("{}/{of} #{number} {file}:{line} {text}, {seconds:.1} s\n{change}", at + 1);
+        Ok(())
+    })?;
     println!("room: killed by a test, by time, survived, not reached");
-    for (room, f) in figures {
+    for (room, f) in figures.into_inner().expect("no worker panics") {
         println!("{room}: {}, {}, {}, {}", f.killed, f.timed_out, f.survived, f.not_reached);
     }
     Ok(())
@@ -87,7 +90,7 @@ fn judged(place: &Place, tests: &[Test], mutant: &Mutant, time_max: Duration) ->
         fits || first
     });
     for batch in batches(&reaching) {
-        match tests::run(place, batch, mutant.number, None, tests::patience(batch))? {
+        match tests::run(place, batch, mutant.number, tests::patience(batch))? {
             End::Passed => {}
             End::Failed(name) => return Ok(Verdict::Killed(name)),
             End::TimedOut => return Ok(Verdict::TimedOut),
