@@ -10,11 +10,12 @@
 //!
 //! ```text
 //! cargo run --release --manifest-path .ci/mutants/Cargo.toml -- [--rooms engine,frontier,drum,container]
-//!           [--count 200] [--seed 1] [--only 17,23] [--tests frontier::] [--seconds 60]
+//!           [--count 200] [--seed 1] [--only 17,23] [--tests frontier::] [--seconds 60] [--after 0]
 //!           [--at src/drum/sort.rs:17] [--jobs 1]
 //! ```
 //! A mutant is killed when a test fails, panics, or takes far longer than without it. It is given tests that take
-//! `--seconds` together without it; a survivor's line tells how many were not run. Mutants are run in an order by the seed,
+//! `--seconds` together without it; a survivor's line tells how many were not run, and
+//! with `--after` only these are run. Mutants are run in an order by the seed,
 //! so that a run that is stopped has judged a random sample too. `--tests` runs only tests whose names contain the
 //! text; `--at` takes the mutants of these lines first.
 
@@ -36,6 +37,7 @@ struct Wanted {
     at: Vec<String>,
     only: Vec<usize>,
     tests: String,
+    after: Duration,
     time_max: Duration,
 }
 
@@ -43,7 +45,8 @@ impl Wanted {
     fn parse() -> Result<Self, String> {
         let rooms = ["engine", "frontier", "drum", "container"].map(str::to_owned).to_vec();
         let (at, only, tests, time_max) = (Vec::new(), Vec::new(), String::new(), Duration::from_secs(60));
-        let mut wanted = Wanted { rooms, count: 200, seed: 1, jobs: 1, at, only, tests, time_max };
+        let mut wanted =
+            Wanted { rooms, count: 200, seed: 1, jobs: 1, at, only, tests, after: Duration::ZERO, time_max };
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
             let value = arguments.next().ok_or(format!("{name} needs a value"))?;
@@ -53,6 +56,7 @@ impl Wanted {
                 "--count" => wanted.count = number(&value)? as usize,
                 "--seed" => wanted.seed = number(&value)?,
                 "--jobs" => wanted.jobs = number(&value)?.max(1) as usize,
+                "--after" => wanted.after = Duration::from_secs(number(&value)?),
                 "--seconds" => wanted.time_max = Duration::from_secs(number(&value)?),
                 "--only" => {
                     let numbers: Result<Vec<u64>, String> = value.split(',').map(number).collect();
@@ -105,5 +109,5 @@ fn work(wanted: &Wanted) -> Result<(), String> {
     println!("{} tests take {seconds} s by themselves", tests.len());
     fastrand::Rng::with_seed(wanted.seed).shuffle(&mut chosen);
     chosen.retain(|mutant| wanted.only.is_empty() || wanted.only.contains(&mutant.number));
-    run::all(&places, &tests, &chosen, wanted.time_max)
+    run::all(&places, &tests, &chosen, (wanted.after, wanted.time_max))
 }

@@ -33,12 +33,18 @@ struct Figures {
     not_reached: usize,
 }
 
-/// Runs `mutants` in this order. One is given tests that take at most `time_max` without it.
-pub fn all(places: &[Place], tests: &[Test], mutants: &[Mutant], time_max: Duration) -> Result<(), String> {
+/// Runs `mutants` in this order. One is given tests that take at most `time_max` without it, behind those that such a
+/// run with `after` gave it.
+pub fn all(
+    places: &[Place],
+    tests: &[Test],
+    mutants: &[Mutant],
+    (after, time_max): (Duration, Duration),
+) -> Result<(), String> {
     let figures: Mutex<BTreeMap<&str, Figures>> = Mutex::default();
     tests::in_parallel(places, mutants, |place, at, mutant| {
         let began = Instant::now();
-        let verdict = judged(place, tests, mutant, time_max)?;
+        let verdict = judged(place, tests, mutant, (after, time_max))?;
         let mut figures = figures.lock().expect("no worker panics");
         let room = figures.entry(&mutant.room).or_default();
         let (text, count) = match verdict {
@@ -74,21 +80,20 @@ fn flat(code: &str) -> String {
     code.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn judged(place: &Place, tests: &[Test], mutant: &Mutant, time_max: Duration) -> Result<Verdict, String> {
+fn judged(
+    place: &Place,
+    tests: &[Test],
+    mutant: &Mutant,
+    (after, time_max): (Duration, Duration),
+) -> Result<Verdict, String> {
     let mut reaching: Vec<&Test> = tests.iter().filter(|test| test.reached.contains(&mutant.number)).collect();
     if reaching.is_empty() {
         return Ok(Verdict::NotReached);
     }
     reaching.sort_by_key(|test| cost(mutant, test));
-    let mut total = Duration::ZERO;
-    let all = reaching.len();
-    // the first runs in any case
-    reaching.retain(|test| {
-        let first = total.is_zero();
-        let fits = total + test.time <= time_max;
-        total += if fits || first { test.time } else { Duration::ZERO };
-        fits || first
-    });
+    let (ran, rest) = fitting(reaching, after);
+    let (reaching, left_out) =
+        fitting(if after.is_zero() { ran.into_iter().chain(rest).collect() } else { rest }, time_max);
     for batch in batches(&reaching) {
         match tests::run(place, batch, mutant.number, tests::patience(batch))? {
             End::Passed => {}
@@ -96,7 +101,17 @@ fn judged(place: &Place, tests: &[Test], mutant: &Mutant, time_max: Duration) ->
             End::TimedOut => return Ok(Verdict::TimedOut),
         }
     }
-    Ok(Verdict::Survived { run: reaching.len(), left_out: all - reaching.len() })
+    Ok(Verdict::Survived { run: reaching.len(), left_out: left_out.len() })
+}
+
+/// Those of `tests` that take at most `time_max` together, the first in any case, and the others.
+fn fitting(tests: Vec<&Test>, time_max: Duration) -> (Vec<&Test>, Vec<&Test>) {
+    let mut total = Duration::ZERO;
+    tests.into_iter().partition(|test| {
+        let fits = total.is_zero() || total + test.time <= time_max;
+        total += if fits { test.time } else { Duration::ZERO };
+        fits
+    })
 }
 
 /// Tests of the mutant's own module are the likeliest to notice it: with each name that a test's path shares with the
