@@ -1,17 +1,18 @@
-//! What a durable checkpoint makes superfluous: the one rule by which files of older generations go, and the one hand that
-//! deletes them.
+//! What a durable checkpoint makes superfluous: the one rule by which files of older generations go, and the one hand
+//! that deletes them.
 //!
 //! # The rule
 //!
-//! A file that a checkpoint names lies there, whole, until a later checkpoint that does not name it is durable and its owner
-//! has heard so. Up to that moment a crash may lead back to the one that names it. So whatever is superseded is put down
-//! here with the number of the first checkpoint without it ([`Ledger::supersede`]), and comes out
-//! ([`Ledger::take`]) only when that one is durable ([`Ledger::durable`]). What no checkpoint has ever named has the number 0
-//! and may go at any time.
+//! A file that a checkpoint names lies there, whole, until a later checkpoint that does not name it is durable and its
+//! owner has heard so. Up to that moment a crash may lead back to the one that names it. So whatever is superseded is
+//! put down here with the number of the first checkpoint without it ([`Ledger::supersede`]), and comes out
+//! ([`Ledger::take`]) only when that one is durable ([`Ledger::durable`]). What no checkpoint has ever named has the
+//! number 0 and may go at any time.
 //!
-//! The deletions themselves may be lost with the power, or come late: a start removes what its checkpoint does not name.
-//! They take time, hundreds of large files even seconds. That is why they come out as a [`Removal`], which can be carried to
-//! another thread, and why a ledger knows whose files they are: `W` says it, and each owner's go with work of its own.
+//! The deletions themselves may be lost with the power, or come late: a start removes what its checkpoint does not
+//! name. They take time, hundreds of large files even seconds. That is why they come out as a [`Removal`], which can be
+//! carried to another thread, and why a ledger knows whose files they are: `W` says it, and each owner's go with work
+//! of its own.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,12 @@
 //! Where the URLs are that were ever admitted: the one account of which a crawl's end is the closing.
 //!
-//! A URL is *admitted* when URL-seen says that it is new, or that it is known and is to be fetched again. From then on it is in
-//! exactly one place: on its way through the robots and DNS stores, in the frontier, in flight, or at its end (stored,
-//! failed, dropped). Every place is counted where it lies and every end where it comes about, so that the sum shows
-//! whether a URL was lost or has two ends. It holds between any two events, and over every restart.
+//! A URL is *admitted* when URL-seen says that it is new, or that it is known and is to be fetched again. From then on
+//! it is in exactly one place: on its way through the robots and DNS stores, in the frontier, in flight, or at its end
+//! (stored, failed, dropped). Every place is counted where it lies and every end where it comes about, so that the sum
+//! shows whether a URL was lost or has two ends. It holds between any two events, and over every restart.
 
-use super::Engine;
+use super::stores::Stores;
+use crate::record::Statistics;
 
 /// The account at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +29,29 @@ pub struct Accounts {
     pub queued: u64,
     /// In flight.
     pub in_flight: u64,
-    /// Pages that a replay found in the archive and whose URLs it has not met again: they have their end, and wait as well,
-    /// or are not admitted yet.
+    /// Pages that a replay found in the archive and whose URLs it has not met again: they have their end, and wait as
+    /// well, or are not admitted yet.
     pub replayed: u64,
 }
 
 impl Accounts {
+    /// What the stores and the frontier hold, what `statistics` count as ended, and pages in flight.
+    pub(super) fn of(stores: &Stores, statistics: &Statistics, in_flight: u64) -> Accounts {
+        let arrival = &stores.arrival;
+        Accounts {
+            undecided: stores.undecided(),
+            unique: arrival.unique,
+            again: arrival.again,
+            stored: statistics.pages_stored,
+            failed: statistics.ends.failed,
+            dropped: statistics.ends.dropped,
+            on_their_way: stores.on_their_way(),
+            queued: arrival.frontier.queued(),
+            in_flight,
+            replayed: arrival.replayed.len() as u64,
+        }
+    }
+
     /// URLs without an end.
     pub fn open(&self) -> u64 {
         self.on_their_way + self.queued + self.in_flight
@@ -51,25 +69,28 @@ impl Accounts {
     }
 }
 
-impl Engine {
-    /// Where the URLs are that were ever admitted.
-    pub fn accounts(&mut self) -> Accounts {
-        let (undecided, on_their_way) = (self.stores.undecided(), self.stores.on_their_way());
-        let statistics = &self.books.statistics;
-        let (stored, ends) = (statistics.pages_stored, statistics.ends);
-        let in_flight = self.requests.pages();
-        let arrival = &mut self.stores.arrival;
-        Accounts {
-            undecided,
-            unique: arrival.unique,
-            again: arrival.again,
-            stored,
-            failed: ends.failed,
-            dropped: ends.dropped,
-            on_their_way,
-            queued: arrival.frontier.queued(),
-            in_flight,
-            replayed: arrival.replayed.len() as u64,
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_balances_while_every_url_is_in_one_place() {
+        let open = Accounts {
+            undecided: 3,
+            unique: 10,
+            again: 2,
+            stored: 4,
+            failed: 1,
+            dropped: 1,
+            on_their_way: 2,
+            queued: 3,
+            in_flight: 1,
+            replayed: 0,
+        };
+        assert!(open.are_balanced() && !open.are_closed() && open.open() == 6);
+        assert!(!Accounts { queued: 2, ..open }.are_balanced(), "one was lost");
+        assert!(!Accounts { stored: 5, ..open }.are_balanced(), "one has two ends");
+        // a replayed page has its end, and its URL waits as well
+        assert!(Accounts { stored: 5, replayed: 1, ..open }.are_balanced());
     }
 }

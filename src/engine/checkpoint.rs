@@ -9,8 +9,8 @@
 //! 4. one batch of the catalog notes number, length and checksum of that file ([`commit`]): the checkpoint exists;
 //! 5. the file of the checkpoint before is removed, durably.
 //!
-//! Only when that has come back does the engine hear of it, and only then are the files deleted that no checkpoint names
-//! any more: by the rule of the [`Ledger`](crate::disk::Ledger), which `schedule` keeps.
+//! Only when that has come back does the engine hear of it, and only then are the files deleted that no checkpoint
+//! names any more: by the rule of the [`Ledger`](crate::disk::Ledger), which `schedule` keeps.
 //!
 //! # Why every whole checkpoint file is a state to go on from
 //!
@@ -19,14 +19,14 @@
 //! `checkpoint.gN` lies there whole:
 //!
 //! - **All that it names is durable.** It is written behind the syncs of step 2, so what a power cut leaves of it whole
-//!   names nothing that the cut has taken. After a sync of step 2 that failed there is no file N: the job has ended. After a
-//!   failed sync of the file itself it may be in memory only; whoever goes on from a file without the catalog writes it
-//!   anew first.
-//! - **Nothing that it names is deleted or cut.** What N names and N + 1 does not is deleted when N + 1 has been told to
-//!   the engine; that is behind step 5, which has removed N's file. A start that goes on from M removes the files of all
-//!   other checkpoints durably before it deletes or cuts anything that M does not name.
-//! - **Nobody was told more.** Seeds that were added by command and rounds of fetching again are promised when the engine
-//!   hears of their checkpoint, and then no file of an earlier one lies there.
+//!   names nothing that the cut has taken. After a sync of step 2 that failed there is no file N: the job has ended.
+//!   After a failed sync of the file itself it may be in memory only; whoever goes on from a file without the catalog
+//!   writes it anew first.
+//! - **Nothing that it names is deleted or cut.** What N names and N + 1 does not is deleted when N + 1 has been told
+//!   to the engine; that is behind step 5, which has removed N's file. A start that goes on from M removes the files of
+//!   all other checkpoints durably before it deletes or cuts anything that M does not name.
+//! - **Nobody was told more.** Seeds that were added by command and rounds of fetching again are promised when the
+//!   engine hears of their checkpoint, and then no file of an earlier one lies there.
 //!
 //! What was stored behind N is in the archive, which is never cut behind a whole exchange, and is replayed.
 //!
@@ -35,6 +35,7 @@
 
 pub mod commit;
 pub mod file;
+pub mod noted;
 mod schedule;
 
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Home;
 use super::identity::Identity;
-use super::seeding::Round;
+use super::round::Round;
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
@@ -51,8 +52,9 @@ use crate::disk::{Disk, Removal, Result};
 use crate::drum::DrumState;
 use crate::frontier::FrontierState;
 use crate::record::{Finish, Snapshot, Statistics};
-pub use commit::{Commit, Last, Noted, go_on_from, load};
-pub use file::{CheckpointFile, Sections, checkpoint_path, newest, number_of};
+pub use commit::Commit;
+pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, number_of};
+pub use noted::{Last, Noted, go_on_from, load};
 pub(super) use schedule::{Checkpoints, Owner};
 
 /// A cut: what a checkpoint names.
@@ -78,8 +80,8 @@ pub struct Checkpoint {
     pub container: ContainerState,
     /// Counters.
     pub statistics: Statistics,
-    /// URLs whose domains joined the scope because a seed redirects there: only in directories of format 1, later ones have
-    /// them beside the seeds.
+    /// URLs whose domains joined the scope because a seed redirects there: only in directories of format 1, later ones
+    /// have them beside the seeds.
     pub scope_added: Vec<String>,
     /// The last round of fetching again.
     pub round: Round,
@@ -146,7 +148,8 @@ impl CheckpointJob {
 }
 
 /// Makes `checkpoint` with `sections` the last one: its file first, then the catalog's word. It must have a number that
-/// no file has, and everything that it names must be durable. Whoever opens the crawl removes the file of the one before.
+/// no file has, and everything that it names must be durable. Whoever opens the crawl removes the file of the one
+/// before.
 pub fn renew(
     disk: &Disk,
     dir: &Path,

@@ -2,8 +2,8 @@
 //!
 //! Each of these is an [`Event`](super::Event) like any other, so that a crawl stays a function of what it was given. A
 //! pause is no part of a checkpoint: a crawl that is started again makes requests. New seeds are: no request is made
-//! before they are in a durable checkpoint, so that nothing is archived for a seed that a crash could forget. Settings are
-//! those of the process; the next one reads its own.
+//! before they are in a durable checkpoint, so that nothing is archived for a seed that a crash could forget. Settings
+//! are those of the process; the next one reads its own.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The figures of a crawl: what has happened, how things stand, what the stores did.
 
-use super::{Engine, Phase, SeedTable};
+use super::{Accounts, Engine, Phase, SeedTable};
 use crate::clock::Time;
 use crate::record::{Doing, Finish, Gauges, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes};
 
@@ -19,6 +19,11 @@ impl Engine {
     pub fn statistics(&mut self) -> Statistics {
         self.count(self.clock.now());
         self.books.statistics.clone()
+    }
+
+    /// Where the URLs are that were ever admitted.
+    pub fn accounts(&self) -> Accounts {
+        Accounts::of(&self.stores, &self.books.statistics, self.requests.pages())
     }
 
     /// Sites that show less to a crawler than to a person, as met by this process.

@@ -1,7 +1,8 @@
 //! What makes a crawl this crawl, fixed when it was created.
 //!
-//! It lies in three places: in the catalog, whose word counts; in every checkpoint file, under a checksum, from which the
-//! catalog is made again where it is lost ([`crate::engine::mend`]); and as a plain copy for readers, which is derived.
+//! It lies in three places: in the catalog, whose word counts; in every checkpoint file, under a checksum, from which
+//! the catalog is made again where it is lost ([`crate::engine::mend`]); and as a plain copy for readers, which is
+//! derived.
 
 use std::path::Path;
 
@@ -17,8 +18,8 @@ use crate::web::url::KeyMaker;
 const KEY: &str = "identity";
 /// A plain copy of the identity.
 pub(super) const COPY_FILE: &str = "identity.json";
-/// Version of the whole directory's format. In format 1 the catalog held the record of the last checkpoint itself, and the
-/// seeds.
+/// Version of the whole directory's format. In format 1 the catalog held the record of the last checkpoint itself, and
+/// the seeds.
 pub(super) const FORMAT: u16 = 2;
 
 /// The identity of a crawl.

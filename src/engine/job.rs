@@ -1,4 +1,4 @@
-//! What passes between the engine and its executors: jobs out, events in.
+//! What passes between the engine and the network: requests and look-ups out, answers in.
 //!
 //! ```text
 //!            FetchJob                 Fetched                  Processed
@@ -17,21 +17,14 @@ use std::time::Duration;
 
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};
-use crate::drum::MergeDone;
-use crate::engine::checkpoint::CheckpointDone;
-use crate::engine::control::Reconfiguration;
-use crate::engine::course::StopBy;
-use crate::engine::fault::Fault;
-use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Asker, Hops, HostId, PartitionDone, Permit, QueuedUrl};
+use crate::frontier::{Asker, Hops, HostId, Permit, QueuedUrl};
 use crate::outcome::{Cause, Failure, Reason};
 use crate::web::headers;
 use crate::web::html::LinkKind;
 use crate::web::mime;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
-use crate::web::seeds::Seed;
 use crate::web::sitemap::Summary;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::warc::{Header, HttpVersion, Records, Truncation};
@@ -161,6 +154,11 @@ impl Response {
         headers::list(&self.headers, "content-encoding")
     }
 
+    /// Whether `Retry-After` in it speaks of the server's load: with a redirect or a page it speaks of something else.
+    pub fn speaks_of_load(&self) -> bool {
+        self.status == 429 || self.status >= 500
+    }
+
     /// Whether the body ended before its time, so that it is worth another attempt.
     pub fn is_interrupted(&self) -> bool {
         matches!(self.truncated, Some(Truncation::Time | Truncation::Disconnect))
@@ -269,8 +267,8 @@ impl Findings {
     }
 }
 
-/// Places in bounded memory that an answer holds on its way, free again when this is dropped: when the engine is done with
-/// the answer.
+/// Places in bounded memory that an answer holds on its way, free again when this is dropped: when the engine is done
+/// with the answer.
 #[derive(Default)]
 pub struct Room(Vec<Box<dyn Any + Send>>);
 
@@ -306,59 +304,4 @@ pub struct Processed {
     pub records: Records,
     /// The memory that it has a part of.
     pub room: Room,
-}
-
-/// A finished merge of one of the three stores.
-#[derive(Debug)]
-pub enum StoreMerged {
-    /// Of URL-seen.
-    Seen(MergeDone<Fingerprint, (), QueuedUrl>),
-    /// Of the robots store.
-    Robots(MergeDone<Fingerprint, Robots, QueuedUrl>),
-    /// Of the DNS store.
-    Dns(MergeDone<Fingerprint, Addresses, QueuedUrl>),
-}
-
-impl StoreMerged {
-    /// Bytes that were read and written.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            StoreMerged::Seen(done) => done.bytes(),
-            StoreMerged::Robots(done) => done.bytes(),
-            StoreMerged::Dns(done) => done.bytes(),
-        }
-    }
-}
-
-/// What reaches the engine.
-#[derive(Debug)]
-pub enum Event {
-    /// An answer was processed.
-    Page(Box<Processed>),
-    /// An attempt brought no answer.
-    Failed(Box<FetchFailed>),
-    /// The name servers answered, with the addresses that may be connected to and the time until which they hold.
-    Resolved(HostId, Box<str>, Result<(Arc<[IpAddr]>, Time), Unresolved>),
-    /// A bucket was merged.
-    Merged(StoreMerged),
-    /// A take or a merge of the frontier is done.
-    Partition(PartitionDone),
-    /// A checkpoint is durable.
-    Checkpointed(CheckpointDone),
-    /// The log of long rests is durable.
-    RestsSynced,
-    /// An executor met a fault: the crawl stops.
-    Fault(Fault),
-    /// Stop gracefully.
-    Stop(StopBy),
-    /// Make a checkpoint now.
-    Checkpoint,
-    /// Make no new requests.
-    Pause,
-    /// Continue after a pause.
-    Resume,
-    /// More seeds; no request is made before they are in a durable checkpoint.
-    Seeds(Vec<Seed>),
-    /// Decide by other settings from now on.
-    Reconfigure(Box<Reconfiguration>),
 }

@@ -11,9 +11,9 @@
 //! | identity and commit N | no `checkpoint.gN`, no later one | it is believed; the missing file is damage |
 //! | anything else, or it cannot be read | | damage |
 //!
-//! A damaged catalog is made again from the newest whole checkpoint file: [`super::checkpoint`] shows why that is a state
-//! to go on from. The old one is kept aside. What fails with an error of the system stays as it is: the next start may
-//! read it.
+//! A damaged catalog is made again from the newest whole checkpoint file: [`super::checkpoint`] shows why that is a
+//! state to go on from. The old one is kept aside. What fails with an error of the system stays as it is: the next
+//! start may read it.
 
 use std::fs;
 use std::io;
@@ -37,7 +37,8 @@ const DAMAGED: &str = "catalog.damaged";
 /// Directories in which only a crawl makes files.
 const STORES: [&str; 6] = ["url-seen", "robots", "dns", "frontier", "pages", "seeds"];
 
-/// The identity of the crawl in `dir`, if its catalog and its files belong together; `None` where there is no crawl yet.
+/// The identity of the crawl in `dir`, if its catalog and its files belong together; `None` where there is no crawl
+/// yet.
 pub fn look(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<Identity>> {
     let damaged = |expected: &str, found: String| Err(Error::damaged(&dir.join(CATALOG), 0, expected, found));
     let noted = Noted::load(catalog, dir)?;
@@ -107,8 +108,8 @@ fn put_first(disk: &Disk, catalog: &dyn Catalog, dir: &Path, identity: &Identity
     catalog.commit(&batch)
 }
 
-/// Puts the last checkpoint of a directory of format 1 into a file of its own again, which has the record and the identity
-/// and is one that a crawl can go on from; a crawl that is killed meanwhile finds the old one.
+/// Puts the last checkpoint of a directory of format 1 into a file of its own again, which has the record and the
+/// identity and is one that a crawl can go on from; a crawl that is killed meanwhile finds the old one.
 fn migrate(disk: &Disk, catalog: &dyn Catalog, dir: &Path, identity: Identity) -> Result<Identity> {
     let identity = Identity { format: FORMAT, ..identity };
     let Some(last) = checkpoint::load(disk, catalog, dir)? else {
@@ -130,8 +131,8 @@ fn migrate(disk: &Disk, catalog: &dyn Catalog, dir: &Path, identity: Identity) -
     Ok(identity)
 }
 
-/// A file that only a crawl makes, if one lies in `dir`. The file of checkpoint 0 is none: it is written before the catalog
-/// knows of the crawl.
+/// A file that only a crawl makes, if one lies in `dir`. The file of checkpoint 0 is none: it is written before the
+/// catalog knows of the crawl.
 fn trace(disk: &Disk, dir: &Path) -> Result<Option<String>> {
     let of_crawl = |name: &String| {
         let number = checkpoint::number_of(name);
@@ -185,8 +186,8 @@ pub fn find(disk: &Disk, dir: &Path) -> Result<Option<(Identity, Option<Checkpoi
     found.map(|(_, identity, file)| Ok((identity, file.record?))).transpose()
 }
 
-/// Puts into `catalog`, which is empty, what the newest whole checkpoint file in `dir` says; its number, `None` where there
-/// is none.
+/// Puts into `catalog`, which is empty, what the newest whole checkpoint file in `dir` says; its number, `None` where
+/// there is none.
 pub fn refill(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<u64>> {
     let Some((number, identity, file)) = newest_to_go_on_from(disk, dir)? else { return Ok(None) };
     // it may be in memory only, after a sync that failed
@@ -282,7 +283,7 @@ mod tests {
         // a directory in its place cannot be read
         fs::create_dir(checkpoint_path(dir, 4)).unwrap();
         assert!(matches!(find(&disk, dir), Err(Error::Io { .. })));
-        let opened = open_catalog(&disk, dir, &mut |_| panic!("it was made again"));
+        let opened = open_catalog(&disk, dir, &mut |_| panic!("it was rebuilt"));
         assert!(matches!(opened, Err(Error::Io { .. })), "{opened:?}");
     }
 

@@ -15,20 +15,24 @@ mod books;
 pub mod checkpoint;
 mod control;
 mod course;
+mod event;
 mod executors;
 mod fault;
 mod figures;
 mod identity;
 mod job;
-mod log;
 pub mod mend;
+mod merge;
 mod open;
+mod past;
 mod patterns;
 pub mod recovery;
 mod reply;
 mod requests;
 pub mod rests;
+mod round;
 mod route;
+mod rule;
 mod seeding;
 pub mod seeds;
 mod stores;
@@ -44,18 +48,21 @@ pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
-pub use executors::{Executors, StoreMerge};
+pub use event::Event;
+pub use executors::Executors;
 pub use fault::Fault;
 pub use identity::Identity;
 pub use job::{
-    Event, FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response,
-    Room, StoreMerged, Target, Unresolved,
+    FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response, Room,
+    Target, Unresolved,
 };
-pub use open::{ListedSeeds, OpenError, Opening, Past};
+pub use merge::{StoreMerge, StoreMerged};
+pub use open::{ListedSeeds, OpenError, Opening};
+pub use past::Past;
 pub use reply::{Addressed, ReplyTo};
 pub use requests::SlotOptions;
 pub use rests::RestSync;
-pub use seeding::{Refetch, Round};
+pub use round::{Refetch, Round};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
@@ -129,8 +136,8 @@ struct Home {
 /// The state machine.
 ///
 /// Every part keeps its own invariants, which its module states. An event is one transaction over several of them, and
-/// belongs to the engine: what came ([`answers`]), what was found ([`route`]), what an operator wants ([`control`]), the work
-/// beside the crawl ([`upkeep`]).
+/// belongs to the engine: what came (`answers`), what was found (`route`), what an operator wants (`control`), the work
+/// beside the crawl (`upkeep`).
 pub struct Engine {
     home: Home,
     clock: Arc<dyn Clock>,
@@ -204,9 +211,9 @@ impl Engine {
             if !self.requests.has_slot(now) {
                 return Ok(());
             }
-            let has_room = self.requests.has_room_for_suspects(now);
+            let room = self.requests.room_for_suspects(now);
             let frontier = &mut self.stores.arrival.frontier;
-            frontier.let_suspects_in(has_room);
+            frontier.let_suspects_in(room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
                 self.requests.use_right();

@@ -7,6 +7,7 @@ use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
 use super::identity::Identity;
+use super::past::Past;
 use super::patterns::PatternBudget;
 use super::requests::{Limits, Requests};
 use super::rests::RestLog;
@@ -21,7 +22,7 @@ use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::frontier::{Frontier, FrontierOptions};
-use crate::record::{CrawlLog, Finish, SkippedLog};
+use crate::record::{CrawlLog, SkippedLog};
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::seeds::Seed;
 use crate::web::url::KeyMaker;
@@ -87,17 +88,6 @@ pub enum OpenError {
     Scope(#[from] ScopeError),
 }
 
-/// How the last run left the crawl.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Past {
-    /// There was none.
-    New,
-    /// It stopped in good order, for this reason.
-    Stopped(Finish),
-    /// It was killed.
-    Killed,
-}
-
 impl Engine {
     /// Opens the crawl at its last checkpoint. What the archive holds beyond it comes back as a [`Recovery`], to be
     /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into the Bloom filter of a
@@ -157,20 +147,6 @@ impl Engine {
             clock,
         };
         Ok((engine, recovery, past))
-    }
-}
-
-impl Past {
-    fn of(saved: Option<&Checkpoint>, is_new: bool) -> Past {
-        match saved {
-            None if is_new => Past::New,
-            // killed before its first checkpoint
-            None => Past::Killed,
-            Some(checkpoint) => match checkpoint.finish {
-                Some(finish) if checkpoint.clean => Past::Stopped(finish),
-                _ => Past::Killed,
-            },
-        }
     }
 }
 

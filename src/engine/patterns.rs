@@ -5,12 +5,12 @@
 //! patterns, and a count that is never too low. It is too high only where all four cells of a pattern are shared with
 //! larger ones.
 //!
-//! A sketch that is never aged fills: after some billions of patterned URLs all cells of a new pattern have been used by
-//! others, and its first URL is dropped. So all counts are halved when an eighth of the cells is at half of the limit or
-//! beyond: four cells of a pattern are all shared with such ones in one of 4,096 cases then, and in fewer before. As no cell
-//! counts further than twice the limit, a pattern that goes on for ever stays closed over one halving; one that has been
-//! quiet for two gets half of its budget again. That is the price: of `n` patterns that are exhausted, and go on, some
-//! 16,000 stay closed at a time.
+//! A sketch that is never aged fills: after some billions of patterned URLs all cells of a new pattern have been used
+//! by others, and its first URL is dropped. So all counts are halved when an eighth of the cells is at half of the
+//! limit or beyond: four cells of a pattern are all shared with such ones in one of 4,096 cases then, and in fewer
+//! before. As no cell counts further than twice the limit, a pattern that goes on for ever stays closed over one
+//! halving; one that has been quiet for two gets half of its budget again. That is the price: of `n` patterns that are
+//! exhausted, and go on, some 16,000 stay closed at a time.
 //!
 //! Places are taken from a fingerprint by the crawl's own polynomial, so that nobody can aim at the
 //! pattern of somebody else. The sketch is part of every checkpoint.
@@ -112,7 +112,8 @@ impl PatternBudget {
         more
     }
 
-    /// Appends what was counted: for each cell that is not zero how many zeros come before it, and its count, as LEB128.
+    /// Appends what was counted: for each cell that is not zero how many zeros come before it, and its count, as
+    /// LEB128.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut zeros = 0;
         for &cell in &self.cells {

@@ -1,14 +1,14 @@
 //! Replay: what the archive holds beyond the last checkpoint is done again, from the archive.
 //!
 //! After a kill the stores stand at the last checkpoint, but the value files hold the pages that were stored since.
-//! Each of them is taken back in: its key record is appended again, the outcome table is asked as if the page had
-//! just come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met
-//! on its way, at its dequeue or when it is dropped; until then its page is counted against the budgets of its host all the
-//! same. So no page whose record is whole is asked for again. A stored answer that the table
-//! wants to retry (a 503) leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does
-//! that it could not be had; the sitemaps that it names are admitted. An answer that asked for a rest, or showed that its
-//! host needs one, holds the host back again. A revisit is read through to the page that has its payload, which lies before it; its links
-//! are resolved against its own URL.
+//! Each of them is taken back in: its key record is appended again, the outcome table is asked as if the page had just
+//! come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met on its
+//! way, at its dequeue or when it is dropped; until then its page is counted against the budgets of its host all the
+//! same. So no page whose record is whole is asked for again. A stored answer that the table wants to retry (a 503)
+//! leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does that it could not be
+//! had; the sitemaps that it names are admitted. An answer that asked for a rest, or showed that its host needs one,
+//! holds the host back again. A revisit is read through to the page that has its payload, which lies before it; its
+//! links are resolved against its own URL.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,8 +119,8 @@ impl Engine {
         self.page_done(&queued, page.status, findings, &stored)
     }
 
-    /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long its
-    /// answer took is not known any more; the whole rest from now on would be too long after a long pause.
+    /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long
+    /// its answer took is not known any more; the whole rest from now on would be too long after a long pause.
     fn replay_rest(&mut self, name: Fingerprint, response: &Response, robots: bool) {
         let overloaded = matches!(response.status, 429 | 503);
         if !overloaded && response.status < 500 {

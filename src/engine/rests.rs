@@ -1,8 +1,8 @@
 //! The log of long rests: which hosts must not be contacted before a time that a restart has to keep.
 //!
-//! A checkpoint has the rest of every host. One that begins after it (a `Retry-After` of an hour, the fourth back-off in
-//! a row) would be forgotten by a crash, and the host be asked again within seconds of the restart. So it is appended
-//! here when it begins, and synced beside the crawl within about a second:
+//! A checkpoint has the rest of every host. One that begins after it (a `Retry-After` of an hour, the fourth back-off
+//! in a row) would be forgotten by a crash, and the host be asked again within seconds of the restart. So it is
+//! appended here when it begins, and synced beside the crawl within about a second:
 //!
 //! ```text
 //! rests.g000042: header 16, then | origin 8 | until 8, ms since 1970 | crc32 of both 4 |      little-endian
@@ -32,8 +32,8 @@ pub struct RestLog {
     file: Option<(DiskFile, u64)>,
     /// Whether anything was appended to the open file since its last sync began.
     unsynced: bool,
-    /// Those of the older files of which the same holds. Their rests are in the checkpoint that was cut, but that may take
-    /// long to become durable, and until then nothing else has them.
+    /// Those of the older files of which the same holds. Their rests are in the checkpoint that was cut, but that may
+    /// take long to become durable, and until then nothing else has them.
     older_unsynced: Vec<u64>,
     syncing: bool,
     sync_due: Time,
@@ -145,8 +145,8 @@ impl RestLog {
         self.syncing = false;
     }
 
-    /// Checkpoint `number` was cut: it has every rest so far, once it is durable, and supersedes the file that is returned.
-    /// What was not synced before still has to be.
+    /// Checkpoint `number` was cut: it has every rest so far, once it is durable, and supersedes the file that is
+    /// returned. What was not synced before still has to be.
     pub fn cut(&mut self, number: u64) -> Option<PathBuf> {
         let superseded = self.file.take().map(|_| self.path(self.number));
         if std::mem::take(&mut self.unsynced) {
@@ -183,8 +183,8 @@ pub fn files(disk: &Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
     Ok(names.filter_map(|name| Some((number(&name)?, dir.join(&name)))).collect())
 }
 
-/// Where in the file at `path` its whole records end, where it is not whole to its end; and whether that can be the trace
-/// of a write that was cut short.
+/// Where in the file at `path` its whole records end, where it is not whole to its end; and whether that can be the
+/// trace of a write that was cut short.
 pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
     let (rests, bytes) = read(disk, path)?;
     if bytes >= HEADER_BYTES && Header::check(&disk.open(path, Mode::Read)?, Kind::Rests, VERSION).is_err() {

@@ -6,14 +6,15 @@
 //! - What a URL inherits from what found it (depth, priority, path, seed, whether it is forced) follows from the
 //!   [`Discovery`] alone.
 //! - Links and sitemaps were judged by the scope where their page was processed; seeds and redirects are judged here.
-//! - A URL that is refused ends here, and was never admitted. One that is admitted has one end, later, and comes back to
-//!   [`Engine::collect_dropped`] where that is without a request.
+//! - A URL that is refused ends here, and was never admitted. One that is admitted has one end, later, and comes back
+//!   to [`Engine::collect_dropped`] where that is without a request.
 //!
 //! [`stores`]: super::stores
 
 use std::sync::Arc;
 
 use super::job::FoundLink;
+use super::rule::rule_of;
 use super::seeds::SeedStatus;
 use super::{Engine, queued_url};
 use crate::disk::Result;
@@ -133,8 +134,8 @@ impl Engine {
         }
     }
 
-    /// A redirect is judged like a link, but for two of which the scope hears nothing: a sitemap that has moved, and a seed
-    /// that leads elsewhere, whose target takes its place in the scope where the settings want that.
+    /// A redirect is judged like a link, but for two of which the scope hears nothing: a sitemap that has moved, and a
+    /// seed that leads elsewhere, whose target takes its place in the scope where the settings want that.
     fn judge_redirect(
         &mut self,
         parent: &Parent<'_>,
@@ -159,8 +160,8 @@ impl Engine {
         })
     }
 
-    /// Counts and logs the URLs that were admitted and ended without a request. One whose page is in the archive has had
-    /// its end, whatever the settings say of it now.
+    /// Counts and logs the URLs that were admitted and ended without a request. One whose page is in the archive has
+    /// had its end, whatever the settings say of it now.
     pub(super) fn collect_dropped(&mut self) -> Result<()> {
         let dropped = std::mem::take(&mut self.stores.arrival.dropped);
         for (url, reason) in dropped {
@@ -178,7 +179,7 @@ impl Engine {
         if reason == Reason::Robots {
             self.books.statistics.robots_denied += 1;
         }
-        let rule = self.rule_of(&url, reason);
+        let rule = rule_of(&self.scope, &mut self.stores, &url, reason);
         self.books.skip(&url.url, reason, &rule)?;
         if reason == Reason::HostGivenUp && url.forced && self.books.has_fallback(&url)? {
             // of the two URLs that the line may mean, it is known since before which one has no server

@@ -1,8 +1,7 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Owner, Sections};
-use super::executors::StoreMerge;
-use super::stores::StoreCuts;
+use super::merge::StoreMerge;
 use super::{Engine, Phase};
 use crate::catalog::Batch;
 use crate::clock::Time;
@@ -38,6 +37,9 @@ impl Engine {
     /// Starts one merge of one store: when a bucket has gathered enough, when workers are idle, or when nothing else is
     /// left; no more of them than their pace permits.
     fn merge(&mut self, now: Time) -> Result<()> {
+        if self.stores.are_merging() {
+            return Ok(());
+        }
         let needs = self.merge_needs(now);
         let Some((owner, bucket)) = self.stores.next_merge(needs, now)? else { return Ok(()) };
         self.discard_unneeded();
@@ -74,13 +76,8 @@ impl Engine {
         let number = self.checkpoints.begin(now + self.settings.checkpoint_interval, finish.is_some());
         let mut sections = Sections::default();
         let mut stores = self.stores.cut(&mut sections)?;
-        let arrival = &mut self.stores.arrival;
-        let mut frontier = arrival.frontier.cut(&mut sections.frontier)?;
-        sections.replayed = arrival.replayed.iter().copied().collect();
-        // the same state gives the same bytes
-        sections.replayed.sort_unstable();
-        self.checkpoints.supersede(&mut stores, &mut frontier);
-        let StoreCuts { seen, robots, dns } = stores;
+        self.checkpoints.supersede(stores.take_superseded());
+        let (mut sync, sync_dirs) = stores.take_syncs();
         if finish.is_some() {
             self.container.close()?;
         }
@@ -89,10 +86,7 @@ impl Engine {
         if self.seeding.intake.is_empty() {
             self.books.seeds.all_admitted();
         }
-        let seeds = self.books.seeds.cut(number)?;
-        let sync = [seen.sync, robots.sync, dns.sync, frontier.sync, seeds].into_iter().flatten().collect();
-        let sync_dirs =
-            [seen.sync_dirs, robots.sync_dirs, dns.sync_dirs, frontier.sync_dirs].into_iter().flatten().collect();
+        sync.append(&mut self.books.seeds.cut(number)?);
         let mut batch = Batch::new();
         self.seeding.anew.put(&mut batch);
         self.count(now);
@@ -102,10 +96,10 @@ impl Engine {
             time: now,
             clean: finish.is_some(),
             finish,
-            seen: seen.state,
-            robots: robots.state,
-            dns: dns.state,
-            frontier: frontier.state,
+            seen: stores.seen.state,
+            robots: stores.robots.state,
+            dns: stores.dns.state,
+            frontier: stores.frontier.state,
             container: container.state,
             statistics: self.books.statistics.clone(),
             scope_added: Vec::new(),

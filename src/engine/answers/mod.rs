@@ -1,8 +1,8 @@
 //! What the network answered: each answer and each failure in one event, as a transaction.
 //!
 //! What is alike for all of them is here: the request has ended, is counted and logged, its records go to the archive.
-//! Then the ways part: [`pages`], [`robots`], and [`names`] for what the name servers say. Whatever an answer brings, the
-//! frontier hears of it last: only then is its host free for the next request.
+//! Then the ways part: [`pages`], [`robots`], and [`names`] for what the name servers say. Whatever an answer brings,
+//! the frontier hears of it last: only then is its host free for the next request.
 
 mod names;
 mod pages;
@@ -95,8 +95,8 @@ impl Engine {
         })
     }
 
-    /// A body that was interrupted is stored once, and again only where an attempt brought more of it: what is stored then
-    /// stands for this answer too.
+    /// A body that was interrupted is stored once, and again only where an attempt brought more of it: what is stored
+    /// then stands for this answer too.
     fn stored_before(&self, processed: &Processed) -> Result<Option<StoredPage>> {
         let response = &processed.response;
         let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
@@ -118,12 +118,6 @@ impl Engine {
         let arrival = &mut self.stores.arrival;
         arrival.frontier.done(host, feedback, again, arrival.now)
     }
-}
-
-/// Whether `Retry-After` in an answer of `status` speaks of the server's load: with a redirect or a page it speaks of
-/// something else.
-pub(super) fn speaks_of_load(status: u16) -> bool {
-    status == 429 || status >= 500
 }
 
 /// Whether the archive may have versions of `url`: URL-seen lets a page through once, unless it is forced; and what is

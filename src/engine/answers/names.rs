@@ -16,7 +16,8 @@ use crate::outcome::{Failure, HostFault};
 const UNANSWERED_MAX: Duration = Duration::from_secs(5 * 60);
 
 impl Engine {
-    /// A name is to be resolved: by the name servers, unless the answer that another origin of the name got still holds.
+    /// A name is to be resolved: by the name servers, unless the answer that another origin of the name got still
+    /// holds.
     pub(in crate::engine) fn start_resolve(&mut self, host: HostId, name: Box<str>) -> Result<()> {
         let stored = self.stores.dns.peek(self.home.keys.of(&name));
         let arrival = &mut self.stores.arrival;

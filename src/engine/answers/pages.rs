@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{may_have_versions, speaks_of_load};
+use super::may_have_versions;
 use crate::container::Stored as StoredPage;
 use crate::disk::Result;
 use crate::engine::books::oddity_of;
@@ -68,7 +68,7 @@ impl Engine {
             verdict,
             blame: blame_of_answer(response.status, response.is_interrupted()),
             failure: None,
-            retry_after: retry_after.filter(|_| speaks_of_load(response.status)),
+            retry_after: retry_after.filter(|_| response.speaks_of_load()),
             address: response.address,
             counts_as_page: verdict != Verdict::Retry,
             may_lower_delay: response.status < 300,

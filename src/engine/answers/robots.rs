@@ -110,8 +110,8 @@ impl Engine {
         self.stores.arrival.frontier.robots(host, RobotsAnswer::Rules { rules, expires, duration, bytes }, now)
     }
 
-    /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme, the
-    /// other guess is tried instead of waiting for this one.
+    /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme,
+    /// the other guess is tried instead of waiting for this one.
     pub(in crate::engine) fn robots_failed(
         &mut self,
         host: HostId,
@@ -166,8 +166,8 @@ impl Engine {
 }
 
 /// The rules that follow from an answer to a request for robots.txt (RFC 9309, section 2.3.1): 2xx brings them, 4xx
-/// means that there are none. `None` where nothing follows: 5xx, and 429, which speaks of load; redirects; and a file that
-/// broke off, of which nobody knows what it would have forbidden.
+/// means that there are none. `None` where nothing follows: 5xx, and 429, which speaks of load; redirects; and a file
+/// that broke off, of which nobody knows what it would have forbidden.
 pub(in crate::engine) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<RobotsRules> {
     match status {
         200..300 => found,

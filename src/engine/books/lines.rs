@@ -1,10 +1,10 @@
-//! What crawl.log says: a line for every attempt, with what the processing of an answer noticed and what its host asks for.
+//! What crawl.log says: a line for every attempt, with what the processing of an answer noticed and what its host asks
+//! for.
 
 use super::Books;
 use crate::clock::Time;
 use crate::container::Stored;
 use crate::disk::Result;
-use crate::engine::answers::speaks_of_load;
 use crate::engine::job::{FetchFailed, Processed, Target};
 use crate::frontier::Hops;
 use crate::outcome::{Failure, failure_of_answer};
@@ -83,8 +83,8 @@ fn is_forced(target: &Target) -> bool {
     matches!(target, Target::Page { url, .. } if url.forced)
 }
 
-/// What crawl.log says beside the columns: that it was seen before, which try it was, what cut the body short, whether the
-/// archive had it already; and what its host asks for, which is kept to from then on.
+/// What crawl.log says beside the columns: that it was seen before, which try it was, what cut the body short, whether
+/// the archive had it already; and what its host asks for, which is kept to from then on.
 fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     let (target, response) = (&processed.job.target, &processed.response);
     let mut notes = Vec::new();
@@ -108,7 +108,7 @@ fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
             notes.push(format!("robotsOf:{origin}"));
         }
     }
-    if let Some(wait) = processed.retry_after.filter(|_| speaks_of_load(response.status)) {
+    if let Some(wait) = processed.retry_after.filter(|_| response.speaks_of_load()) {
         notes.push(format!("retryAfter:{}", wait.as_secs_f64()));
     }
     let limits = processed.findings.limits;

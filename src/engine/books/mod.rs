@@ -1,9 +1,10 @@
 //! The books of a crawl: what it counts, what it writes down for people, and what became of its seeds.
 //!
-//! - Nothing here decides what is fetched: an event is decided first, and entered here with what was decided. - The
-//! counters and the seeds are part of every checkpoint, and a restart counts on from there; the replay enters what the
-//! archive has beyond it. The two logs are not: they are appended to, and a line that a kill loses is not written
-//! again. - What was told to the operator, and how long requests took, is of the process only.
+//! - Nothing here decides what is fetched: an event is decided first, and entered here with what was decided.
+//! - The counters and the seeds are part of every checkpoint, and a restart counts on from there; the replay enters
+//!   what the archive has beyond it. The two logs are not: they are appended to, and a line that a kill loses is not
+//!   written again.
+//! - What was told to the operator, and how long requests took, is of the process only.
 
 mod lines;
 mod oddities;

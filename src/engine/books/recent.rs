@@ -1,7 +1,8 @@
 //! URLs that were read from the disk last, by the number or the offset of their record.
 //!
-//! The URLs of a page, or of a seed, are mostly fetched one after the other, and each of their requests and log lines names
-//! it: one read for all of them. The memory is bounded: a fixed number of places, one for each remainder of the number.
+//! The URLs of a page, or of a seed, are mostly fetched one after the other, and each of their requests and log lines
+//! names it: one read for all of them. The memory is bounded: a fixed number of places, one for each remainder of the
+//! number.
 
 /// Places.
 const PLACES: usize = 256;

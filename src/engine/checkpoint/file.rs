@@ -15,8 +15,8 @@
 use std::path::{Path, PathBuf};
 
 use super::super::identity::Identity;
-use super::super::stores::Replayed;
-use super::{Checkpoint, Commit};
+use super::Checkpoint;
+use super::commit::Commit;
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
@@ -26,6 +26,9 @@ const WRITTEN_LAST: u16 = 2;
 const SECTION_HEAD_BYTES: usize = 12;
 /// How often a reader looks for a whole file while a crawl replaces them.
 const LOOKS: usize = 20;
+
+/// A URL whose page is in the archive already: its key, and whether it was the forced one of that key.
+pub type Replayed = (Fingerprint, bool);
 
 /// What was in RAM at a cut.
 #[derive(Debug, Default)]
@@ -161,9 +164,9 @@ fn read_section<'a>(path: &Path, bytes: &'a [u8], at: usize) -> Result<&'a [u8]>
 /// The newest whole checkpoint file in `dir`, read without the catalog and without a lock; `None` where there is none,
 /// or only that with which the crawl began.
 ///
-/// A crawl that runs deletes the file before, and may be writing the next one: what vanishes between two looks is looked
-/// for again, a file that is not whole gives way to the one before it. The newest file may be one that its crawl was
-/// killed over before the catalog knew it; what it says was true when it was made.
+/// A crawl that runs deletes the file before, and may be writing the next one: what vanishes between two looks is
+/// looked for again, a file that is not whole gives way to the one before it. The newest file may be one that its crawl
+/// was killed over before the catalog knew it; what it says was true when it was made.
 pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<(Checkpoint, Sections)>> {
     let mut damage = None;
     for _ in 0..LOOKS {

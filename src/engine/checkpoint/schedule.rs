@@ -1,10 +1,11 @@
 //! When checkpoints are made, which of them is durable, and what each of them supersedes.
 //!
-//! - One checkpoint is under way at a time. It is cut when its time has come, when somebody wants one, or shortly before a
-//!   value file is full, so that little of it is left to be synced; the last one when the crawl ends.
-//! - A number is given to a cut once. The newest durable one is the last cut, or the one before while that is under way.
-//! - Files that a cut does not name any more go by the rule of the [`Ledger`]: when the engine has heard that the cut is
-//!   durable. Who deletes them then:
+//! - One checkpoint is under way at a time. It is cut when its time has come, when somebody wants one, or shortly
+//!   before a value file is full, so that little of it is left to be synced; the last one when the crawl ends.
+//! - A number is given to a cut once. The newest durable one is the last cut, or the one before while that is under
+//!   way.
+//! - Files that a cut does not name any more go by the rule of the [`Ledger`]: when the engine has heard that the cut
+//!   is durable. Who deletes them then:
 //!
 //! | whose | by what they are deleted |
 //! |---|---|
@@ -22,8 +23,6 @@ use crate::clock::Time;
 use crate::container::Container;
 use crate::disk::{Disk, Ledger, Removal, Result};
 use crate::engine::rests::RestLog;
-use crate::engine::stores::StoreCuts;
-use crate::frontier::FrontierCut;
 
 /// Whose files are superseded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,14 +127,10 @@ impl Checkpoints {
         self.number
     }
 
-    /// What the cuts of the stores and the frontier name no more waits for it, and so does the log of rests before it.
-    pub fn supersede(&mut self, stores: &mut StoreCuts, frontier: &mut FrontierCut) {
-        let StoreCuts { seen, robots, dns } = stores;
-        let [seen, robots, dns] = [seen, robots, dns].map(|cut| std::mem::take(&mut cut.superseded));
-        let rests: Vec<PathBuf> = self.rests.cut(self.number).into_iter().collect();
-        let frontier = std::mem::take(&mut frontier.superseded);
-        let owners = [Owner::Seen, Owner::Robots, Owner::Dns, Owner::Frontier, Owner::Rests];
-        for (owner, paths) in owners.into_iter().zip([seen, robots, dns, frontier, rests]) {
+    /// What the cut supersedes waits for it, and so does the log of rests before it.
+    pub fn supersede(&mut self, superseded: impl IntoIterator<Item = (Owner, Vec<PathBuf>)>) {
+        let rests = self.rests.cut(self.number).into_iter().collect();
+        for (owner, paths) in superseded.into_iter().chain([(Owner::Rests, rests)]) {
             self.superseded.supersede(owner, self.number, paths);
         }
     }
@@ -182,7 +177,6 @@ mod tests {
 
     use super::*;
     use crate::disk::simulated::SimulatedDisk;
-    use crate::drum::DrumCut;
 
     const NOW: Time = Time::from_ms(1_000);
     const LATER: Time = Time::from_ms(9_000);
@@ -216,18 +210,8 @@ mod tests {
         checkpoints.rests.push(&[(crate::fingerprint::Fingerprint::from_bits(1), LATER)]).unwrap();
         let path = Path::new("/crawl").join("bucket");
         drop(disk.open(&path, crate::disk::Mode::CreateNew).unwrap());
-        let nothing = || DrumCut {
-            state: postcard::from_bytes(&[0]).unwrap(),
-            sync: Vec::new(),
-            sync_dirs: Vec::new(),
-            superseded: Vec::new(),
-        };
-        let mut stores = StoreCuts { seen: nothing(), robots: nothing(), dns: nothing() };
-        stores.dns.superseded = vec![path];
-        let state = crate::frontier::FrontierState { partitions: Vec::new(), ram_bytes: 0, ram_crc: 0 };
-        let mut frontier = FrontierCut { state, sync: Vec::new(), sync_dirs: Vec::new(), superseded: Vec::new() };
         checkpoints.begin(LATER, false);
-        checkpoints.supersede(&mut stores, &mut frontier);
+        checkpoints.supersede([(Owner::Dns, vec![path])]);
         let left = || disk.list(Path::new("/crawl")).unwrap();
         let owners = [Owner::Seen, Owner::Robots, Owner::Dns, Owner::Frontier, Owner::Rests];
         owners.iter().for_each(|&owner| checkpoints.take_removal(owner, &disk).run().unwrap());

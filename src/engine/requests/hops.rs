@@ -48,8 +48,8 @@ enum Step {
 }
 
 impl Engine {
-    /// The robots.txt that `host` waits for is said to be at `url`; `addresses` are those of its name, if it is the name
-    /// that was asked just now.
+    /// The robots.txt that `host` waits for is said to be at `url`; `addresses` are those of its name, if it is the
+    /// name that was asked just now.
     pub(in crate::engine) fn add_hop(
         &mut self,
         host: HostId,

@@ -1,9 +1,10 @@
 //! Requests: which are under way, and whether one more may begin.
 //!
 //! - A request begins where a slot is free ([`slots`]), the rates of the whole crawl permit it ([`limits`]), nobody has
-//!   paused the crawl, and the checkpoint that it has to wait for is durable. Whose turn it is, is the frontier's to say.
-//! - The right to a request is taken before a task is, for a task that is out of the frontier has to be done; it is kept
-//!   until there is one.
+//!   paused the crawl, and the checkpoint that it has to wait for is durable. Whose turn it is, is the frontier's to
+//!   say.
+//! - The right to a request is taken before a task is, for a task that is out of the frontier has to be done; it is
+//!   kept until there is one.
 //! - What begins ends once: [`Requests::end`] and [`Requests::end_fetch`] give the slot back, whatever came.
 //! - Nothing of this is in a checkpoint: a crawl that is started again makes requests.
 
@@ -96,9 +97,9 @@ impl Requests {
         self.slots.is_free(now)
     }
 
-    /// Whether one more may begin that is likely to stay silent.
-    pub fn has_room_for_suspects(&self, now: Time) -> bool {
-        self.slots.has_room_for_suspects(now)
+    /// How many more may begin that are likely to stay silent.
+    pub fn room_for_suspects(&self, now: Time) -> usize {
+        self.slots.room_for_suspects(now)
     }
 
     /// Takes the right to one request, unless it is there; says whether it is now.

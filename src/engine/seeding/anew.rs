@@ -1,23 +1,23 @@
-//! What a start asks anew although an answer of an earlier run still holds: bad answers, which the operator has reason to
-//! think are bad no longer.
+//! What a start asks anew although an answer of an earlier run still holds: bad answers, which the operator has reason
+//! to think are bad no longer.
 //!
 //! | start | why |
 //! |---|---|
 //! | with `--force` | the operator wants the listed URLs fetched, whatever was said before |
-//! | with other `dns.nameservers` or another `network.allow` | other name servers say, or other addresses may be asked |
+//! | with other `dns.nameservers` or another `network.allow` | other servers say, or other addresses may be asked |
 //! | after an end by [`Finish::OnlySilentHosts`] | the hosts that never answered are what is left |
 //!
-//! Bad answers are: no such name, only private addresses, name servers that failed, a robots.txt that cannot be had, a host
-//! given up or resting without ever having answered. A moment is kept in the catalog; what was learnt up to it is not
-//! believed where it is bad. Good answers hold for their time as ever. The settings are kept with it, so that a change is
-//! seen by the first start that gets as far as its first checkpoint.
+//! Bad answers are: no such name, only private addresses, name servers that failed, a robots.txt that cannot be had, a
+//! host given up or resting without ever having answered. A moment is kept in the catalog; what was learnt up to it is
+//! not believed where it is bad. Good answers hold for their time as ever. The settings are kept with it, so that a
+//! change is seen by the first start that gets as far as its first checkpoint.
 
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::engine::Past;
+use crate::engine::past::Past;
 use crate::engine::seeds::SeedStatus;
 use crate::outcome::Failure;
 use crate::record::Finish;

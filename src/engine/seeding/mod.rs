@@ -1,21 +1,22 @@
 //! Seeding: what a run lists comes into the crawl, once, or again where somebody wants that.
 //!
-//! [`intake`] has the seeds that wait, [`round`] those that are fetched again, [`anew`] the bad answers that are asked for
-//! again. What became of each seed stands in the [table](super::seeds).
+//! [`intake`] has the seeds that wait, [`anew`] the bad answers that are asked for again; a [round](super::round) has
+//! those that are fetched again. What became of each seed stands in the [table](super::seeds).
 
 mod anew;
 mod intake;
-mod round;
 
 use std::collections::HashSet;
 
 pub(super) use anew::Anew;
 pub(super) use intake::Intake;
-pub use round::{Refetch, Round};
 
+use super::course::Phase;
+use super::past::Past;
+use super::round::{Refetch, Round};
 use super::route::Discovery;
 use super::seeds::{SeedTable, reader};
-use super::{Engine, Past, Phase, queued_url};
+use super::{Engine, queued_url};
 use crate::disk::{Error, Result};
 use crate::frontier::QueuedUrl;
 use crate::outcome::{Verdict, judge_answer};
@@ -46,7 +47,8 @@ impl Seeding {
         Seeding { intake, round: Round { running: false, ..round }, anew, past, killed_in_round }
     }
 
-    /// Begins a round for the seeds of these numbers, or goes on with the last one; `key_bytes` is the length of key.dat.
+    /// Begins a round for the seeds of these numbers, or goes on with the last one; `key_bytes` is the length of
+    /// key.dat.
     fn begin_round(&mut self, listed: &[u32], seeds: &SeedTable, key_bytes: u64) -> Refetch {
         let goes_on = self.round_goes_on(listed, seeds);
         if !goes_on {
@@ -103,8 +105,8 @@ impl Engine {
         self.seeding.begin_round(listed, &self.books.seeds, self.container.key_bytes())
     }
 
-    /// Puts the seeds of this run whose names could not be resolved, or only to addresses that were refused, into a round of
-    /// fetching again, where the settings that decided about it have changed since; says how many they are.
+    /// Puts the seeds of this run whose names could not be resolved, or only to addresses that were refused, into a
+    /// round of fetching again, where the settings that decided about it have changed since; says how many they are.
     pub fn refetch_unresolved(&mut self) -> Result<usize> {
         if !self.seeding.anew.is_changed {
             return Ok(0);
@@ -183,7 +185,8 @@ impl Engine {
         self.route(Discovery::Seed { number, url: &url, forced: true })
     }
 
-    /// The status of `url`, where it is to be fetched again and this round has done so: as the target of a redirect, say.
+    /// The status of `url`, where it is to be fetched again and this round has done so: as the target of a redirect,
+    /// say.
     pub(super) fn fetched_in_round(&self, url: &QueuedUrl) -> Result<Option<u16>> {
         if !url.forced || url.attempts > 0 {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! The seeds of a crawl and what became of them, in two files of their own.
 //!
 //! ```text
-//! seeds/list     url and fallback of every seed in the order of their numbers; appended to, never cut behind a whole record
+//! seeds/list     url and fallback of every seed in the order of their numbers; only appended to, whole records stay
 //! seeds/fates    what became of them, rounds, territories that joined the scope; cut back to the last checkpoint
 //! ```
 //! A seed keeps its number for ever: queued URLs and archived records refer to it. So a number is durable before the
@@ -9,8 +9,8 @@
 //! those that no checkpoint knows: an archived number means the same URL whatever the seeds file says later. Seeds that
 //! a run listed and never admitted are admitted by the next one.
 //!
-//! The fates begin anew behind the mark of the last checkpoint ([`Mark`]): what was written after it is done again, by the
-//! replay or because the URL is still queued.
+//! The fates begin anew behind the mark of the last checkpoint ([`Mark`]): what was written after it is done again, by
+//! the replay or because the URL is still queued.
 //!
 //! Memory is some ten to fifty bytes a seed, whatever its URL: where its record lies and how it stands, its place in an
 //! `index` and, with a fallback, in another one. Texts are read from the file when they are needed. Readers beside a
@@ -139,8 +139,8 @@ pub struct SeedTable {
 }
 
 impl SeedTable {
-    /// Opens the files in `dir` as the checkpoint of this number has them, or as a crawl that made none left them. Where
-    /// there are none, and no checkpoint that would name them, they are made.
+    /// Opens the files in `dir` as the checkpoint of this number has them, or as a crawl that made none left them.
+    /// Where there are none, and no checkpoint that would name them, they are made.
     pub fn open(disk: &Disk, dir: &Path, checkpoint: Option<u64>) -> Result<Self> {
         let made = disk.open_if_there(list_path(dir))?.is_some();
         if checkpoint.is_none() {
@@ -444,8 +444,8 @@ fn cut(file: &DiskFile, end: u64) -> Result<()> {
     Ok(())
 }
 
-/// Puts a durable copy of the first `end` bytes of `file` in its place: after a sync that failed, what it covered may be
-/// readable and not be on the disk. What is durable must not be written over, for that could fail too.
+/// Puts a durable copy of the first `end` bytes of `file` in its place: after a sync that failed, what it covered may
+/// be readable and not be on the disk. What is durable must not be written over, for that could fail too.
 fn copy_again(disk: &Disk, file: &DiskFile, end: u64) -> Result<()> {
     let path = file.path();
     let aside = path.with_added_extension("tmp");

@@ -75,8 +75,8 @@ impl SeedReader {
     }
 }
 
-/// Calls `each` with every seed of the crawl in `dir` as it stands, by number; says whether there are any. Those that an
-/// earlier version left are read from its log.
+/// Calls `each` with every seed of the crawl in `dir` as it stands, by number; says whether there are any. Those that
+/// an earlier version left are read from its log.
 pub fn for_each<E: From<crate::disk::Error>>(
     disk: &Disk,
     dir: &Path,

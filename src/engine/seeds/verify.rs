@@ -52,8 +52,8 @@ pub fn check(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Option<Vec<
     Ok(Some(findings))
 }
 
-/// Marks checkpoint `to` where `from` was the last one: the seeds are the same. Nothing is done in a directory without a
-/// list.
+/// Marks checkpoint `to` where `from` was the last one: the seeds are the same. Nothing is done in a directory without
+/// a list.
 pub fn renew(disk: &Disk, dir: &Path, from: u64, to: u64) -> Result<()> {
     if disk.open_if_there(list_path(dir))?.is_none() {
         return Ok(());

@@ -5,24 +5,24 @@
 //! - One merge of all three is under way at a time, as fast as their pace permits. The store that is nearest to the
 //!   frontier comes first: what it gives can be fetched at once.
 //! - Results are handed on in the same order, so that a URL moves by one store in a call.
-//! - Jobs of the frontier are counted here too: while one of either kind is out, a file is half written that no cut names.
+//! - Jobs of the frontier are counted here too: while one of either kind is out, a file is half written that no cut
+//!   names.
 
 mod way;
 
 use std::path::PathBuf;
 
-pub use way::{Arrival, Replayed, known_by};
+pub use way::{Arrival, known_by};
 
-use super::checkpoint::{Owner, Sections};
-use super::executors::BucketMerge;
-use super::job::StoreMerged;
+use super::checkpoint::{Owner, Replayed, Sections};
+use super::merge::{BucketMerge, StoreMerged};
 use super::patterns::PatternBudget;
 use super::values::{Addresses, Robots};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::{DrumCut, MergeJob, Need, Pace, Store, Value};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{PartitionDone, PartitionJob, QueuedUrl};
+use crate::frontier::{FrontierCut, PartitionDone, PartitionJob, QueuedUrl};
 use crate::record::{Layers, StoreLayers};
 
 /// Takes and merges of the frontier that may be under way.
@@ -53,11 +53,34 @@ struct Jobs {
     is_dispatching: bool,
 }
 
-/// The cuts of the three.
+/// The cuts of the three, and of the frontier.
 pub(super) struct StoreCuts {
     pub seen: DrumCut,
     pub robots: DrumCut,
     pub dns: DrumCut,
+    pub frontier: FrontierCut,
+}
+
+impl StoreCuts {
+    /// Files to be synced, and the directories after them.
+    pub fn take_syncs(&mut self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let StoreCuts { seen, robots, dns, frontier } = self;
+        let mut syncs = (Vec::new(), Vec::new());
+        for cut in [seen, robots, dns] {
+            syncs.0.append(&mut cut.sync);
+            syncs.1.append(&mut cut.sync_dirs);
+        }
+        syncs.0.append(&mut frontier.sync);
+        syncs.1.append(&mut frontier.sync_dirs);
+        syncs
+    }
+
+    /// Files that earlier cuts name and this one does not, and whose they are.
+    pub fn take_superseded(&mut self) -> [(Owner, Vec<PathBuf>); 4] {
+        let stores = [(Owner::Seen, &mut self.seen), (Owner::Robots, &mut self.robots), (Owner::Dns, &mut self.dns)];
+        let [seen, robots, dns] = stores.map(|(owner, cut)| (owner, std::mem::take(&mut cut.superseded)));
+        [seen, robots, dns, (Owner::Frontier, std::mem::take(&mut self.frontier.superseded))]
+    }
 }
 
 /// One of the three, whatever its values are.
@@ -164,8 +187,8 @@ impl Stores {
         }
     }
 
-    /// Begins a take or a merge of a partition, if there is one to do; with `spare` a costly one too, where the frontier
-    /// starves.
+    /// Begins a take or a merge of a partition, if there is one to do; with `spare` a costly one too, where the
+    /// frontier starves.
     pub(super) fn next_partition(&mut self, spare: bool, now: Time) -> Result<Option<PartitionJob>> {
         if self.jobs.partitions >= PARTITION_JOBS_MAX {
             return Ok(None);
@@ -183,13 +206,17 @@ impl Stores {
         self.arrival.frontier.finish_job(done, self.arrival.now)
     }
 
-    /// Cuts the three, and puts down what was in memory.
+    /// Cuts the three and the frontier, and puts down what was in memory.
     pub(super) fn cut(&mut self, sections: &mut Sections) -> Result<StoreCuts> {
         let seen = self.seen.cut(&mut sections.seen)?;
         let robots = self.robots.cut(&mut sections.robots)?;
         let dns = self.dns.cut(&mut sections.dns)?;
         self.patterns.encode(&mut sections.patterns);
-        Ok(StoreCuts { seen, robots, dns })
+        let frontier = self.arrival.frontier.cut(&mut sections.frontier)?;
+        sections.replayed = self.arrival.replayed.iter().copied().collect();
+        // the same state gives the same bytes
+        sections.replayed.sort_unstable();
+        Ok(StoreCuts { seen, robots, dns, frontier })
     }
 
     /// Files that no cut ever named and that are not needed any more, and whose they were.

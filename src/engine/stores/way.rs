@@ -4,16 +4,16 @@
 //! admit ─► URL-seen ─► patterns, robots ─► DNS ─► frontier
 //!                   BehindSeen      BehindRobots  BehindDns
 //! ```
-//! A store answers at once (from its LRU, or because its Bloom filter knows that the key is new) or after a merge, through
-//! its dispatcher, which is what lies behind it; either way the URL goes on by the same function. Origins that are active in the frontier skip robots and DNS: the frontier knows
-//! their rules and addresses already.
+//! A store answers at once (from its LRU, or because its Bloom filter knows that the key is new) or after a merge,
+//! through its dispatcher, which is what lies behind it; either way the URL goes on by the same function. Origins that
+//! are active in the frontier skip robots and DNS: the frontier knows their rules and addresses already.
 //!
 //! What the two stores say counts while it is fresh. Rules that forbid the URL end it, and so does a name that does not
 //! exist or leads to private addresses; a robots.txt that cannot be had and name servers that fail hold the host back;
 //! everything else goes with the URL to the frontier. What is not known, or not fresh, the frontier asks for when the
 //! host's turn comes, and the answer replaces the old one.
 
-use super::Stores;
+use super::{Replayed, Stores};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::{Admission, Answer, Dispatcher, Store};
@@ -23,9 +23,6 @@ use crate::fingerprint::Fingerprint;
 use crate::frontier::{Frontier, Known, NameAnswer, QueuedUrl};
 use crate::outcome::Reason;
 use std::collections::HashSet;
-
-/// A URL whose page is in the archive already: its key, and whether it was the forced one of that key.
-pub type Replayed = (Fingerprint, bool);
 
 /// The end of the way: the frontier, and what is counted.
 pub struct Arrival {
@@ -57,8 +54,8 @@ impl Stores {
         }
     }
 
-    /// Whether `key` is known to be seen without looking further, for a URL that is not forced: it is counted then, and is
-    /// not admitted.
+    /// Whether `key` is known to be seen without looking further, for a URL that is not forced: it is counted then, and
+    /// is not admitted.
     pub fn passes_over(&mut self, key: Fingerprint) -> bool {
         let is_recent = self.seen.is_recent(key);
         self.arrival.duplicate += u64::from(is_recent);

@@ -5,8 +5,9 @@
 //! through where its key is known, and everything behind it (robots.txt, budgets, politeness) treats it like any other.
 //! One whose key is new is not forced but fetched as in any run. The target of a forced seed's redirect is forced too.
 //!
-//! A run with `--force` begins a round, or goes on with the last one: after a kill in it, and after a stop that left one
-//! of its listed seeds without an outcome. A crawl that came to its end, or a stop after the last of them, ends a round.
+//! A run with `--force` begins a round, or goes on with the last one: after a kill in it, and after a stop that left
+//! one of its listed seeds without an outcome. A crawl that came to its end, or a stop after the last of them, ends a
+//! round.
 //!
 //! No request is made before the round, its seeds' marks and their queued URLs are in a durable checkpoint. So whatever
 //! is stored in a round belongs to a URL that the checkpoint has, and a replay takes it out like any other.

@@ -1,0 +1,47 @@
+//! What reaches the engine: answers to its jobs, and what an operator wants.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::checkpoint::CheckpointDone;
+use super::control::Reconfiguration;
+use super::course::StopBy;
+use super::fault::Fault;
+use super::job::{FetchFailed, Processed, Unresolved};
+use super::merge::StoreMerged;
+use crate::clock::Time;
+use crate::frontier::{HostId, PartitionDone};
+use crate::web::seeds::Seed;
+
+/// What reaches the engine.
+#[derive(Debug)]
+pub enum Event {
+    /// An answer was processed.
+    Page(Box<Processed>),
+    /// An attempt brought no answer.
+    Failed(Box<FetchFailed>),
+    /// The name servers answered, with the addresses that may be connected to and the time until which they hold.
+    Resolved(HostId, Box<str>, Result<(Arc<[IpAddr]>, Time), Unresolved>),
+    /// A bucket was merged.
+    Merged(StoreMerged),
+    /// A take or a merge of the frontier is done.
+    Partition(PartitionDone),
+    /// A checkpoint is durable.
+    Checkpointed(CheckpointDone),
+    /// The log of long rests is durable.
+    RestsSynced,
+    /// An executor met a fault: the crawl stops.
+    Fault(Fault),
+    /// Stop gracefully.
+    Stop(StopBy),
+    /// Make a checkpoint now.
+    Checkpoint,
+    /// Make no new requests.
+    Pause,
+    /// Continue after a pause.
+    Resume,
+    /// More seeds; no request is made before they are in a durable checkpoint.
+    Seeds(Vec<Seed>),
+    /// Decide by other settings from now on.
+    Reconfigure(Box<Reconfiguration>),
+}

@@ -1,0 +1,60 @@
+//! Merges of the three stores, as jobs: out with what may be deleted before, back with the results.
+
+use super::values::{Addresses, Robots};
+use crate::disk::{Removal, Result};
+use crate::drum::{MergeDone, MergeJob};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::QueuedUrl;
+
+/// A bucket of one of the three stores that is to be merged.
+#[derive(Debug)]
+pub struct StoreMerge {
+    /// Files of the store that nothing names any more; they go first, for the merge needs room.
+    pub(super) removal: Removal,
+    pub(super) bucket: BucketMerge,
+}
+
+/// Whose bucket it is.
+#[derive(Debug)]
+pub(super) enum BucketMerge {
+    /// Of URL-seen.
+    Seen(MergeJob<Fingerprint, (), QueuedUrl>),
+    /// Of the robots store.
+    Robots(MergeJob<Fingerprint, Robots, QueuedUrl>),
+    /// Of the DNS store.
+    Dns(MergeJob<Fingerprint, Addresses, QueuedUrl>),
+}
+
+impl StoreMerge {
+    /// Deletes what is superfluous, and merges.
+    pub fn run(self) -> Result<StoreMerged> {
+        self.removal.run()?;
+        Ok(match self.bucket {
+            BucketMerge::Seen(job) => StoreMerged::Seen(job.run()?),
+            BucketMerge::Robots(job) => StoreMerged::Robots(job.run()?),
+            BucketMerge::Dns(job) => StoreMerged::Dns(job.run()?),
+        })
+    }
+}
+
+/// A finished merge of one of the three stores.
+#[derive(Debug)]
+pub enum StoreMerged {
+    /// Of URL-seen.
+    Seen(MergeDone<Fingerprint, (), QueuedUrl>),
+    /// Of the robots store.
+    Robots(MergeDone<Fingerprint, Robots, QueuedUrl>),
+    /// Of the DNS store.
+    Dns(MergeDone<Fingerprint, Addresses, QueuedUrl>),
+}
+
+impl StoreMerged {
+    /// Bytes that were read and written.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            StoreMerged::Seen(done) => done.bytes(),
+            StoreMerged::Robots(done) => done.bytes(),
+            StoreMerged::Dns(done) => done.bytes(),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What decided that a URL ends without a request, as skipped.jsonl says it, as far as it is at hand.
+
+use super::books::whose;
+use super::queued_url;
+use super::stores::Stores;
+use super::values::RobotsAnswer;
+use crate::frontier::{Budget, Forbidden, NameAnswer, QueuedUrl};
+use crate::outcome::{Cause, HostFault, Reason};
+use crate::web::pattern::pattern;
+use crate::web::scope::Scope;
+
+/// Bytes of a pattern of robots.txt that a line shows: it can be as long as the file.
+const PATTERN_SHOWN: usize = 200;
+
+/// What decided that a URL ends without a request, as far as it is at hand.
+pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reason: Reason) -> String {
+    match reason {
+        Reason::Pattern => pattern(&url.url).unwrap_or_default(),
+        Reason::Robots => robots_rule(stores, url),
+        Reason::Scope | Reason::TooLong | Reason::Trap | Reason::Redirects | Reason::Depth => {
+            let target = queued_url(&url.url);
+            let judgement = scope.explain(&target, url.depth, url.hops.redirects());
+            if judgement.verdict == Err(reason) { judgement.rule.to_string() } else { String::new() }
+        }
+        Reason::HostPages | Reason::HostBytes | Reason::DomainPages => {
+            budget_rule(stores.arrival.frontier.budget(), url, reason)
+        }
+        Reason::PrivateAddress => "network.allow has none of its addresses".to_owned(),
+        Reason::HostGivenUp => gone_because(stores, url),
+        Reason::PageLimit => String::new(),
+    }
+}
+
+/// Why a host was given up, as far as memory has it.
+fn gone_because(stores: &mut Stores, url: &QueuedUrl) -> String {
+    let now = stores.arrival.now;
+    let blame = stores.arrival.frontier.blame_of(url.origin);
+    let robots = stores.robots.peek(url.origin);
+    let name = stores.dns.peek(url.host);
+    let name = name.as_ref().and_then(|name| name.fresh(now)).map(|(answer, _)| answer);
+    match (name, blame, robots.as_ref().and_then(|robots| robots.failing_since())) {
+        (Some(NameAnswer::NoSuchHost), ..) | (_, Some(HostFault::Host(Cause::NoSuchHost)), _) => {
+            "no such host".to_owned()
+        }
+        (_, Some(blame), _) => format!("politeness.give_up: {blame}"),
+        (_, None, Some(_)) => "politeness.give_up: its robots.txt cannot be had".to_owned(),
+        (_, None, None) => String::new(),
+    }
+}
+
+/// The budget that is used up, and whose it is.
+fn budget_rule(budget: &Budget, url: &QueuedUrl, reason: Reason) -> String {
+    let (setting, limit) = match reason {
+        Reason::HostPages => ("pages_per_host", budget.pages_per_host),
+        Reason::HostBytes => ("bytes_per_host", budget.bytes_per_host),
+        _ => ("pages_per_domain", budget.pages_per_domain),
+    };
+    let limit = limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
+    let whose = whose(&queued_url(&url.url), reason);
+    format!("budget.{setting} = {limit}: {whose}")
+}
+
+/// What in robots.txt forbids `url`, as far as memory has the rules.
+fn robots_rule(stores: &mut Stores, url: &QueuedUrl) -> String {
+    let Some(robots) = stores.robots.peek(url.origin) else { return String::new() };
+    let arrival = &mut stores.arrival;
+    let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(arrival.now) else { return String::new() };
+    match arrival.frontier.politeness().forbidden(rules, &url.url) {
+        Some(Forbidden::Disallow(pattern)) => {
+            let cut = &pattern[..pattern.len().min(PATTERN_SHOWN)];
+            let rest = if cut.len() < pattern.len() { "..." } else { "" };
+            format!("Disallow: {}{rest}", String::from_utf8_lossy(cut))
+        }
+        Some(Forbidden::CrawlDelay(delay)) => format!("Crawl-delay: {}", delay.as_secs_f64()),
+        None => String::new(),
+    }
+}
