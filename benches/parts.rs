@@ -1,8 +1,8 @@
-//! `cargo bench --bench parts`: what the steps of a process thread cost a page, each by itself, on pages of 24 KB with 150
-//! links like those of documentation; `-- DIR` takes the HTML files below a directory instead.
+//! `cargo bench --bench parts`: what the steps of a process thread cost a page, each by itself, on pages of 24 KB with
+//! 150 links like those of documentation; `-- DIR` takes the HTML files below a directory instead.
 //!
-//! Microseconds of the thread's CPU a page, the least and the median of the rounds; a step's own cost is the difference to
-//! the one that it includes.
+//! Microseconds of the thread's CPU a page, the least and the median of the rounds; a step's own cost is the difference
+//! to the one that it includes.
 
 use std::fs;
 use std::hint::black_box;
@@ -17,9 +17,9 @@ use crawler::fingerprint::Fingerprinter;
 use crawler::frontier::Hops;
 use crawler::process::{ProcessOptions, Processor};
 use crawler::web::address::AddressGuard;
-use crawler::web::html::tags::Tags;
 use crawler::web::html::{LinkScan, RobotsDirectives};
 use crawler::web::scope::{Scope, ScopeOptions};
+use crawler::web::tags::Tags;
 use crawler::web::url::{CanonicalUrl, KeyMaker};
 use crawler::web::warc::{Compression, Encoder, Exchange, HttpVersion, id_seed};
 use sha1::{Digest, Sha1};
@@ -174,8 +174,9 @@ fn page(path: &str, body: Vec<u8>) -> Result<Page> {
 
 /// A page that has the text and the links of a chapter: a list of contents, and paragraphs that name others.
 fn text(number: usize) -> Vec<u8> {
-    const WORDS: &str = "the a value of each row is read by this function when its argument names one table and returns \
-                         null otherwise so that queries with an index may skip pages which hold no visible tuple for it";
+    const WORDS: &str = "the a value of each row is read by this function when its argument names one table and \
+                         returns null otherwise so that queries with an index may skip pages which hold no visible \
+                         tuple for it";
     let mut rng = fastrand::Rng::with_seed(number as u64);
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     let mut html = format!(

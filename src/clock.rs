@@ -76,8 +76,8 @@ pub trait Clock: Send + Sync {
     /// The present moment; never earlier than an answer given before.
     fn now(&self) -> Time;
 
-    /// Time on a stopwatch that began to run at some moment: finer than [`Clock::now`] where the clock can tell, and good
-    /// for differences only. What the crawl does never depends on it.
+    /// Time on a stopwatch that began to run at some moment: finer than [`Clock::now`] where the clock can tell, and
+    /// good for differences only. What the crawl does never depends on it.
     fn elapsed(&self) -> Duration {
         self.now().since(Time::ZERO)
     }

@@ -3,13 +3,15 @@
 //! ```text
 //! lock ─► catalog ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report
 //! ```
-//! The calling thread becomes the engine thread. The others are: a network thread (fetch) for four cores, a process thread a
-//! core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits
-//! for signals. All of them talk to the engine through one bounded channel of [`Event`]s. One more takes commands of the
-//! operator in, which have a channel of their own ([`control`]).
+//! The calling thread becomes the engine thread. The others are: a network thread (fetch) for four cores, a process
+//! thread a core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that
+//! waits for signals. They are the process's ([`runtime`]), and each answers a job to the engine that sent it out,
+//! through that engine's bounded channel of [`Event`]s. One more takes commands of the operator in, which have a
+//! channel of their own ([`control`]). What is the crawl directory's is apart ([`directory`]).
 
 mod connections;
 pub mod control;
+mod directory;
 pub mod explain;
 mod files;
 pub mod live;
@@ -20,35 +22,35 @@ mod options;
 pub mod plan;
 pub mod reports;
 mod request;
+mod runtime;
 pub(crate) mod signals;
+pub mod sizes;
 mod threads;
 pub mod verify;
 mod warnings;
 
+use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
 
-use crate::catalog::Catalog;
 use crate::clock::{Clock, SystemClock};
-use crate::config::Bytes;
-use crate::disk::{self, DirectoryLock, Disk};
-use crate::engine::seeds::reader;
+use crate::disk::Disk;
 use crate::engine::{Engine, Event, ListedSeeds, Opening, Past, Phase, Purpose, Refetch, mend};
-use crate::fetch::FetchOptions;
 use crate::process::Processor;
-use crate::record::{CrawlLog, Finish, SkippedLog};
+use crate::record::Finish;
 use crate::report::closing;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{SeedLines, SeedProblems};
-use control::{Control, Orders};
-use live::{DISPLAY, Onlookers};
+use control::Orders;
+use directory::Directory;
+use live::{DISPLAY, Observer};
+pub use options::key_maker;
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
-use threads::Threads;
+use runtime::{Network, Runtime};
+use threads::Port;
 
-/// The directories of a crawl directory.
-const PARTS: [&str; 7] = ["url-seen", "robots", "dns", "frontier", "pages", "logs", "reports"];
 /// Events that are taken in before the engine looks at what it can send out.
 const EVENTS_PER_PUMP: usize = 64;
 /// A long start says how far it is this often.
@@ -58,57 +60,30 @@ const TELL: Duration = Duration::from_secs(2);
 pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let (idle_max, lowered) = files::fit(&mut request.config, files::raise_limit())?;
     lowered.iter().for_each(|what| tracing::warn!("{what}"));
-    let disk = Disk::real();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let listed = (request.seeds.split(|&byte| byte == b'\n').count() as u64, request.seeds.len() as u64);
     let seeds = seeds_of(&mut request)?;
     let guard = options::guard(&request.config)?;
-    disk::create_crawl_dir(&request.dir, options::readers(&request.config))?;
-    let _lock = DirectoryLock::acquire(&request.dir)?;
-    disk::refuse_links(&request.dir, &PARTS, "catalog")?;
-    for part in PARTS {
-        disk.create_dir_all(&request.dir.join(part))?;
-    }
-    let catalog = mend::open_catalog(&disk, &request.dir, &mut |what| tracing::warn!("{what}"))?;
-    let catalog: Arc<dyn Catalog> = Arc::new(catalog);
-    let (identity, is_new) = options::identity(&request, &disk, &*catalog, clock.now())?;
-    identity.write_copy(&disk, &request.dir)?;
-    // a copy that cannot be read is for `verify`
-    let before = options::read_copy(&disk, &request.dir).ok().flatten();
-    warnings::look_at_depth(&disk, &request.dir, before.as_ref(), &request.config);
-    options::write_copy(&request.config, &disk, &request.dir)?;
-    let keys = Arc::new(identity.key_maker());
-    warnings::look_at_past(&disk, &request.dir, clock.now());
-
-    let known = reader::count(&disk, &request.dir)?.unwrap_or(0);
+    let (_lock, directory) = Directory::open(&request, &*clock)?;
+    let known = directory.listed(&request)?;
     let ceiling = memory::Ceiling::of(&request.config, threads::cores()).with_seeds(listed.0 + known, listed.1);
-    let desk = metrics::Desk::open(&request.config.report.metrics, &disk, &request.dir)?;
-    let mut onlookers = Onlookers::new(&request, desk, ceiling.bytes);
-    let process = options::process(&request.config, keys.clone(), guard.clone());
-    let fetch = FetchOptions { idle_max, ..options::fetch(&request.config, &request.dir)? };
-    let (threads, executors, events) = Threads::start(
-        request.config.fetch.workers + request.config.fetch.slow_workers,
-        fetch,
-        guard,
-        process.clone(),
-        clock.clone(),
-    )?;
-    let log_bytes = request.config.report.log_bytes.map(Bytes::get);
-    let logs = (
-        CrawlLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
-        SkippedLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
-    );
-    let opening = options::opening(&request, disk, catalog, clock.clone(), (identity, is_new), keys);
-    let opening = opening(Box::new(executors), logs, seeds);
-    let finish = drive(&request, opening, Processor::new(process), (&threads, &events, &mut onlookers), &*clock);
+    let process = options::process(&request.config, directory.keys.clone(), guard.clone());
+    let network = Network { idle_max, guard };
+    let (mut runtime, ports) =
+        Runtime::start(&request, &request.dir, clock.clone(), network, slice::from_ref(&process))?;
+    let [Port { executors, events }] = <[Port; 1]>::try_from(ports).unwrap_or_else(|_| unreachable!("one crawl"));
+    let opening = directory.opening(&request, executors, seeds, clock)?;
+    let finish =
+        drive(&request, opening, Processor::new(process), (&mut runtime, &events), Observer::new(ceiling.bytes));
+    let finish = finish.map_err(|error| threads::cause(error, &events));
     // answers that wait there hold places in memory that the threads may wait for
     drop(events);
-    threads.stop();
+    runtime.stop();
     finish
 }
 
-/// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A file
-/// without a URL starts no crawl, but it may resume one.
+/// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A
+/// file without a URL starts no crawl, but it may resume one.
 fn seeds_of(request: &mut CrawlRequest) -> Result<ListedSeeds, CrawlError> {
     let name = request.seeds_path.display().to_string();
     let mut lines = SeedLines::of(std::mem::take(&mut request.seeds));
@@ -148,14 +123,14 @@ fn drive(
     request: &CrawlRequest,
     opening: Opening,
     mut processor: Processor,
-    (threads, events, onlookers): (&Threads, &Receiver<Event>, &mut Onlookers),
-    clock: &dyn Clock,
+    (runtime, events): (&mut Runtime, &Receiver<Event>),
+    mut observer: Observer,
 ) -> Result<Finish, CrawlError> {
     let (mut engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
     let mut find =
         |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
     let replayed = engine.replay(recovery, &mut find, &mut tell_replay())?;
-    threads.engine_is_up();
+    runtime.threads.engines_are_up();
     tell_past(past, replayed, request);
     if request.force {
         tell_round(&engine.refetch_listed()?);
@@ -163,16 +138,17 @@ fn drive(
         let again = engine.refetch_unresolved()?;
         if again > 0 {
             tracing::info!(
-                "dns.nameservers or network.allow is another one than before: the names of {again} seeds are asked for again"
+                "dns.nameservers or network.allow has changed: the names of {again} seeds are resolved again"
             );
         }
         engine.admit_listed();
     }
-    let (control, mut orders) = Control::start(request);
-    let finish = run_engine(&mut engine, onlookers, events, &mut orders, clock)?;
-    drop((orders, control));
+    let mut orders = runtime.listen(request);
+    let finish = run_engine(&mut engine, &mut observer, runtime, events, &mut orders)?;
+    drop(orders);
+    runtime.hang_up();
     let (statistics, gauges) = (engine.statistics(), engine.gauges());
-    onlookers.display.finish(&statistics, &gauges, engine.doing(), statistics.elapsed);
+    runtime.display.finish(&statistics, &gauges, engine.doing(), statistics.elapsed);
     if request.logs_json() {
         closing::event(&statistics, &gauges, &finish, &request.closing());
     } else if request.verbosity != Verbosity::Quiet {
@@ -188,10 +164,10 @@ fn drive(
 
 fn run_engine(
     engine: &mut Engine,
-    onlookers: &mut Onlookers,
+    observer: &mut Observer,
+    Runtime { clock, display, endpoint, .. }: &mut Runtime,
     events: &Receiver<Event>,
     orders: &mut Orders,
-    clock: &dyn Clock,
 ) -> Result<Finish, CrawlError> {
     loop {
         engine.pump()?;
@@ -200,10 +176,10 @@ fn run_engine(
             return Ok(finish);
         }
         let now = clock.now();
-        onlookers.look(engine, now);
+        observer.look(engine, now, display, endpoint);
         let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
         let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };
-        match orders.next_event(engine, &onlookers.pulse, events, wait)? {
+        match orders.next_event(engine, &observer.sampler, events, wait)? {
             Some(event) => take_in(engine, event)?,
             None => continue,
         }
@@ -213,10 +189,10 @@ fn run_engine(
     }
 }
 
-/// A panic of another thread is a fault of this program, and ends it.
+/// A fault of another thread, whichever it is, ends the crawl.
 fn take_in(engine: &mut Engine, event: Event) -> Result<(), CrawlError> {
     match event {
-        Event::Panic(message) => Err(CrawlError::Internal(message)),
+        Event::Fault(fault) => Err(fault.into()),
         event => Ok(engine.handle(event)?),
     }
 }
@@ -229,13 +205,14 @@ fn tell_past(past: Past, replayed: u64, request: &CrawlRequest) {
         Past::Stopped(Finish::Complete) if request.force => tracing::info!("the crawl in {dir} is complete"),
         Past::Stopped(Finish::Complete) => {
             tracing::warn!(
-                "the crawl in {dir} is complete; only new seeds will be crawled (--force fetches the listed URLs again, --fresh starts anew)"
+                "the crawl in {dir} is complete; only new seeds will be crawled (--force fetches the seed URLs again, \
+                 --fresh starts a new crawl)"
             );
         }
         Past::Stopped(finish) => tracing::warn!("resuming the crawl in {dir} (last run: {finish})"),
         Past::New | Past::Killed => tracing::warn!(
-            "resuming the crawl in {dir} after an unclean stop; {replayed} answers stored since the last checkpoint \
-             were taken back in"
+            "resuming the crawl in {dir} after an unclean stop; {replayed} responses stored after the last checkpoint \
+             were recovered"
         ),
     }
 }
@@ -246,7 +223,7 @@ fn tell_reports(request: &CrawlRequest, written: Result<Vec<reports::Name>, repo
         Ok(left_out) => {
             for name in left_out {
                 let dir = closing::shell_word(&request.dir);
-                tracing::info!("the {name} report takes long: crawler report {name} --dir {dir} makes it");
+                tracing::info!("the {name} report would take long: run crawler report {name} --dir {dir}");
             }
         }
         Err(error) => tracing::warn!(%error, "a report could not be written"),
@@ -257,9 +234,9 @@ fn tell_reports(request: &CrawlRequest, written: Result<Vec<reports::Name>, repo
 fn tell_round(refetch: &Refetch) {
     let Refetch { seeds, listed, .. } = refetch;
     if refetch.goes_on {
-        tracing::warn!("going on with the forced run before; {seeds} of {listed} listed URLs were not in it yet");
+        tracing::warn!("continuing the forced run from before; {seeds} of {listed} seed URLs are new in it");
     } else {
-        tracing::info!("fetching {seeds} listed URLs, also those that were seen before");
+        tracing::info!("fetching {seeds} seed URLs, including those that were fetched before");
     }
 }
 
@@ -269,7 +246,7 @@ fn tell_keys() -> impl FnMut(u64, u64) {
     move |done, total| {
         if told.elapsed() > TELL {
             told = Instant::now();
-            tracing::warn!("reading what was seen before: {done} of {total} keys");
+            tracing::warn!("reading the URLs seen before: {done} of {total} keys");
         }
     }
 }
@@ -280,7 +257,7 @@ fn tell_replay() -> impl FnMut(u64, u64) {
     move |done, total| {
         if told.elapsed() > TELL {
             told = Instant::now();
-            tracing::warn!("taking back in what was stored since the last checkpoint: {done} of {total} bytes");
+            tracing::warn!("recovering what was stored after the last checkpoint: {done} of {total} bytes");
         }
     }
 }

@@ -183,8 +183,8 @@ fn mix(mut bits: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    /// Two URLs of one length that share their fingerprint by a polynomial that is known: of 70 letters, those are changed
-    /// whose differences cancel out (Gaussian elimination over GF(2)).
+    /// Two URLs of one length that share their fingerprint by a polynomial that is known: of 70 letters, those are
+    /// changed whose differences cancel out (Gaussian elimination over GF(2)).
     fn colliding_urls(known: &Fingerprinter) -> [String; 2] {
         let url = |flips: u128| {
             let letters = (0..70).map(|n| if flips >> n & 1 == 1 { 'b' } else { 'a' });

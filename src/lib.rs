@@ -21,6 +21,7 @@
 //! |---|---|
 //! | [`fingerprint`] | 64-bit Rabin fingerprints by a polynomial of the crawl's own |
 //! | [`clock`] | time, given to everything that needs it |
+//! | [`varint`] | numbers of variable length, one encoding for all formats |
 //! | [`config`] | the TOML file: sections, defaults, limits |
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
 //! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
@@ -39,10 +40,11 @@
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
 //! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
 //! | [`cli`] | the command line |
+//! | `fuzzing` | drives every parser of foreign bytes; in no release |
 //!
-//! Imports go upwards in this table only. `fuzzing`, which no release has, drives every parser of foreign bytes.
-//! docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the bytes
-//! on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
+//! Imports go upwards in this table only, and `tests/tidy.rs` reads it.
+//! docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the
+//! bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
 pub mod catalog;
 pub mod cli;
@@ -65,4 +67,5 @@ pub mod report;
 pub mod simulator;
 pub mod simweb;
 pub mod text;
+pub mod varint;
 pub mod web;

@@ -1,9 +1,9 @@
 //! How the way of a URL ends, and what follows from each answer and each error.
 //!
 //! Every URL ends in exactly one [`Outcome`]. [`judge_answer`] and [`judge_failure`] are the one table that says
-//! whether an attempt ends the URL or is made again; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for:
-//! the URL alone, or its whole host. Live crawling and the replay after a crash ask the same table, so that they cannot
-//! disagree.
+//! whether an attempt ends the URL or is made again; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks
+//! for: the URL alone, or its whole host. Live crawling and the replay after a crash ask the same table, so that they
+//! cannot disagree.
 
 mod cause;
 
@@ -225,8 +225,8 @@ pub fn blame_of_answer(status: u16, interrupted: bool) -> Blame {
 }
 
 /// Whom an attempt speaks for that brought no answer. A host that was connected to and then said nothing that is HTTP,
-/// or nothing at all before it hung up, may do so for one page; one that cannot be found or connected to, or keeps silent,
-/// does so for all.
+/// or nothing at all before it hung up, may do so for one page; one that cannot be found or connected to, or keeps
+/// silent, does so for all.
 pub fn blame_of_failure(failure: Failure) -> Blame {
     match failure {
         Failure::Disconnected | Failure::Protocol | Failure::Unconditional304 => Blame::Url,

@@ -3,9 +3,9 @@
 //!     cargo bench --bench checkpoints                    60,000 pages, a checkpoint every 2 s, 4 times each
 //!     cargo bench --bench checkpoints -- 20000 1 2       20,000 pages, every second, twice each
 //!
-//! Prints for each run CPU and pages, and for those with checkpoints what the crawl itself tells of them; then the cost of
-//! one, and what share of the crawl that is with one every 30 s. Web and crawler share the machine: CPU (user and system
-//! of the crawler alone) counts, elapsed times are only as good as the machine is idle.
+//! Prints for each run CPU and pages, and for those with checkpoints what the crawl itself tells of them; then the cost
+//! of one, and what share of the crawl that is with one every 30 s. Web and crawler share the machine: CPU (user and
+//! system of the crawler alone) counts, elapsed times are only as good as the machine is idle.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -106,8 +106,8 @@ fn tell(with: bool, run: &Run) {
         match with {
             false => String::new(),
             true => format!(
-                "; {count} checkpoints before the last: pause {:.2} ms on average, {:.2} at most; durable after {:.0} ms, \
-                 {:.0} at most; {:.2} MB each",
+                "; {count} checkpoints before the last: pause {:.2} ms on average, {:.2} at most; durable after {:.0} \
+                 ms, {:.0} at most; {:.2} MB each",
                 each(ms(pause)),
                 ms(pause_max),
                 each(ms(beside)),
@@ -132,8 +132,8 @@ fn sum_up(with: &[Run], without: &[Run]) {
     let total_with = of(with, &|run| run.cpu_s);
     let each_s = (total_with - of(without, &|run| run.cpu_s)) / checkpoints.max(1.0);
     println!(
-        "medians: CPU a page {cpu_with:.1} us with, {cpu_without:.1} without: {:+.1} %; pages/s {:.0} with, {:.0} without: \
-         {:+.1} %",
+        "medians: CPU a page {cpu_with:.1} us with, {cpu_without:.1} without: {:+.1} %; pages/s {:.0} with, {:.0} \
+         without: {:+.1} %",
         (cpu_with / cpu_without - 1.0) * 100.0,
         of(with, &rate),
         of(without, &rate),
@@ -141,7 +141,8 @@ fn sum_up(with: &[Run], without: &[Run]) {
     );
     let cpu_a_second = of(without, &|run| run.cpu_s / run.wall_s);
     println!(
-        "a checkpoint costs {:.1} ms of CPU; every {USUAL_S:.0} s that is {:+.2} % of this crawl's {cpu_a_second:.2} cores",
+        "a checkpoint costs {:.1} ms of CPU; every {USUAL_S:.0} s that is {:+.2} % of \
+         this crawl's {cpu_a_second:.2} cores",
         each_s * 1e3,
         each_s / (USUAL_S * cpu_a_second) * 100.0,
     );

@@ -1,7 +1,8 @@
-//! A crawl directory with a past: URLs seen and URLs queued by the million, put in through the interfaces of the stores.
+//! A crawl directory with a past: URLs seen and URLs queued by the million, put in through the interfaces of the
+//! stores.
 //!
-//! The hosts of those that are queued rest for a long time, so that a crawl that goes on from here has them in its queue
-//! and fetches none of them.
+//! The hosts of those that are queued rest for a long time, so that a crawl that goes on from here has them in its
+//! queue and fetches none of them.
 
 use std::path::Path;
 use std::time::Duration;

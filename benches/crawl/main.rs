@@ -8,9 +8,9 @@
 //!     cargo bench --bench crawl -- --help                sizes, rounds, peers, other builds to compare with
 //!
 //! CPU (user and system of the crawling process alone, from /proc when it has ended) is the figure: the synthetic web
-//! serves from this process, whose time nobody counts, but which shares the cores, so elapsed times are only as good as the
-//! machine is idle. Everything on: robots.txt, URL-seen, DNS, request, metadata and response records in gzip, checkpoints
-//! every 30 s. There are no delays, and 8 connections a host, or the politeness would be measured.
+//! serves from this process, whose time nobody counts, but which shares the cores, so elapsed times are only as good as
+//! the machine is idle. Everything on: robots.txt, URL-seen, DNS, request, metadata and response records in gzip,
+//! checkpoints every 30 s. There are no delays, and 8 connections a host, or the politeness would be measured.
 //!
 //! `benches/crawl/README.md` says how to install the peers, and what each of them does and leaves out.
 

@@ -49,7 +49,8 @@ impl Display for Row {
             |figure: Option<f64>, digits: usize| figure.map_or("-".into(), |figure| format!("{figure:.digits$}"));
         write!(
             f,
-            "{:<18} pages={} pages/s={:.0} MB/s={} cpu_ms/page={:.3} (user {:.3}, system {:.3}) rss_MB={:.0} disk_bytes/page={}",
+            "{:<18} pages={} pages/s={:.0} MB/s={} cpu_ms/page={:.3} (user {:.3}, system {:.3}) \
+             rss_MB={:.0} disk_bytes/page={}",
             self.name,
             self.pages,
             self.pages as f64 / self.wall_s,
@@ -135,8 +136,9 @@ pub fn tell_stages(name: &str, measured: &Measured, pages: u64) {
     }
 }
 
-/// Prints how a crawl went that began with a past: between its first twentieth and its last one, without its start, when
-/// the Bloom filter is made again, and without its end. `cpu/pace` is CPU a page in units of the fixed piece of work.
+/// Prints how a crawl went that began with a past: between its first twentieth and its last one, without its start,
+/// when the Bloom filter is made again, and without its end. `cpu/pace` is CPU a page in units of the fixed piece of
+/// work.
 pub fn tell_past(name: &str, past: Past, run: &Run) {
     let (from, to) = (at(&run.samples, run.pages / 20), at(&run.samples, run.pages - run.pages / 20));
     let pages = (to.pages - from.pages).max(1) as f64;

@@ -116,7 +116,8 @@ fn print(owner: &Owner, spent: &Spent, operations: u64, dir: &Path) {
         println!("front             {front:?}");
     }
     println!(
-        "drum operations={operations} seconds={:.2} cpu_seconds={:.2} peak_rss_mb={:.0} disk_mb={:.0} unique={} duplicate={}",
+        "drum operations={operations} seconds={:.2} cpu_seconds={:.2} peak_rss_mb={:.0} disk_mb={:.0} \
+         unique={} duplicate={}",
         spent.seconds,
         spent.cpu,
         Process::peak_rss_mb(),

@@ -1,5 +1,5 @@
-//! `cargo bench --bench frontier -- [URLS] [spread|giant] [DIRECTORY]`: queues URLs in the frontier, cuts, opens it again
-//! from the cut and takes all of them out, with the options of a crawl but no delays; prints what that costs.
+//! `cargo bench --bench frontier -- [URLS] [spread|giant] [DIRECTORY]`: queues URLs in the frontier, cuts, opens it
+//! again from the cut and takes all of them out, with the options of a crawl but no delays; prints what that costs.
 //!
 //! URLS (default 1M) may have a suffix k or M. `spread` lays them over a million hosts, `giant` on one; without either
 //! both are run, each in a process of its own, so that the peak of memory is its own. Partition jobs run on a second
@@ -122,7 +122,8 @@ fn print(owner: &Owner, urls: u64, shape: Shape, figures: &Figures) {
     let generator = each(figures.generator.cpu * 1e6);
     let ms = |pause: std::time::Duration| pause.as_secs_f64() * 1e3;
     println!(
-        "| {} | {} | {:.0} | {:.0} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} | {:.0} | {:.1} | {:.1} | {:.1} | {:.2} | {}, {}, {} |",
+        "| {} | {} | {:.0} | {:.0} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} | \
+         {:.0} | {:.1} | {:.1} | {:.1} | {:.2} | {}, {}, {} |",
         urls,
         if shape == Shape::Giant { "giant" } else { "spread" },
         urls as f64 / (figures.pushed.seconds - figures.generator.seconds).max(1e-9) / 1e3,

@@ -4,8 +4,8 @@
 //!     cargo bench --bench politeness             10,000 hosts, some ten minutes
 //!     cargo bench --bench politeness -- 1000     1,000 hosts
 //!
-//! It crawls a second time without the giant, to see whether the others end later because of it. Exits with 1 if anything
-//! was promised and not kept.
+//! It crawls a second time without the giant, to see whether the others end later because of it. Exits with 1 if
+//! anything was promised and not kept.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,15 +1,15 @@
 //! What hosts without end cost the others: a crawl of 1,000 ordinary hosts by the real binary, alone and among traps.
 //!
-//!     cargo bench --bench traps                     100 traps of all kinds that do not drip, 50 ms between requests of a host
+//!     cargo bench --bench traps                     100 traps that do not drip, 50 ms between requests of a host
 //!     cargo bench --bench traps -- rush             the same without delays: what the machine can do is shared
 //!     cargo bench --bench traps -- drips            1,000 hosts that drip one byte every 10 s, without delays
 //!     cargo bench --bench traps -- drips unslotted  the same without places for slow requests
-//!     cargo bench --bench traps -- silent           3,000 hosts of as many domains that accept connections and say nothing
+//!     cargo bench --bench traps -- silent           3,000 hosts and domains that accept connections and say nothing
 //!     cargo bench --bench traps -- drips 10         ten rounds instead of three
 //!
 //! Both crawls are made in turn, each against a web of its own on the same two cores. A crawl is stopped when
-//! all pages of the ordinary hosts have been asked for; what counts is when the last of them was answered, and when nine
-//! of ten were.
+//! all pages of the ordinary hosts have been asked for; what counts is when the last of them was answered, and when
+//! nine of ten were.
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on fails")]
 
@@ -37,8 +37,8 @@ struct Took {
     trapped: usize,
 }
 
-/// Delays a twentieth of the usual ones and less, so that the largest hosts (several hundred pages) are done within a minute;
-/// all traps are at one address.
+/// Delays a twentieth of the usual ones and less, so that the largest hosts (several hundred pages) are done within a
+/// minute; all traps are at one address.
 const POLITE: &str = "delay_factor = 0.0\ndelay_min = \"50ms\"\ndelay_per_ip = \"2ms\"\n";
 
 fn options(traps: usize, pages: usize, kinds: &[TrapKind]) -> SimOptions {

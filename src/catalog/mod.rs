@@ -1,9 +1,9 @@
 //! The catalog: what is small and must change atomically.
 //!
 //! It holds the crawl's identity, its seeds with their status, and which checkpoint is the last one: number, length and
-//! checksum of its file ([`Commit`](crate::engine::checkpoint::Commit)). Changes gather in a [`Batch`] and are written by
-//! one [`Catalog::commit`] a checkpoint: that commit is the moment at which the checkpoint exists. Nothing comes here
-//! that grows with the crawl's stores; the record of their files lies in the checkpoint's own file.
+//! checksum of its file ([`Commit`](crate::engine::checkpoint::Commit)). Changes gather in a [`Batch`] and are written
+//! by one [`Catalog::commit`] a checkpoint: that commit is the moment at which the checkpoint exists. Nothing comes
+//! here that grows with the crawl's stores; the record of their files lies in the checkpoint's own file.
 //!
 //! [`SledCatalog`] is the one of real crawls. [`MemoryCatalog`] serves simulations, where a crash is a matter of
 //! dropping what was not committed.

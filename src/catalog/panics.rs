@@ -1,7 +1,7 @@
 //! Panics of sled, taken as errors: what they said, and no word of them on the screen.
 //!
-//! A library that panics inside a call that is guarded has told its caller; a message on standard error, with the advice
-//! to print a backtrace, would say it a second time, and as if this program had a bug.
+//! A library that panics inside a call that is guarded has told its caller; a message on standard error, with the
+//! advice to print a backtrace, would say it a second time, and as if this program had a bug.
 
 use std::cell::Cell;
 use std::io;

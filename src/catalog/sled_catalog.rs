@@ -3,10 +3,10 @@
 //! One tree, one `apply_batch` and one `flush` a checkpoint. At this size (some tens of kilobytes a batch) sled
 //! commits in under a millisecond and reopens in a few; for bulk it would not do, and gets none.
 //!
-//! Three things are done for sled that it does not do by itself; `tests/power_cut.rs` shows that they are needed and
+//! Three things are done for sled that it does not do by itself; `tests/crawls/power_cut.rs` shows that they are needed and
 //! enough:
-//! - on Linux its `flush` calls `sync_file_range`, which makes neither the length of the file durable nor empties the cache
-//!   of the disk: a commit syncs the file itself before it returns;
+//! - on Linux its `flush` calls `sync_file_range`, which makes neither the length of the file durable nor empties the
+//!   cache of the disk: a commit syncs the file itself before it returns;
 //! - a process that is killed while sled writes its snapshot leaves `snap.*.generating`, which the next open takes for
 //!   damage: such a file never counted, and is removed;
 //! - a kill while sled makes its files leaves a head that it refuses: as long as nothing is in the log, nothing was
@@ -16,8 +16,8 @@
 //! - what it cannot read at an opening it takes for the end of its log, and writes over the rest. So every file is read
 //!   whole first, and an error of that is told before sled has touched anything;
 //! - what it panics on ([`super::panics`]) is damage, or an error of the system where its words name one;
-//! - when it is dropped it syncs its log and panics if that fails. After a fault it is not dropped at all: memory and lock
-//!   stay with the process, which is about to end; nothing that was committed depends on what sled would still do.
+//! - when it is dropped it syncs its log and panics if that fails. After a fault it is not dropped at all: memory and
+//!   lock stay with the process, which is about to end; nothing that was committed depends on what sled would still do.
 
 use std::fs::{self, File};
 use std::io;
@@ -121,8 +121,7 @@ impl Catalog for SledCatalog {
 
     fn commit(&self, batch: &Batch) -> Result<()> {
         if self.has_failed.load(Ordering::Acquire) {
-            let earlier = io::Error::other("an earlier write or sync of it has failed");
-            return Err(Error::io("write", &self.path, earlier));
+            return Err(Error::poisoned("write", &self.path));
         }
         let mut changes = sled::Batch::default();
         for (key, value) in batch.changes() {
@@ -202,8 +201,8 @@ fn is_locked(error: &sled::Error) -> bool {
     matches!(error, sled::Error::Io(io) if io.to_string().contains("could not acquire lock"))
 }
 
-/// Sled's word for what went wrong, as a fault of the disk. Its own copies of an error of the system have only its words;
-/// where there is none at all, sled did not find what its files promise.
+/// Sled's word for what went wrong, as a fault of the disk. Its own copies of an error of the system have only its
+/// words; where there is none at all, sled did not find what its files promise.
 fn fault(action: &'static str, path: &Path, error: sled::Error) -> Error {
     let damaged = |found: String| Error::damaged(path, 0, "a readable catalog", found);
     let locked = is_locked(&error);

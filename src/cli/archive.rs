@@ -94,7 +94,8 @@ pub struct Place {
 
 /// An archive that can be read. It is not written to, and a crawl may go on beside it.
 pub trait Archive {
-    /// The newest version of a URL: in this spelling or, where it was not fetched so, in another one of the same key form.
+    /// The newest version of a URL: in this spelling or, where it was not fetched so, in another one of the same key
+    /// form.
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>>;
     /// The version before `entry`.
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>>;
@@ -131,7 +132,7 @@ impl Damage {
     /// The value where nothing was met, otherwise the first fault.
     pub(super) fn or<T>(self, value: T, warnings: &mut dyn Write) -> anyhow::Result<T> {
         if self.met > Damage::TOLD_MAX {
-            let _ = writeln!(warnings, "crawler: {} faults more", self.met - Damage::TOLD_MAX);
+            let _ = writeln!(warnings, "crawler: {} more faults", self.met - Damage::TOLD_MAX);
         }
         match self.first {
             None => Ok(value),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::exit::{Exit, UsageError};
 use super::run;
 use crate::config::Config;
-use crate::crawl::explain;
+use crate::crawl;
 use crate::fingerprint::Fingerprinter;
 use crate::text::escape::{Escaped, json_line};
 use crate::web::surt::surt;
@@ -20,27 +20,27 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints a line a URL, parted by tabs: fetch form, key form, origin, registrable domain, SURT, and with --dir the \
-fingerprints of key form, origin, host and domain. Two URLs with the same key form are one to a crawl. Query parameters \
-are left out of the key form as the crawl in --dir does, or as --config says, or as by default.
+Prints one line per URL, separated by tabs: fetch form, key form, origin, registrable domain, SURT, and with --dir the \
+fingerprints of key form, origin, host and domain. A crawl treats two URLs with the same key form as the same URL. The \
+key form leaves out the query parameters that the crawl in --dir, the file of --config or the default settings name.
 
 Examples:
   crawler canonical 'HTTP://Example.COM:80/a/../b?utm_source=x#top'
   cut -f1 links.tsv | crawler canonical - --json
   crawler canonical https://example.com/ --dir news
 
-Exit codes: 0 all are URLs, 2 one is none (the others are printed).")]
+Exit codes: 0 all are URLs, 2 at least one is not a URL (the others are printed).")]
 pub(super) struct CanonicalArgs {
-    /// URLs; - reads them from standard input, one a line
+    /// URLs; - reads them from standard input, one per line
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
-    /// Settings in TOML; only scope.strip_query_params is of use here
+    /// Settings in TOML; only scope.strip_query_params is used here
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     config: Option<PathBuf>,
-    /// Crawl directory: fingerprints by its polynomial, key forms by its parameters
+    /// Crawl directory whose fingerprints and query parameters to use
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// A JSON object a line
+    /// Print one JSON object per line
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
 }
@@ -83,7 +83,7 @@ impl CanonicalArgs {
     fn key_maker(&self) -> anyhow::Result<KeyMaker> {
         if let Some(dir) = &self.dir {
             run::require_crawl(dir)?;
-            return Ok(explain::key_maker(dir)?);
+            return Ok(crawl::key_maker(dir)?);
         }
         let config = Config::load(self.config.as_deref())?;
         // fingerprints are of a crawl: without one they are not shown

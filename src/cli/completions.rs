@@ -1,5 +1,5 @@
-//! `crawler completions SHELL` and `crawler man`: made from the definitions of the command line, so that they know every
-//! command and option there is.
+//! `crawler completions SHELL` and `crawler man`: made from the definitions of the command line, so that they know
+//! every command and option there is.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ Examples:
 
 For zsh write fpath+=~/.zfunc before compinit in ~/.zshrc.")]
 pub(super) struct CompletionsArgs {
-    /// Which shell
+    /// The shell
     #[arg(value_enum, value_name = "SHELL")]
     shell: Shell,
 }
@@ -30,7 +30,7 @@ Examples:
   crawler man > ~/.local/share/man/man1/crawler.1
   crawler man export links | man -l -")]
 pub(super) struct ManArgs {
-    /// Page of this command; without it, the page of all
+    /// Page of this command; without it, one page for all commands
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -62,7 +62,7 @@ fn find(mut command: Command, names: &[String]) -> anyhow::Result<Command> {
         let Some(found) = command.find_subcommand(name) else {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            let problem = format!("{} has no command {name:?}; there are: {known}", command.get_name());
+            let problem = format!("{} has no command {name:?}; known commands: {known}", command.get_name());
             return Err(super::UsageError::because(problem));
         };
         command = found.clone();

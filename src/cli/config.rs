@@ -12,20 +12,20 @@ use crate::text::escape::is_obeyed;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is printed is a file of settings itself. A comment on each line says where the value comes from: default, FILE:LINE, or \
-an option of the command line. The name and password of a proxy are left out.
+The output is itself a settings file. A comment on each line says where the value comes from: default, FILE:LINE, or \
+an option of the command line. The user name and password of a proxy are left out.
 
 Examples:
   crawler config                              all settings, their defaults
   crawler config --config my.toml --changed   what my.toml changes
-  crawler config > my.toml                    a file to begin with")]
+  crawler config > my.toml                    a file to start from")]
 pub(super) struct ConfigArgs {
     /// Settings in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Only what is not left at its default
+    /// Only settings that differ from their default
     #[arg(long)]
     changed: bool,
 }
@@ -34,7 +34,7 @@ impl ConfigArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         let (config, origins) = self.limits.configure(self.config.as_deref())?;
         let shown = config.without_secrets();
-        let proxy = if shown == config { "" } else { "; its name and password are left out here" };
+        let proxy = if shown == config { "" } else { "; its user name and password are left out here" };
         let comment = |key: &str, _: &str| {
             let origin = origins.of(key);
             let left_out = if key == "fetch.proxy" { proxy } else { "" };

@@ -24,8 +24,8 @@ const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Only the user who runs the crawl can talk to it, by the socket control.sock in its directory. Answers go to standard \
-output; with --json as the one line that the crawl has sent.
+Sends a command to the running crawl over the socket control.sock in its directory. Only the user who runs the crawl \
+can do that. Replies go to standard output; with --json, as the one line of JSON that the crawl sent.
 
 Examples:
   crawler ctl status
@@ -40,7 +40,7 @@ pub(super) struct CtlArgs {
     /// Crawl directory
     #[arg(long, value_name = "DIR", default_value = "./crawl", global = true)]
     dir: PathBuf,
-    /// Print the crawl's answer as one line of JSON
+    /// Print the crawl's reply as one line of JSON
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -49,28 +49,29 @@ pub(super) struct CtlArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show how the crawl stands at this moment
+    /// Show the state of the crawl at this moment
     Status,
-    /// Make no new requests; those under way finish, and checkpoints go on
+    /// Start no new requests; requests in flight finish, and checkpoints continue
     ///
-    /// A pause lasts until resume or until the crawl ends: one that is started again is not paused. crawl.max_time goes on
-    /// during a pause.
+    /// A pause lasts until resume or until the process ends: a crawl that is started again is not paused.
+    /// crawl.max_time keeps running during a pause.
     Pause,
-    /// Make requests again
+    /// Continue after a pause
     Resume,
-    /// Add seeds, as if they stood in the seeds file, which stays as it is
+    /// Add seeds as if they were in the seeds file, which is not changed
     ///
-    /// When the command is done, they are in a durable checkpoint: no crash forgets them. What the crawl has met already is
-    /// not fetched again.
+    /// When the command returns, the seeds are in a durable checkpoint and survive a crash. URLs that the crawl has
+    /// seen already are not fetched again.
     AddSeeds(SeedsArgs),
     /// Make a checkpoint, and wait until it is durable
     Checkpoint,
-    /// Stop gracefully, as SIGTERM does
+    /// Stop gracefully, like SIGTERM
     Stop(StopArgs),
     /// Read the file of --config again: limits, politeness, budgets and scope patterns take effect
     ///
-    /// URLs that an exclude leaves out are dropped from the queue too. Limits of the command line that started the crawl
-    /// keep their place. Other settings wait for the next start, or were fixed when the crawl was created; they are named.
+    /// Queued URLs that a new exclude pattern matches are dropped too. Limits from the command line that started the
+    /// crawl still take precedence. Other settings take effect at the next start, or were fixed when the crawl was
+    /// created; the reply names them.
     Reload,
 }
 
@@ -79,7 +80,7 @@ struct SeedsArgs {
     /// URLs, or hosts without scheme
     #[arg(value_name = "URL", required_unless_present = "file")]
     urls: Vec<String>,
-    /// File of URLs, one a line; - reads standard input
+    /// File of URLs, one per line; - reads standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -126,7 +127,7 @@ impl CtlArgs {
             }
         }
         if let Some(more) = refused.checked_sub(REFUSED_TOLD).filter(|&more| more > 0) {
-            refuse(&format!("{more} more lines were refused"));
+            refuse(&format!("{more} more lines were rejected"));
         }
         Ok(exit)
     }
@@ -169,7 +170,7 @@ impl CtlArgs {
         }
         let end = Snapshot::read(&Disk::real(), &self.dir)?.filter(|end| end.state != State::Running);
         let Some(finish) = end.and_then(|end| end.finish) else {
-            return Ok(refuse("the crawl was killed before it had stopped; the line that started it resumes it"));
+            return Ok(refuse("the crawl was killed before it stopped; run the same command again to resume"));
         };
         if !self.json {
             writeln!(io::stdout(), "ended: {finish}")?;
@@ -200,7 +201,7 @@ impl SeedsArgs {
             lines.extend(text.lines().filter(is_seed).map(str::to_owned));
         }
         match lines.is_empty() {
-            true => Err(UsageError::because("there is no URL in the file; write one a line")),
+            true => Err(UsageError::because("the file has no URL; write one per line")),
             false => Ok(lines),
         }
     }

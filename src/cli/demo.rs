@@ -1,9 +1,9 @@
-//! `crawler demo`: the first command of a newcomer. It serves a synthetic web on loopback, crawls it, checks what came of
-//! it against what that web is known to hold, and says what to do next.
+//! `crawler demo`: the first command of a newcomer. It serves a synthetic web on loopback, crawls it, checks what came
+//! of it against what that web is known to hold, and says what to do next.
 //!
 //! The web and the crawl run in this one process and need no network. The crawl is one like any other: the crawl
-//! directory that it leaves, `crawl` in that of the demo, can be read by every command. An earlier demo in the same place is
-//! moved aside; a directory of anything else is refused.
+//! directory that it leaves, `crawl` in that of the demo, can be read by every command. An earlier demo in the same
+//! place is moved aside; a directory of anything else is refused.
 
 mod verdict;
 
@@ -45,14 +45,14 @@ const SLACK: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Needs no internet: the web that is crawled is served by the same command, on 127.0.0.1. A directory of an earlier demo is \
-moved aside; one that holds anything else is refused.
+Needs no internet: the command itself serves the web that it crawls, on 127.0.0.1. A directory from an earlier demo is \
+moved aside; a directory with anything else in it is rejected.
 
 Examples:
   crawler demo
   crawler demo --dir /tmp/demo
 
-Exit codes: 0 the result is the expected one, 1 it is not, 2 the directory cannot be used, 11 stopped by Ctrl-C.")]
+Exit codes: 0 the result is as expected, 1 it is not, 2 the directory cannot be used, 11 stopped by Ctrl-C.")]
 pub(super) struct DemoArgs {
     /// Where to put the crawl
     #[arg(long, value_name = "DIR", default_value = "./crawl-demo")]
@@ -83,7 +83,7 @@ impl DemoArgs {
         };
         let finish = crawl(request)?;
         if finish != Finish::Complete {
-            say("\nThe demo ended before its crawl was complete, so the result is not checked.\n")?;
+            say("\nThe demo ended before its crawl was complete, so the result was not checked.\n")?;
             return Ok(Exit::from(finish));
         }
         let archive = open_archive(&self.crawl_dir())?;
@@ -154,7 +154,8 @@ impl DemoArgs {
         let text = String::from_utf8_lossy(&table);
         let first: Vec<String> = text.lines().take(LINES_SHOWN).map(|line| format!("    {line}\n")).collect();
         say(&format!(
-            "\nStep 3: extract a table, one line per page with its title. The first lines:\n\n{}\nAll {} lines are in {}.\n",
+            "\nStep 3: extract a table, one line per page with its title. The first lines:\n\n\
+             {}\nAll {} lines are in {}.\n",
             first.concat(),
             count(text.lines().count() as u64),
             shell_word(&path),
@@ -196,9 +197,8 @@ fn say(text: &str) -> anyhow::Result<()> {
 }
 
 fn introduction(web: &SimWeb, dir: &Path, aside: Option<&Path>) -> String {
-    let aside = aside.map_or(String::new(), |aside| {
-        format!("An earlier demo was in the way. It was moved to {}.\n", shell_word(aside))
-    });
+    let aside = aside
+        .map_or(String::new(), |aside| format!("There was an earlier demo. It was moved to {}.\n", shell_word(aside)));
     format!(
         "This demo needs no internet. It serves a small synthetic web on this machine,\n\
          crawls it as it would crawl real sites, and checks the result. It takes about\n\

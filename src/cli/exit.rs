@@ -57,7 +57,7 @@ impl From<Finish> for Exit {
 impl From<&disk::Error> for Exit {
     fn from(error: &disk::Error) -> Self {
         match error {
-            disk::Error::Io { .. } => Exit::Disk,
+            disk::Error::Io { .. } | disk::Error::Poisoned { .. } | disk::Error::Limit { .. } => Exit::Disk,
             disk::Error::Damaged { .. } | disk::Error::Newer { .. } | disk::Error::Link { .. } => Exit::Damaged,
             disk::Error::InUse { .. } => Exit::InUse,
         }
@@ -124,8 +124,8 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// What is said of a command line that cannot be read. It quotes words that were typed, or that a script was given: they
-/// are escaped one by one, so that none of them looks like a line of its own.
+/// What is said of a command line that cannot be read. It quotes words that were typed, or that a script was given:
+/// they are escaped one by one, so that none of them looks like a line of its own.
 pub(super) fn misread(mut error: clap::Error) -> String {
     let words: Vec<_> = error.context().map(|(kind, word)| (kind, word.clone())).collect();
     for (kind, word) in words {
@@ -158,30 +158,28 @@ fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&
     /// EMFILE and ENFILE.
     const OUT_OF_FILES: [i32; 2] = [24, 23];
     if let Some(CrawlError::Disk(disk::Error::Damaged { .. })) = cause.downcast_ref() {
-        return Some(
-            "\n  crawler verify tells all damage; crawler verify --rebuild makes again what the rest of the directory allows",
-        );
+        return Some("\n  crawler verify reports all damage; crawler verify --rebuild rebuilds what can be rebuilt");
     }
     let error = cause.downcast_ref::<io::Error>()?;
     if error.raw_os_error().is_some_and(|code| OUT_OF_FILES.contains(&code)) {
         return Some(
-            "\n  raise the limit of open files (ulimit -n), or lower fetch.workers and fetch.slow_workers; then run the same command \
-             again",
+            "\n  raise the limit of open files (ulimit -n), or lower fetch.workers and fetch.slow_workers; then run \
+             the same command again",
         );
     }
     match error.kind() {
-        io::ErrorKind::PermissionDenied => Some("\n  check who owns it and may write there, or choose another --dir"),
+        io::ErrorKind::PermissionDenied => Some("\n  check its owner and permissions, or choose another --dir"),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if !of_crawl => {
             Some("\n  free some space where the output goes, then run the same command again")
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            Some("\n  free some space, then run the same command again: it goes on from the last checkpoint")
+            Some("\n  free some space, then run the same command again: it resumes from the last checkpoint")
         }
         io::ErrorKind::FileTooLarge if !of_crawl => {
-            Some("\n  a file may not be so large here: raise the limit (ulimit -f), then run the same command again")
+            Some("\n  the file size limit is reached: raise it (ulimit -f), then run the same command again")
         }
         io::ErrorKind::FileTooLarge => Some(
-            "\n  a file may not be so large here: raise the limit (ulimit -f), then run the same command again: it goes on \
+            "\n  the file size limit is reached: raise it (ulimit -f), then run the same command again: it resumes \
              from the last checkpoint",
         ),
         io::ErrorKind::ReadOnlyFilesystem => Some("\n  the disk is mounted read-only: choose another --dir"),
@@ -271,7 +269,7 @@ mod tests {
     #[test]
     fn only_a_crawl_is_said_to_go_on() {
         let full = || io::Error::from(io::ErrorKind::StorageFull);
-        assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("it goes on from the last checkpoint"));
+        assert!(message(&io_error(io::ErrorKind::StorageFull)).contains("it resumes from the last checkpoint"));
         let written = disk::Error::io("write", Path::new("x.warc.gz.part"), full());
         for error in [full().into(), written.into()] {
             let said = message(&error);

@@ -16,29 +16,29 @@ use crate::text::escape::json_line;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Tells the forms and fingerprints of the URL, the rule of the scope and the line of robots.txt that decide, the answer of \
-the name servers, what URL-seen says, the place in the queue and what comes before it, how the host stands, all versions \
-in the archive, how the URL was found, its redirects both ways, and the newest lines of the logs about it. The last line \
-is the verdict.
+Shows the forms and fingerprints of the URL, the scope rule and the line of robots.txt that decide, the answer of the \
+name servers, whether URL-seen has it, its position in the queue, the state of its host, all versions in the archive, \
+how it was found, its redirects both ways, and the newest log lines about it. The last line is the verdict.
 
-It reads a running crawl as well as one that stopped, writes nothing and takes no lock. Stores, queue and hosts are told \
-as of the last checkpoint, the archive and the logs as they are now. The settings are those of the last run, unless \
---config names others.
+Works on a running crawl and on a stopped one, writes nothing and takes no lock. Stores, queue and hosts are as of the \
+last checkpoint; the archive and the logs are as of now. The settings are those of the last run, unless --config names \
+others.
 
 Examples:
   crawler explain https://example.com/a
   crawler explain https://example.com/a --dir news --json
 
-Exit codes: 0 told, 2 not a URL or no crawl directory, 3 state damaged.")]
+Exit codes: 0 explained, 2 not a URL or no crawl directory, 3 state damaged.")]
 pub(super) struct ExplainArgs {
     /// The URL, with its scheme
     url: String,
     #[command(flatten)]
     dir: DirArg,
-    /// Settings to explain by, in the place of those of the last run
+    /// Settings to use instead of those of the last run
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// One JSON object with all of it
+    /// Print everything as one JSON object
+
     #[arg(long)]
     json: bool,
 }

@@ -1,8 +1,9 @@
 //! `crawler extract`: elements of the archived HTML pages, as a table or as JSON lines.
 //!
-//! Pages are read one after the other and taken apart by all cores; lines come in the order of the archive, whatever the
-//! number of cores. Pages are hostile: a tree can cost time that grows with the square of its depth, and nested elements
-//! repeat their content. So a tree has limits of size and steps, and its values a limit of bytes; what breaks one is said.
+//! Pages are read one after the other and taken apart by all cores; lines come in the order of the archive, whatever
+//! the number of cores. Pages are hostile: a tree can cost time that grows with the square of its depth, and nested
+//! elements repeat their content. So a tree has limits of size and steps, and its values a limit of bytes; what breaks
+//! one is said.
 
 mod fields;
 mod page;
@@ -34,22 +35,24 @@ const PAGE_BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The newest version of every HTML page is read that has status 200, or what --status says, also where another page has its \
-body.
+Reads the newest version of every HTML page with status 200, or with the status of --status, even if its body is \
+stored with another page.
 
-With --select, a line a value: URL and value, parted by a tab; --jsonl: a line a page, {\"url\", \"values\": [...]}. Pages \
-without a match print nothing.
+With --select: one line per value, with URL and value separated by a tab; with --jsonl, one line per page, \
+{\"url\", \"values\": [...]}. Pages without a match print nothing.
 
-Without --select, a line a page under a line of names: URL, title, the fields of --fields, and with --text the text of the \
-page as readers see it. A field is the text of the first element that its selector finds; the file of --fields has
+Without --select: a header line, then one line per page: URL, title, the fields of --fields, and with --text the \
+visible text of the page. A field is the text of the first element that its selector matches. Example of a --fields \
+file:
   heading = \"h1\"
   author  = { css = \"a[rel~=author]\", attr = \"href\" }
   tags    = { css = \".tag\", all = true }               all of them, a JSON list
   lead    = { css = \"p.lead\", html = true }            as HTML
 
-Tabs, line ends and control characters are written as \\t, \\n, \\x1b. A value that a spreadsheet would take for a formula \
-begins with ' in the table: one that starts with =, +, - or @ and is no number. JSON lines have it as it is. A page of more than 32 MiB or a million nodes, with \
-elements nested by the thousands, or that takes longer than 10 s is left out, and that is said.
+Tabs, line ends and control characters are written as \\t, \\n, \\x1b. In the table a value that a spreadsheet would \
+take for a formula begins with ': a value that starts with =, +, - or @ and is not a number. JSON lines have it as it \
+is. Some pages are skipped with a message: pages of more than 32 MiB or a million nodes, with elements nested by the \
+thousands, or that take longer than 10 s.
 
 Examples:
   crawler extract                  a table of all titles
@@ -62,16 +65,17 @@ pub(super) struct ExtractArgs {
     dir: DirArg,
     #[command(flatten)]
     selection: Selection,
-    /// Which elements
+    /// CSS selector of the elements to print
     #[arg(long, value_name = "CSS")]
     select: Option<String>,
-    /// Which fields of each page: a TOML file with lines such as heading = "h1"
+    /// TOML file of fields to print for each page, with lines such as heading = "h1"
     #[arg(long, value_name = "FILE", conflicts_with_all = ["select", "attr"])]
     fields: Option<PathBuf>,
     /// Print this attribute of the selected elements
     #[arg(long, value_name = "NAME", conflicts_with = "text", requires = "select")]
     attr: Option<String>,
-    /// Print their text, runs of blanks made one; without this, their HTML. Without --select: the text of the page too
+    /// With --select: print text with runs of blanks joined, instead of HTML. Without --select: add the text of the
+    /// page
     #[arg(long)]
     text: bool,
     /// JSON lines
@@ -233,7 +237,8 @@ mod tests {
     fn fields_title_and_text_make_a_table_with_its_names() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("fields.toml");
-        let fields = "heading = 'h1'\nlinks = { css = 'a', attr = 'href', all = true }\nnone = 'h2'\nbold = { css = 'b', html = true }";
+        let fields = "heading = 'h1'\nlinks = { css = 'a', attr = 'href', all = true }\n\
+                      none = 'h2'\nbold = { css = 'b', html = true }";
         std::fs::write(&path, fields).unwrap();
         let args = ["--fields", path.to_str().unwrap(), "--text"];
         let table = of_page(&args, "text/html", PAGE);

@@ -15,14 +15,14 @@ const TELL: Duration = Duration::from_secs(10);
 
 /// Reads `A..B`, `A..` excluded: the seeds from A up to and without B.
 pub(super) fn cases(text: &str) -> Result<Range<u64>, String> {
-    let problem = || format!("{text} is no range of seeds; write 0..1000");
+    let problem = || format!("{text} is not a range of seeds; write 0..1000");
     let (start, end) = text.split_once("..").ok_or_else(problem)?;
     let range = start.parse().map_err(|_| problem())?..end.parse().map_err(|_| problem())?;
     if range.is_empty() { Err(problem()) } else { Ok(range) }
 }
 
-/// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the contract,
-/// with what led to it. Checksums of their logs go to a file.
+/// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the
+/// contract, with what led to it. Checksums of their logs go to a file.
 pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>, checksums: Option<&Path>) -> anyhow::Result<()> {
     let started = Instant::now();
     let next = AtomicU64::new(seeds.start);

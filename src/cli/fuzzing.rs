@@ -8,18 +8,16 @@ use super::archive::{Entry, Place, Response};
 use super::export::cdxj_line;
 use super::extract::{decode, parse, text_of};
 use crate::clock::Time;
-use crate::fuzzing::{choice, parts};
 
 const SELECTORS: [&str; 4] = ["a", "p, h1", "table td > b", "*"];
 
 /// The tree of a page with a Content-Type (the first line), and the texts that a selector finds.
-pub(crate) fn extract(bytes: &[u8]) -> bool {
-    let (first, bytes) = choice(bytes);
+pub(crate) fn extract(selector: u8, bytes: &[u8]) -> bool {
     let (content_type, body) = bytes.split_at(memchr::memchr(b'\n', bytes).unwrap_or(0));
     let headers = vec![(b"Content-Type".to_vec(), content_type.to_vec())];
     let text = decode(&Response { headers, decoded: body.to_vec(), ..Response::default() });
     let Ok(page) = parse(&text, Duration::from_secs(5)) else { return false };
-    let selector = Selector::parse(SELECTORS[usize::from(first) % SELECTORS.len()]).expect("it is a selector");
+    let selector = Selector::parse(SELECTORS[usize::from(selector) % SELECTORS.len()]).expect("it is a selector");
     let mut found = false;
     for element in page.select(&selector).take(50) {
         found = true;
@@ -29,13 +27,13 @@ pub(crate) fn extract(bytes: &[u8]) -> bool {
     found
 }
 
-/// A line of the index about an archive's entry with any URL, type and file name: one line, three columns, JSON.
-pub(crate) fn cdxj(bytes: &[u8]) -> bool {
-    let [url, mime, file] = parts::<3>(bytes).map(|part| String::from_utf8_lossy(part).into_owned());
+/// A line of the index about an archive's entry with any URL, type, file name and time by `number`: one line, three
+/// columns, JSON.
+pub(crate) fn cdxj([url, mime, file]: [String; 3], number: u64) -> bool {
     let entry = Entry {
         url,
         status: 200,
-        time: Time::from_ms(bytes.len() as u64 * 1_000_000_007),
+        time: Time::from_ms(number * 1_000_000_007),
         mime,
         bytes: 1,
         digest_sha1: [7; 20],

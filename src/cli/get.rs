@@ -15,9 +15,9 @@ use crate::web::url::{CanonicalUrl, UrlError};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an option the body is printed as a browser would get it, its content coding (gzip, br, ...) removed. On a \
-terminal control characters are shown by their code, and what is no text is refused; into a file or a pipe every byte \
-goes as it is.
+Without an option, prints the body as a browser would get it, with its content coding (gzip, br, ...) removed. On a \
+terminal, control characters are shown as their codes, and a body that is not text is rejected; a file or a pipe gets \
+every byte unchanged.
 
 Examples:
   crawler get https://example.com/ > page.html
@@ -25,7 +25,7 @@ Examples:
   crawler get https://example.com/ --version 1     the version before the newest
   crawler get https://example.com/ --warc > page.warc
 
-Exit codes: 0 printed, 1 not in the archive, 2 not a URL, no crawl directory, or no text on a terminal.")]
+Exit codes: 0 printed, 1 not in the archive, 2 not a URL, no crawl directory, or not text on a terminal.")]
 pub(super) struct GetArgs {
     /// The URL, with its scheme
     url: String,
@@ -40,7 +40,7 @@ pub(super) struct GetArgs {
     /// Print the body as the server sent it, content coding included
     #[arg(long, group = "part")]
     raw: bool,
-    /// How many versions to go back: 0 is the newest
+    /// Version to print: 0 is the newest, 1 the one before it
     #[arg(long, value_name = "N", default_value_t = 0)]
     version: u32,
 }
@@ -74,7 +74,7 @@ impl GetArgs {
         let bytes = self.part(archive, &entry)?;
         if terminal && !self.headers && is_binary(&entry, &bytes) {
             return Err(UsageError::because(format!(
-                "{url} is no text ({}) and could upset the terminal; write it to a file: crawler get URL > FILE",
+                "{url} is not text ({}) and could upset the terminal; write it to a file: crawler get URL > FILE",
                 if entry.mime.is_empty() { "of no known type" } else { &entry.mime },
             )));
         }
@@ -135,7 +135,7 @@ fn not_there(url: &str, dir: &Path) -> String {
     let origin = Url::parse(url).map_or(String::new(), |url| url.origin().ascii_serialization());
     let word = shell_word(dir);
     format!(
-        "not in the archive of {}: {}\n  see what it has of that site: crawler list --dir {word} --prefix {}/",
+        "not in the archive of {}: {}\n  to see what it has of that site: crawler list --dir {word} --prefix {}/",
         dir.display(),
         Escaped(url),
         Escaped(&origin)

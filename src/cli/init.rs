@@ -17,15 +17,15 @@ const SEEDS_FILE: &str = "seeds.txt";
 const CONFIG_FILE: &str = "crawler.toml";
 
 const SEEDS: &str = "\
-# Where the crawl begins: one URL a line. Lines that begin with # and blank lines are skipped.
-# A host without https:// is tried with it first, then with http://.
+# Where the crawl begins: one URL per line. Lines that begin with # and blank lines are skipped.
+# A host name alone is tried with https:// first, then with http://.
 ";
 
 const CONFIG: &str = include_str!("init.toml");
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file that is there already is left as it is, and that is said.
+A file that exists already is not changed, and a message says so.
 
 Examples:
   crawler init https://example.com/
@@ -34,7 +34,7 @@ pub(super) struct InitArgs {
     /// Seeds to write into seeds.txt
     #[arg(value_name = "URL")]
     urls: Vec<String>,
-    /// Directory for the two files; made when it is not there
+    /// Directory for the two files; created if it does not exist
     #[arg(long, value_name = "DIR", default_value = ".")]
     into: PathBuf,
 }
@@ -47,20 +47,17 @@ impl InitArgs {
         let (seeds_path, config_path) = (place(SEEDS_FILE), place(CONFIG_FILE));
         if !self.urls.is_empty() && seeds_path.symlink_metadata().is_ok() {
             let path = seeds_path.display();
-            return Err(UsageError::because(format!(
-                "{path} is there already, and stays as it is: add the URLs to it"
-            )));
+            return Err(UsageError::because(format!("{path} exists already and was not changed: add the URLs to it")));
         }
         std::fs::create_dir_all(&self.into).map_err(|e| disk::Error::io("create", &self.into, e))?;
         let mut out = io::stdout().lock();
         let mut write = |path: &Path, text: &str, told: &str| -> anyhow::Result<()> {
-            let told = if write_new(path, text)? { told } else { "is there already, and stays as it is" };
+            let told = if write_new(path, text)? { told } else { "exists already and was not changed" };
             Ok(writeln!(out, "{}: {told}", Escaped(&path.to_string_lossy()))?)
         };
-        let of_seeds =
-            if self.urls.is_empty() { "write the URLs to begin with into it" } else { "the URLs to begin with" };
+        let of_seeds = if self.urls.is_empty() { "write the seed URLs into it" } else { "the seed URLs" };
         write(&seeds_path, &seeds, of_seeds)?;
-        write(&config_path, CONFIG, "settings; set a contact in it, so that webmasters can reach you")?;
+        write(&config_path, CONFIG, "settings; set contact in it, so that webmasters can reach you")?;
         writeln!(out, "then: crawler --seeds {} --config {}", shell_word(&seeds_path), shell_word(&config_path))?;
         Ok(Exit::Done)
     }
@@ -75,7 +72,7 @@ impl InitArgs {
             let (seeds, problems) = parse_seeds(url.as_bytes());
             if seeds.len() != 1 || !problems.first.is_empty() {
                 let why = problems.first.first().map_or("one URL is a word of its own", |problem| &problem.why);
-                return Err(UsageError::because(format!("{url:?} is no URL to begin with: {why}")));
+                return Err(UsageError::because(format!("{url:?} cannot be a seed: {why}")));
             }
             text.push_str(url);
             text.push('\n');

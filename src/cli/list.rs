@@ -15,8 +15,8 @@ use crate::text::figures::iso_ms;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The newest version of every URL is listed, in the order in which they were stored. Filters of one kind widen the \
-list, those of another narrow it; they are asked of the newest version.
+Lists the newest version of every URL, in the order in which they were stored. Several filters of one kind widen the \
+list; filters of different kinds narrow it. Filters apply to the newest version.
 
 Examples:
   crawler list --prefix https://example.com/docs/
@@ -28,7 +28,7 @@ pub(super) struct ListArgs {
     dir: DirArg,
     #[command(flatten)]
     selection: Selection,
-    /// Every version of a URL, not the newest alone
+    /// Every version of a URL, not only the newest
     #[arg(long)]
     all: bool,
     /// JSON lines: url, status, mime, bytes, time, digest, revisit (its body is stored with another page)

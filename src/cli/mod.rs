@@ -75,29 +75,29 @@ enum Command {
     Get(get::GetArgs),
     /// List what is in the archive
     List(list::ListArgs),
-    /// Tell what seeds and settings imply before a crawl begins: rates, memory, disk
+    /// Show what seeds and settings imply before a crawl begins: rates, memory, disk
     Plan(plan::PlanArgs),
-    /// Tell a running crawl what to do: pause, resume, add seeds, checkpoint, stop, reload
+    /// Control a running crawl: pause, resume, add seeds, checkpoint, stop, reload
     Ctl(ctl::CtlArgs),
-    /// Show how a crawl stands, while it runs or afterwards
+    /// Show the progress of a crawl, while it runs or afterwards
     Status(status::StatusArgs),
     /// Print the tables of a crawl: crawl, hosts, seeds, status-codes, mime-types
     Report(report::ReportArgs),
-    /// Tell everything that a crawl knows and decides about a URL
+    /// Explain everything that a crawl knows and decides about a URL
     Explain(explain::ExplainArgs),
-    /// Ask a robots.txt which URLs an agent may fetch, and by which line
+    /// Check which URLs a robots.txt allows an agent to fetch, and by which line
     Robots(robots::RobotsArgs),
-    /// Show the forms under which URLs are fetched, known and sorted
+    /// Show the forms in which URLs are fetched, compared and sorted
     Canonical(canonical::CanonicalArgs),
-    /// Check a crawl directory for damage, or make again what can be made again
+    /// Check a crawl directory for damage, or rebuild what can be rebuilt
     Verify(verify::VerifyArgs),
     /// Make a table of the archived HTML pages: titles, text, elements by CSS
     Extract(extract::ExtractArgs),
     /// Export pages for the tools of web archives: WARC, CDXJ, URLs, links
     Export(export::ExportArgs),
-    /// Write a file of seeds and one of settings to begin with
+    /// Write a seeds file and a settings file to start from
     Init(init::InitArgs),
-    /// Print the settings that a crawl would have, and where each comes from
+    /// Print the settings in effect, and where each comes from
     Config(config::ConfigArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
@@ -119,14 +119,14 @@ const EXAMPLES: &str = "\
 Examples:
   crawler demo                                 try it without the internet
   crawler init                                 write the first files
-  crawler --seeds seeds.txt                    crawl; the same line resumes it
+  crawler --seeds seeds.txt                    crawl; run it again to resume
   crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
   crawler --seeds seeds.txt --config my.toml   with settings of your own
   crawler --seeds seeds.txt --force            fetch the listed URLs again
-  crawler plan seeds.txt                       what that would need
-  crawler status                               how the crawl in ./crawl stands
+  crawler plan seeds.txt                       what such a crawl needs
+  crawler status                               progress of the crawl in ./crawl
   crawler report hosts                         how each host was treated
-  crawler ctl pause                            make no requests for now
+  crawler ctl pause                            start no new requests for now
   crawler list --status 404                    pages that were not found
   crawler get https://example.com/             print an archived page
   crawler explain https://example.com/a        why fetched, waiting, or never
@@ -135,9 +135,9 @@ Examples:
   crawler extract --select h1 --text           headings; without it, titles
   crawler export cdxj --output index.cdxj      an index for pywb and others
 
-A seeds file has one URL a line; blank lines and lines that begin with # are skipped.
+A seeds file has one URL per line; blank lines and lines that begin with # are skipped.
 
-Ctrl-C stops gracefully: what is in flight is finished and saved. A second Ctrl-C stops at once.
+Ctrl-C stops gracefully: requests in flight finish and are saved. A second Ctrl-C stops at once.
 
 Exit codes:
   0  done                       5   nothing could be fetched

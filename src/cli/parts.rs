@@ -36,7 +36,7 @@ pub(super) fn open_archive(dir: &Path) -> anyhow::Result<Box<dyn Archive>> {
     match open() {
         Ok(container) => Ok(Box::new(container)),
         Err(e) if e.is_not_found() && has_no_page(&disk, dir) => Err(UsageError::because(format!(
-            "nothing is stored in {} yet: the crawl has just begun, or was ended before its first page",
+            "nothing is stored in {} yet: the crawl has just begun, or ended before its first page",
             dir.display()
         ))),
         Err(e) => Err(e.into()),
@@ -57,7 +57,7 @@ struct Container {
 
 impl Archive for Container {
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
-        let url = CanonicalUrl::parse(url).with_context(|| format!("{url} is not a URL that is crawled"))?;
+        let url = CanonicalUrl::parse(url).with_context(|| format!("{url} is not a URL that can be crawled"))?;
         let key = self.keys.keys(&url).key;
         let found = match self.reader.newest(key, url.as_str())? {
             None => self.reader.newest_of_key(key)?,

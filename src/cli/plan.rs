@@ -1,4 +1,5 @@
-//! `crawler plan`: what seeds and configuration imply, before a crawl begins. The network is not asked, nothing is written.
+//! `crawler plan`: what seeds and configuration imply, before a crawl begins. The network is not asked, nothing is
+//! written.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -17,30 +18,30 @@ use crate::web::seeds::parse_seeds;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Rates are those of the hosts in the seeds; more hosts, more requests. Disk is an estimate by the size of pages that \
---page-bytes states; memory is a ceiling.
+Rates count the hosts of the seeds only; more hosts allow more requests. Disk is an estimate from the page size in \
+--page-bytes; memory is a ceiling.
 
 Examples:
   crawler plan seeds.txt
   crawler plan seeds.txt --config my.toml --memory
   crawler plan seeds.txt --page-bytes 80KiB --json")]
 pub(super) struct PlanArgs {
-    /// File of seed URLs, one a line; - reads standard input
+    /// File of seed URLs, one per line; - reads standard input
     #[arg(value_name = "SEEDS")]
     seeds: PathBuf,
     /// Settings in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the crawl directory would lie
+    /// Where the crawl directory would be
     #[arg(long, value_name = "DIR", default_value = "./crawl")]
     dir: PathBuf,
     /// Average size of a page
     #[arg(long, value_name = "SIZE", default_value = "30KiB", value_parser = page_bytes)]
     page_bytes: Bytes,
-    /// Show what the memory ceiling consists of, too
+    /// Show the parts of the memory ceiling too
     #[arg(long)]
     memory: bool,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -73,13 +74,13 @@ impl PlanArgs {
             let name = format!("answers in {}", brief(bound.answer));
             let (per_host, all, delay) = (rate(bound.per_host), rate(bound.all), brief(bound.delay));
             let a_day = count((bound.all * 86_400.0) as u64);
-            table.row(&name, format!("{per_host} requests/s a host, {all}/s in all, {a_day} a day"));
-            table.row("", format!("{delay} between two of a host; bound by {}", bound.by));
+            table.row(&name, format!("{per_host} requests/s per host, {all}/s in total, {a_day} per day"));
+            table.row("", format!("{delay} between two requests to a host; limited by {}", bound.by));
         }
         let machine = plan.machine_memory.map_or(String::new(), |bytes| format!(" of {}", size(bytes)));
-        table.row("memory ceiling", format!("{}{machine} (--memory has its parts)", size(plan.memory.bytes)));
+        table.row("memory ceiling", format!("{}{machine} (--memory lists its parts)", size(plan.memory.bytes)));
         let total = size(plan.disk_total());
-        table.row("disk a million pages", format!("{total} with pages of {}", size(self.page_bytes.get())));
+        table.row("disk per million pages", format!("{total} with pages of {}", size(self.page_bytes.get())));
         for part in &plan.disk_per_million {
             table.row(&format!("  {}", part.name), size(part.bytes));
         }

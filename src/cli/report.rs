@@ -11,17 +11,17 @@ use crate::crawl::reports::{self, Form, Name};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Reports:
-  crawl         how the crawl stands, in all
-  hosts         a row a host: requests, pages, bytes, errors, URLs that wait,
-                gaps between requests, what was owed to it, and how many
+  crawl         totals of the whole crawl
+  hosts         one row per host: requests, pages, bytes, errors, queued URLs,
+                gaps between requests, the gap that was required, and how many
                 requests came too early (there must be none)
-  seeds         what became of every seed, and where it redirected
-  status-codes  URLs by status, or by what stood in the way
-  mime-types    answers and bytes by type
+  seeds         the outcome of every seed, and where it redirected
+  status-codes  URLs by status, or by the reason why there is none
+  mime-types    responses and bytes by type
 
-crawl, seeds, status-codes and the queue are as of the last checkpoint, the rest as of now; before the first checkpoint a \
-crawl that runs is asked for crawl and status-codes. A crawl that runs is not \
-disturbed. Without --write nothing is written.
+crawl, seeds, status-codes and the queue are as of the last checkpoint, everything else as of now; before the first \
+checkpoint, crawl and status-codes come from the running crawl. A running crawl is not disturbed. Nothing is written \
+without --write.
 
 Examples:
   crawler report
@@ -29,15 +29,15 @@ Examples:
   crawler report seeds --json
   crawler report --write                put all of them into reports/")]
 pub(super) struct ReportArgs {
-    /// Which report; all of them when left out
+    /// Name of the report; all reports if left out
     #[arg(value_name = "NAME", value_enum)]
     name: Option<Which>,
     #[command(flatten)]
     dir: DirArg,
-    /// One JSON object a row
+    /// Print one JSON object per row
     #[arg(long, conflicts_with = "write")]
     json: bool,
-    /// Put the tables into the crawl directory, into reports/, instead of printing them
+    /// Write the tables into reports/ of the crawl directory instead of printing them
     #[arg(long)]
     write: bool,
 }

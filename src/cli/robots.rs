@@ -14,29 +14,29 @@ use crate::web::robots::RobotsFile;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Rules are read as a crawl reads them (RFC 9309): the groups that name the agent, or else those of *; the longest pattern \
-decides, Allow where two are equally long. A URL may be absolute or begin with its path. Of a long file as much is read \
-as a crawl obeys by default (500 KiB).
+Reads the rules as a crawl reads them (RFC 9309): the groups that name the agent, or else those of *; the longest \
+pattern decides, and Allow if two are equally long. A URL may be absolute or begin with its path. Only the first 500 \
+KiB of a file are read, as in a crawl by default.
 
 Examples:
   crawler robots robots.txt --agent mybot /private/x /public/
   crawler get https://a.example/robots.txt | crawler robots - --agent me /b
 
-Exit codes: 0 all are allowed, 1 one is disallowed, 2 usage.")]
+Exit codes: 0 all are allowed, 1 at least one is disallowed, 2 usage.")]
 pub(super) struct RobotsArgs {
     /// The robots.txt; - reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The agent's name; a version behind it (NAME/1.0) does not matter
+    /// Name of the agent; a version after it (NAME/1.0) is ignored
     #[arg(long, value_name = "NAME")]
     agent: String,
-    /// URLs to ask about
+    /// URLs to check
     #[arg(value_name = "URL")]
     urls: Vec<String>,
-    /// Group, delay and sitemaps too
+    /// Print group, delay and sitemaps too
     #[arg(short, long)]
     verbose: bool,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -70,8 +70,8 @@ impl RobotsArgs {
     fn token(&self) -> anyhow::Result<&str> {
         Config::token_of(&self.agent).ok_or_else(|| {
             UsageError::because(format!(
-                "--agent {}: a name has letters, - and _ only, and a version behind a / or a blank, as in mybot/1.0: \
-                 robots.txt files name it so, and a crawl of this name would be refused too",
+                "--agent {}: a name has only letters, - and _, with an optional version after a / or a blank, as in \
+                 mybot/1.0: robots.txt files use such names, and a crawl rejects any other",
                 Escaped(&self.agent)
             ))
         })
@@ -88,7 +88,7 @@ impl RobotsArgs {
         source.take(max + 1).read_to_end(&mut bytes).map_err(refuse)?;
         if bytes.len() as u64 > max {
             let _ =
-                writeln!(io::stderr(), "crawler: {} is longer than {max} bytes: the rest is not read", Escaped(&name));
+                writeln!(io::stderr(), "crawler: {} is longer than {max} bytes: the rest was not read", Escaped(&name));
             bytes.truncate(usize::try_from(max).unwrap_or(usize::MAX));
         }
         Ok(bytes)
@@ -119,7 +119,7 @@ impl RobotsArgs {
             writeln!(out, "{word}\t{}\t{why}", Escaped(asked.url))?;
         }
         if self.verbose {
-            let group = file.group().unwrap_or("none that concerns it");
+            let group = file.group().unwrap_or("none that applies");
             writeln!(out, "agent\t{}\ngroup\t{}", Escaped(agent), Escaped(group))?;
             match delay {
                 Some(stated) => {

@@ -32,38 +32,37 @@ const SEEDS_BYTES_MAX: u64 = 1 << 30;
 /// The command line of a crawl.
 #[derive(Debug, Args)]
 pub(super) struct CrawlArgs {
-    /// File of seed URLs, one a line; - reads standard input
+    /// File of seed URLs, one per line; - reads standard input
     #[arg(long, value_name = "FILE")]
     seeds: Option<PathBuf>,
-    /// Settings in TOML; crawler config shows them all
+    /// Settings in TOML; crawler config lists all of them
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Crawl directory; made when it is not there, resumed when it is
+    /// Crawl directory; created if it does not exist, resumed if it does
     #[arg(long, value_name = "DIR", default_value = "./crawl")]
     dir: PathBuf,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Start anew: an old crawl directory is moved aside, never deleted
+    /// Start a new crawl; an old crawl directory is moved aside, never deleted
     #[arg(long)]
     fresh: bool,
-    /// Fetch the listed URLs again although they were seen, as new versions
+    /// Fetch the seed URLs again as new versions, even if they were fetched before
     ///
-    /// A page that has an entity tag or a date is asked for on condition that it changed; an answer 304 becomes a
-    /// reference to the stored version. Where the listed URLs redirect is fetched again too; links are followed as ever,
-    /// only new ones. After a kill the same line goes on: what was fetched again already is not asked for once more. So
-    /// it does after a stop that left some of the listed URLs. In every other case it begins anew. A line without
-    /// --force finishes what was queued.
+    /// A page with an entity tag or a date is requested conditionally; a 304 is stored as a reference to the stored
+    /// version. The targets of redirects are fetched again too. Of the links, only new ones are followed, as always.
+    /// After a kill, or a stop that left seed URLs unfetched, the same command resumes the round and does not repeat
+    /// fetches. In every other case it starts a new round. The command without --force only finishes what was queued.
     #[arg(long)]
     force: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
-    /// Say more; twice: everything, that of the libraries too
+    /// Print more; twice: everything, including messages of the libraries
     ///
-    /// RUST_LOG says it in detail where it is set and -q is not, such as RUST_LOG=crawler=debug,hickory_resolver=info.
+    /// RUST_LOG sets levels in detail, unless -q is given, for example RUST_LOG=crawler=debug,hickory_resolver=info.
     #[arg(short, long, action = ArgAction::Count)]
     verbose: u8,
-    /// How log and progress are written to standard error: text, or json with an object a line
+    /// Format of log and progress on standard error: text, or json with one object per line
     #[arg(long, value_name = "FORMAT", value_parser = log_format)]
     log_format: Option<LogFormat>,
 }
@@ -77,7 +76,7 @@ pub(super) struct LimitArgs {
     /// Time to crawl over all sessions, such as 90s, 10m or 2h
     #[arg(long, value_name = "TIME", value_parser = max_time)]
     max_time: Option<Duration>,
-    /// Links to follow from a seed; 0 fetches the seeds alone
+    /// Links to follow from a seed; 0 fetches only the seeds
     #[arg(long, value_name = "N")]
     max_depth: Option<u16>,
 }
@@ -124,7 +123,7 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     let seeds = read_seeds(&seeds_path)?;
     let standing = standing(&args.dir)?;
     if (standing == Standing::New || args.fresh) && !has_seed(&seeds) {
-        let problem = format!("{} holds no URL; {HOW_TO_SEED}", seeds_name(&seeds_path));
+        let problem = format!("{} has no URL; {HOW_TO_SEED}", seeds_name(&seeds_path));
         return Err(UsageError::because(problem));
     }
     let verbosity = match (args.quiet, args.verbose) {
@@ -137,7 +136,7 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     log_to(&screen, verbosity, config.report.log_format)?;
     if args.fresh && standing == Standing::Crawl {
         let aside = move_aside(&args.dir, SystemClock::new().now())?;
-        tracing::info!("the old crawl lies in {} now", aside.display());
+        tracing::info!("the old crawl was moved to {}", aside.display());
     }
     if config.crawl.contact.is_empty() {
         tracing::warn!("crawl.contact is not set: webmasters cannot reach you; set it in the file of --config");
@@ -166,19 +165,19 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     Ok(exit::of(&error))
 }
 
-const HOW_TO_SEED: &str = "write one URL a line, for example:
+const HOW_TO_SEED: &str = "write one URL per line, for example:
 
     # lines like this one are skipped
     https://example.com/
 
-crawler init writes such a file, and settings to go with it.";
+crawler init writes such a file, and a settings file.";
 
-const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one a line, for example seeds.txt:
+const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one per line, for example seeds.txt:
 
     # lines like this one are skipped
     https://example.com/
 
-crawler init writes such a file, and settings to go with it; then: crawler --seeds seeds.txt --config crawler.toml
+crawler init writes such a file, and a settings file; then: crawler --seeds seeds.txt --config crawler.toml
 All commands: crawler --help";
 
 fn log_format(text: &str) -> Result<LogFormat, String> {
@@ -209,8 +208,8 @@ pub(super) fn read_seeds(path: &Path) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-/// All of the file of seeds at `path`, or of standard input, lines beyond [`LINE_BYTES_MAX`] cut; `FileTooLarge` where that
-/// is more than any has.
+/// All of the file of seeds at `path`, or of standard input, lines beyond [`LINE_BYTES_MAX`] cut; `FileTooLarge` where
+/// that is more than any has.
 pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let source: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())

@@ -16,20 +16,20 @@ const OLDER_MEMORY: usize = 16 << 20;
 /// Filters; an entry must pass every kind of them that is given, by any one of its kind.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Selection {
-    /// Only URLs that begin so; may be given several times
+    /// Only URLs that begin with this; may be given several times
     #[arg(long, value_name = "URL")]
     pub(super) prefix: Vec<String>,
-    /// Only answers with this status: 404, 4xx or 200-299; may be given several times. A page that the server says is
-    /// unchanged (304) counts as 200 too
+    /// Only responses with this status: 404, 4xx or 200-299; may be given several times. A page that the server reports
+    /// as unchanged (304) counts as 200 too
     #[arg(long, value_name = "N", value_parser = StatusRange::parse)]
     pub(super) status: Vec<StatusRange>,
-    /// Only this MIME type: text/html, or image/* for all that begin so; may be given several times
+    /// Only this MIME type: text/html, or image/* for all image types; may be given several times
     #[arg(long, value_name = "MIME")]
     pub(super) mime: Vec<String>,
-    /// Only what was fetched on this day (UTC) or later: 2026-11-21, or 2026-11-21T05:08:44Z
+    /// Only pages fetched on this day (UTC) or later: 2026-11-21, or 2026-11-21T05:08:44Z
     #[arg(long, value_name = "DATE", value_parser = since)]
     pub(super) since: Option<Time>,
-    /// Only what was fetched on this day (UTC) or earlier
+    /// Only pages fetched on this day (UTC) or earlier
     #[arg(long, value_name = "DATE", value_parser = until)]
     pub(super) until: Option<Time>,
     /// Also the robots.txt files that the crawl fetched for itself

@@ -21,7 +21,7 @@ const VIOLATIONS_TOLD: usize = 20;
 /// Serve a synthetic web on loopback, with its own DNS, to crawl from another terminal.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateArgs {
-    /// Everything random comes from it.
+    /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Number of hosts.
@@ -75,10 +75,10 @@ pub struct SimulateArgs {
     /// Share of hosts whose robots.txt answers 403.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub robots_forbidden: f64,
-    /// Share of hosts whose robots.txt cannot be had: 429, 500, a closed connection.
+    /// Share of hosts whose robots.txt is unreachable: 429, 500, a closed connection.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub robots_broken: f64,
-    /// Share of all URLs that one giant host has.
+    /// Share of all URLs that belong to one giant host.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub giant: f64,
     /// Share of hosts that refuse their first requests for pages with 429 or 503, with all kinds of Retry-After.
@@ -87,13 +87,13 @@ pub struct SimulateArgs {
     /// Share of hosts that take twenty times as long as others.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub slow: f64,
-    /// Share of hosts that resolve and are dead: no connection, or one that is closed.
+    /// Share of hosts that resolve but are dead: no connection, or one that is closed.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub dead: f64,
-    /// Some of the dead hosts, and of the broken robots.txt, never answer instead.
+    /// Some of the dead hosts and broken robots.txt files hang instead of failing.
     #[arg(long)]
     pub silent: bool,
-    /// politeness.delay_min of the configuration that is written, and of the judgement.
+    /// politeness.delay_min, for the written configuration and for the judgement.
     #[arg(long, default_value = "0ms", value_parser = duration)]
     pub delay: Duration,
     /// politeness.delay_factor likewise.
@@ -108,33 +108,34 @@ pub struct SimulateArgs {
     /// Share of pages sent in gzip.
     #[arg(long, default_value_t = 0.3, value_name = "SHARE")]
     pub gzip: f64,
-    /// Number of hosts without end, beside the others: mazes, calendars, sessions, wildcard names, sitemaps, answers that
-    /// drip. Crawl them with budgets.
+    /// Number of endless hosts (crawler traps) beside the others: mazes, calendars, sessions, wildcard names, sitemaps,
+    /// slow responses. Crawl them with budgets.
     #[arg(long, default_value_t = 0)]
     pub traps: usize,
-    /// Kinds of them, in turn: maze, calendar, session-query, session-path, wildcard, sitemaps, repeating, drip.
+    /// Kinds of traps, in turn: maze, calendar, session-query, session-path, wildcard, sitemaps, repeating, drip.
     #[arg(long, value_name = "KIND,...", value_delimiter = ',', value_parser = trap_kind)]
     pub trap_kinds: Vec<TrapKind>,
-    /// Time between two bytes of a host that drips.
+    /// Time between two bytes of a host of the kind drip.
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub drip: Duration,
-    /// Where to write seeds, configuration, expected end and log.
+    /// Where to write seeds, configuration, expected result and log.
     #[arg(long, default_value = "./simweb", value_name = "DIR")]
     pub out: PathBuf,
-    /// End after so many seconds instead of with Ctrl-C.
+    /// End after this many seconds instead of with Ctrl-C.
     #[arg(long = "for", value_name = "SECONDS")]
     pub seconds: Option<u64>,
-    /// Instead: crawl small webs in virtual time, on a disk and a network that fail, and check the crash contract.
+    /// Crawl small webs in virtual time instead, on a disk and a network that fail, and check the crash contract.
     #[arg(long)]
     pub faults: bool,
-    /// Seeds of those crawls, the last one excluded; from 1,000,000 on with limits, budgets, rates, depths and scopes.
-    #[arg(long, value_name = "A..B", default_value = "0..1000", value_parser = super::faults::cases, requires = "faults")]
+    /// Range of seeds for --faults, without its end; from 1,000,000 on with limits, budgets, rates, depths and scopes.
+    #[arg(long, value_name = "A..B", default_value = "0..1000")]
+    #[arg(value_parser = super::faults::cases, requires = "faults")]
     pub cases: std::ops::Range<u64>,
-    /// Let the simulated crawler make a mistake, to see it found.
+    /// Let the simulated crawler make a mistake, to see that the check finds it.
     #[arg(long, value_name = "MISTAKE", requires = "faults")]
     pub mistake: Option<crate::simulator::Mistake>,
-    /// Write a line for each of them: its seed, and a checksum of its requests and of its changes of the disk. Two versions
-    /// that behave alike write the same lines.
+    /// Write one line per seed with a checksum of its requests and its changes of the disk. Two versions that behave
+    /// alike write the same lines.
     #[arg(long, value_name = "FILE", requires = "faults")]
     pub checksums: Option<PathBuf>,
 }
@@ -334,7 +335,7 @@ fn politeness(log: &[Request], limits: &Limits) -> String {
 fn trap_kind(text: &str) -> Result<TrapKind, String> {
     let mut kinds = TrapKind::ALL.into_iter().chain([TrapKind::Silent]);
     let found = kinds.find(|kind| kind.name() == text);
-    found.ok_or_else(|| format!("say one of {}, silent", TrapKind::ALL.map(TrapKind::name).join(", ")))
+    found.ok_or_else(|| format!("write one of {}, silent", TrapKind::ALL.map(TrapKind::name).join(", ")))
 }
 
 /// Parses `20ms`, `1.5s` or `2m`.
@@ -344,7 +345,7 @@ fn duration(text: &str) -> Result<Duration, String> {
         "ms" => 0.001,
         "s" => 1.0,
         "m" => 60.0,
-        _ => return Err("say a number and ms, s or m, such as 20ms".to_owned()),
+        _ => return Err("write a number and ms, s or m, such as 20ms".to_owned()),
     };
     let seconds: f64 = number.trim().parse().map_err(|error| format!("{number:?}: {error}"))?;
     Duration::try_from_secs_f64(seconds * unit_s).map_err(|error| error.to_string())

@@ -1,5 +1,6 @@
-//! `crawler status`: how a crawl stands. One that runs is asked by the socket in its directory, as `crawler ctl status` does,
-//! and both show the same; of one that does not run, or does not answer, the plain copy of its last checkpoint is told.
+//! `crawler status`: how a crawl stands. One that runs is asked by the socket in its directory, as `crawler ctl status`
+//! does, and both show the same; of one that does not run, or does not answer, the plain copy of its last checkpoint is
+//! told.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -13,9 +14,9 @@ use super::{DirArg, parts, run};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::crawl::control;
 use crate::crawl::control::wire::AskError;
-use crate::crawl::live::measure;
 use crate::crawl::memory::Ceiling;
 use crate::crawl::reports::{self, Left};
+use crate::crawl::sizes::measure;
 use crate::disk::{DirectoryLock, Disk};
 use crate::record::{Doing, Live, Rates, Snapshot, State};
 use crate::report::closing::{Table, figures, shell_word};
@@ -24,9 +25,9 @@ use crate::text::figures::{count, counted, date, rate, size, span};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Figures of a crawl that runs are those of this moment, asked of it by the socket in its directory; where it does not answer, \
-and of a crawl that does not run, they are those of the last checkpoint. The time left is what politeness takes at least for \
-what is queued; links that are not found yet come on top. Nothing is written, and the crawl is not disturbed.
+The figures of a running crawl are those of this moment, read over the socket in its directory. If the crawl does not \
+answer or does not run, they are those of the last checkpoint. The time left is the least time that politeness needs \
+for the queued URLs; links that are not found yet are not counted. Nothing is written, and the crawl is not disturbed.
 
 Examples:
   crawler status
@@ -36,13 +37,13 @@ Examples:
 pub(super) struct StatusArgs {
     #[command(flatten)]
     dir: DirArg,
-    /// One JSON object with all figures
+    /// Print all figures as one JSON object
     #[arg(long)]
     json: bool,
-    /// Show what the memory ceiling consists of, too
+    /// Show the parts of the memory ceiling too
     #[arg(long)]
     memory: bool,
-    /// Tell the time left, also where log and queue have to be read for long
+    /// Print the time left even if reading log and queue for it takes long
     #[arg(long)]
     estimate: bool,
 }
@@ -158,10 +159,10 @@ fn ended(dir: &Path) -> String {
     let stored = parts::open_archive(dir).map_or(0, |archive| archive.entries().map_while(Result::ok).count());
     let archive = match stored {
         0 => "nothing is stored yet".to_owned(),
-        1 => "1 record is in the archive, and is taken in".to_owned(),
-        more => format!("{} records are in the archive, and are taken in", count(more as u64)),
+        1 => "1 record is in the archive and will be recovered".to_owned(),
+        more => format!("{} records are in the archive and will be recovered", count(more as u64)),
     };
-    format!("a crawl was begun, and ended; run the same line again: {archive}")
+    format!("a crawl was started, and ended; run the same command again: {archive}")
 }
 
 /// What a crawl in `dir` said of itself, as `crawler status` shows it.
@@ -186,7 +187,7 @@ fn why_silent(error: &AskError) -> &'static str {
     match error {
         AskError::NotListening(_) => "it is starting or ending, or cannot be controlled",
         AskError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-            "only the user who runs it can ask it"
+            "only the user who runs it can query it"
         }
         AskError::Silent(_) => "it does not answer",
         AskError::NotRunning(_) | AskError::TooLong | AskError::NoAnswer(_) | AskError::Io { .. } => {
@@ -213,13 +214,13 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
     let mut table = Table::default();
     let state = match (snapshot.state, told.running) {
         (_, true) => told.phase.map_or("running", Doing::meaning),
-        (State::Running, false) => "not running: it was killed; the line that started it resumes it",
-        (State::Stopped, false) => "stopped; the line that started it resumes it",
+        (State::Running, false) => "not running: it was killed; run the same command again to resume",
+        (State::Stopped, false) => "stopped; run the same command again to resume",
         (State::Finished, false) => "finished",
     };
     table.row("state", state);
     if let Some(why) = told.silent {
-        table.row("", format!("its last checkpoint is told: {why}"));
+        table.row("", format!("figures of the last checkpoint: {why}"));
     }
     if let Some(pid) = told.pid {
         table.row("process", pid);
@@ -273,7 +274,7 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
         table.row(name, format!("{recent} by the LRU, {new} new by the Bloom filter, {disk} on disk ({wrong} new)"));
     }
     if let Some(ceiling) = told.memory_ceiling {
-        table.row("memory ceiling", format!("{} by the configuration (--memory has its parts)", size(ceiling.bytes)));
+        table.row("memory ceiling", format!("{} by the configuration (--memory lists its parts)", size(ceiling.bytes)));
     }
     table.row("disk free", size(gauges.disk_free_bytes));
     table.row("inspect with", format!("crawler list --dir {}", shell_word(dir)));
@@ -284,11 +285,11 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
 fn time_left(left: &Left) -> String {
     if let Some(until) = left.rests_until {
         let (host, why) = (Escaped(&left.host), Escaped(&left.why));
-        return format!("{} at least: {host} rests until {} ({why})", span(left.at_least), date(until));
+        return format!("{} at least: {host} waits until {} ({why})", span(left.at_least), date(until));
     }
     match (left.urls, left.host.as_str()) {
         (0, _) if left.hosts == 0 => "nothing is queued".to_owned(),
-        (0, _) => format!("no host has to be waited for; of {} URLs wait", counted(left.hosts, "host")),
+        (0, _) => format!("no host has to wait; {} with queued URLs", counted(left.hosts, "host")),
         (urls, "") => {
             let urls = counted(urls, "URL");
             format!("{} at least, by politeness.requests_per_second for {urls}", span(left.at_least))

@@ -19,16 +19,16 @@ const TELL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads the archive, the stores, the queue, the checkpoint and the plain copies, and whether they agree. Every finding is \
-a line FILE:OFFSET: what is wrong; the last line sums up. The exit code is 3 where there is damage. What a kill left \
-unfinished behind the last checkpoint is told too, and is no damage: the next start cuts it, removes it or takes it back \
-in. Nothing is written, and a crawl that runs is not disturbed.
+Checks the archive, the stores, the queue, the checkpoint and the plain copies, and whether they agree. Every finding \
+is one line, FILE:OFFSET: problem; the last line is a summary. The exit code is 3 if there is damage. Data that a kill \
+left unfinished after the last checkpoint is reported too, but is not damage: the next start truncates, removes or \
+recovers it. Nothing is written, and a running crawl is not disturbed.
 
---rebuild makes key.dat and the address files from the value files, damaged parts of URL-seen from the archive and the \
-queue, a damaged catalog from the newest checkpoint file, and the plain copies; damaged parts of the stores of robots.txt \
-and addresses are emptied and asked for again. No crawl may run. The old files are replaced when the new ones are \
-complete; where it is interrupted, run it again. The queue and what was in memory at the last checkpoint are in one place \
-only, and are not made again.
+--rebuild rebuilds key.dat and the address files from the value files, damaged parts of URL-seen from the archive and \
+the queue, a damaged catalog from the newest checkpoint file, and the plain copies. Damaged parts of the robots.txt \
+and DNS stores are emptied and fetched again. No crawl may run. The old files are replaced when the new ones are \
+complete; if it is interrupted, run it again. The queue and the memory of the last checkpoint have no second copy and \
+cannot be rebuilt.
 
 Examples:
   crawler verify
@@ -36,13 +36,13 @@ Examples:
 pub(super) struct VerifyArgs {
     #[command(flatten)]
     dir: DirArg,
-    /// Make again what can be made again: the index of the archive, URL-seen, caches, plain copies
+    /// Rebuild what can be rebuilt: the index of the archive, URL-seen, caches, plain copies
     #[arg(long)]
     rebuild: bool,
-    /// No progress
+    /// Print no progress
     #[arg(short, long)]
     quiet: bool,
-    /// Say how fast it was
+    /// Print the speed
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
 }
@@ -102,7 +102,7 @@ fn summed_up(summary: &Summary, rebuilt: Option<u64>) -> String {
         text += &format!(", {} unfinished", count(summary.unfinished));
     }
     if let Some(records) = rebuilt {
-        text += &format!("; the index was made again, {} key records", count(records));
+        text += &format!("; the index was rebuilt, {} key records", count(records));
     }
     text
 }

@@ -91,7 +91,7 @@ fn scope(config: &Config) -> Checked {
     for (key, patterns) in [("scope.include", &scope.include), ("scope.exclude", &scope.exclude)] {
         for pattern in patterns {
             let built = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
-            built.map_err(|e| Limit { key, problem: format!("{pattern:?} is no regular expression: {e}") })?;
+            built.map_err(|e| Limit { key, problem: format!("{pattern:?} is not a regular expression: {e}") })?;
         }
     }
     let length = (16..=65_000).contains(&scope.max_url_length);
@@ -142,7 +142,7 @@ fn fetch(config: &Config) -> Checked {
     let body = (Bytes::kib(1)..=Bytes::gib(1)).contains(&fetch.max_body);
     require(body, "fetch.max_body", "must be from \"1KiB\" to \"1GiB\"")?;
     let spool = fetch.spool_max >= fetch.max_body;
-    require(spool, "fetch.spool_max", "must be at least fetch.max_body: a whole body has to lie there")?;
+    require(spool, "fetch.spool_max", "must be at least fetch.max_body: a whole body must fit")?;
     require(fetch.retries <= 20, "fetch.retries", "must be at most 20")?;
     if !fetch.proxy.is_empty() {
         let proxy = url::Url::parse(&fetch.proxy).ok().filter(|url| url.has_host());
@@ -159,13 +159,13 @@ fn fetch(config: &Config) -> Checked {
 fn names_and_addresses(config: &Config) -> Checked {
     for server in &config.dns.nameservers {
         let known = server.parse::<IpAddr>().is_ok() || server.parse::<SocketAddr>().is_ok();
-        let problem = format!("{server:?} is no address; write \"9.9.9.9\" or \"127.0.0.1:5353\"");
+        let problem = format!("{server:?} is not an address; write \"9.9.9.9\" or \"127.0.0.1:5353\"");
         require(known, "dns.nameservers", problem)?;
     }
     at_least(config.dns.timeout, "100ms", "dns.timeout")?;
     require(config.dns.ttl_min <= config.dns.ttl_max, "dns.ttl_min", "is more than dns.ttl_max")?;
     for range in &config.network.allow {
-        let problem = format!("{range:?} is no CIDR; write \"127.0.0.0/8\" or \"fd00::/8\"");
+        let problem = format!("{range:?} is not a CIDR range; write \"127.0.0.0/8\" or \"fd00::/8\"");
         require(is_cidr(range), "network.allow", problem)?;
     }
     Ok(())
@@ -214,6 +214,6 @@ fn stores(config: &Config) -> Checked {
     require(log, "report.log_bytes", "must be at least \"64KiB\", or \"unlimited\"")?;
     let metrics = &config.report.metrics;
     let problem =
-        format!("{metrics:?} is no address; write \"127.0.0.1:9150\", \"127.0.0.1:0\" for any port, or \"off\"");
+        format!("{metrics:?} is not an address; write \"127.0.0.1:9150\", \"127.0.0.1:0\" for any port, or \"off\"");
     require(metrics == "off" || metrics.parse::<SocketAddr>().is_ok(), "report.metrics", problem)
 }

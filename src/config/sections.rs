@@ -56,7 +56,9 @@ macro_rules! section {
 
 /// A setting that is one of some words.
 macro_rules! word {
-    ($(#[$meta:meta])* $name:ident, $expected:literal, $example:literal { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
+    ($(#[$meta:meta])* $name:ident, $expected:literal, $example:literal {
+        $($(#[$doc:meta])* $variant:ident = $word:literal,)*
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum $name {
@@ -382,7 +384,7 @@ word! {
     LogFormat, "\"text\" or \"json\"", "\"text\"" {
         /// Lines for people, and on a terminal a display.
         Text = "text",
-        /// A JSON object a line, progress and closing statistics too.
+        /// Print one JSON object per line, progress and closing statistics too.
         Json = "json",
     }
 }

@@ -132,9 +132,11 @@ fn limits_that_no_crawl_can_run_with_are_refused_at_their_line() {
 
 #[test]
 fn settings_with_units_and_unlimited_ones_are_read() {
-    let text = "\u{feff}[crawl]\r\nmax_pages = 1_000\nmax_bytes = \"10GiB\"\nmax_time = \"1h30m\"\nmax_depth = \"unlimited\"\n\
+    let text = "\u{feff}[crawl]\r\nmax_pages = 1_000\nmax_bytes = \"10GiB\"\nmax_time = \"1h30m\"\n\
+                max_depth = \"unlimited\"\n\
                 [politeness]\ndelay_min = \"0s\"\ndelay_factor = 0\ndelay_per_ip = \"0s\"\nrequests_per_second = 0.5\n\
-                [network]\nallow = [\"127.0.0.0/8\", \"::1\"]\n[fetch]\nrate_min = 64\nproxy = \"http://127.0.0.1:3128\"\n";
+                [network]\nallow = [\"127.0.0.0/8\", \"::1\"]\n[fetch]\nrate_min = 64\nproxy = \
+                \"http://127.0.0.1:3128\"\n";
     let config = Config::parse(text, "my.toml").unwrap();
     assert_eq!(config.crawl.max_pages, Some(1_000));
     assert_eq!(config.crawl.max_bytes, Some(Bytes::gib(10)));

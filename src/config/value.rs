@@ -100,7 +100,8 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     (total <= Duration::from_secs(1_000 * 366 * 86_400)).then_some(total)
 }
 
-/// A duration as [`parse_duration`] reads it, in the largest unit that it is a whole number of: `250ms`, `10s`, `24h`, `30d`.
+/// A duration as [`parse_duration`] reads it, in the largest unit that it is a whole number of: `250ms`, `10s`, `24h`,
+/// `30d`.
 pub fn show_duration(duration: Duration) -> String {
     const UNITS: [(u128, &str, u128); 4] =
         [(86_400_000, "d", 2), (3_600_000, "h", 1), (60_000, "m", 1), (1_000, "s", 1)];

@@ -18,7 +18,8 @@ pub struct Condition {
 
 impl Container {
     /// The condition that the newest version of `url` with status 200 allows. There is none where that version names no
-    /// validator, or its payload is not whole in the archive: damage means that the page is asked for without condition.
+    /// validator, or its payload is not whole in the archive: damage means that the page is asked for without
+    /// condition.
     ///
     /// It costs an address page, a key record for each version that is passed over, and the value of the one that is
     /// found (of a revisit that of its payload too).
@@ -51,7 +52,7 @@ impl Container {
         match read() {
             Ok(headers) => Ok(Some(headers)),
             Err(Error::Damaged { .. }) => {
-                tracing::warn!(url = record.url, "its stored version is damaged; it is asked for without condition");
+                tracing::warn!(url = record.url, "its stored version is damaged; it is requested unconditionally");
                 Ok(None)
             }
             Err(error) => Err(error),

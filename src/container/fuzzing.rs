@@ -7,9 +7,8 @@ use super::address::AddressFile;
 use super::keys::KeyFile;
 use super::{Container, ContainerOptions, NewPage, Reader, Report, Standing, WarcInfo, rebuild, verify};
 use crate::clock::Time;
-use crate::disk::HEADER_BYTES;
+use crate::disk::{HEADER_BYTES, MemoryDisk};
 use crate::fingerprint::{Fingerprint, Fingerprinter};
-use crate::fuzzing::{MemoryDisk, join, parts};
 use crate::web::url::KeyMaker;
 use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
 
@@ -79,8 +78,7 @@ fn read_keys(bytes: &[u8]) -> bool {
 
 /// The address file, its overflow pages and its double-write file, beside a key.dat: as they are, and with their
 /// checksums made right. They are opened, repaired, looked into, added to, and verified.
-pub(crate) fn addresses(bytes: &[u8]) -> bool {
-    let files = parts::<4>(bytes).map(<[u8]>::to_vec);
+pub(crate) fn addresses(files: [Vec<u8>; 4]) -> bool {
     let mut mended = files.clone();
     if let Some(head) = mended[1].get_mut(..PAGE_BYTES) {
         let sum = crc32fast::hash(&head[20..]);
@@ -270,10 +268,10 @@ pub(crate) fn key_samples() -> Vec<Vec<u8>> {
     vec![file(&sample(Compression::None), "key.dat")]
 }
 
-pub(crate) fn address_samples() -> Vec<Vec<u8>> {
+pub(crate) fn address_sample() -> [Vec<u8>; 4] {
     let memory = sample(Compression::None);
     let [index, overflow, images] = ADDRESS_FILES.map(|name| file(&memory, name));
-    vec![join(&[&file(&memory, "key.dat"), &index, &overflow, &images])]
+    [file(&memory, "key.dat"), index, overflow, images]
 }
 
 pub(crate) fn warc_samples() -> Vec<Vec<u8>> {

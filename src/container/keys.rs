@@ -301,13 +301,12 @@ impl KeyFile {
 
     /// Whether a record can still be appended: where not, nothing else should be written of its page.
     pub(super) fn check_room(&self) -> Result<()> {
-        if self.len <= OFFSET_MAX { Ok(()) } else { Err(self.too_large("no record can begin behind its first TiB")) }
+        if self.len <= OFFSET_MAX { Ok(()) } else { Err(self.too_large("no record can begin after its first TiB")) }
     }
 
     fn too_large(&self, what: impl Into<String>) -> Error {
-        let hint = "this crawl can store no more pages: begin another one in a directory of its own";
-        let source = std::io::Error::new(std::io::ErrorKind::FileTooLarge, format!("{}; {hint}", what.into()));
-        Error::io("append to", self.file.path(), source)
+        let hint = "this crawl can store no more pages: start another one in its own directory";
+        Error::limit("append to", self.file.path(), format!("{}; {hint}", what.into()))
     }
 
     /// Appends `record`; returns its offset.

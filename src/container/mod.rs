@@ -22,8 +22,8 @@
 //!
 //! [`Container::cut`] notes the lengths of the value file and of key.dat; the job makes them durable. After a kill
 //! [`Container::open`] cuts key.dat to the noted length and returns a [`Recovery`], which reads what the value files
-//! hold beyond the noted place, passes over what is damaged there, cuts the one that ends in `.open` behind its last whole
-//! exchange, and hands the exchanges to the engine, which takes them back in with [`Container::readopt`].
+//! hold beyond the noted place, passes over what is damaged there, cuts the one that ends in `.open` behind its last
+//! whole exchange, and hands the exchanges to the engine, which takes them back in with [`Container::readopt`].
 
 pub mod address;
 mod boot;
@@ -43,6 +43,7 @@ mod reader;
 mod rebuild;
 mod recovery;
 mod referrer;
+mod replayed;
 mod resync;
 #[cfg(test)]
 mod revisit_tests;
@@ -50,6 +51,7 @@ mod revisits;
 mod sync;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 mod values;
 mod verify;
 
@@ -72,9 +74,9 @@ use keys::KeyFile;
 pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};
 pub use rebuild::{Rebuilt, STAGED, rebuild};
-pub use recovery::{Recovery, ReplayedPage};
+pub use recovery::Recovery;
 pub use referrer::{KeyPlace, Referrer};
-pub use revisits::RefersTo;
+pub use replayed::{RefersTo, ReplayedPage};
 pub use sync::{SyncDone, SyncJob};
 use values::ValueFiles;
 pub use values::WarcInfo;
@@ -139,8 +141,8 @@ pub struct NewPage<'a> {
     pub truncated: bool,
     /// Whether the URL may be stored already; where not, no older version is looked for.
     pub may_have_versions: bool,
-    /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition refers
-    /// to nothing and is stored as it came.
+    /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition
+    /// refers to nothing and is stored as it came.
     pub condition: Option<u64>,
 }
 
@@ -212,7 +214,7 @@ impl Container {
         saved: Option<&ContainerState>,
     ) -> Result<(Self, Recovery)> {
         disk.create_dir_all(dir)?;
-        rebuild::refuse_unfinished(&disk, dir)?;
+        unfinished::refuse(&disk, dir)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
         let addresses = match saved {
             Some(_) => AddressFile::open_existing(&disk, dir)?,

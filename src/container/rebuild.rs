@@ -4,7 +4,7 @@
 //! the order of the value files, slots an interval at a time, every version of a URL with the one before it. Then:
 //!
 //! 1. the staged files are synced, with all value files: what they lead to is durable;
-//! 2. the file [`MARK`] is made and synced. As long as it is there, no crawl opens the directory;
+//! 2. a mark ([`unfinished`]) is made and synced. As long as it is there, no crawl opens the directory;
 //! 3. the staged files are renamed over the old ones, address.dw is removed;
 //! 4. the caller renews what the last checkpoint notes of key.dat, in one batch of the catalog;
 //! 5. the mark is removed ([`Rebuilt::finish`]).
@@ -24,19 +24,16 @@ use std::path::{Path, PathBuf};
 use super::ContainerState;
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
-use super::values;
 use super::verify::walk::{Exchange, Walk};
 use super::verify::{Report, Standing};
-use crate::disk::{Disk, Error, Mode, Result};
+use super::{unfinished, values};
+use crate::disk::{Disk, Mode, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::mime;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{parse_date, parse_http_head};
+use crate::web::warc::parse_date;
 
 /// Directory in which new index files are written.
 pub const STAGED: &str = "rebuild";
-/// Is there while they are put in place.
-const MARK: &str = "rebuild.unfinished";
 const FILES: [&str; 3] = ["key.dat", "address.ovf", "address.idx"];
 /// Slots that gather in memory before they are written to the address pages.
 const INTERVAL_SLOTS: usize = 1 << 20;
@@ -55,20 +52,7 @@ pub struct Rebuilt {
 impl Rebuilt {
     /// The catalog was renewed: the directory can be opened again.
     pub fn finish(self) -> Result<()> {
-        self.disk.remove(&self.dir.join(MARK))?;
-        self.disk.sync_dir(&self.dir)
-    }
-}
-
-/// Refuses a directory in which a rebuild was interrupted.
-pub(super) fn refuse_unfinished(disk: &Disk, dir: &Path) -> Result<()> {
-    let mark = dir.join(MARK);
-    match disk.open_if_there(&mark)? {
-        None => Ok(()),
-        Some(_) => {
-            let found = "one that was interrupted: run crawler verify --rebuild again";
-            Err(Error::damaged(&mark, 0, "no rebuild under way", found))
-        }
+        unfinished::clear(&self.disk, &self.dir)
     }
 }
 
@@ -104,7 +88,7 @@ pub(super) fn rebuild_in_intervals(
             // the address pages end where the checkpoint does, as they do while a crawl runs
             at_note = Some((index.apply()?, index.records));
         }
-        let Some(mut record) = key_record(&exchange, Some(maker)) else { continue };
+        let Some(mut record) = exchange.key_record(Some(maker)) else { continue };
         if exchange.answer.kind() == "revisit" && !index.refer(&exchange, &mut record, maker)? {
             let what = format!("a revisit whose payload is not in the archive any more: {}", record.url);
             walk.tell(&exchange, what, report);
@@ -129,45 +113,13 @@ pub(super) fn rebuild_in_intervals(
 
 fn put_in_place(disk: &Disk, dir: &Path, staged: &Path) -> Result<()> {
     disk.sync_dir(staged)?;
-    disk.replace(&dir.join(MARK), b"index files are being put in place\n")?;
+    unfinished::mark(disk, dir)?;
     disk.remove(&dir.join("address.dw"))?;
     for name in FILES {
         disk.rename(&staged.join(name), &dir.join(name))?;
     }
     disk.sync_dir(dir)?;
     disk.remove(&staged.join("address.dw"))
-}
-
-/// The key record of an exchange; `None` where its answer does not say enough. What a revisit refers to, and with it
-/// the length of its payload, only those know who have the records before it.
-pub(super) fn key_record(exchange: &Exchange, maker: Option<&KeyMaker>) -> Option<KeyRecord> {
-    let answer = &exchange.answer;
-    let url = answer.field("WARC-Target-URI")?;
-    let (status, headers, _) = parse_http_head(&answer.kept)?;
-    let metadata = exchange.metadata.as_ref().map(|record| String::from_utf8_lossy(&record.kept));
-    let robots = metadata.is_some_and(|fields| fields.lines().any(|line| line.trim() == "purpose: robots.txt"));
-    let key = match maker {
-        Some(maker) => maker.keys(&CanonicalUrl::parse(url).ok()?).key,
-        None => Fingerprint::from_bits(0),
-    };
-    Some(KeyRecord {
-        offset: 0,
-        key,
-        file: exchange.file,
-        value_offset: answer.offset,
-        value_bytes: answer.length,
-        time: parse_date(answer.field("WARC-Date")?)?,
-        status,
-        robots,
-        payload_sha1: answer.payload_digest()?,
-        payload_bytes: answer.payload_bytes,
-        // the field of a revisit says that its payload is elsewhere
-        truncated: answer.kind() == "response" && answer.field("WARC-Truncated").is_some(),
-        payload_at: None,
-        previous: None,
-        mime: mime::essence(mime::content_type(&headers).as_deref()),
-        url: url.to_owned(),
-    })
 }
 
 /// The index files under way.

@@ -3,9 +3,9 @@
 //! The exchanges are read in their order. Where one is not whole, three things can have happened:
 //!
 //! - The process was killed while it wrote. Nothing lies behind: the file is cut there.
-//! - The power was cut. Of what was not durable any part may be missing, and what lies behind the hole must not be there
-//!   without it: a page may have been led to by what is lost (its site's robots.txt and the sitemaps that this names). The
-//!   file is cut there too, and the pages are fetched again.
+//! - The power was cut. Of what was not durable any part may be missing, and what lies behind the hole must not be
+//!   there without it: a page may have been led to by what is lost (its site's robots.txt and the sitemaps that this
+//!   names). The file is cut there too, and the pages are fetched again.
 //! - The record is damaged. It is passed over, and all that follows it is taken back in.
 //!
 //! A file that is full was durable before the next one was begun, so what is not whole there is damage. In the one that
@@ -13,75 +13,16 @@
 //! `crawler verify` tells of what was passed over as damage, because it stays in the file.
 //!
 //! What is read may be in the system's memory only, although nothing says so: a sync that fails leaves it there, and no
-//! later sync writes it to the disk. So the end of the file that was written is written once more, and synced, before it
-//! is believed.
+//! later sync writes it to the disk. So the end of the file that was written is written once more, and synced, before
+//! it is believed.
 
-use std::net::IpAddr;
-
-use data_encoding::BASE32;
-
+use super::replayed::{ReplayedPage, read_exchange};
 use super::values::{Found, ValueFiles, find};
-use super::{Container, ContainerState, RefersTo, boot, resync};
-use crate::clock::Time;
+use super::{Container, ContainerState, boot, resync};
 use crate::disk::{DiskFile, Error, Mode, Result};
-use crate::web::mime;
-use crate::web::warc::{Header, Profile, Record, RecordReader, Truncation, parse_date, parse_http_head};
 
 /// So much is written again at a time.
 const COPY_BYTES: u64 = 1 << 20;
-/// Blocks longer than this are not replayed: no body limit allows them.
-const BLOCK_MAX: u64 = 2 << 30;
-
-/// A page that was found in a value file.
-#[derive(Clone, Debug)]
-pub struct ReplayedPage {
-    /// Its URL.
-    pub url: String,
-    /// Status of the answer.
-    pub status: u16,
-    /// When the request began.
-    pub time: Time,
-    /// The page that named it.
-    pub via: Option<String>,
-    /// Links from a seed.
-    pub depth: u16,
-    /// Discovery path.
-    pub hops: String,
-    /// Number of the seed.
-    pub seed: u32,
-    /// Attempts before this one.
-    pub attempt: u8,
-    /// Whether it is a robots.txt that the crawl fetched for itself.
-    pub robots: bool,
-    /// Whether it was fetched although it was seen before.
-    pub forced: bool,
-    /// Headers of the answer, as stored.
-    pub headers: Vec<Header>,
-    /// The body as sent; of a revisit empty until [`Container::read_through`].
-    pub body: Vec<u8>,
-    /// What a revisit refers to.
-    pub refers_to: Option<RefersTo>,
-    /// Of a revisit that was read through: the key record of the response with its payload.
-    pub payload_at: Option<u64>,
-    /// Why the body is not whole.
-    pub truncated: Option<Truncation>,
-    /// The address that answered.
-    pub ip: Option<IpAddr>,
-    /// Media type.
-    pub mime: String,
-    /// SHA-1 of the body.
-    pub payload_sha1: [u8; 20],
-    /// Length of the body.
-    pub payload_bytes: u64,
-    /// The value file.
-    pub file: u32,
-    /// Where the response record lies in it.
-    pub value_offset: u64,
-    /// Its compressed length.
-    pub value_bytes: u64,
-    /// Compressed length of all records of the exchange.
-    pub exchange_bytes: u64,
-}
 
 /// Goes through the exchanges that were stored after a checkpoint, oldest first.
 #[derive(Debug)]
@@ -156,8 +97,8 @@ impl Recovery {
         }
     }
 
-    /// What begins at the place is no whole exchange: at `at` lies `found`. Says whether another one follows in this file;
-    /// where none does, the place is where the file is to end.
+    /// What begins at the place is no whole exchange: at `at` lies `found`. Says whether another one follows in this
+    /// file; where none does, the place is where the file is to end.
     fn pass_over(&mut self, values: &ValueFiles, at: u64, found: &str) -> Result<bool> {
         let place = self.place.as_mut().expect("a place was read");
         let Found { number, open, .. } = place.files[place.index];
@@ -173,14 +114,14 @@ impl Recovery {
             let why = if may_follow {
                 "they were being written when the crawler ended"
             } else {
-                "they were not durable when the machine stopped; pages among them are fetched again"
+                "they were not durable when the machine stopped; pages in them are fetched again"
             };
             tracing::warn!("{path}: the last {bytes} bytes, from byte {start} on, are cut off ({found}): {why}");
             return Ok(false);
         }
         tracing::warn!(
-            "{path}: damaged at byte {at} ({found}): {bytes} bytes from byte {start} on are passed over, pages among them \
-             are fetched again; crawler verify tells all damage"
+            "{path}: damaged at byte {at} ({found}): {bytes} bytes from byte {start} on are skipped, pages in them \
+             are fetched again; crawler verify reports all damage"
         );
         self.done_bytes += bytes;
         place.offset += bytes;
@@ -258,91 +199,4 @@ fn write_again(values: &ValueFiles, found: &Found, from: u64) -> Result<()> {
         at += bytes.len() as u64;
     }
     boot::sync_value(values.disk(), values.dir(), &file)
-}
-
-/// Reads the records of the exchange at `start` of value file `number`: metadata, perhaps a request, response or revisit;
-/// or a warcinfo record, which has no page. Says where it ends, too.
-pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<Option<(Option<ReplayedPage>, u64)>> {
-    let mut reader = RecordReader::new(file, start, BLOCK_MAX);
-    let mut before: Vec<Record> = Vec::new();
-    loop {
-        let Some(record) = reader.next()? else {
-            if before.is_empty() {
-                return Ok(None);
-            }
-            return Err(Error::damaged(file.path(), start, "a whole exchange", "end of file"));
-        };
-        let damaged = |expected: &str, found: &str| Err(Error::damaged(file.path(), record.offset, expected, found));
-        if !record.is_intact() {
-            return damaged("a record with the digest that it states", "another block");
-        }
-        match record.kind() {
-            "warcinfo" if before.is_empty() => return Ok(Some((None, reader.position()))),
-            "metadata" if before.is_empty() => before.push(record),
-            "request" if before.len() == 1 => before.push(record),
-            "response" | "revisit" if before.iter().all(|other| belongs_to(other, &record)) => {
-                let Some(mut page) = before.first().and_then(|metadata| page(number, metadata, &record)) else {
-                    return damaged("a response with an HTTP head, behind its metadata", "another block");
-                };
-                page.exchange_bytes = reader.position() - start;
-                return Ok(Some((Some(page), reader.position())));
-            }
-            kind => return damaged("the next record of an exchange", &format!("a {kind:?} record that is none of it")),
-        }
-    }
-}
-
-/// Whether `record` says that it is of the exchange that `answer` ends.
-fn belongs_to(record: &Record, answer: &Record) -> bool {
-    let said =
-        [("WARC-Concurrent-To", "WARC-Record-ID"), ("WARC-Target-URI", "WARC-Target-URI"), ("WARC-Date", "WARC-Date")];
-    said.iter().all(|(name, of_answer)| record.field(name) == answer.field(of_answer))
-}
-
-fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage> {
-    let fields = String::from_utf8_lossy(&metadata.block);
-    let field = |name: &str| {
-        fields.lines().find_map(|line| line.split_once(": ").filter(|(n, _)| *n == name).map(|(_, value)| value.trim()))
-    };
-    let number = |name: &str| field(name).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
-    let (status, headers, body_at) = parse_http_head(&response.block)?;
-    let mime = mime::essence(mime::content_type(&headers).as_deref());
-    let digest = response.field("WARC-Payload-Digest")?.strip_prefix("sha1:")?;
-    let body = response.block[body_at..].to_vec();
-    let refers_to = if response.kind() == "revisit" { Some(refers_to(response)?) } else { None };
-    // a revisit is truncated only in so far as its payload is elsewhere
-    let truncated = response.field("WARC-Truncated").filter(|_| refers_to.is_none());
-    Some(ReplayedPage {
-        url: response.field("WARC-Target-URI")?.to_owned(),
-        status,
-        time: parse_date(response.field("WARC-Date")?)?,
-        via: field("via").map(str::to_owned),
-        depth: u16::try_from(number("depth")).unwrap_or(u16::MAX),
-        hops: field("hopsFromSeed").unwrap_or_default().to_owned(),
-        seed: number("seed"),
-        attempt: u8::try_from(number("attempt")).unwrap_or(u8::MAX),
-        robots: field("purpose") == Some("robots.txt"),
-        forced: field("forced") == Some("true"),
-        headers,
-        payload_bytes: body.len() as u64,
-        body,
-        refers_to,
-        payload_at: None,
-        truncated: truncated.and_then(Truncation::parse),
-        ip: response.field("WARC-IP-Address").and_then(|ip| ip.parse().ok()),
-        mime,
-        payload_sha1: BASE32.decode(digest.as_bytes()).ok()?.try_into().ok()?,
-        file,
-        value_offset: response.offset,
-        value_bytes: response.length,
-        exchange_bytes: 0,
-    })
-}
-
-fn refers_to(revisit: &Record) -> Option<RefersTo> {
-    Some(RefersTo {
-        profile: Profile::parse(revisit.field("WARC-Profile")?)?,
-        url: revisit.field("WARC-Refers-To-Target-URI")?.to_owned(),
-        time: parse_date(revisit.field("WARC-Refers-To-Date")?)?,
-    })
 }

@@ -6,8 +6,8 @@
 
 use std::path::PathBuf;
 
+use super::replayed::RefersTo;
 use super::{Container, KeyRecord, NewPage, ReplayedPage, values};
-use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::warc::{Header, Profile, Record, RecordReader, Revisit, id_seed, parse_http_head};
@@ -16,17 +16,6 @@ use crate::web::warc::{Header, Profile, Record, RecordReader, Revisit, id_seed, 
 pub(super) const VERSIONS_MAX: usize = 64;
 /// Bytes of a block beside its payload.
 const HEAD_MAX: u64 = 16 << 20;
-
-/// What a revisit record says of the response that has its payload.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefersTo {
-    /// Why the payload was not stored again.
-    pub profile: Profile,
-    /// The URL that brought it.
-    pub url: String,
-    /// When that request began.
-    pub time: Time,
-}
 
 impl Container {
     /// The record of the response that has the payload of `page`, if the archive has one.

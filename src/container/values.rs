@@ -1,9 +1,9 @@
 //! Value files: `value-00000.warc.gz`, `value-00001.warc.gz`, ...
 //!
-//! The one that is written has the suffix `.open`. A full one is made durable and loses it before the next one is begun:
-//! what survives a power cut is the beginning of all that was stored, so that no page is there without what was stored
-//! before it led there (its site's robots.txt, say, and the sitemaps that this names). Whoever appends waits for that;
-//! [`ValueFiles::is_nearly_full`] says when it is time for a cut, whose [`SyncJob`] leaves little to wait for.
+//! The one that is written has the suffix `.open`. A full one is made durable and loses it before the next one is
+//! begun: what survives a power cut is the beginning of all that was stored, so that no page is there without what was
+//! stored before it led there (its site's robots.txt, say, and the sitemaps that this names). Whoever appends waits for
+//! that; [`ValueFiles::is_nearly_full`] says when it is time for a cut, whose [`SyncJob`] leaves little to wait for.
 //!
 //! [`SyncJob`]: super::SyncJob
 

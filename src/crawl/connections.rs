@@ -43,7 +43,8 @@ impl Connections {
         self.open.len() < self.max || self.idle().is_some()
     }
 
-    /// Takes a connection in: `converse` makes what it does. With all places taken, the oldest one that may go is closed.
+    /// Takes a connection in: `converse` makes what it does. With all places taken, the oldest one that may go is
+    /// closed.
     pub fn take_in<F>(&mut self, converse: impl FnOnce(Place) -> F)
     where
         F: Future<Output = ()> + Send + 'static,

@@ -7,7 +7,8 @@
 //! What comes over the socket is hostile until it is parsed: lines, connections and times are bounded, and the engine's
 //! thread never reads or writes it. An order becomes an [`Event`](crate::engine::Event), or a question that is answered
 //! between two events. Its answer says whether it is done; what has to survive a crash is answered when it is durable.
-//! Nothing of it is needed to crawl: where the socket cannot be made, the crawl goes on, and says why nobody can talk to it.
+//! Nothing of it is needed to crawl: where the socket cannot be made, the crawl goes on, and says why nobody can talk
+//! to it.
 
 mod orders;
 mod reload;

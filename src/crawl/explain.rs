@@ -19,7 +19,6 @@ use super::{CrawlError, control, options};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
 use crate::disk::{DirectoryLock, Disk, Error};
-use crate::engine::Identity;
 use crate::engine::seeds::reader;
 use crate::engine::values::RobotsAnswer;
 use crate::frontier::{FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
@@ -27,7 +26,7 @@ use crate::outcome::{HostFault, Reason};
 use crate::web::robots::{RobotsFile, RobotsRules};
 use crate::web::scope::{Rule, Scope};
 use crate::web::surt::surt;
-use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::url::CanonicalUrl;
 use archive::{Archive, ArchivedRobots, VERSIONS_MAX};
 pub use model::{Explanation, Hop};
 use state::State;
@@ -35,19 +34,10 @@ use state::State;
 /// A crawl that runs says within this time whether it is paused, or is not asked further.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The crawl's fingerprints: the key maker of the crawl in `dir`.
-pub fn key_maker(dir: &Path) -> Result<KeyMaker, CrawlError> {
-    let identity = Identity::read_copy(&Disk::real(), dir).map_err(|error| match error.is_not_found() {
-        true => CrawlError::Usage(format!("{}: the crawl has just begun, and knows nothing yet", dir.display())),
-        false => error.into(),
-    })?;
-    Ok(identity.key_maker())
-}
-
 /// Explains `url` by the crawl in `dir`, with `config` in the place of the settings of its last run.
 pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result<Explanation, CrawlError> {
     let disk = Disk::real();
-    let keys = key_maker(dir)?;
+    let keys = options::key_maker(dir)?;
     let mut explanation = Explanation {
         url: url.to_string(),
         key_form: keys.key_text(url),
@@ -91,7 +81,7 @@ fn settings(disk: &Disk, dir: &Path, given: Option<Config>, told: &mut Explanati
             Some(config) => (config, "the last run"),
             None => {
                 told.notes.push(
-                    "the crawl directory has no copy of its settings that can be read: the defaults are taken; name \
+                    "the crawl directory has no readable copy of its settings: the defaults are used; name \
                      its file with --config"
                         .to_owned(),
                 );
@@ -123,7 +113,7 @@ impl Gatherer<'_> {
         }
         crawl.now = self.now;
         let Some(State { checkpoint, .. }) = state else {
-            let note = "there is no checkpoint yet: queue, stores and hosts are not told";
+            let note = "there is no checkpoint yet: queue, stores and hosts are not shown";
             return self.told.notes.push(note.to_owned());
         };
         crawl.checkpoint = Some(checkpoint.number);
@@ -136,7 +126,7 @@ impl Gatherer<'_> {
         let (versions, more) = self.archive.versions(self.url)?;
         self.told.versions = versions;
         if more {
-            self.told.notes.push(format!("only the newest {VERSIONS_MAX} versions are told"));
+            self.told.notes.push(format!("only the newest {VERSIONS_MAX} versions are shown"));
         }
         self.told.fetched_as = self.archive.other_spelling(self.url)?;
         if self.config.robots.respect_nofollow {
@@ -174,7 +164,7 @@ impl Gatherer<'_> {
             waits_in: state.on_its_way.as_ref().map(|(_, store)| *store),
         };
         if state.replayed {
-            let note = "its page was found in the archive when the crawl was resumed: it will not be asked for again";
+            let note = "its page was found in the archive when the crawl was resumed: it will not be fetched again";
             self.told.notes.push(note.to_owned());
         }
         self.told.queue = state.look.queued.as_ref().map(|queued| model::Queue {
@@ -182,7 +172,7 @@ impl Gatherer<'_> {
                 QueuePlace::Head => "under way or to be tried again",
                 QueuePlace::Buffer => "in memory",
                 QueuePlace::Base => "on disk",
-                QueuePlace::Tail => "on disk, not sorted in yet",
+                QueuePlace::Tail => "on disk, not merged yet",
             },
             url: queued.url.url.to_string(),
             before: queued.before,
@@ -211,7 +201,8 @@ impl Gatherer<'_> {
             }
         })?;
         if !there {
-            let note = "the crawl directory has no list of its seeds: whether one takes the URL in is not known";
+            let note =
+                "the crawl directory has no list of its seeds: it is not known whether one puts the URL in scope";
             self.told.notes.push(note.to_owned());
         }
         // a scope takes in what any of its seeds does: the one that does, and where seeds redirected to
@@ -247,7 +238,7 @@ impl Gatherer<'_> {
         self.told.scope = model::Scope {
             refused: literal.map(|_| Reason::PrivateAddress).or(judgement.verdict.err()),
             rule: match literal {
-                Some(address) => format!("{address} is not in the public internet, and not in network.allow"),
+                Some(address) => format!("{address} is outside the public internet and not in network.allow"),
                 None => judgement.rule.to_string(),
             },
             seed,
@@ -271,8 +262,8 @@ impl Gatherer<'_> {
         })
     }
 
-    /// Rules as the frontier has them, else as the store has them, else those of the archive; the archived file says which
-    /// line decides, where it is the one that the rules were made of.
+    /// Rules as the frontier has them, else as the store has them, else those of the archive; the archived file says
+    /// which line decides, where it is the one that the rules were made of.
     fn robots(&mut self, state: Option<&State>) -> Result<(), Error> {
         let bytes_max = self.config.robots.max_bytes.as_usize();
         let archived = self.archive.robots(self.url, bytes_max)?;
@@ -402,9 +393,9 @@ fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::
         backoff_level: host.backoff_level.max(host.robots_level),
         backoff_until: known(held),
         backoff_reason: match () {
-            () if host.robots_level > 0 => Some(because("its robots.txt cannot be had", host.blame)),
+            () if host.robots_level > 0 => Some(because("its robots.txt is unreachable", host.blame)),
             () if host.failures > 0 || host.blame.is_some() => Some(because("it does not answer", host.blame)),
-            () if host.backoff_level > 0 => Some("it answers that it is overloaded".to_owned()),
+            () if host.backoff_level > 0 => Some("it reports that it is overloaded".to_owned()),
             () => None,
         },
         blame: host.blame.map(|blame| blame.to_string()),

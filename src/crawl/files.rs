@@ -1,10 +1,10 @@
 //! How the open files that the system allows are shared out: to requests, to idle connections, and a reserve for the
 //! crawl's own files.
 //!
-//! A crawl that ran out of them could write no more, and would end. So the soft limit is raised to the hard one, and where
-//! the settings ask for more than that has, fewer slow requests, and in need fewer workers, are under way at once; the
-//! operator is told. A request counts as two files: its connection, and beside it a second attempt at another address, a
-//! question to a name server, or the file that a large body comes into.
+//! A crawl that ran out of them could write no more, and would end. So the soft limit is raised to the hard one, and
+//! where the settings ask for more than that has, fewer slow requests, and in need fewer workers, are under way at
+//! once; the operator is told. A request counts as two files: its connection, and beside it a second attempt at another
+//! address, a question to a name server, or the file that a large body comes into.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -31,14 +31,14 @@ pub(super) fn raise_limit() -> usize {
     if limit.current != limit.maximum
         && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
     {
-        tracing::warn!(%error, "the limit of open files stays as it is");
+        tracing::warn!(%error, "the limit of open files could not be raised");
     }
     // no limit is none
     getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
 }
 
-/// Lowers what `config` asks for to what `limit` open files have room for; says how many idle connections may be kept, and
-/// what was lowered.
+/// Lowers what `config` asks for to what `limit` open files have room for; says how many idle connections may be kept,
+/// and what was lowered.
 pub(super) fn fit(config: &mut Config, limit: usize) -> Result<(usize, Vec<String>), CrawlError> {
     let fetch = &mut config.fetch;
     let shares = shares(fetch.workers, fetch.slow_workers, limit).ok_or_else(|| {
@@ -56,15 +56,16 @@ pub(super) fn fit(config: &mut Config, limit: usize) -> Result<(usize, Vec<Strin
         let wanted = std::mem::replace(wanted, share);
         if share < wanted {
             lowered.push(format!(
-                "the limit of open files is {limit}: fetch.{key} is {share} in this run, not {wanted} (ulimit -Hn tells the \
-                 limit, and a service or container sets it)"
+                "the limit of open files is {limit}: fetch.{key} is {share} in this run, not {wanted} (ulimit -Hn \
+                 shows the limit, and a service or container sets it)"
             ));
         }
     }
     Ok((shares.idle, lowered))
 }
 
-/// Half of what is not reserved is for workers, as far as they need it; of the rest a quarter at least for idle connections.
+/// Half of what is not reserved is for workers, as far as they need it; of the rest a quarter at least for idle
+/// connections.
 fn shares(workers: usize, slow_workers: usize, limit: usize) -> Option<Shares> {
     let free = limit.checked_sub(RESERVE)?;
     let workers = workers.min(free / 2 / PER_REQUEST);

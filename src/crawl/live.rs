@@ -1,19 +1,16 @@
 //! What is told of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
 //!
-//! The engine's thread looks at itself here a few times a second, between two events. Whoever asks gets the same figures,
-//! made by the same hands (`Pulse::live`).
+//! The engine's thread looks at itself here a few times a second, between two events. Whoever asks gets the same
+//! figures, made by the same hands (`Sampler::live`).
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::time::Duration;
 
-use super::CrawlRequest;
-use super::metrics::Desk;
-use super::reports::file_bytes;
+use super::metrics::Endpoint;
 use super::warnings::Warnings;
 use crate::clock::Time;
 use crate::engine::Engine;
-use crate::record::{Live, Rates, Statistics, StoreBytes};
+use crate::record::{Live, Rates, Statistics};
 use crate::report::Progress;
 
 /// The display is looked after this often.
@@ -23,53 +20,50 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Time that a rate covers.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// All that looks at a crawl while it runs.
-pub(super) struct Onlookers {
-    pub display: Progress,
-    pub pulse: Pulse,
-    desk: Desk,
+/// What looks at one engine while it runs.
+pub(super) struct Observer {
+    pub sampler: Sampler,
     warnings: Warnings,
     due: Time,
 }
 
-impl Onlookers {
-    /// Those of the crawl of `request`, which takes no more memory than `ceiling`; `desk` is where its metrics are.
-    pub fn new(request: &CrawlRequest, desk: Desk, ceiling: u64) -> Onlookers {
-        let (pulse, warnings) = (Pulse::new(ceiling), Warnings::default());
-        Onlookers { display: request.progress(), pulse, desk, warnings, due: Time::ZERO }
+impl Observer {
+    /// That of a crawl that takes no more memory than `ceiling`.
+    pub fn new(ceiling: u64) -> Observer {
+        Observer { sampler: Sampler::new(ceiling), warnings: Warnings::default(), due: Time::ZERO }
     }
 
-    /// Looks at the crawl, if it is time to.
-    pub fn look(&mut self, engine: &mut Engine, now: Time) {
+    /// Looks at the crawl, if it is time to, and passes on what it sees.
+    pub fn look(&mut self, engine: &mut Engine, now: Time, display: &mut Progress, endpoint: &mut Endpoint) {
         if now < self.due {
             return;
         }
         self.due = now + DISPLAY;
         let (statistics, gauges) = (engine.statistics(), engine.gauges());
-        self.display.tick(&statistics, &gauges, engine.doing(), engine.elapsed(now));
+        display.tick(&statistics, &gauges, engine.doing(), engine.elapsed(now));
         self.warnings.look(now, gauges.disk_free_bytes, engine.disk_floor());
         self.warnings.look_at_rests(gauges.resting.as_ref());
-        if self.pulse.beat(&statistics, now) && self.desk.is_open() {
-            self.desk.put(self.pulse.live(engine));
+        if self.sampler.sample(&statistics, now) && endpoint.is_open() {
+            endpoint.put(self.sampler.live(engine));
         }
     }
 }
 
 /// What makes figures of a moment of those that the engine has: the seconds before it, and the memory ceiling.
-pub(super) struct Pulse {
+pub(super) struct Sampler {
     ceiling: u64,
     due: Time,
     samples: VecDeque<(Time, [u64; 3])>,
 }
 
-impl Pulse {
+impl Sampler {
     /// Of a crawl that takes no more memory than `ceiling`.
-    pub fn new(ceiling: u64) -> Pulse {
-        Pulse { ceiling, due: Time::ZERO, samples: VecDeque::new() }
+    pub fn new(ceiling: u64) -> Sampler {
+        Sampler { ceiling, due: Time::ZERO, samples: VecDeque::new() }
     }
 
     /// Takes the counters down, if it is time to, and says whether it was.
-    fn beat(&mut self, statistics: &Statistics, now: Time) -> bool {
+    fn sample(&mut self, statistics: &Statistics, now: Time) -> bool {
         if now < self.due {
             return false;
         }
@@ -103,39 +97,25 @@ fn counts(statistics: &Statistics) -> [u64; 3] {
     [statistics.pages_stored, statistics.requests, statistics.bytes_received]
 }
 
-/// Puts down what lies on disk in `dir` now: the engine does not count all of it.
-pub fn measure(stores: &mut StoreBytes, dir: &Path) {
-    let parts: [(&mut u64, &str); 5] = [
-        (&mut stores.url_seen, "url-seen"),
-        (&mut stores.robots, "robots"),
-        (&mut stores.dns, "dns"),
-        (&mut stores.frontier, "frontier"),
-        (&mut stores.catalog, "catalog"),
-    ];
-    for (bytes, part) in parts {
-        *bytes = file_bytes(&dir.join(part)).max(*bytes);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_rate_covers_the_last_seconds_and_not_what_was_before_the_process() {
-        let mut pulse = Pulse::new(0);
+        let mut sampler = Sampler::new(0);
         let at = |second: u64| Time::from_ms(1_000_000 + second * 1_000);
         let counted = |requests: u64| Statistics { requests, ..Statistics::default() };
-        assert_eq!(pulse.rates(&counted(5_000), at(0)).requests, 0.0);
+        assert_eq!(sampler.rates(&counted(5_000), at(0)).requests, 0.0);
         for second in 0..=100 {
             let requests = 5_000 + if second <= 50 { second * 10 } else { 500 + (second - 50) * 2 };
-            assert!(pulse.beat(&counted(requests), at(second)));
-            assert!(!pulse.beat(&counted(requests), at(second)), "once a second");
+            assert!(sampler.sample(&counted(requests), at(second)));
+            assert!(!sampler.sample(&counted(requests), at(second)), "once a second");
             if second == 1 {
-                assert_eq!(pulse.rates(&counted(requests), at(second)).requests, 10.0);
+                assert_eq!(sampler.rates(&counted(requests), at(second)).requests, 10.0);
             }
         }
-        assert_eq!(pulse.rates(&counted(5_600), at(100)).requests, 2.0);
-        assert!(pulse.samples.len() < 20);
+        assert_eq!(sampler.rates(&counted(5_600), at(100)).requests, 2.0);
+        assert!(sampler.samples.len() < 20);
     }
 }

@@ -1,8 +1,8 @@
 //! How much memory a crawl takes at most: the sum of its bounded parts, computed from the configuration.
 //!
 //! Every part that can grow with what servers send has a bound in its own module; here they are added up, so that
-//! `crawler status` can say before the machine does. It is a ceiling, not an estimate: what a usual crawl takes is a small
-//! part of it, since nothing fills all parts at once.
+//! `crawler status` can say before the machine does. It is a ceiling, not an estimate: what a usual crawl takes is a
+//! small part of it, since nothing fills all parts at once.
 
 use std::path::Path;
 
@@ -63,7 +63,8 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// The ceiling of the crawl in `dir` on this machine, by the settings of its last run; nothing where they cannot be read.
+    /// The ceiling of the crawl in `dir` on this machine, by the settings of its last run; nothing where they cannot be
+    /// read.
     pub fn of_crawl(disk: &Disk, dir: &Path) -> disk::Result<Option<Ceiling>> {
         let config = super::options::read_copy(disk, dir)?;
         let seeds = reader::count(disk, dir)?.unwrap_or(0);
@@ -71,8 +72,8 @@ impl Ceiling {
         Ok(config.map(|config| Ceiling::of(&config, super::threads::cores()).with_seeds(seeds, bytes)))
     }
 
-    /// The ceiling with so many seeds, whose texts have so many bytes: the lines of the file while they are numbered, and
-    /// what they take into scope.
+    /// The ceiling with so many seeds, whose texts have so many bytes: the lines of the file while they are numbered,
+    /// and what they take into scope.
     pub fn with_seeds(mut self, seeds: u64, bytes: u64) -> Ceiling {
         self.parts.pop();
         self.parts.push(part("seeds: table and scope", "", seeds * SEED + 2 * bytes));
@@ -90,7 +91,7 @@ impl Ceiling {
 
     fn sum(mut parts: Vec<Part>) -> Ceiling {
         let sum: u64 = parts.iter().map(|part| part.bytes).sum();
-        parts.push(part("what the allocator keeps, a quarter", "", sum / 4));
+        parts.push(part("allocator overhead, a quarter", "", sum / 4));
         Ceiling { bytes: sum + sum / 4, parts }
     }
 }

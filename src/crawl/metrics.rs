@@ -1,9 +1,9 @@
 //! The figures of this moment for Prometheus, over HTTP.
 //!
 //! The engine's thread puts a copy down once a second; the server's own thread hands it out and touches nothing of the
-//! crawl. Where it listens lies in `metrics.address` for as long as it does. Whoever can connect can read: it listens where
-//! the operator says, has no secrets and takes no orders. Connections are few and short, each has one request, and the
-//! oldest one gives way to a new one: those that say nothing keep nobody from the figures.
+//! crawl. Where it listens lies in `metrics.address` for as long as it does. Whoever can connect can read: it listens
+//! where the operator says, has no secrets and takes no orders. Connections are few and short, each has one request,
+//! and the oldest one gives way to a new one: those that say nothing keep nobody from the figures.
 
 use std::convert::Infallible;
 use std::net::TcpListener;
@@ -42,7 +42,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 type Shared = Arc<Mutex<Option<Arc<Live>>>>;
 
 /// The copy that is handed out, and the server that does it. Where no address is configured it does nothing.
-pub(super) struct Desk {
+pub(super) struct Endpoint {
     open: Option<Open>,
 }
 
@@ -53,14 +53,14 @@ struct Open {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Desk {
+impl Endpoint {
     /// Listens at `address`, unless that is `off`, for the crawl in `dir`.
-    pub(super) fn open(address: &str, disk: &Disk, dir: &Path) -> Result<Desk, CrawlError> {
+    pub(super) fn open(address: &str, disk: &Disk, dir: &Path) -> Result<Endpoint, CrawlError> {
         let file = dir.join(ADDRESS_FILE);
         // what a killed process left behind
         disk.remove(&file)?;
         if address == "off" {
-            return Ok(Desk { open: None });
+            return Ok(Endpoint { open: None });
         }
         let refused = |e: std::io::Error| CrawlError::Usage(format!("report.metrics: cannot listen at {address}: {e}"));
         let listener = TcpListener::bind(address).map_err(refused)?;
@@ -77,10 +77,10 @@ impl Desk {
         disk.replace(&file, format!("{at}\n").as_bytes())?;
         tracing::info!("metrics at http://{at}/metrics");
         if !at.ip().is_loopback() {
-            tracing::warn!("report.metrics: {at} is open to others; whoever can connect can read the figures");
+            tracing::warn!("report.metrics: {at} is open to others; anyone who can connect can read the figures");
         }
         let (stop, thread) = (Some(stop), Some(thread));
-        Ok(Desk { open: Some(Open { shared, file, stop, thread }) })
+        Ok(Endpoint { open: Some(Open { shared, file, stop, thread }) })
     }
 
     /// Whether anybody listens to what is put down.
@@ -137,7 +137,7 @@ async fn converse(stream: TcpStream, shared: Shared, started: f64) {
 fn answer<B>(request: &Request<B>, shared: &Shared, started: f64) -> Response<Full<Bytes>> {
     const PLAIN: &str = "text/plain; charset=utf-8";
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return respond(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "GET is all there is\n".to_owned());
+        return respond(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "only GET is supported\n".to_owned());
     }
     let live = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match (request.uri().path(), live) {
@@ -147,7 +147,7 @@ fn answer<B>(request: &Request<B>, shared: &Shared, started: f64) -> Response<Fu
             let text = render(&live, &Process::now(started));
             respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
-        _ => respond(StatusCode::NOT_FOUND, PLAIN, "there is /metrics\n".to_owned()),
+        _ => respond(StatusCode::NOT_FOUND, PLAIN, "only /metrics exists\n".to_owned()),
     }
 }
 

@@ -6,7 +6,8 @@ use crate::outcome::{Failure, Reason};
 use crate::record::Statistics;
 use crate::report::closing::shell_word;
 
-/// What stood in the way of every page, a line of advice for each kind of it, and the command that tells it of each seed.
+/// What stood in the way of every page, a line of advice for each kind of it, and the command that shows the reason for
+/// each seed.
 pub(super) fn why(statistics: &Statistics, dir: &Path) -> String {
     let failures = statistics.failures.iter().map(|(failure, count)| format!("{failure} ({count})"));
     let dropped = statistics.dropped.iter().map(|(reason, count)| format!("{reason} ({count})"));
@@ -20,13 +21,13 @@ pub(super) fn why(statistics: &Statistics, dir: &Path) -> String {
             told.push(advice);
         }
     }
-    format!("{text}\ncrawler report seeds --dir {} tells it of each seed", shell_word(dir))
+    format!("{text}\ncrawler report seeds --dir {} shows the reason for each seed", shell_word(dir))
 }
 
-const NO_NAME: &str = "name servers know no such host: are the seeds spelt right? The names are asked for again with --force, or once \
-                       dns.nameservers is another";
+const NO_NAME: &str = "name servers know no such host: are the seeds spelt right? The names are resolved again with \
+                       --force, or once dns.nameservers changes";
 const NO_ANSWER: &str =
-    "name servers do not answer: is the network up, is dns.nameservers right? The same command asks them again";
+    "name servers do not answer: is the network up, is dns.nameservers right? The same command tries again";
 const PRIVATE: &str = "addresses outside of the public internet are refused unless network.allow names them";
 
 fn of_failure(failure: Failure) -> Option<&'static str> {
@@ -36,7 +37,7 @@ fn of_failure(failure: Failure) -> Option<&'static str> {
         Failure::Connect | Failure::Timeout | Failure::TooSlow | Failure::Disconnected => {
             Some("servers do not answer: are they up, is a proxy needed (fetch.proxy)?")
         }
-        Failure::Tls => Some("a certificate does not hold: fetch.ca_file adds root certificates"),
+        Failure::Tls => Some("a certificate is not valid: fetch.ca_file adds root certificates"),
         Failure::PrivateAddress => Some(PRIVATE),
         Failure::Protocol | Failure::Unconditional304 => None,
     }
@@ -45,8 +46,8 @@ fn of_failure(failure: Failure) -> Option<&'static str> {
 fn of_reason(reason: Reason) -> Option<&'static str> {
     match reason {
         Reason::PrivateAddress => Some(PRIVATE),
-        Reason::Robots => Some("robots.txt forbids it, or cannot be had: crawler explain URL says which"),
-        Reason::Scope => Some("the scope leaves it out: crawler explain URL has the rule"),
+        Reason::Robots => Some("robots.txt forbids it, or is unreachable: crawler explain URL says which"),
+        Reason::Scope => Some("it is out of scope: crawler explain URL shows the rule"),
         _ => None,
     }
 }
@@ -67,7 +68,7 @@ mod tests {
         let lines: Vec<&str> = why.lines().collect();
         assert_eq!(lines.len(), 5, "{why}");
         assert!(lines[0].contains(" (1), "), "{why}");
-        assert_eq!(lines[4], "crawler report seeds --dir 'my crawl' tells it of each seed");
+        assert_eq!(lines[4], "crawler report seeds --dir 'my crawl' shows the reason for each seed");
         assert_eq!(why.matches("network.allow").count(), 1, "{why}");
     }
 

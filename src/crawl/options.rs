@@ -44,8 +44,8 @@ const CA_CERTIFICATES_MAX: usize = 4_096;
 /// A plain copy of the settings of the last run.
 pub(super) const COPY_FILE: &str = "config.json";
 
-/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides. Secrets stay
-/// out of it.
+/// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides. Secrets
+/// stay out of it.
 pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Result<()> {
     let mut json =
         serde_json::to_vec_pretty(&config.without_secrets()).expect("a configuration consists of plain data");
@@ -60,6 +60,15 @@ pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>>
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The crawl's fingerprints: the key maker of the crawl in `dir`.
+pub fn key_maker(dir: &Path) -> Result<KeyMaker, CrawlError> {
+    let identity = Identity::read_copy(&Disk::real(), dir).map_err(|error| match error.is_not_found() {
+        true => CrawlError::Usage(format!("{}: the crawl has just begun, and knows nothing yet", dir.display())),
+        false => error.into(),
+    })?;
+    Ok(identity.key_maker())
 }
 
 /// Which addresses may be connected to.
@@ -88,7 +97,7 @@ pub(super) fn identity(
     ];
     for (key, same) in fixed {
         if !same {
-            tracing::warn!("{key} was fixed when this crawl was created; the configured value is not used");
+            tracing::warn!("{key} was fixed when this crawl was created; the configured value is ignored");
         }
     }
     Ok((identity, is_new))
@@ -101,7 +110,7 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
         let with_port = text.parse::<SocketAddr>();
         with_port
             .or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, NAME_SERVER_PORT)))
-            .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is no address")))
+            .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is not an address")))
     };
     Ok(FetchOptions {
         user_agent: config.user_agent(),
@@ -215,7 +224,8 @@ pub(super) fn opening(
     }
 }
 
-/// What decides which addresses a name has: where it is another than in the run before, bad answers are asked for again.
+/// What decides which addresses a name has: where it is another than in the run before, bad answers are asked for
+/// again.
 fn name_settings(config: &Config) -> String {
     format!("{:?} {:?}", config.dns.nameservers, config.network.allow)
 }

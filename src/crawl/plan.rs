@@ -1,5 +1,5 @@
-//! What a configuration implies before anything is fetched: rates that politeness allows, memory, disk, and what an operator
-//! should think about again. Nothing is asked of the network.
+//! What a configuration implies before anything is fetched: rates that politeness allows, memory, disk, and what an
+//! operator should think about again. Nothing is asked of the network.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -120,25 +120,25 @@ impl Plan {
         if let Some(named) = seeds.iter().find(|seed| seed.names_user) {
             warn(
                 true,
-                format!("line {}: user and password of a seed are left out: the crawler logs in nowhere", named.line),
+                format!("line {}: user and password of a seed are ignored: the crawler never logs in", named.line),
             );
         }
         for problem in &problems.first {
             warn(true, problem.to_string());
         }
         warn(problems.more > 0, problems.rest().unwrap_or_default());
-        warn(seeds.is_empty(), "there is no URL in the seeds: nothing would be fetched".to_owned());
+        warn(seeds.is_empty(), "the seeds have no URL: nothing would be fetched".to_owned());
         warn(config.crawl.contact.is_empty(), "crawl.contact is empty: webmasters cannot reach you".to_owned());
         warn(!config.robots.obey, "robots.obey = false: only for servers of your own".to_owned());
         let politeness = options::frontier(config, 1).politeness;
         let none = politeness.delay(Duration::from_secs(1), None).is_zero();
         warn(none, "no delay between requests: only for servers of your own".to_owned());
         let short = !none && politeness.delay_min < Duration::from_millis(500);
-        warn(short, "politeness.delay_min is below half a second: few servers of others welcome that".to_owned());
+        warn(short, "politeness.delay_min is below half a second: most site owners do not want that".to_owned());
         warn(
             politeness.connections_per_host > 1,
             format!(
-                "politeness.connections_per_host = {}: several requests to a host at once",
+                "politeness.connections_per_host = {}: several requests to one host at the same time",
                 politeness.connections_per_host
             ),
         );
@@ -147,24 +147,26 @@ impl Plan {
         let any = config.scope.mode == ScopeMode::Any;
         warn(
             any && endless,
-            "scope.mode = \"any\" without a limit of pages, bytes or time: the crawl has no end".to_owned(),
+            "scope.mode = \"any\" without a limit of pages, bytes or time: the crawl never ends".to_owned(),
         );
-        warn(!config.network.allow.is_empty(), format!("network.allow lets in {}", config.network.allow.join(", ")));
+        warn(!config.network.allow.is_empty(), format!("network.allow permits {}", config.network.allow.join(", ")));
         if let Some(machine) = self.machine_memory.filter(|&machine| self.memory.bytes > machine) {
             let over = crate::text::figures::size(self.memory.bytes - machine);
             warn(
                 true,
-                format!("memory at most is {over} more than the machine has; crawler plan --memory has its parts"),
+                format!(
+                    "the memory ceiling is {over} more than the machine has; crawler plan --memory lists its parts"
+                ),
             );
         }
         if let Some(free) = self.disk_free {
             let floor = crawl.disk_floor.get();
-            warn(free < floor, "less disk is free than crawl.disk_floor: the crawl would stop at once".to_owned());
+            warn(free < floor, "less disk is free than crawl.disk_floor: the crawl would stop immediately".to_owned());
             let pages = crawl.max_pages.unwrap_or(0);
             let needs = self.disk_total().saturating_mul(pages.div_ceil(1_000)) / 1_000;
             let room = free.saturating_sub(floor);
             let sizes = (crate::text::figures::size(needs), crate::text::figures::size(room));
-            warn(needs > room, format!("crawl.max_pages needs some {}, and there is room for {}", sizes.0, sizes.1));
+            warn(needs > room, format!("crawl.max_pages needs about {}, and {} are available", sizes.0, sizes.1));
         }
         warnings
     }

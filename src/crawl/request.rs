@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::config::{Config, LogFormat};
 use crate::disk;
-use crate::engine::OpenError;
+use crate::engine::{Fault, OpenError};
 use crate::fetch::StartError;
 use crate::report::closing::{Closing, LineOptions, peak_memory};
 use crate::report::{Mode, Progress, Screen};
@@ -94,6 +94,7 @@ impl CrawlRequest {
 
 /// Why a crawl could not be run to an end of its own.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CrawlError {
     /// The disk, or what lies on it.
     #[error(transparent)]
@@ -114,6 +115,15 @@ impl From<OpenError> for CrawlError {
         match error {
             OpenError::Disk(error) => CrawlError::Disk(error),
             OpenError::Scope(error) => CrawlError::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<Fault> for CrawlError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Disk(error) => CrawlError::Disk(error),
+            Fault::Panic(said) => CrawlError::Internal(said),
         }
     }
 }

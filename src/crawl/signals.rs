@@ -1,8 +1,8 @@
 //! Signals: the first SIGINT or SIGTERM stops gracefully, the second at once; SIGUSR1 makes a checkpoint.
 //!
-//! SIGUSR1 ends no process that begins a crawl: before anything is opened it is ignored, and while the crawl is being opened
-//! it is remembered. SIGXFSZ ends none at all: a file that grows beyond the limit (`ulimit -f`) is an error of that write,
-//! as a full disk is.
+//! SIGUSR1 ends no process that begins a crawl: before anything is opened it is ignored, and while the crawl is being
+//! opened it is remembered. SIGXFSZ ends none at all: a file that grows beyond the limit (`ulimit -f`) is an error of
+//! that write, as a full disk is.
 //!
 //! While a crawl is being opened and replayed the first one ends the process at once too: there is nothing new to keep,
 //! and the next start does the same work again from the same checkpoint.
@@ -12,11 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crossbeam_channel::Sender;
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::engine::{Event, StopBy};
+use crate::engine::{Event, ReplyTo, StopBy};
 
 /// Exit code of a graceful stop, here of one before anything was begun.
 const STOPPED: i32 = 11;
@@ -40,19 +39,19 @@ fn hold(kind: SignalKind) -> io::Result<()> {
     signal(kind).map(drop)
 }
 
-/// Listens for signals on a thread of its own, for as long as the process lives. `is_up` tells whether the engine takes
-/// events in.
-pub(super) fn listen(events: Sender<Event>, is_up: Arc<AtomicBool>) -> io::Result<()> {
+/// Listens for signals on a thread of its own, for as long as the process lives: what they ask for, they ask of all
+/// `engines`. `is_up` tells whether these take events in.
+pub(super) fn listen(engines: Vec<ReplyTo>, is_up: Arc<AtomicBool>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(wait(events, &is_up)))?;
+    thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(wait(engines, &is_up)))?;
     Ok(())
 }
 
-async fn wait(events: Sender<Event>, is_up: &AtomicBool) {
+async fn wait(engines: Vec<ReplyTo>, is_up: &AtomicBool) {
     let streams =
         (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::user_defined1()));
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut checkpoint)) = streams else {
-        tracing::warn!("signals cannot be watched: a stop will not be graceful");
+        tracing::warn!("signals cannot be handled: a stop will not be graceful");
         return;
     };
     let (mut stopping, mut remembered) = (false, false);
@@ -61,31 +60,31 @@ async fn wait(events: Sender<Event>, is_up: &AtomicBool) {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             _ = checkpoint.recv() => {
-                ask_for_checkpoint(&events, is_up.load(Ordering::Acquire), &mut remembered);
+                ask_for_checkpoint(&engines, is_up.load(Ordering::Acquire), &mut remembered);
                 continue;
             }
         }
         if stopping {
-            tracing::warn!("stopped at once; the next run takes back in what was stored since the last checkpoint");
+            tracing::warn!("stopped immediately; the next run recovers what was stored after the last checkpoint");
             std::process::exit(FORCED);
         }
         if !is_up.load(Ordering::Acquire) {
             tracing::warn!(
-                "stopped while starting; nothing was requested, and the next start begins where this one did"
+                "stopped while starting; nothing was requested, and the next start begins at the same point"
             );
             std::process::exit(STOPPED);
         }
         stopping = true;
-        tracing::warn!("stopping: requests under way may finish; once more stops at once");
-        let _ = events.send(Event::Stop(StopBy::Signal));
+        tracing::warn!("stopping: requests in flight may finish; a second signal stops immediately");
+        engines.iter().for_each(|engine| engine.send(Event::Stop(StopBy::Signal)));
     }
 }
 
-/// Asks for a checkpoint, and never waits: a thread that waits for the engine hears no stop. While nobody takes events in,
-/// one is remembered; a channel that is full has been asked before.
-fn ask_for_checkpoint(events: &Sender<Event>, is_up: bool, remembered: &mut bool) {
+/// Asks for a checkpoint, and never waits: a thread that waits for the engine hears no stop. While nobody takes events
+/// in, one is remembered; a channel that is full has been asked before.
+fn ask_for_checkpoint(engines: &[ReplyTo], is_up: bool, remembered: &mut bool) {
     if is_up || !std::mem::replace(remembered, true) {
-        let _ = events.try_send(Event::Checkpoint);
+        engines.iter().for_each(|engine| engine.offer(Event::Checkpoint));
     }
 }
 
@@ -98,6 +97,7 @@ mod tests {
     #[test]
     fn n24_signals_while_a_crawl_is_opened_are_remembered_once_and_never_block() {
         let (events, engine) = bounded(3);
+        let events = [ReplyTo::new(0, events)];
         let mut remembered = false;
         for _ in 0..100 {
             ask_for_checkpoint(&events, false, &mut remembered);

@@ -1,10 +1,10 @@
-//! The threads beside the engine, and the channels between them.
+//! The threads of a process, and the channels between them and its engines.
 //!
-//! Every channel is bounded, and has room for every message that can be under way: at most `workers` requests (slow ones included), one
-//! merge, [`PARTITION_PLACES`] jobs of the frontier, one checkpoint, one sync of the rests. So the engine never waits on a send, and neither
-//! does a network thread.
+//! The threads are shared by all engines of the process: each job carries the address of the engine that sent it out,
+//! and is answered there. Every channel is bounded, and has room for every message that can be under way: of an engine
+//! at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier, one
+//! checkpoint, one sync of the rests. So no engine ever waits on a send, and neither does a network thread.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -15,7 +15,7 @@ use super::{CrawlError, reports, signals};
 use crate::clock::Clock;
 use crate::disk;
 use crate::engine::checkpoint::CheckpointJob;
-use crate::engine::{Event, Executors, FetchJob, ResolveJob, RestSync, StoreMerge};
+use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, ReplyTo, ResolveJob, RestSync, StoreMerge};
 use crate::fetch::{FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
@@ -25,74 +25,113 @@ const PARTITION_PLACES: usize = 8;
 /// Events that are not the answer to a request: merges, takes, checkpoints, signals.
 const OTHER_EVENTS: usize = 64;
 
-/// Everything that has to be stopped when the crawl ends.
+/// Everything that has to be stopped when a process ends.
 pub(super) struct Threads {
-    fetcher: Arc<Fetcher>,
+    shared: Arc<Shared>,
     pool: ProcessPool,
-    is_up: Arc<AtomicBool>,
+    are_up: Arc<AtomicBool>,
 }
 
-/// The engine's way to them.
-pub(super) struct ThreadExecutors {
-    fetcher: Arc<Fetcher>,
+/// What the engines send their jobs to.
+struct Shared {
+    fetcher: Fetcher,
     merges: Worker<StoreMerge>,
     partitions: Worker<PartitionJob>,
     checkpoints: Worker<CheckpointJob>,
     rests: Worker<RestSync>,
 }
 
+/// What one engine has of the threads.
+pub(super) struct Port {
+    /// Its way to them.
+    pub executors: ThreadExecutors,
+    /// Their way back.
+    pub events: Receiver<Event>,
+}
+
+/// An engine's way to the threads.
+pub(super) struct ThreadExecutors {
+    shared: Arc<Shared>,
+    reply: ReplyTo,
+}
+
 impl Threads {
-    /// Starts everything; the receiver is the engine's.
+    /// Starts everything for as many engines as there are `crawls`, each of which has its way of processing and may
+    /// have `workers` requests under way. Their ports come in the same order.
     pub(super) fn start(
         workers: usize,
         fetch: FetchOptions,
         guard: AddressGuard,
-        process: ProcessOptions,
+        crawls: &[ProcessOptions],
         clock: Arc<dyn Clock>,
-    ) -> Result<(Threads, ThreadExecutors, Receiver<Event>), CrawlError> {
+    ) -> Result<(Threads, Vec<Port>), CrawlError> {
         let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
-        let (answers_in, answers) = bounded(workers + 1);
-        let (events_in, events) = bounded(workers + OTHER_EVENTS);
-        let pool = ProcessPool::start(cores(), &process, &answers, &events_in).map_err(no_thread)?;
-        let fetcher = Arc::new(Fetcher::start(fetch, guard, clock, answers_in, events_in.clone())?);
-        let executors = ThreadExecutors {
-            fetcher: fetcher.clone(),
-            merges: Worker::start("merge", 1, &events_in, |job: StoreMerge| job.run().map(Event::Merged))
-                .map_err(no_thread)?,
-            partitions: Worker::start("frontier", PARTITION_PLACES, &events_in, |job: PartitionJob| {
+        let count = crawls.len();
+        let (answers_in, answers) = bounded(workers * count + 1);
+        let pool = ProcessPool::start(cores(), crawls, &answers).map_err(no_thread)?;
+        let shared = Arc::new(Shared {
+            fetcher: Fetcher::start(fetch, guard, clock, answers_in)?,
+            merges: Worker::start("merge", count, |job: StoreMerge| job.run().map(Event::Merged)).map_err(no_thread)?,
+            partitions: Worker::start("frontier", PARTITION_PLACES * count, |job: PartitionJob| {
                 job.run().map(Event::Partition)
             })
             .map_err(no_thread)?,
-            checkpoints: Worker::start("checkpoint", 1, &events_in, |job: CheckpointJob| {
-                let dir = job.dir().to_owned();
-                let done = job.run()?;
-                // nothing depends on them
-                if let Err(error) = reports::put_cheap(&dir) {
-                    tracing::warn!(%error, "a report could not be written");
-                }
-                Ok(Event::Checkpointed(done))
-            })
-            .map_err(no_thread)?,
-            rests: Worker::start("rests", 1, &events_in, |job: RestSync| job.run().map(|()| Event::RestsSynced))
+            checkpoints: Worker::start("checkpoint", count, checkpoint).map_err(no_thread)?,
+            rests: Worker::start("rests", count, |job: RestSync| job.run().map(|()| Event::RestsSynced))
                 .map_err(no_thread)?,
+        });
+        let port = |number| {
+            let (events_in, events) = bounded(workers + OTHER_EVENTS);
+            Port {
+                executors: ThreadExecutors { shared: shared.clone(), reply: ReplyTo::new(number, events_in) },
+                events,
+            }
         };
-        let is_up = Arc::new(AtomicBool::new(false));
-        signals::listen(events_in, is_up.clone()).map_err(no_thread)?;
-        Ok((Threads { fetcher, pool, is_up }, executors, events))
+        let ports: Vec<Port> = (0..count).map(port).collect();
+        let are_up = Arc::new(AtomicBool::new(false));
+        let engines = ports.iter().map(|port| port.executors.reply.clone()).collect();
+        signals::listen(engines, are_up.clone()).map_err(no_thread)?;
+        Ok((Threads { shared, pool, are_up }, ports))
     }
 
-    /// The engine takes events in from now on: a signal is one of them.
-    pub(super) fn engine_is_up(&self) {
-        self.is_up.store(true, Ordering::Release);
+    /// The engines take events in from now on: a signal is one of them.
+    pub(super) fn engines_are_up(&self) {
+        self.are_up.store(true, Ordering::Release);
     }
 
-    /// Ends the network threads and the process threads. The engine, and with it the executors, is gone by now.
+    /// Ends all threads. The engines, and with them their executors, are gone by now.
     pub(super) fn stop(self) {
-        if let Some(fetcher) = Arc::into_inner(self.fetcher) {
+        if let Some(Shared { fetcher, merges, partitions, checkpoints, rests }) = Arc::into_inner(self.shared) {
+            drop((merges, partitions, checkpoints, rests));
             fetcher.stop();
         }
         self.pool.join();
     }
+}
+
+/// What a crawl ends with: an error that only follows from another gives way to the fault that a thread has reported,
+/// and that waits among the `events`.
+pub(super) fn cause(error: CrawlError, events: &Receiver<Event>) -> CrawlError {
+    let CrawlError::Disk(fault) = &error else { return error };
+    if !fault.is_secondary() {
+        return error;
+    }
+    let reported = events.try_iter().find_map(|event| match event {
+        Event::Fault(fault) => Some(fault.into()),
+        _ => None,
+    });
+    reported.unwrap_or(error)
+}
+
+/// Makes a checkpoint, and the reports that cost little beside it.
+fn checkpoint(job: CheckpointJob) -> disk::Result<Event> {
+    let dir = job.dir().to_owned();
+    let done = job.run()?;
+    // nothing depends on them
+    if let Err(error) = reports::put_cheap(&dir) {
+        tracing::warn!(%error, "a report could not be written");
+    }
+    Ok(Event::Checkpointed(done))
 }
 
 /// Process threads: one a core.
@@ -100,35 +139,41 @@ pub(super) fn cores() -> usize {
     thread::available_parallelism().map_or(2, usize::from)
 }
 
-impl Executors for ThreadExecutors {
-    fn fetch(&mut self, job: FetchJob) {
-        self.fetcher.fetch(job);
-    }
-
-    fn resolve(&mut self, job: ResolveJob) {
-        self.fetcher.resolve(job);
-    }
-
-    fn merge(&mut self, job: StoreMerge) {
-        self.merges.send(job);
-    }
-
-    fn partition(&mut self, job: PartitionJob) {
-        self.partitions.send(job);
-    }
-
-    fn checkpoint(&mut self, job: CheckpointJob) {
-        self.checkpoints.send(job);
-    }
-
-    fn sync_rests(&mut self, job: RestSync) {
-        self.rests.send(job);
+impl ThreadExecutors {
+    fn addressed<J>(&self, job: J) -> Addressed<J> {
+        Addressed { job, reply: self.reply.clone() }
     }
 }
 
-/// A thread that does jobs one after the other and reports each as an event.
+impl Executors for ThreadExecutors {
+    fn fetch(&mut self, job: FetchJob) {
+        self.shared.fetcher.fetch(self.addressed(job));
+    }
+
+    fn resolve(&mut self, job: ResolveJob) {
+        self.shared.fetcher.resolve(self.addressed(job));
+    }
+
+    fn merge(&mut self, job: StoreMerge) {
+        self.shared.merges.send(self.addressed(job));
+    }
+
+    fn partition(&mut self, job: PartitionJob) {
+        self.shared.partitions.send(self.addressed(job));
+    }
+
+    fn checkpoint(&mut self, job: CheckpointJob) {
+        self.shared.checkpoints.send(self.addressed(job));
+    }
+
+    fn sync_rests(&mut self, job: RestSync) {
+        self.shared.rests.send(self.addressed(job));
+    }
+}
+
+/// A thread that does jobs one after the other and answers each with an event.
 struct Worker<J> {
-    jobs: Option<Sender<J>>,
+    jobs: Option<Sender<Addressed<J>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -136,27 +181,19 @@ impl<J: Send + 'static> Worker<J> {
     fn start(
         name: &'static str,
         places: usize,
-        events: &Sender<Event>,
         work: impl Fn(J) -> disk::Result<Event> + Send + 'static,
     ) -> std::io::Result<Self> {
-        let (jobs_in, jobs) = bounded::<J>(places);
-        let events = events.clone();
+        let (jobs_in, jobs) = bounded::<Addressed<J>>(places);
         let thread = thread::Builder::new().name(name.into()).spawn(move || {
-            for job in jobs {
-                let event = match catch_unwind(AssertUnwindSafe(|| work(job))) {
-                    Ok(Ok(event)) => event,
-                    Ok(Err(fault)) => Event::Fault(fault),
-                    Err(_) => Event::Panic(format!("the {name} thread panicked")),
-                };
-                if events.send(event).is_err() {
-                    return;
-                }
+            for Addressed { job, reply } in jobs {
+                let done = Fault::catch(|| format!("the {name} thread panicked"), || work(job));
+                reply.send(done.unwrap_or_else(Event::Fault));
             }
         })?;
         Ok(Worker { jobs: Some(jobs_in), thread: Some(thread) })
     }
 
-    fn send(&self, job: J) {
+    fn send(&self, job: Addressed<J>) {
         if let Some(jobs) = &self.jobs {
             jobs.send(job).expect("a worker ends only when its sender is dropped");
         }
@@ -170,5 +207,59 @@ impl<J> Drop for Worker<J> {
             // a panic was reported as an event when it happened
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::disk::Error;
+
+    #[test]
+    fn a_job_is_answered_to_the_engine_that_sent_it_out() {
+        let worker = Worker::start("test", 4, |number: u64| match number {
+            0 => Err(Error::limit("do", Path::new("job"), "no")),
+            1 => panic!("a job that panics"),
+            _ => Ok(Event::RestsSynced),
+        });
+        let worker = worker.unwrap();
+        let ports: Vec<_> = (0..3).map(|number| (number, bounded(4))).collect();
+        for (number, (events, _)) in &ports {
+            worker.send(Addressed { job: *number as u64, reply: ReplyTo::new(*number, events.clone()) });
+        }
+        let heard: Vec<Event> = ports.iter().map(|(_, (_, events))| events.recv().unwrap()).collect();
+        assert!(matches!(heard[0], Event::Fault(Fault::Disk(Error::Limit { .. }))), "{heard:?}");
+        assert!(
+            matches!(&heard[1], Event::Fault(Fault::Panic(said)) if said == "the test thread panicked"),
+            "{heard:?}"
+        );
+        assert!(matches!(heard[2], Event::RestsSynced), "{heard:?}");
+        assert!(ports.iter().all(|(_, (_, events))| events.is_empty()));
+    }
+
+    #[test]
+    fn an_engine_that_is_gone_keeps_no_other_from_its_answers() {
+        let worker = Worker::start("test", 4, |()| Ok(Event::RestsSynced)).unwrap();
+        let (gone, (events_in, events)) = (bounded(1).0, bounded(1));
+        worker.send(Addressed { job: (), reply: ReplyTo::new(0, gone) });
+        worker.send(Addressed { job: (), reply: ReplyTo::new(1, events_in) });
+        assert!(matches!(events.recv().unwrap(), Event::RestsSynced));
+    }
+
+    #[test]
+    fn a_crawl_ends_with_the_fault_that_a_thread_had_and_not_with_what_follows_from_it() {
+        let full = || Error::io("write", Path::new("x"), std::io::ErrorKind::StorageFull.into());
+        let poisoned = || CrawlError::Disk(Error::poisoned("write", Path::new("x")));
+        let (events_in, events) = bounded(4);
+        assert!(matches!(cause(poisoned(), &events), CrawlError::Disk(Error::Poisoned { .. })));
+        events_in.send(Event::RestsSynced).unwrap();
+        events_in.send(Event::Fault(full().into())).unwrap();
+        assert!(matches!(cause(poisoned(), &events), CrawlError::Disk(Error::Io { .. })));
+        events_in.send(Event::Fault(Fault::Panic("it panicked".to_owned()))).unwrap();
+        assert!(matches!(cause(poisoned(), &events), CrawlError::Internal(said) if said == "it panicked"));
+        events_in.send(Event::Fault(Fault::Panic("later".to_owned()))).unwrap();
+        assert!(matches!(cause(CrawlError::Disk(full()), &events), CrawlError::Disk(Error::Io { .. })));
     }
 }

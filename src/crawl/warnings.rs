@@ -1,5 +1,5 @@
-//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep, seeds with passwords, a
-//! depth that was raised too late, hosts that rest where nothing else is left.
+//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep, seeds with
+//! passwords, a depth that was raised too late, hosts that rest where nothing else is left.
 //!
 //! That no contact is set is said before the crawl begins, and that a Crawl-delay is longer than what is kept to, where
 //! the rules of robots.txt are learnt.
@@ -30,7 +30,8 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// Looks at the disk, where free space is held against `disk_floor`, and at the clock, by the crawl's own time `now`.
+    /// Looks at the disk, where free space is held against `disk_floor`, and at the clock, by the crawl's own time
+    /// `now`.
     pub(super) fn look(&mut self, now: Time, disk_free: u64, disk_floor: u64) {
         for warning in self.news(now, system_time(), (disk_free, disk_floor)) {
             tracing::warn!("{warning}");
@@ -65,7 +66,7 @@ pub(super) fn look_at_past(disk: &Disk, dir: &Path, now: Time) {
     if ahead > CLOCK_DIFFERS {
         tracing::warn!(
             "the clock is {} behind the last checkpoint of this crawl: it was set back, or is wrong now; hosts wait until \
-             the times that were noted for them",
+             the times that were saved for them",
             span(ahead)
         );
     }
@@ -103,8 +104,8 @@ impl SeedUsers {
             others => format!(", and of {others} more"),
         };
         Some(format!(
-            "{name}:{line}: the user or password of this seed{others} is left out: the crawler logs in nowhere, and sees \
-             what anybody sees"
+            "{name}:{line}: the user or password of this seed{others} is ignored: the crawler never logs in, and sees \
+             only public pages"
         ))
     }
 }
@@ -124,8 +125,8 @@ fn of_depth((before, now): (Option<u16>, Option<u16>), dropped: u64, dir: &Path)
     let now = now.map_or("unlimited".to_owned(), |now| now.to_string());
     Some(format!(
         "crawl.max_depth was {before} and is {now} now, but {} links were left out as too deep before, and are not found \
-         again: pages that are stored are not read again. crawler export links --dir {} lists the links of all of them; \
-         give those that you want as seeds, or begin anew with --fresh",
+         again: stored pages are not parsed again. crawler export links --dir {} lists the links of all of them; \
+         add those that you want as seeds, or start a new crawl with --fresh",
         count(dropped),
         shell_word(dir)
     ))
@@ -142,7 +143,7 @@ fn of_disk(free: u64, floor: u64) -> Option<String> {
         return None;
     }
     let (free, floor) = (size(free), size(floor));
-    Some(format!("the disk fills: {free} are free, and at crawl.disk_floor = {floor} the crawl stops"))
+    Some(format!("the disk is filling up: {free} are free, and at crawl.disk_floor = {floor} the crawl stops"))
 }
 
 fn of_clock(crawl: Time, system: Time) -> Option<String> {
@@ -152,8 +153,8 @@ fn of_clock(crawl: Time, system: Time) -> Option<String> {
     }
     let way = if system > crawl { "ahead of" } else { "behind" };
     Some(format!(
-        "the machine's clock is {} {way} the crawl's: it was set, or the machine slept; delays hold all the same, and times \
-         in logs and archive go on from the old clock until the crawl is started again",
+        "the machine's clock is {} {way} the crawl's: it was set, or the machine slept; delays are kept all the same, \
+         and times in logs and archive follow the old clock until the crawl is restarted",
         span(difference)
     ))
 }
@@ -182,10 +183,7 @@ mod tests {
             users.warning("seeds.txt")
         };
         let said = of_users(&seeds).unwrap();
-        assert!(
-            said.starts_with("seeds.txt:2: the user or password of this seed, and of 1 more is left out"),
-            "{said}"
-        );
+        assert!(said.starts_with("seeds.txt:2: the user or password of this seed, and of 1 more is ignored"), "{said}");
         assert!(!said.contains("secret"), "{said}");
         assert_eq!(of_users(&seeds[..1]), None);
     }
@@ -220,7 +218,7 @@ mod tests {
         let mut told = |system: Time, free: u64| warnings.news(now, system, (free, 1 << 30)).collect::<Vec<_>>();
         assert!(told(now, 5 << 30).is_empty());
         let first = told(now, 1 << 30);
-        assert!(first.len() == 1 && first[0].starts_with("the disk fills"), "{first:?}");
+        assert!(first.len() == 1 && first[0].starts_with("the disk is filling up"), "{first:?}");
         let second = told(now + hour, 1 << 29);
         assert!(second.len() == 1 && second[0].starts_with("the machine's clock is 1h 00m ahead of"), "{second:?}");
         assert!(told(now - hour, 0).is_empty() && told(now, 1 << 20).is_empty(), "each was told");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What goes wrong with state on disk.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
@@ -29,7 +30,8 @@ pub enum Error {
         found: String,
     },
     /// A file was written by a later version of this program.
-    #[error("{}: format version {found}, but this program reads versions up to {known}: use a newer crawler", path.display())]
+    #[error("{}: format version {found}, but this program reads versions up to \
+             {known}: use a newer crawler", path.display())]
     Newer {
         /// Which file.
         path: PathBuf,
@@ -39,10 +41,33 @@ pub enum Error {
         known: u16,
     },
     /// Something that the crawler writes to is a symbolic link, which it never makes.
-    #[error("{}: it is a symbolic link, and nothing is written through one: somebody else may have put it there. See where it leads, and remove it", path.display())]
+    #[error(
+        "{}: it is a symbolic link, and nothing is written through one: someone else may have created it. Check where \
+         it leads, and remove it",
+        path.display()
+    )]
     Link {
         /// Where it lies.
         path: PathBuf,
+    },
+    /// An earlier operation failed, so that memory and disk may differ: nothing more is done until the crawl is started
+    /// again. That operation's error is the cause; this one only follows from it.
+    #[error("cannot {action} {}: an earlier operation on it failed; start again from the last checkpoint", path.display())]
+    Poisoned {
+        /// What was not tried any more, a verb.
+        action: &'static str,
+        /// The file or directory of what is poisoned.
+        path: PathBuf,
+    },
+    /// Something is larger than its format has room for; the disk is well.
+    #[error("cannot {action} {}: {what}", path.display())]
+    Limit {
+        /// What was tried, a verb.
+        action: &'static str,
+        /// On which file or directory.
+        path: PathBuf,
+        /// What is too large, and what the operator can do.
+        what: String,
     },
     /// Another process works on the directory.
     #[error("{}: in use by another crawler (process {holder}); stop it first, or choose another --dir", path.display())]
@@ -61,6 +86,16 @@ impl Error {
     /// The operating system refused `action` on `path`.
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Error::Io { action, path: path.to_owned(), source }
+    }
+
+    /// `action` on `path` is refused, because an earlier operation failed.
+    pub fn poisoned(action: &'static str, path: &Path) -> Self {
+        Error::Poisoned { action, path: path.to_owned() }
+    }
+
+    /// `what` is larger than the format of `path` has room for.
+    pub fn limit(action: &'static str, path: &Path, what: impl Into<String>) -> Self {
+        Error::Limit { action, path: path.to_owned(), what: what.into() }
     }
 
     /// The operating system refused to open `path` without following a link.
@@ -86,8 +121,31 @@ impl Error {
         }
     }
 
+    /// Whether it only follows from another error, which says what went wrong.
+    pub fn is_secondary(&self) -> bool {
+        matches!(self, Error::Poisoned { .. })
+    }
+
     /// Whether a file or directory was not there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_from_a_fault_and_what_has_no_room_are_no_errors_of_the_system() {
+        let path = Path::new("crawl/x");
+        let (poisoned, limit) = (Error::poisoned("write", path), Error::limit("write", path, "a value of 2 GiB"));
+        assert!(poisoned.is_secondary() && !limit.is_secondary());
+        assert!(!Error::io("write", path, io::ErrorKind::StorageFull.into()).is_secondary());
+        assert_eq!(limit.to_string(), "cannot write crawl/x: a value of 2 GiB");
+        assert!(poisoned.to_string().starts_with("cannot write crawl/x: an earlier operation on it failed"));
+        for error in [&poisoned, &limit] {
+            assert!(std::error::Error::source(error).is_none());
+        }
     }
 }

@@ -15,6 +15,8 @@ mod error;
 mod header;
 mod ledger;
 mod lock;
+#[cfg(any(test, feature = "fuzzing"))]
+mod memory;
 mod private;
 mod real;
 pub mod simulated;
@@ -30,6 +32,8 @@ pub use error::{Error, Result};
 pub use header::{HEADER_BYTES, Header, Kind};
 pub use ledger::{Ledger, Removal};
 pub use lock::DirectoryLock;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use memory::MemoryDisk;
 pub use private::{Readers, create_crawl_dir, refuse_links};
 pub use writer::Writer;
 

@@ -1,10 +1,11 @@
 //! Whose a crawl directory is: who may read it, and links in it that somebody else may have put there.
 //!
-//! A new directory is its owner's alone, unless he has said otherwise; the process's umask takes away more, as everywhere.
-//! One that is there already is used as it is. Files in it are made with the usual permissions, because nobody gets at them
-//! but through the directory.
+//! A new directory is its owner's alone, unless he has said otherwise; the process's umask takes away more, as
+//! everywhere. One that is there already is used as it is. Files in it are made with the usual permissions, because
+//! nobody gets at them but through the directory.
 //!
-//! Parts of a crawl directory may lie on other disks: their owner, or root, may put symbolic links to directories there.
+//! Parts of a crawl directory may lie on other disks: their owner, or root, may put symbolic links to directories
+//! there.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -46,8 +47,8 @@ pub fn create_crawl_dir(dir: &Path, readers: Readers) -> Result<()> {
     }
 }
 
-/// Refuses symbolic links that the crawler would follow: where `parts` and `files` of `dir` should be directories, those
-/// of other users; in `files`, whose files are not opened by [`super::Disk`], all.
+/// Refuses symbolic links that the crawler would follow: where `parts` and `files` of `dir` should be directories,
+/// those of other users; in `files`, whose files are not opened by [`super::Disk`], all.
 pub fn refuse_links(dir: &Path, parts: &[&str], files: &str) -> Result<()> {
     for part in parts.iter().chain([&files]) {
         let path = dir.join(part);

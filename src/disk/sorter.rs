@@ -50,8 +50,9 @@ impl Sorter {
         if used + line.len() + PLACE_BYTES > self.memory && !self.lines.is_empty() {
             self.spill()?;
         }
-        let place =
-            |length: usize| u32::try_from(length).map_err(|_| fault("sort", io::ErrorKind::FileTooLarge.into()));
+        let place = |length: usize| {
+            u32::try_from(length).map_err(|_| Error::limit("sort", &env::temp_dir(), "lines of more than 4 GiB"))
+        };
         self.lines.push((place(self.arena.len())?, place(line.len())?));
         self.arena.extend_from_slice(line);
         Ok(())

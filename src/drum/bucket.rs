@@ -108,8 +108,8 @@ impl Bucket {
         changes: &mut Changes,
     ) -> Result<()> {
         self.ram.push(op, key, value, aux).map_err(|TooLong| {
-            let reason = std::io::Error::other("a value or an auxiliary of more than 1 GiB");
-            Error::io("write", &self.place.path(self.state.pending.generation, Part::Operations), reason)
+            let path = self.place.path(self.state.pending.generation, Part::Operations);
+            Error::limit("write", &path, "a value or an auxiliary of more than 1 GiB")
         })?;
         if self.ram.bytes() >= limits.ram { self.flush::<V>(limits, changes) } else { Ok(()) }
     }

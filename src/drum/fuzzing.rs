@@ -6,8 +6,7 @@ use super::names::{CONTENT_AT, Part, Place};
 use super::state::{BatchState, BucketState, DrumState, RepositoryState};
 use super::verify::Check;
 use super::{Dispatcher, Drum, DrumOptions, Value, rice};
-use crate::disk::Result;
-use crate::fuzzing::{MemoryDisk, choice, join, parts};
+use crate::disk::{MemoryDisk, Result};
 
 const DIR: &str = "drum";
 const OPTIONS: DrumOptions =
@@ -31,15 +30,13 @@ impl<V> Dispatcher<u64, V, Vec<u8>> for Counter {
 
 /// Opens a DRUM of one bucket on the files, verifies it, asks for its keys, merges and dispatches everything: as the
 /// files are, and with their checksums made right. What was merged is whole.
-pub(crate) fn drum(bytes: &[u8]) -> bool {
-    let (first, bytes) = choice(bytes);
-    let files = parts::<5>(bytes).map(<[u8]>::to_vec);
+pub(crate) fn drum(kind: u8, files: [Vec<u8>; 5]) -> bool {
     let mut mended = files.clone();
     mend_chunks(&mut mended[1]);
     mend_chunks(&mut mended[2]);
     mend_blocks(&mut mended[3]);
     mend_arrays(&mut mended[4]);
-    let merge = match first % 3 {
+    let merge = match kind % 3 {
         0 => merge::<()>,
         1 => merge::<u64>,
         _ => merge::<Vec<u8>>,
@@ -162,13 +159,13 @@ fn mend_arrays(section: &mut [u8]) {
     }
 }
 
-/// A DRUM with a repository, a batch in files and arrays, of each kind of values.
-pub(crate) fn samples() -> Vec<Vec<u8>> {
+/// A DRUM with a repository, a batch in files and arrays, of each kind of values, in the order of the kinds.
+pub(crate) fn samples() -> Vec<[Vec<u8>; 5]> {
     let value = |n: u64| vec![n as u8; n as usize % 9];
-    vec![sample(0, |_| ()), sample(1, |n| n), sample(2, value)]
+    vec![sample(|_| ()), sample(|n| n), sample(value)]
 }
 
-fn sample<V: Value + std::fmt::Debug>(kind: u8, value: impl Fn(u64) -> V) -> Vec<u8> {
+fn sample<V: Value + std::fmt::Debug>(value: impl Fn(u64) -> V) -> [Vec<u8>; 5] {
     let memory = MemoryDisk::default();
     let dir = Path::new(DIR);
     let mut drum = Drum::<u64, V, Vec<u8>>::open(memory.disk(), dir, OPTIONS, None).expect("memory takes all");
@@ -213,6 +210,5 @@ fn sample<V: Value + std::fmt::Debug>(kind: u8, value: impl Fn(u64) -> V) -> Vec
             files[file][..label.len()].copy_from_slice(&label);
         }
     }
-    let parts: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
-    [&[kind][..], &join(&parts)].concat()
+    files
 }

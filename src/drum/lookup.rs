@@ -8,13 +8,13 @@
 use std::path::Path;
 
 use crate::disk::{Disk, Error, Result};
+use crate::varint;
 
 use super::contract::{Aux, Key, Value};
 use super::names::{self, Part, Place};
 use super::pending::{Chunks, Entry, Op};
 use super::repository::{Block, RepositoryReader};
 use super::state::{self, BatchState, DrumState, RepositoryState};
-use super::varint;
 
 /// What a cut says of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]

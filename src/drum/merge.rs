@@ -139,9 +139,8 @@ impl Batch {
         let mut loaded =
             Batch { slots: Vec::with_capacity(room), values: Vec::new(), starts: Vec::new(), stores: false };
         while let Some(entry) = chunks.next_entry(fixed)? {
-            let position = u32::try_from(loaded.slots.len()).map_err(|_| {
-                Error::io("merge", &path, std::io::Error::other("more than 2^32 operations in a batch"))
-            })?;
+            let position = u32::try_from(loaded.slots.len())
+                .map_err(|_| Error::limit("merge", &path, "more than 2^32 operations in a batch"))?;
             if !place.holds(entry.key) {
                 return Err(chunks.damaged("keys of this bucket"));
             }

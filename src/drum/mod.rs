@@ -67,10 +67,8 @@ mod store;
 #[cfg(test)]
 mod store_tests;
 mod unmerged;
-pub(crate) mod varint;
 pub mod verify;
 
-use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -441,8 +439,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
 
     #[cold]
     fn failure(&self) -> Error {
-        let reason = "an earlier operation on it failed; start again from the last checkpoint";
-        Error::io("go on with the DRUM in", &self.dir, io::Error::other(reason))
+        Error::poisoned("go on with the DRUM in", &self.dir)
     }
 }
 

@@ -4,11 +4,11 @@
 //! before anything in them is believed. docs/FORMATS.md draws them.
 
 use crate::disk::{self, DiskFile, Error};
+use crate::varint;
 
 use super::contract::{Aux, Value};
 use super::names::{CONTENT_AT, Part, Place};
 use super::state::BatchState;
-use super::varint;
 
 /// payload bytes | entries | crc32 of both and the payload
 pub(super) const CHUNK_HEAD_BYTES: usize = 12;
@@ -241,7 +241,7 @@ fn append_chunk(
     wrote: &mut impl FnMut(Part, bool),
 ) -> disk::Result<()> {
     let path = place.path(generation, part);
-    let too_large = |_| Error::io("write", &path, std::io::Error::other("an array of more than 4 GiB"));
+    let too_large = |_| Error::limit("write", &path, "an array of more than 4 GiB");
     let bytes = u32::try_from(chunk.len() - CHUNK_HEAD_BYTES).map_err(too_large)?;
     chunk[..4].copy_from_slice(&bytes.to_le_bytes());
     chunk[4..8].copy_from_slice(&entries.to_le_bytes());

@@ -120,10 +120,7 @@ impl<V: Value, A: Aux> Renewed<A> for Writing<'_, '_, V, A> {
         let value = V::FIXED_BYTES.filter(|&bytes| bytes == 0).and_then(|_| V::decode(&[]));
         let op = if value.is_some() { Op::CheckUpdate } else { Op::Check };
         let pushed = self.under.ram.push(op, key, value.as_ref(), Some(aux));
-        pushed.map_err(|TooLong| {
-            let reason = std::io::Error::other("an auxiliary of more than 1 GiB");
-            Error::io("write", self.renewal.old.dir, reason)
-        })?;
+        pushed.map_err(|TooLong| Error::limit("write", self.renewal.old.dir, "an auxiliary of more than 1 GiB"))?;
         if self.under.ram.bytes() >= ARRAY_BYTES { self.flush() } else { Ok(()) }
     }
 }

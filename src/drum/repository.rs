@@ -7,12 +7,12 @@
 //! Cost: 4.9 bytes a key at 100 M random keys in all, and a bit a key less for each doubling of their number.
 
 use crate::disk::{Error, Result, Writer};
+use crate::varint;
 
 use super::names::{CONTENT_AT, Part, Place};
 use super::rice;
 use super::sequential::Sequential;
 use super::state::RepositoryState;
-use super::varint;
 
 /// crc32 | first key | value bytes | value crc32 | count - 1 | quotient bytes | k | zero
 const HEAD_BYTES: usize = 26;
@@ -77,8 +77,8 @@ impl RepositoryWriter {
         block.clear();
         block.resize(HEAD_BYTES, 0);
         let (k, quotient_bytes) = rice::encode(&self.keys, block);
-        let io = |what| Error::io("write", self.writer.file().path(), std::io::Error::other(what));
-        let value_bytes = u32::try_from(self.values.len()).map_err(|_| io("a value of more than 4 GiB"))?;
+        let limit = |what| Error::limit("write", self.writer.file().path(), what);
+        let value_bytes = u32::try_from(self.values.len()).map_err(|_| limit("a value of more than 4 GiB"))?;
         block[4..12].copy_from_slice(&self.keys[0].to_le_bytes());
         block[12..16].copy_from_slice(&value_bytes.to_le_bytes());
         block[16..20].copy_from_slice(&crc32fast::hash(&self.values).to_le_bytes());

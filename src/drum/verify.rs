@@ -11,13 +11,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::disk::{Disk, Error, Result};
+use crate::varint;
 
 use super::contract::{Aux, Value};
 use super::names::{self, Part, Place};
 use super::pending::{Chunks, Entry, Op};
 use super::repository::{Block, RepositoryReader};
 use super::state::{self, BatchState, BucketState, DrumState, RamEntry};
-use super::varint;
 
 /// An operation that is not merged, or not dispatched in full.
 #[derive(Debug)]

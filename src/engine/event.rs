@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::checkpoint::CheckpointDone;
 use super::control::Reconfiguration;
 use super::course::StopBy;
+use super::fault::Fault;
 use super::job::{FetchFailed, Processed, Unresolved};
 use super::merge::StoreMerged;
 use crate::clock::Time;
-use crate::disk;
 use crate::frontier::{HostId, PartitionDone};
 use crate::web::seeds::Seed;
 
@@ -30,17 +30,15 @@ pub enum Event {
     Checkpointed(CheckpointDone),
     /// The log of long rests is durable.
     RestsSynced,
-    /// An executor met a fault of the disk: the crawl stops.
-    Fault(disk::Error),
-    /// An executor panicked: the crawl stops loudly.
-    Panic(String),
+    /// An executor met a fault: the crawl stops.
+    Fault(Fault),
     /// Stop gracefully.
     Stop(StopBy),
     /// Make a checkpoint now.
     Checkpoint,
     /// Make no new requests.
     Pause,
-    /// Make requests again.
+    /// Continue after a pause.
     Resume,
     /// More seeds; no request is made before they are in a durable checkpoint.
     Seeds(Vec<Seed>),

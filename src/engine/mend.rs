@@ -46,7 +46,7 @@ pub fn look(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<Ide
         return match (noted, trace(disk, dir)?) {
             (None, None) => Ok(None),
             (None, Some(trace)) => {
-                damaged("the identity of the crawl", format!("none, but {trace} beside it: the crawl is no new one"))
+                damaged("the identity of the crawl", format!("none, but {trace} beside it: this is not a new crawl"))
             }
             (Some(_), _) => damaged("the identity of the crawl", "none, but a checkpoint".to_owned()),
         };
@@ -56,7 +56,7 @@ pub fn look(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<Ide
     match noted {
         Some(Noted { commit: Commit { number, .. }, .. }) if !files.contains(&number) && newest > number => damaged(
             "the last checkpoint",
-            format!("checkpoint {number}, which has no file, while that of checkpoint {newest} lies there"),
+            format!("checkpoint {number}, which has no file, while that of checkpoint {newest} exists"),
         ),
         Some(_) => Ok(Some(identity)),
         // in format 1 a crawl that was killed before its first checkpoint
@@ -176,7 +176,7 @@ pub fn open_catalog(disk: &Disk, dir: &Path, tell: &mut dyn FnMut(String)) -> Re
         opened => return opened,
     };
     let Some(number) = make_again(disk, dir)? else { return Err(damage) };
-    tell(format!("{damage}; the catalog was made again from checkpoint {number}, the damaged one is {DAMAGED}"));
+    tell(format!("{damage}; the catalog was rebuilt from checkpoint {number}, the damaged one is {DAMAGED}"));
     SledCatalog::open(&path)
 }
 
@@ -306,7 +306,7 @@ mod tests {
         fs::write(checkpoint_path(dir, 8), b"CRAWL").unwrap();
         let mut told = Vec::new();
         let catalog = open_catalog(&disk, dir, &mut |what| told.push(what)).unwrap();
-        assert!(told.len() == 1 && told[0].contains("was made again from checkpoint 7"), "{told:?}");
+        assert!(told.len() == 1 && told[0].contains("was rebuilt from checkpoint 7"), "{told:?}");
         let last = checkpoint::load(&disk, &catalog, dir).unwrap().unwrap();
         assert_eq!((last.commit.number, last.commit.clean), (7, false));
         assert_eq!(look(&disk, &catalog, dir).unwrap(), Some(identity()));

@@ -17,6 +17,7 @@ mod control;
 mod course;
 mod event;
 mod executors;
+mod fault;
 mod figures;
 mod identity;
 mod job;
@@ -26,6 +27,7 @@ mod open;
 mod past;
 mod patterns;
 pub mod recovery;
+mod reply;
 mod requests;
 pub mod rests;
 mod round;
@@ -48,6 +50,7 @@ pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
 pub use event::Event;
 pub use executors::Executors;
+pub use fault::Fault;
 pub use identity::Identity;
 pub use job::{
     FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response, Room,
@@ -56,6 +59,7 @@ pub use job::{
 pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
+pub use reply::{Addressed, ReplyTo};
 pub use requests::SlotOptions;
 pub use rests::RestSync;
 pub use round::{Refetch, Round};
@@ -163,9 +167,9 @@ impl Engine {
             Event::Partition(done) => self.stores.finish_partition(done)?,
             Event::Checkpointed(done) => self.checkpointed(done)?,
             Event::RestsSynced => self.checkpoints.rests.synced(),
-            Event::Fault(fault) => return Err(fault),
-            // whoever runs the engine ends the program before it comes to this
-            Event::Panic(message) => panic!("{message}"),
+            Event::Fault(Fault::Disk(fault)) => return Err(fault),
+            // the crawl ends before it comes to this
+            Event::Fault(Fault::Panic(message)) => panic!("{message}"),
             Event::Stop(by) => self.stop(by),
             Event::Checkpoint => self.checkpoints.want(),
             Event::Pause => self.requests.pause(true),

@@ -78,6 +78,7 @@ pub struct Opening {
 
 /// Why a crawl cannot be opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The state on disk.
     #[error(transparent)]

@@ -18,6 +18,7 @@
 use std::sync::Arc;
 
 use crate::frontier::QueuedUrl;
+use crate::varint;
 use crate::web::pattern::pattern;
 use crate::web::url::KeyMaker;
 
@@ -119,47 +120,26 @@ impl PatternBudget {
             if cell == 0 {
                 zeros += 1;
             } else {
-                put(out, zeros);
-                put(out, cell);
+                varint::push(zeros, out);
+                varint::push(cell.into(), out);
                 zeros = 0;
             }
         }
     }
 }
 
-fn decode(mut bytes: &[u8]) -> Option<Vec<u32>> {
+fn decode(bytes: &[u8]) -> Option<Vec<u32>> {
     if bytes.is_empty() {
         return Some(Vec::new());
     }
     let mut cells = vec![0; CELLS];
-    let mut place = 0;
-    while !bytes.is_empty() {
-        place += usize::try_from(take(&mut bytes)?).ok()?;
-        *cells.get_mut(place)? = take(&mut bytes)?;
+    let (mut at, mut place) = (0, 0_usize);
+    while at < bytes.len() {
+        place = place.checked_add(usize::try_from(varint::read(bytes, &mut at)?).ok()?)?;
+        *cells.get_mut(place)? = u32::try_from(varint::read(bytes, &mut at)?).ok()?;
         place += 1;
     }
     Some(cells)
-}
-
-fn put(out: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-fn take(bytes: &mut &[u8]) -> Option<u32> {
-    let mut number = 0;
-    for shift in (0..35).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return u32::try_from(number).ok();
-        }
-    }
-    None
 }
 
 #[cfg(test)]

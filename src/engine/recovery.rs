@@ -63,7 +63,7 @@ impl Engine {
         let key_maker = self.home.keys.clone();
         let key_of = |url: &str| CanonicalUrl::parse(url).ok().map(|url| key_maker.keys(&url).key);
         if !self.container.read_through(&mut page, &key_of)? {
-            tracing::warn!(url = page.url, "a revisit refers to a page that is not there; it is asked for again");
+            tracing::warn!(url = page.url, "a revisit refers to a page that is missing; the URL is fetched again");
             return Ok(());
         }
         let stored = self.container.readopt(&page, keys.key)?;

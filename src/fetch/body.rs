@@ -1,11 +1,11 @@
 //! A body on its way: the beginning in memory, all of a large one in a file without a name.
 //!
-//! Memory for large bodies is short, and how long an answer takes is the server's choice. So nothing that is still coming
-//! holds any of that memory: what goes beyond [`SMALL_BODY_BYTES`] is written to a file in the crawl directory that has
-//! no name and is gone with the process however it ends. A body that is whole, or was cut, comes back into memory when
-//! there is a place for it, and keeps the place until its records are in the archive: that takes as long as this program's
-//! own threads take. The room for such files is bounded too; a body that finds none waits for it, which is not held
-//! against the server's rate, and is cut where it would have to wait for longer than its request may last.
+//! Memory for large bodies is short, and how long an answer takes is the server's choice. So nothing that is still
+//! coming holds any of that memory: what goes beyond [`SMALL_BODY_BYTES`] is written to a file in the crawl directory
+//! that has no name and is gone with the process however it ends. A body that is whole, or was cut, comes back into
+//! memory when there is a place for it, and keeps the place until its records are in the archive: that takes as long as
+//! this program's own threads take. The room for such files is bounded too; a body that finds none waits for it, which
+//! is not held against the server's rate, and is cut where it would have to wait for longer than its request may last.
 
 use std::fs::File;
 use std::io::{self, Write};

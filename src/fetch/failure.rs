@@ -133,8 +133,8 @@ fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) 
     at
 }
 
-/// What a failure of a request says about the server's HTTP/2, where that was offered to it; nothing if it failed before
-/// or for another reason.
+/// What a failure of a request says about the server's HTTP/2, where that was offered to it; nothing if it failed
+/// before or for another reason.
 pub(super) fn http2_fault(error: &reqwest::Error) -> Option<Http2Fault> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(at) = cause {

@@ -25,7 +25,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::clock::Clock;
-use crate::engine::{Event, FetchJob, Fetched, ResolveJob};
+use crate::engine::{Addressed, Event, FetchJob, Fetched, ReplyTo, ResolveJob};
 use crate::web::address::AddressGuard;
 use body::Bodies;
 pub use body::large_bodies;
@@ -44,8 +44,8 @@ const FILES_PAUSE: Duration = Duration::from_millis(200);
 /// Threads that write such bodies, and read them again.
 const SPOOL_THREADS: usize = 4;
 
-/// Network threads: a request costs a third of what its answer costs to process, which every core has a thread for. Where
-/// one is enough, none is woken for what another one does anyway.
+/// Network threads: a request costs a third of what its answer costs to process, which every core has a thread for.
+/// Where one is enough, none is woken for what another one does anyway.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(4))
 }
@@ -91,6 +91,7 @@ pub struct FetchOptions {
 
 /// Why the executor cannot start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// reqwest refused the options.
     #[error("cannot set up the HTTP client: {0}")]
@@ -114,6 +115,8 @@ pub enum StartError {
 pub struct Arrived {
     /// The answer.
     pub fetched: Fetched,
+    /// The engine that asked.
+    pub reply: ReplyTo,
     /// Its place, to be kept as long as the body or the records that are made of it are in memory.
     pub place: Option<OwnedSemaphorePermit>,
 }
@@ -136,7 +139,6 @@ struct Shared {
     clock: Arc<dyn Clock>,
     bodies: Bodies,
     answers: crossbeam_channel::Sender<Arrived>,
-    events: crossbeam_channel::Sender<Event>,
     /// The operator was told that there are too few files.
     told_files: AtomicBool,
 }
@@ -146,8 +148,8 @@ impl Shared {
     fn tell_out_of_files(&self, error: &reqwest::Error) {
         if !self.told_files.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "no file is left for a connection, so requests wait for others to end: raise the limit of open files \
-                 (ulimit -n), or lower fetch.workers and fetch.slow_workers ({})",
+                "no file descriptor is free for a connection, so requests wait for others to end: raise the limit of \
+                 open files (ulimit -n), or lower fetch.workers and fetch.slow_workers ({})",
                 failure::describe(error)
             );
         }
@@ -161,14 +163,13 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Fetcher {
-    /// Starts the executor. Answers go to `answers`, everything else to `events`; both must have room for a message
-    /// of every request that may be under way, so that no network thread ever waits.
+    /// Starts the executor. Answers go to `answers`, everything else to the address of the job; both must have room for
+    /// a message of every request that may be under way, so that no network thread ever waits.
     pub fn start(
         options: FetchOptions,
         guard: AddressGuard,
         clock: Arc<dyn Clock>,
         answers: crossbeam_channel::Sender<Arrived>,
-        events: crossbeam_channel::Sender<Event>,
     ) -> Result<Self, StartError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(threads())
@@ -195,24 +196,22 @@ impl Fetcher {
             clock,
             bodies,
             answers,
-            events,
             told_files: AtomicBool::new(false),
         };
         Ok(Fetcher { runtime, shared: Arc::new(shared) })
     }
 
     /// Makes the request of `job`.
-    pub fn fetch(&self, job: FetchJob) {
+    pub fn fetch(&self, job: Addressed<FetchJob>) {
         self.runtime.spawn(request::run(self.shared.clone(), job));
     }
 
     /// Resolves the name of `job`.
-    pub fn resolve(&self, job: ResolveJob) {
+    pub fn resolve(&self, Addressed { job, reply }: Addressed<ResolveJob>) {
         let shared = self.shared.clone();
         self.runtime.spawn(async move {
             let answer = shared.resolver.lookup(&job.name, &*shared.clock).await;
-            // a receiver that is gone means that the crawl is over
-            let _ = shared.events.send(Event::Resolved(job.host, job.name, answer));
+            reply.send(Event::Resolved(job.host, job.name, answer));
         });
     }
 

@@ -5,9 +5,9 @@
 //! when one fails (no route, SERVFAIL, REFUSED, nonsense) or takes its time, and the first answer counts. A truncated
 //! answer is asked for again over TCP.
 //!
-//! Of an answer only those records are taken that belong to the name, over at most [`CNAMES_MAX`] aliases, and of them a
-//! bounded number. Nothing is remembered here: the DNS store keeps answers with their terms, so hickory's own cache is
-//! off. Neither search domains nor the file of hosts are looked at; a crawl archives what the public names mean.
+//! Of an answer only those records are taken that belong to the name, over at most [`CNAMES_MAX`] aliases, and of them
+//! a bounded number. Nothing is remembered here: the DNS store keeps answers with their terms, so hickory's own cache
+//! is off. Neither search domains nor the file of hosts are looked at; a crawl archives what the public names mean.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;

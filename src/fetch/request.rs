@@ -14,38 +14,40 @@ use super::{Arrived, FILES_PAUSE, FetchOptions, Shared, transfer};
 use crate::clock::Time;
 use crate::container::Referrer;
 use crate::disk;
-use crate::engine::{Event, FetchFailed, FetchJob, Fetched, Response};
+use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, Response};
 use crate::outcome::Cause;
 use crate::web::warc::{HttpVersion, Truncation};
 
 /// Makes the request of `job` and hands on what came of it.
-pub(super) async fn run(shared: Arc<Shared>, job: FetchJob) {
+pub(super) async fn run(shared: Arc<Shared>, Addressed { job, reply }: Addressed<FetchJob>) {
     let started = shared.clock.now();
     let clock = Instant::now();
     let result = exchange(&shared, &job, started, clock).await;
-    // a receiver that is gone means that the crawl is over
     match result {
-        Ok((response, place)) => drop(shared.answers.send(Arrived { fetched: Fetched { job, response }, place })),
+        Ok((response, place)) => {
+            // a receiver that is gone means that the process ends
+            drop(shared.answers.send(Arrived { fetched: Fetched { job, response }, reply, place }));
+        }
         Err(NoAnswer::Failed(cause, detail)) => {
             let duration = clock.elapsed();
             let failed = Box::new(FetchFailed { job, failure: cause.failure(), cause, detail, started, duration });
-            drop(shared.events.send(with_referrer(failed).await));
+            reply.send(with_referrer(failed).await);
         }
-        Err(NoAnswer::Fault(fault)) => drop(shared.events.send(Event::Fault(fault))),
+        Err(NoAnswer::Fault(fault)) => reply.send(Event::Fault(fault.into())),
     }
 }
 
-/// The event of a failure, whose line in the log names the page that named the URL. Its record is read where blocking does no
-/// harm.
+/// The event of a failure, whose line in the log names the page that named the URL. Its record is read where blocking
+/// does no harm.
 async fn with_referrer(mut failed: Box<FetchFailed>) -> Event {
     if !matches!(failed.job.via, Referrer::Record(_)) {
         return Event::Failed(failed);
     }
     let read = tokio::task::spawn_blocking(move || match failed.job.via.resolve() {
         Ok(()) => Event::Failed(failed),
-        Err(fault) => Event::Fault(fault),
+        Err(fault) => Event::Fault(fault.into()),
     });
-    read.await.unwrap_or_else(|error| Event::Panic(error.to_string()))
+    read.await.unwrap_or_else(|error| Event::Fault(Fault::Panic(error.to_string())))
 }
 
 /// Why there is no answer: by the server's fault, or because the disk took no more.
@@ -65,7 +67,7 @@ async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant
     if let Some(literal) = job.url.literal_address()
         && !shared.guard.permits(literal)
     {
-        return Err(NoAnswer::Failed(Cause::PrivateAddress, format!("{literal} is not in the public internet")));
+        return Err(NoAnswer::Failed(Cause::PrivateAddress, format!("{literal} is outside the public internet")));
     }
     if shared.options.proxy.is_some() {
         behind_proxy(shared, job).await?;
@@ -137,7 +139,7 @@ impl Exchange<'_> {
         let mut truncated = end.truncation();
         let (mut body, mut place) = arrived.load().await?;
         if let Some(codings) = transfer::codings(answer.headers()) {
-            let failed = NoAnswer::Failed(Cause::Protocol, format!("the transfer coding {codings} cannot be undone"));
+            let failed = NoAnswer::Failed(Cause::Protocol, format!("the transfer coding {codings} cannot be decoded"));
             let undone = self.shared.bodies.undo(codings, (body, place), truncated.is_none()).await?.ok_or(failed)?;
             (body, place) = (undone.body, undone.place);
             truncated = truncated.or(undone.is_cut.then_some(Truncation::Length));
@@ -167,7 +169,7 @@ impl Exchange<'_> {
         }
         match self.head_over(false).await {
             Err(Failed { http2: Some(fault), detail, .. }) if protocols.failed(self.origin, fault) => {
-                tracing::debug!(origin = self.origin, detail, "asked over HTTP/1.1 from now on");
+                tracing::debug!(origin = self.origin, detail, "requested over HTTP/1.1 from now on");
                 self.head_over(true).await
             }
             head => head,

@@ -61,8 +61,8 @@ impl GuardedResolver {
         Ok((addresses.into(), clock.now() + valid_for))
     }
 
-    /// Whether the host `name` may be asked by somebody else, a proxy: one of `known`, or of the addresses that the name
-    /// servers tell where none is known, passes the guard.
+    /// Whether the host `name` may be asked by somebody else, a proxy: one of `known`, or of the addresses that the
+    /// name servers tell where none is known, passes the guard.
     pub(super) async fn permitted(&self, name: &str, known: &[IpAddr]) -> Result<(), Cause> {
         if known.is_empty() {
             return self.inner.lookup(name).await.map(drop).map_err(|no| no.cause);

@@ -1,7 +1,7 @@
 //! Transfer codings beside `chunked`, which the HTTP library removes: undone before anything else sees the body.
 //!
-//! None is ever asked for (`TE` is not sent), yet some servers compress so. The archive keeps bodies without them, so one
-//! that cannot be undone is no answer.
+//! None is ever asked for (`TE` is not sent), yet some servers compress so. The archive keeps bodies without them, so
+//! one that cannot be undone is no answer.
 
 use reqwest::header::{HeaderMap, TRANSFER_ENCODING};
 use tokio::sync::OwnedSemaphorePermit;
@@ -30,8 +30,8 @@ pub(super) struct Undone {
 }
 
 impl Bodies {
-    /// Undoes `codings` of a body; none where they are unknown, or the body is damaged and came whole. What it becomes and
-    /// what it came as are in memory together, in the place of one large body, and together no longer than that.
+    /// Undoes `codings` of a body; none where they are unknown, or the body is damaged and came whole. What it becomes
+    /// and what it came as are in memory together, in the place of one large body, and together no longer than that.
     pub(super) async fn undo(
         &self,
         codings: String,

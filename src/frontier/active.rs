@@ -5,19 +5,14 @@
 //! gets a new generation, so that an old [`HostId`] or schedule entry never meets another host.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
-use super::budget::ByFingerprint;
+use super::by_fingerprint::ByFingerprint;
 use super::host::{Host, Place, large_rules_memory};
 use super::schedule::HostRef;
 use super::task::HostId;
+use super::tuning::{ENTRIES_SPARE, PLACE_TRIES};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
-
-/// A host that cannot be contacted for longer may give its place to another.
-pub(super) const PARK_AFTER: Duration = Duration::from_secs(30);
-/// How many entries of a line are looked at for one place.
-const TRIES: usize = 8;
 
 #[derive(Debug, Default)]
 struct Slot {
@@ -33,6 +28,8 @@ pub(super) struct Active {
     by_origin: ByFingerprint<u32>,
     idle: VecDeque<HostRef>,
     parkable: VecDeque<HostRef>,
+    /// Hosts that have had their turn, and whose places others may want.
+    pub turns_over: Vec<HostRef>,
     /// Bytes of memory of hosts and URLs.
     pub bytes: usize,
     /// Of those, bytes of rules that are larger than usual.
@@ -141,7 +138,7 @@ impl Active {
     pub(super) fn idle(&mut self, index: u32) {
         let reference = self.reference(index);
         self.idle.push_back(reference);
-        if self.idle.len() > 4 * self.len() + 64 {
+        if self.idle.len() > 4 * self.len() + ENTRIES_SPARE {
             let mut line = std::mem::take(&mut self.idle);
             line.retain(|&reference| {
                 self.resolve(reference).is_some_and(|index| self.host(index).place == Place::Idle)
@@ -153,12 +150,18 @@ impl Active {
         }
     }
 
+    /// A host has had its turn, and others may want its place.
+    pub(super) fn turn_over(&mut self, index: u32) {
+        let reference = self.reference(index);
+        self.turns_over.push(reference);
+    }
+
     /// Puts a host into the line of those that may be parked.
     pub(super) fn parkable(&mut self, index: u32) {
         if !std::mem::replace(&mut self.host_mut(index).parkable, true) {
             let reference = self.reference(index);
             self.parkable.push_back(reference);
-            if self.parkable.len() > 2 * self.len() + 64 {
+            if self.parkable.len() > 2 * self.len() + ENTRIES_SPARE {
                 let mut line = std::mem::take(&mut self.parkable);
                 line.retain(|&reference| self.resolve(reference).is_some());
                 self.parkable = line;
@@ -170,7 +173,7 @@ impl Active {
     /// idle and still rests from its last request.
     pub(super) fn evictable(&mut self, now: Time) -> Option<u32> {
         let mut resting = None;
-        for _ in 0..TRIES {
+        for _ in 0..PLACE_TRIES {
             let Some((reference, index)) = self.next_idle() else { break };
             if self.host(index).standing.available() <= now {
                 self.idle.extend(resting.map(|(reference, _)| reference));
@@ -202,7 +205,7 @@ impl Active {
 
     /// A host at rest that could not be contacted for long when it was put in line, and cannot yet.
     fn held_back(&mut self, now: Time) -> Option<u32> {
-        for _ in 0..self.parkable.len().min(TRIES) {
+        for _ in 0..self.parkable.len().min(PLACE_TRIES) {
             let reference = self.parkable.pop_front()?;
             let Some(index) = self.resolve(reference) else { continue };
             let host = self.host_mut(index);

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::schedule::HostRef;
+use super::tuning::ENTRIES_SPARE;
 use crate::clock::Time;
 
 #[derive(Debug, Default)]
@@ -47,7 +48,7 @@ impl Addresses {
     pub(super) fn delay_until(&mut self, ip: IpAddr, due: Time, now: Time) {
         let address = self.map.entry(ip).or_default();
         address.due = address.due.max(due);
-        if self.map.len() > 2 * self.swept_len + 64 {
+        if self.map.len() > 2 * self.swept_len + ENTRIES_SPARE {
             let is_used = |address: &Address| {
                 address.hosts > 0 || address.due.max(address.promised) > now || !address.waiting.is_empty()
             };

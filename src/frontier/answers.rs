@@ -7,20 +7,13 @@ use std::time::Duration;
 use super::Frontier;
 use super::QueuedUrl;
 use super::host::{Item, Pending, Place, large_rules_memory};
-use super::politeness::{BACKOFF_MAX, Trouble};
-use super::record::ADDRESSES_KEPT;
+use super::politeness::Trouble;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
+use super::tuning::{ADDRESSES_KEPT, BACKOFF_MAX, HOLDS_MIN, LARGE_RULES_PART, SILENT_FOR};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::{Blame, Reason};
-
-/// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
-const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
-/// A rest that is longer is told to whoever keeps it over a restart.
-const LOGGED_AFTER: Duration = Duration::from_secs(1);
-/// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
-const HOLDS_MIN: Duration = Duration::from_secs(1);
 
 impl Frontier {
     /// The answer to a [`Task::Resolve`](super::Task::Resolve), and until when it holds.
@@ -138,9 +131,7 @@ impl Frontier {
                 let last = (since + self.options.give_up).max(now + self.robots_back_off()).max(before).max(asked);
                 let host = self.active.host_mut(index);
                 host.standing.backoff_until = host.standing.backoff_until.min(last);
-                if let Some(told) = self.long_backoffs.get_mut(&host.origin) {
-                    *told = (*told).min(last);
-                }
+                self.holds.shorten(host.origin, last);
             }
         }
         self.rest(index, now);
@@ -288,7 +279,7 @@ impl Frontier {
         let Some(name) = host.name_key else { return self.hold_back(index, until, now) };
         host.standing.backoff_until = host.standing.backoff_until.max(until);
         self.hold_name(name, until, now);
-        self.tell_back_off(name, until, now);
+        self.holds.tell(name, until, now);
     }
 
     /// After a request was answered at `now`, the host rests.
@@ -341,15 +332,7 @@ impl Frontier {
         let host = self.active.host_mut(index);
         host.standing.backoff_until = host.standing.backoff_until.max(until);
         let origin = host.origin;
-        self.tell_back_off(origin, until, now);
-    }
-
-    /// What is held back for long has to be known after a restart.
-    fn tell_back_off(&mut self, key: Fingerprint, until: Time, now: Time) {
-        if until > now + LOGGED_AFTER {
-            let told = self.long_backoffs.entry(key).or_insert(until);
-            *told = (*told).max(until);
-        }
+        self.holds.tell(origin, until, now);
     }
 
     fn give_up(&mut self, index: u32, reason: Reason, until: Time) {
@@ -387,7 +370,7 @@ impl Frontier {
     /// Whether there is memory for rules that take `encoded` bytes.
     pub(super) fn has_memory_for_rules(&self, encoded: usize) -> bool {
         let bytes = large_rules_memory(encoded);
-        bytes == 0 || self.active.large_rules.saturating_add(bytes) <= self.options.memory / 4
+        bytes == 0 || self.active.large_rules.saturating_add(bytes) <= self.options.memory / LARGE_RULES_PART
     }
 
     pub(super) fn set_rules(&mut self, index: u32, rules: Arc<dyn Rules>, expires: Time) {
@@ -408,7 +391,7 @@ impl Frontier {
     /// Back-offs of more than a second that were set since this was asked last: to be made durable before the
     /// next checkpoint, and told to the next process by [`Frontier::hold`].
     pub fn take_long_backoffs(&mut self) -> Vec<(Fingerprint, Time)> {
-        std::mem::take(&mut self.long_backoffs).into_iter().collect()
+        self.holds.take_told()
     }
 
     /// The host that `key` names, an origin or all origins of a name, must not be contacted before `until`: from the log of
@@ -422,8 +405,7 @@ impl Frontier {
             let standing = &mut self.active.host_mut(index).standing;
             standing.backoff_until = standing.backoff_until.max(until);
         } else if !self.names.hold(key, until) {
-            let held = self.holds.entry(key).or_insert(until);
-            *held = (*held).max(until);
+            self.holds.keep(key, until);
         }
     }
 }

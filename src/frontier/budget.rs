@@ -5,37 +5,12 @@
 //! the cold side knows and what was added since, and only the latter goes back there: nothing is counted twice, even
 //! if a domain became active without its old total being read.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
+use super::by_fingerprint::ByFingerprint;
 use super::options::Budget;
 use super::record::Standing;
 use super::schedule::HostRef;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
-
-/// Maps by fingerprint: those are mixed already.
-pub(super) type ByFingerprint<V> = HashMap<Fingerprint, V, BuildHasherDefault<FingerprintHasher>>;
-
-/// Takes the bits of a fingerprint as they are.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FingerprintHasher(u64);
-
-impl Hasher for FingerprintHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, bits: u64) {
-        self.0 = bits;
-    }
-}
 
 /// What a budget says about one more page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

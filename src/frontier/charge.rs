@@ -72,7 +72,7 @@ impl Frontier {
                 self.domains.get_mut(domain).added += pages;
             } else {
                 let number = self.partition_of(domain);
-                self.partitions[number].push_domain(domain, pages, &mut self.files)?;
+                self.cold.partitions[number].push_domain(domain, pages, &mut self.cold.files)?;
             }
         }
         if let Some(index) = self.active.find(origin) {
@@ -93,7 +93,7 @@ impl Frontier {
         for (origin, charge) in std::mem::take(&mut self.charges.0) {
             let host = HostKey { domain: charge.domain, origin };
             let number = self.partition_of(host.domain);
-            let partition = &self.partitions[number];
+            let partition = &self.cold.partitions[number];
             let newer = partition.newer_record(origin).and_then(HostRecord::decode);
             let fresh = || HostRecord { written: self.now, ..HostRecord::default() };
             let Some(mut record) = newer.or_else(|| (!partition.may_hold(origin)).then(fresh)) else {
@@ -103,7 +103,7 @@ impl Frontier {
             charge.put_on(&mut record.standing);
             let mut bytes = Vec::new();
             record.encode(&mut bytes);
-            self.partitions[number].push_record(host, self.sequence, &bytes, &mut self.files)?;
+            self.cold.partitions[number].push_record(host, self.sequence, &bytes, &mut self.cold.files)?;
             self.sequence += 1;
         }
         self.charges = Charges(kept);

@@ -5,24 +5,20 @@ use super::host::{Host, Item};
 use super::partition::HostKey;
 use super::record::HostRecord;
 use super::task::Known;
+use super::tuning::LEAVING_MAX;
 use crate::clock::Time;
 use crate::disk::Result;
-
-/// Hosts that leave for one that wants to enter, at most, when memory is short.
-const LEAVING_MAX: usize = 4;
 
 impl Frontier {
     /// Puts a URL on the cold side.
     pub(super) fn push_cold(&mut self, item: &Item) -> Result<()> {
-        let number = self.partition_of(item.url.domain);
-        self.cold_urls += 1;
-        self.partitions[number].push_url(item, self.now, &mut self.files)
+        self.cold.push(item, self.now)
     }
 
     /// Puts a URL of a host that is not active there.
     pub(super) fn push_stranger(&mut self, item: &Item) -> Result<()> {
         let number = self.partition_of(item.url.domain);
-        self.partitions[number].recent.has_strangers = true;
+        self.cold.partitions[number].recent.has_strangers = true;
         self.push_cold(item)
     }
 
@@ -30,7 +26,7 @@ impl Frontier {
     pub(super) fn introduce(&mut self, item: &Item, known: &Known, now: Time) -> Result<()> {
         let key = HostKey { domain: item.url.domain, origin: item.url.origin };
         let number = self.partition_of(key.domain);
-        if known.is_nothing() || self.partitions[number].may_hold(key.origin) {
+        if known.is_nothing() || self.cold.partitions[number].may_hold(key.origin) {
             return Ok(());
         }
         let mut record = HostRecord { written: now, ..HostRecord::default() };
@@ -43,7 +39,7 @@ impl Frontier {
         record.addresses = known.addresses.as_ref().map(|(list, expires)| (list.to_vec(), *expires));
         let mut bytes = Vec::new();
         record.encode(&mut bytes);
-        self.partitions[number].push_record(key, self.sequence, &bytes, &mut self.files)?;
+        self.cold.partitions[number].push_record(key, self.sequence, &bytes, &mut self.cold.files)?;
         self.sequence += 1;
         Ok(())
     }
@@ -51,7 +47,7 @@ impl Frontier {
     /// Gives a host a place on the active side. `known` is what the cold side knows of its domain's pages.
     pub(super) fn activate(&mut self, mut host: Host, known: u64) -> u32 {
         host.standing.due = host.standing.due.max(self.unclean_floor(host.standing.pace, host.crawl_delay()));
-        if let Some(until) = self.holds.remove(&host.origin) {
+        if let Some(until) = self.holds.meet(host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
         }
         self.charges.collect(host.origin, &mut host.standing);
@@ -63,7 +59,7 @@ impl Frontier {
         self.domains.enter(host.domain, known);
         let (origin, number) = (host.origin, self.partition_of(host.domain));
         let index = self.active.insert(host);
-        self.partitions[number].active.insert(origin, index);
+        self.cold.partitions[number].active.insert(origin, index);
         if let Some(name) = name {
             self.enter_name(index, name);
         }
@@ -98,27 +94,27 @@ impl Frontier {
         self.set_busy(index, false, now);
         let host = self.active.remove(index);
         let number = self.partition_of(host.domain);
-        self.partitions[number].recent.has_strangers |= host.may_tail;
-        self.partitions[number].thirsty -= usize::from(host.is_thirsty);
+        self.cold.partitions[number].recent.has_strangers |= host.may_tail;
+        self.cold.partitions[number].thirsty -= usize::from(host.is_thirsty);
         host.name_key.into_iter().for_each(|name| self.names.leave(name));
         let record = host.record(now);
-        let partition = &mut self.partitions[number];
+        let partition = &mut self.cold.partitions[number];
         let key = HostKey { domain: host.domain, origin: host.origin };
         partition.active.remove(&key.origin);
         partition.wanted.remove(&key);
         if !record.is_blank(now) {
             let mut bytes = Vec::new();
             record.encode(&mut bytes);
-            partition.push_record(key, self.sequence, &bytes, &mut self.files)?;
+            partition.push_record(key, self.sequence, &bytes, &mut self.cold.files)?;
             self.sequence += 1;
         }
         if let Some(pages) = self.domains.leave(key.domain).filter(|&pages| pages > 0) {
-            partition.push_domain(key.domain, pages, &mut self.files)?;
+            partition.push_domain(key.domain, pages, &mut self.cold.files)?;
         }
         // Its own URLs, or others that waited for a place of its domain, may be chosen from now on.
         if partition.base_left() > 0 {
             let available = record.standing.available().max(now);
-            partition.wake = Some(partition.wake.map_or(available, |wake| wake.min(available)));
+            partition.walk.wake_at(available);
         }
         Ok(())
     }

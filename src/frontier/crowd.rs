@@ -11,19 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Frontier;
+use super::tuning::{CROWDED_MAX, CROWDED_MIN, HELD_DOMAINS_MAX, HELD_MAX, TURN_REQUESTS};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-
-/// Requests of a turn at a crowded address.
-const TURN_REQUESTS: u32 = 8;
-/// A host at a crowded address comes back after so long at the earliest, and at the latest.
-const CROWDED_MIN: Duration = Duration::from_secs(1);
-const CROWDED_MAX: Duration = Duration::from_secs(600);
-/// No other host of its domain becomes active for so long at most.
-const HELD_MAX: Duration = Duration::from_secs(60);
-/// Domains of a partition that are held back at once; they take 40 bytes each.
-const HELD_DOMAINS_MAX: usize = 1_024;
 
 impl Frontier {
     /// Whether as many busy hosts as may be share an address. Without a delay for addresses none is crowded: its hosts
@@ -92,27 +83,27 @@ impl Frontier {
 
     fn hold_domain(&mut self, domain: Fingerprint, until: Time, now: Time) {
         let number = self.partition_of(domain);
-        let held = &mut self.partitions[number].held;
+        let held = &mut self.cold.partitions[number].held;
         held.retain(|_, &mut until| until + CROWDED_MAX > now);
         if held.len() < HELD_DOMAINS_MAX || held.contains_key(&domain) {
             let before = held.entry(domain).or_insert(until);
             *before = until.max(*before);
         }
-        self.wake_at(number, until);
+        self.cold.partitions[number].walk.wake_at(until);
     }
 
     /// A host of `domain` was found at `ip`: if nobody was sent away from there, others need not be held back.
     pub(super) fn release_domain(&mut self, domain: Fingerprint, ip: IpAddr) {
         let number = self.partition_of(domain);
-        if !self.partitions[number].held.is_empty() && !self.addresses.is_awaited(ip, self.now) {
-            self.partitions[number].held.remove(&domain);
+        if !self.cold.partitions[number].held.is_empty() && !self.addresses.is_awaited(ip, self.now) {
+            self.cold.partitions[number].held.remove(&domain);
         }
     }
 
     /// When another host of `domain`, of which `busy` are active, may become active, if it has to wait: while the domain is held
     /// back, and then one at a time until one finds its address not crowded.
     pub(super) fn held_until(&self, domain: Fingerprint, busy: u32) -> Option<Time> {
-        let until = *self.partitions[self.partition_of(domain)].held.get(&domain)?;
+        let until = *self.cold.partitions[self.partition_of(domain)].held.get(&domain)?;
         (until > self.now || busy > 0).then_some(until)
     }
 }

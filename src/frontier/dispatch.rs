@@ -7,19 +7,17 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::Frontier;
 use super::budget::Allowance;
 use super::host::{Item, Pending, Place};
 use super::partition::HostKey;
+use super::policy::{HostSnapshot, Wish};
 use super::schedule::{Entry, HostRef};
 use super::task::{Asker, Permit, Task};
-use super::waiting::WAITING_MAX;
-use super::{Frontier, active};
+use super::tuning::{ENTRIES_SPARE, PARK_AFTER};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::outcome::Reason;
-
-/// Entries of the schedule beyond four for each host, before it is swept.
-const ENTRIES_SPARE: usize = 64;
 
 impl Frontier {
     /// Something that may be done at `now`, if there is anything.
@@ -298,7 +296,7 @@ impl Frontier {
         } else if self.allowance(index) == Allowance::DomainWaits {
             Place::Domain
         } else if self.gives_way(index) {
-            self.turns_over.push(self.active.reference(index));
+            self.active.turn_over(index);
             Place::Nowhere
         } else {
             Place::Scheduled(host.standing.available().max(now))
@@ -307,7 +305,7 @@ impl Frontier {
     }
 
     fn put(&mut self, index: u32, place: Place, now: Time) {
-        let rests = matches!(place, Place::Scheduled(due) if due > now + active::PARK_AFTER);
+        let rests = matches!(place, Place::Scheduled(due) if due > now + PARK_AFTER);
         self.set_busy(index, place != Place::Idle && !rests, now);
         let reference = self.active.reference(index);
         let host = self.active.host_mut(index);
@@ -336,20 +334,24 @@ impl Frontier {
     /// there is no place for others, leaves.
     fn want_refill(&mut self, index: u32) {
         let host = self.active.host(index);
-        let is_full = host.waiting.len() >= WAITING_MAX;
-        if host.base_left == 0 || is_full || host.buffer.len() > self.refill_max(host) / 2 {
-            return;
-        }
-        let turn_over = host.turn >= self.turn_urls() as u64;
-        if turn_over && self.active.len() >= self.options.active_hosts {
-            if host.buffer.is_empty() && host.is_at_rest() {
-                self.turns_over.push(self.active.reference(index));
+        let snapshot = HostSnapshot {
+            base_left: host.base_left,
+            buffered: host.buffer.len(),
+            waiting: host.waiting.len(),
+            refill_buffers: host.refill_buffers,
+            turn: host.turn,
+            is_at_rest: host.is_at_rest(),
+            places_are_taken: self.active.len() >= self.options.active_hosts,
+        };
+        match self.refill_policy().wish(&snapshot) {
+            Wish::Nothing => {}
+            Wish::TurnOver => self.active.turn_over(index),
+            Wish::Refill => {
+                let key = HostKey { domain: host.domain, origin: host.origin };
+                let partition = self.partition_of(key.domain);
+                self.cold.partitions[partition].wanted.insert(key);
             }
-            return;
         }
-        let key = HostKey { domain: host.domain, origin: host.origin };
-        let partition = self.partition_of(key.domain);
-        self.partitions[partition].wanted.insert(key);
     }
 
     /// Counts a host as having something to do, or not, at its domain and its address.
@@ -366,11 +368,7 @@ impl Frontier {
         self.count_at_address(index);
         if !busy {
             let partition = self.partition_of(domain);
-            let partition = &mut self.partitions[partition];
-            partition.freed = true;
-            if std::mem::take(&mut partition.blocked) {
-                partition.wake = Some(now);
-            }
+            self.cold.partitions[partition].walk.host_rests(now);
         }
     }
 

@@ -9,11 +9,9 @@ use std::time::Duration;
 use super::Frontier;
 use super::host::Pending;
 use super::task::HostId;
+use super::tuning::ERRAND_ASKS_AGAIN;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
-
-/// An errand waits for requests under way by asking again after so long.
-const ASK_AGAIN: Duration = Duration::from_millis(20);
 
 impl Frontier {
     /// Takes `origin`, whose host's name is `name`, and `address` for a request at `now`; or says when to ask again. Once it
@@ -27,7 +25,7 @@ impl Frontier {
     ) -> Result<(), Time> {
         self.now = self.now.max(now);
         let there = self.active.find(origin);
-        let held = [origin, name].map(|key| self.holds.get(&key).copied().unwrap_or_default());
+        let held = [origin, name].map(|key| self.holds.until(key));
         let mut due = self.names.due(name).max(held[0]).max(held[1]);
         due = due.max(self.unclean_floor(Duration::ZERO, None));
         if let Some(index) = there {
@@ -35,7 +33,7 @@ impl Frontier {
             due = due.max(standing.due).max(standing.backoff_until);
         }
         if self.names.requests(name) >= self.options.politeness.connections_per_host.max(1) {
-            return Err(now + ASK_AGAIN);
+            return Err(now + ERRAND_ASKS_AGAIN);
         }
         let delay_per_ip = self.options.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {
@@ -94,7 +92,7 @@ impl Frontier {
     /// After a stop that was none of ours, a host may have been contacted until the start of this process, by a pace
     /// that was not saved. It is not asked before the longest delay that its pace can have come to.
     pub(super) fn unclean_floor(&self, pace: Duration, crawl_delay: Option<Duration>) -> Time {
-        let Some(since) = self.unclean_since else { return Time::ZERO };
+        let Some(since) = self.holds.unclean_since else { return Time::ZERO };
         let politeness = &self.options.politeness;
         let longest = if politeness.delay_factor > 0.0 { politeness.delay_max } else { politeness.delay_min };
         since + politeness.delay(pace.max(longest), crawl_delay)

@@ -8,10 +8,12 @@ use super::partition::FileState;
 use super::record::HostRecord;
 use super::task::Rules;
 use super::verify::Check;
-use super::{Frontier, FrontierOptions, FrontierState, NameAnswer, PartitionState, RobotsAnswer, Task};
+use super::{
+    Frontier, FrontierOptions, FrontierState, Hops, NameAnswer, PartitionState, QueuedUrl, RobotsAnswer, Task,
+};
 use crate::clock::Time;
-use crate::disk::HEADER_BYTES;
-use crate::fuzzing::{MemoryDisk, join, parts};
+use crate::disk::{HEADER_BYTES, MemoryDisk};
+use crate::fingerprint::Fingerprint;
 
 const DIR: &str = "frontier";
 const NOW: Time = Time::from_ms(1_800_000_000_000);
@@ -46,8 +48,7 @@ fn decode_rules(bytes: &[u8]) -> Option<Arc<dyn Rules>> {
 
 /// Opens a frontier of one partition on the files, does its jobs and takes its tasks: as they are, and with their
 /// checksums made right. The last part is the record of a host.
-pub(crate) fn frontier(bytes: &[u8]) -> bool {
-    let [tail, base, ram, record] = parts::<4>(bytes).map(<[u8]>::to_vec);
+pub(crate) fn frontier([tail, base, ram, record]: [Vec<u8>; 4]) -> bool {
     if let Some(record) = HostRecord::decode(&record) {
         let mut encoded = Vec::new();
         record.encode(&mut encoded);
@@ -184,8 +185,26 @@ fn mend_blocks(file: &mut [u8]) {
     set(file, end + 60, sum);
 }
 
+/// A queued URL.
+pub(crate) fn queued(number: u64) -> QueuedUrl {
+    QueuedUrl {
+        url: format!("http://www.example.org/a/page-{number}.html").into(),
+        key: Fingerprint::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        origin: Fingerprint::from_bits(1),
+        host: Fingerprint::from_bits(2),
+        domain: Fingerprint::from_bits(3),
+        priority: 2,
+        depth: 3,
+        hops: Hops::parse("LLR"),
+        attempts: 0,
+        via: number,
+        seed: 1,
+        forced: number % 2 == 1,
+    }
+}
+
 /// A frontier with URLs of ten hosts: in a tail, in a base, and in memory.
-pub(crate) fn samples() -> Vec<Vec<u8>> {
+pub(crate) fn samples() -> Vec<[Vec<u8>; 4]> {
     let mut record = Vec::new();
     let addresses = vec![[192, 0, 2, 1].into(), std::net::Ipv6Addr::LOCALHOST.into()];
     let known = HostRecord { written: NOW, addresses: Some((addresses, Time::MAX)), ..HostRecord::default() };
@@ -193,17 +212,17 @@ pub(crate) fn samples() -> Vec<Vec<u8>> {
     [false, true].map(|merged| sample(merged, &record)).to_vec()
 }
 
-fn sample(merged: bool, record: &[u8]) -> Vec<u8> {
+fn sample(merged: bool, record: &[u8]) -> [Vec<u8>; 4] {
     let memory = MemoryDisk::default();
     let (disk, dir) = (memory.disk(), Path::new(DIR));
     let opened = Frontier::open(disk, dir, options(), decode_rules, 1, None, NOW, true);
     let mut frontier = opened.expect("memory takes all");
     let fill = |frontier: &mut Frontier, numbers: std::ops::Range<u64>| {
         for n in numbers {
-            let mut url = crate::fuzzing::queued(n);
+            let mut url = queued(n);
             for fingerprint in [&mut url.origin, &mut url.host, &mut url.domain] {
                 let bits = (n % 10 + 1).wrapping_mul(fingerprint.bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                *fingerprint = crate::fingerprint::Fingerprint::from_bits(bits);
+                *fingerprint = Fingerprint::from_bits(bits);
             }
             url.url = format!("http://h{}.example/a/page-{n}.html", n % 10).into();
             frontier.push(url, NOW).expect("memory takes all");
@@ -224,5 +243,5 @@ fn sample(merged: bool, record: &[u8]) -> Vec<u8> {
         let path = |file: &FileState| dir.join(format!("partition-000.g{:06}.{kind}", file.generation));
         file.and_then(|file| memory.get(path(file))).unwrap_or_default()
     };
-    join(&[&file(state.tails.first(), "tail"), &file(state.base.as_ref(), "base"), &ram, record])
+    [file(state.tails.first(), "tail"), file(state.base.as_ref(), "base"), ram, record.to_vec()]
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::QueuedUrl;
-use super::politeness::URL_WAIT_MAX;
 use super::record::{HostRecord, Standing};
 use super::strangers::Knock;
 use super::task::{Rules, RulesDecoder};
+use super::tuning::{RULES_IN_MEMORY, URL_WAIT_MAX, USUAL_RULES_BYTES};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 
@@ -89,11 +89,6 @@ pub(super) enum Place {
     /// For new URLs; it may leave.
     Idle,
 }
-
-/// Bytes of memory for each byte of encoded rules: short patterns have more of a table than of text.
-const RULES_IN_MEMORY: usize = 4;
-/// Memory of rules that a host gets whatever there is left; most are far smaller.
-const USUAL_RULES_BYTES: usize = 8 << 10;
 
 /// Memory that rules of `encoded` bytes have to find; none for usual ones.
 pub(super) fn large_rules_memory(encoded: usize) -> usize {

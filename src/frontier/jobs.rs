@@ -1,104 +1,57 @@
-//! Which work on partitions is due, and what follows when it is done.
-//!
-//! In this order, but with a merge that is due after every take: takes for active hosts that run dry; takes of new hosts
-//! while there is room; merges where the tail has grown beyond its base, most of the base is consumed, newer records take
-//! too much memory, or URLs have waited for long; and, when the active side starves, the merge that frees most URLs for what
-//! it has to write, of a partition in whose tail somebody needs one, but none more often than its size allows. So every URL
-//! comes out, even where other partitions never run dry, and a giant base is not rewritten for ten.
+//! Jobs of partitions: how a take or a merge is made ready, and what follows when it is done. Which one is next is for
+//! [`policy`] to say.
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use super::Frontier;
-use super::budget::ByFingerprint;
-use super::buffer::URL_BYTES;
+use super::by_fingerprint::ByFingerprint;
 use super::host::Host;
 use super::partition::{
-    Done, HostKey, Merge, MergeDone, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
+    Done, HostKey, Merge, MergeDone, NewBase, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
 };
+use super::policy::{self, Job, Situation};
 use super::record::HostRecord;
+use super::tuning::{
+    BASE_FILTER_BYTES_MIN, CHUNK_BYTES_MIN, CHUNK_PART, FILTERS_PART, NO_PLACE_PAUSE, TAKE_PART, URL_BYTES,
+};
 use crate::clock::Time;
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
-/// Jobs that are out at once.
-const JOBS_MAX: usize = 4;
-/// Hosts that one take may bring.
-const TAKE_HOSTS_MAX: usize = 512;
-/// A starving partition is merged no faster than so many bytes a millisecond.
-const STARVING_BYTES_PER_MS: u64 = 8 << 10;
-/// Nor more often than this: a small crawl of one host has all its URLs in one partition and waits for them.
-const STARVING_PAUSE_MS: u64 = 20;
-/// The URLs of a tail wait for a merge no longer than this, and as long as it takes to rewrite the bases of all partitions at
-/// so many bytes a second.
-const STALE_MIN: Duration = Duration::from_secs(10);
-const STALE_BYTES_PER_S: u64 = 1 << 20;
-/// A tail below this is merged only when the active side starves, or its URLs have waited for long.
-const TAIL_BYTES_MIN: u64 = 128 << 10;
-/// A consumed base below this is not worth reclaiming.
-const RECLAIM_BYTES_MIN: u64 = 1 << 20;
-/// A walk that went over all hosts of a partition is not repeated before this for each of them.
-const WALK_PAUSE: Duration = Duration::from_micros(10);
-/// After a take brought what found no room, the next one waits so long.
-const REJECTED_MS: u64 = 1_000;
-
 impl Frontier {
-    /// A job that should be done now, if there is one and not too many are out. `starving` allows merges that cost
-    /// more than they should (see [`Frontier::starving`]).
+    /// A job that should be done now, if there is one and not too many are out ([`policy`]). `starving` allows merges
+    /// that cost more than they should (see [`Frontier::starving`]).
     pub fn next_job(&mut self, starving: bool) -> Result<Option<PartitionJob>> {
-        if self.jobs_out >= JOBS_MAX {
+        if !policy::may_begin(self.cold.jobs_out) {
             return Ok(None);
         }
         self.end_turns()?;
-        let count = self.partitions.len();
-        let may_leave = self.active.len() > self.active.busy;
-        let hosts_max = if self.has_memory() || may_leave { self.free_places().min(TAKE_HOSTS_MAX) } else { 0 };
-        // A take costs about as much for one host as for many: it waits for some places, unless there is nothing else.
-        let enough = (self.options.active_hosts / 16).clamp(1, TAKE_HOSTS_MAX / 2);
-        let hosts_max = if hosts_max >= enough || starving { hosts_max } else { 0 };
-        let (taken, overdue) = self.look_for_work(hosts_max > 0);
-        // Takes come first, but do not hold up the merge that is due for ever; one place is always theirs.
-        let yields = self.took_last && self.jobs_out + 1 < JOBS_MAX && overdue.is_some();
-        if let Some(number) = taken.filter(|_| !yields) {
-            self.took_last = true;
-            self.rover = (number + 1) % count;
-            return Ok(Some(self.take(number, hosts_max)));
-        }
-        self.took_last = false;
-        let number = overdue.or_else(|| starving.then(|| self.cheapest_merge()).flatten());
-        match number {
-            Some(number) => self.merge(number).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// The partition that a take is due of, one with a host that runs dry before others, and the next one that a merge is
-    /// due of. This is asked between any two events, and mostly in vain: one pass over the partitions.
-    fn look_for_work(&self, wants_hosts: bool) -> (Option<usize>, Option<usize>) {
-        let (before, from_rover) = self.partitions.split_at(self.rover % self.partitions.len());
-        let in_turn = from_rover.iter().zip(before.len()..).chain(before.iter().zip(0..));
-        let (mut wanted, mut fresh, mut overdue) = (None, None, None);
-        for (partition, number) in in_turn.filter(|(partition, _)| !partition.busy) {
-            if wanted.is_none() && !partition.wanted.is_empty() {
-                wanted = Some(number);
+        let situation = Situation {
+            now: self.now,
+            jobs_out: self.cold.jobs_out,
+            rover: self.cold.rover,
+            took_last: self.cold.took_last,
+            is_starving: starving,
+            places: self.places(),
+        };
+        let count = self.cold.partitions.len();
+        let snapshot = |number: usize| self.cold.partitions[number].snapshot();
+        let job = policy::next_job(&situation, &self.cold.merges, count, snapshot);
+        self.cold.took_last = matches!(job, Some(Job::Take { .. }));
+        Ok(match job {
+            None => None,
+            Some(Job::Merge { partition, .. }) => Some(self.merge(partition)?),
+            Some(Job::Take { partition, hosts_max }) => {
+                self.cold.rover = (partition + 1) % count;
+                Some(self.take(partition, hosts_max))
             }
-            if fresh.is_none() && wants_hosts && self.has_hosts(partition) {
-                fresh = Some(number);
-            }
-            if overdue.is_none() && self.needs_merge(partition) {
-                overdue = Some(number);
-            }
-            if wanted.is_some() && overdue.is_some() {
-                break;
-            }
-        }
-        (wanted.or(fresh), overdue)
+        })
     }
 
     /// Hosts that have had their turn leave, if others may want their place; else they have another.
     fn end_turns(&mut self) -> Result<()> {
-        for reference in std::mem::take(&mut self.turns_over) {
+        for reference in std::mem::take(&mut self.active.turns_over) {
             let Some(index) = self.active.resolve(reference) else { continue };
             let host = self.active.host_mut(index);
             host.turn = 0;
@@ -116,94 +69,34 @@ impl Frontier {
         Ok(())
     }
 
-    /// Whether a take may find a host now.
-    fn has_hosts(&self, partition: &Partition) -> bool {
-        partition.base_left() > 0 && partition.wake.is_some_and(|wake| wake.max(partition.walk_after) <= self.now)
-    }
-
-    fn needs_merge(&self, partition: &Partition) -> bool {
-        let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
-        // A URL takes two to four times in a tail what it takes in a base: the tail then has half of the base's URLs, or
-        // as many, and a URL is rewritten once or twice as the partition grows.
-        let grown = partition.recent.tail_bytes() >= TAIL_BYTES_MIN.max(2 * base);
-        let consumed = partition.consumed / 2 > partition.base_left() && base >= RECLAIM_BYTES_MIN;
-        let overlay_max = (self.options.memory / 8 / self.partitions.len()).max(16 << 10);
-        let crowded = partition.overlay_bytes() > overlay_max && partition.recent.urls + partition.consumed > 0;
-        grown || consumed || crowded || (partition.recent.urls > 0 && self.stale_at(partition) <= self.now)
-    }
-
-    /// From when on the URLs of a partition's tail have waited for long.
-    fn stale_at(&self, partition: &Partition) -> Time {
-        let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
-        let all = base.saturating_mul(self.partitions.len() as u64);
-        partition.recent.since + STALE_MIN.max(Duration::from_secs(all / STALE_BYTES_PER_S))
-    }
-
-    /// From when on a partition may be merged because the active side starves.
-    fn merge_allowed(&self, partition: &Partition) -> Time {
-        let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
-        partition.merged_at + Duration::from_millis(STARVING_PAUSE_MS.max(base / STARVING_BYTES_PER_MS))
-    }
-
-    /// The partition whose merge frees most URLs for what it writes.
-    fn cheapest_merge(&self) -> Option<usize> {
-        const OVERHEAD_BYTES: u64 = 64 << 10;
-        let mut best: Option<(usize, u128, u128)> = None;
-        for (number, partition) in self.partitions.iter().enumerate() {
-            if partition.busy || !partition.has_wanted_tail() || self.merge_allowed(partition) > self.now {
-                continue;
-            }
-            let base = partition.base.as_ref().map_or(0, |base| base.summary.bytes);
-            let (gain, cost) = (u128::from(partition.recent.urls), u128::from(base + OVERHEAD_BYTES));
-            if best.is_none_or(|(_, best_gain, best_cost)| gain * best_cost > best_gain * cost) {
-                best = Some((number, gain, cost));
-            }
-        }
-        best.map(|(number, ..)| number)
-    }
-
-    /// When a partition may have a job that it has not now.
-    pub(super) fn next_work(&self, partition: &Partition) -> Option<Time> {
-        if partition.busy {
-            return None;
-        }
-        let take = partition.wake.filter(|_| partition.base_left() > 0).map(|wake| wake.max(partition.walk_after));
-        let wanted = partition.has_wanted_tail().then(|| self.merge_allowed(partition));
-        let stale = (partition.recent.urls > 0).then(|| self.stale_at(partition));
-        let merges = wanted.into_iter().chain(stale);
-        take.into_iter().chain(merges).filter(|&time| time > self.now).min()
-    }
-
     fn take(&mut self, number: usize, hosts_max: usize) -> PartitionJob {
-        self.jobs_out += 1;
-        let wanted = std::mem::take(&mut self.partitions[number].wanted);
+        self.cold.jobs_out += 1;
+        let wanted = std::mem::take(&mut self.cold.partitions[number].wanted);
         let refills = self.refills(wanted);
-        let active = self.partitions[number].active.keys().copied().collect();
+        let active = self.cold.partitions[number].active.keys().copied().collect();
         let busy = |&index: &u32| {
             let domain = self.active.host(index).domain;
             Some((domain, self.domains.get(domain)?.busy))
         };
-        let mut domains: ByFingerprint<u32> = self.partitions[number].active.values().filter_map(busy).collect();
-        let buffer_urls = self.buffer_urls();
-        let share = self.share();
-        let held = self.partitions[number].held.keys().copied();
+        let mut domains: ByFingerprint<u32> = self.cold.partitions[number].active.values().filter_map(busy).collect();
+        let (share, urls_max) = (self.share(), self.refill_policy().buffer_urls);
+        let held = self.cold.partitions[number].held.keys().copied();
         let waits = |domain: &_| self.held_until(*domain, domains.get(domain).copied().unwrap_or(0)).is_some();
         let (waiting, one_by_one): (Vec<Fingerprint>, Vec<Fingerprint>) = held.partition(waits);
         domains.extend(waiting.into_iter().map(|domain| (domain, u32::MAX)));
-        let held_until = self.partitions[number].held.values().copied().filter(|&until| until > self.now).min();
-        let partition = &mut self.partitions[number];
+        let held_until = self.cold.partitions[number].held.values().copied().filter(|&until| until > self.now).min();
+        let partition = &mut self.cold.partitions[number];
         partition.busy = true;
-        let hosts_max = if partition.walk_after <= self.now { hosts_max } else { 0 };
+        let hosts_max = if partition.walk.may_begin(self.now) { hosts_max } else { 0 };
         if hosts_max > 0 {
-            // The walk will say when there are more; without one, what is known stays.
-            (partition.wake, partition.freed) = (held_until, false);
+            partition.walk.begin(held_until);
         }
         let (path, bytes) = match &partition.base {
             Some(base) => (partition.path(base.generation, "base"), base.summary.bytes),
             None => unreachable!("a take is planned for a partition with URLs in its base"),
         };
         let take = Take {
-            disk: self.disk.clone(),
+            disk: self.cold.disk.clone(),
             path,
             bytes,
             now: self.now,
@@ -216,19 +109,20 @@ impl Frontier {
             share,
             one_by_one,
             hosts_max,
-            urls_max: buffer_urls,
-            bytes_max: self.options.memory / 32,
-            rover: partition.rover,
+            urls_max,
+            bytes_max: self.options.memory / TAKE_PART,
+            rover: partition.walk.rover,
         };
         PartitionJob { number, work: Work::Take(take) }
     }
 
     /// How much each of the hosts that run dry gets.
     fn refills(&self, wanted: BTreeSet<HostKey>) -> Vec<Refill> {
-        let mut planned = self.options.memory / 32 / URL_BYTES;
+        let policy = self.refill_policy();
+        let mut planned = self.options.memory / TAKE_PART / URL_BYTES;
         let refills = wanted.into_iter().filter_map(|host| {
             let active = self.active.host(self.active.find(host.origin)?);
-            let share = self.refill_max(active).min(planned).max(self.buffer_urls());
+            let share = policy.refilled_max(active.refill_buffers).min(planned).max(policy.buffer_urls);
             planned = planned.saturating_sub(share);
             Some(Refill { host, room: share.saturating_sub(active.buffer.len()), left: active.base_left })
         });
@@ -236,34 +130,37 @@ impl Frontier {
     }
 
     fn merge(&mut self, number: usize) -> Result<PartitionJob> {
-        self.jobs_out += 1;
-        let active = self.partitions[number].active.keys().copied().collect();
-        for &index in self.partitions[number].active.values() {
+        self.cold.jobs_out += 1;
+        let active = self.cold.partitions[number].active.keys().copied().collect();
+        for &index in self.cold.partitions[number].active.values() {
             let host = self.active.host_mut(index);
             host.may_frozen = std::mem::take(&mut host.may_tail);
             host.is_thirsty = false;
         }
-        self.partitions[number].thirsty = 0;
-        let count = self.partitions.len();
-        let partition = &mut self.partitions[number];
+        self.cold.partitions[number].thirsty = 0;
+        let count = self.cold.partitions.len();
+        let partition = &mut self.cold.partitions[number];
         partition.busy = true;
-        partition.freeze(&mut self.files)?;
+        partition.freeze(&mut self.cold.files)?;
         let generation = partition.generation_next;
         partition.generation_next += 1;
         let tail = |tail: &super::FileState| (partition.path(tail.generation, "tail"), tail.bytes);
-        let merge = Merge {
-            disk: self.disk.clone(),
+        let made = NewBase {
             generation,
+            path: partition.path(generation, "base"),
+            now: self.now,
+            block_bytes: self.options.block_bytes.max(1),
+            filter_bytes_max: (self.options.memory / FILTERS_PART / count).max(BASE_FILTER_BYTES_MIN),
+            active,
+        };
+        let merge = Merge {
+            disk: self.cold.disk.clone(),
             base: partition.base.as_ref().map(|b| (partition.path(b.generation, "base"), b.summary.bytes)),
             cursors: partition.cursors.clone(),
             tails: partition.frozen.tails.iter().map(tail).collect(),
-            target: partition.path(generation, "base"),
             runs: partition.path(generation, "runs"),
-            now: self.now,
-            block_bytes: self.options.block_bytes.max(1),
-            chunk_bytes: (self.options.memory / 16).max(64 << 10),
-            filter_bytes_max: (self.options.memory / 8 / count).max(1 << 10),
-            active,
+            chunk_bytes: (self.options.memory / CHUNK_PART).max(CHUNK_BYTES_MIN),
+            made,
         };
         Ok(PartitionJob { number, work: Work::Merge(merge) })
     }
@@ -271,8 +168,8 @@ impl Frontier {
     /// Takes over what a job brought.
     pub fn finish_job(&mut self, done: PartitionDone, now: Time) -> Result<()> {
         self.now = self.now.max(now);
-        self.jobs_out -= 1;
-        self.partitions[done.number].busy = false;
+        self.cold.jobs_out -= 1;
+        self.cold.partitions[done.number].busy = false;
         match done.result {
             Done::Take(take) => self.finish_take(done.number, take, now),
             Done::Merge(merge) => self.finish_merge(done.number, merge, now),
@@ -280,16 +177,9 @@ impl Frontier {
     }
 
     fn finish_take(&mut self, number: usize, done: TakeDone, now: Time) -> Result<()> {
-        let partition = &mut self.partitions[number];
-        partition.rover = done.rover;
-        if done.all_around {
-            let hosts = partition.base.as_ref().map_or(0, |base| base.summary.hosts);
-            partition.walk_after = now + WALK_PAUSE.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX));
-        }
-        // What left the active side while the take was out was not considered by it.
-        let freed = (done.blocked && partition.freed).then_some(now);
-        partition.wake = [partition.wake, done.wake, freed].into_iter().flatten().min();
-        partition.blocked |= done.blocked;
+        let partition = &mut self.cold.partitions[number];
+        let hosts = partition.base.as_ref().map_or(0, |base| base.summary.hosts);
+        partition.walk.end(&done, hosts, now);
         for taken in done.taken {
             match self.active.find(taken.host.origin) {
                 Some(index) if taken.refill => self.accept(number, index, taken, now),
@@ -306,17 +196,17 @@ impl Frontier {
     fn admit(&mut self, number: usize, taken: Taken, now: Time) -> Result<()> {
         let Some(first) = taken.items.first() else { return Ok(()) };
         let mut host = Host::of(&first.url);
-        let partition = &self.partitions[number];
+        let partition = &self.cold.partitions[number];
         if let Some(bytes) = partition.newer_record(host.origin).or(taken.record.as_deref()) {
             let Some(mut record) = HostRecord::decode(bytes) else {
-                return Err(unreadable_record(&self.dir));
+                return Err(unreadable_record(&self.cold.dir));
             };
             record.clamp(now);
             record.forgive(self.options.forgiven, now);
             host.adopt(record, self.decode_rules);
         }
         if host.standing.available() > now {
-            self.wake_at(number, host.standing.available());
+            self.cold.partitions[number].walk.wake_at(host.standing.available());
             return Ok(());
         }
         let crowded = host.addresses.as_ref().map(|(list, _)| list[0]).filter(|&ip| self.is_crowded(ip));
@@ -324,41 +214,35 @@ impl Frontier {
             host.standing.due = self.after_the_crowd(ip, host.origin, now);
             let mut bytes = Vec::new();
             host.record(now).encode(&mut bytes);
-            self.partitions[number].note_record(host.origin, &bytes);
-            self.wake_at(number, host.standing.due);
+            self.cold.partitions[number].note_record(host.origin, &bytes);
+            self.cold.partitions[number].walk.wake_at(host.standing.due);
             return Ok(());
         }
         if !self.has_share(host.domain) {
             // Others took places while the take was out: one of this domain that leaves wakes the partition.
-            self.partitions[number].blocked = true;
+            self.cold.partitions[number].walk.block();
             let busy = self.domains.get(host.domain).map_or(0, |entry| entry.busy);
             if let Some(until) = self.held_until(host.domain, busy).filter(|&until| until > now) {
-                self.wake_at(number, until);
+                self.cold.partitions[number].walk.wake_at(until);
             }
             return Ok(());
         }
         if !self.make_room()? {
-            self.partitions[number].wake = Some(now + Duration::from_millis(REJECTED_MS));
+            self.cold.partitions[number].walk.sleep_until(now + NO_PLACE_PAUSE);
             return Ok(());
         }
         // Asked last, for the host that makes room may have been the last one of this domain.
-        let known = taken.domain_pages + self.partitions[number].newer_pages(host.domain);
+        let known = taken.domain_pages + self.cold.partitions[number].newer_pages(host.domain);
         let index = self.activate(host, known);
         self.accept(number, index, taken, now);
         Ok(())
     }
 
-    /// A partition has a host again at `time`, if not before.
-    pub(super) fn wake_at(&mut self, number: usize, time: Time) {
-        let wake = &mut self.partitions[number].wake;
-        *wake = Some(wake.map_or(time, |before| before.min(time)));
-    }
-
     /// Moves taken URLs into the buffer of their host, and its cursor behind them.
     fn accept(&mut self, number: usize, index: u32, taken: Taken, now: Time) {
         let urls = taken.items.len() as u64;
-        self.cold_urls -= urls;
-        let partition = &mut self.partitions[number];
+        self.cold.urls -= urls;
+        let partition = &mut self.cold.partitions[number];
         partition.consume(taken.host, taken.cursor, urls, taken.left);
         let may_tail = partition.recent.filter.may_hold(taken.host.origin);
         let host = self.active.host_mut(index);
@@ -381,7 +265,7 @@ impl Frontier {
     }
 
     fn finish_merge(&mut self, number: usize, done: MergeDone, now: Time) -> Result<()> {
-        let partition = &mut self.partitions[number];
+        let partition = &mut self.cold.partitions[number];
         let expected = partition.frozen.urls + partition.base_left();
         let found = done.summary.as_ref().map_or(0, |summary| summary.urls);
         if found != expected {
@@ -391,10 +275,9 @@ impl Frontier {
         let mut done = done;
         let mut left = std::mem::take(&mut done.active);
         left.sort_unstable();
-        partition.replace_base(done, &mut self.files);
+        partition.replace_base(done, &mut self.cold.files);
         partition.merged_at = now;
-        partition.wake = (partition.base_left() > 0).then_some(now);
-        partition.blocked = false;
+        partition.walk.base_replaced(partition.base_left() > 0, now);
         let active: Vec<_> = partition.active.iter().map(|(&origin, &index)| (origin, index)).collect();
         for (origin, index) in active {
             let found = left.binary_search_by_key(&origin, |&(origin, _)| origin);

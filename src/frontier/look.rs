@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::charge::Charges;
 use super::host::{Host, Item};
-use super::partition::{Cold, HostKey, Partition};
+use super::partition::{Cold, HostKey, Partition, partition_of};
 use super::record::HostRecord;
 use super::state::{FrontierState, SavedHost, read_host, read_partition};
 use super::task::RulesDecoder;
@@ -259,12 +259,6 @@ fn read_memory(
     }
     Charges::read(reader)?;
     reader.is_at_end().then_some(memory)
-}
-
-/// Which of `count` partitions a domain belongs to, as the frontier says.
-pub(super) fn partition_of(domain: Fingerprint, count: usize) -> usize {
-    let bits = count.trailing_zeros();
-    if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
 }
 
 impl Memory {

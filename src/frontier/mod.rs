@@ -27,19 +27,23 @@ mod address;
 mod answers;
 mod budget;
 mod buffer;
+mod by_fingerprint;
 mod charge;
 mod cold;
+mod cold_side;
 mod crowd;
 mod dispatch;
 mod errand;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod holds;
 mod host;
 mod jobs;
 mod look;
 mod names;
 mod options;
 mod partition;
+mod policy;
 mod politeness;
 mod queued;
 mod record;
@@ -49,6 +53,7 @@ mod silence;
 mod state;
 mod strangers;
 mod task;
+mod tuning;
 pub mod verify;
 mod waiting;
 mod wire;
@@ -56,9 +61,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Time;
@@ -70,11 +73,14 @@ use active::Active;
 use address::Addresses;
 use budget::Domains;
 use charge::Charges;
+use cold_side::ColdSide;
+use holds::Holds;
 use host::{Host, Item, Place};
 use names::Names;
-use partition::{Files, Partition, domain_key};
-use schedule::{HostRef, Schedule};
+use partition::{Partition, domain_key};
+use schedule::Schedule;
 use strangers::Strangers;
+use tuning::COLD_PLACES_PART;
 
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness};
@@ -91,37 +97,20 @@ pub struct Frontier {
     options: FrontierOptions,
     decode_rules: RulesDecoder,
     rng: fastrand::Rng,
-    disk: Disk,
-    dir: Arc<Path>,
     active: Active,
     schedule: Schedule,
     addresses: Addresses,
     names: Names,
     strangers: Strangers,
     domains: Domains,
-    partitions: Vec<Partition>,
-    files: Files,
-    /// URLs on the cold side.
-    cold_urls: u64,
-    jobs_out: usize,
-    /// The partition with which the next search for a job begins.
-    rover: usize,
-    /// Whether the last job was a take.
-    took_last: bool,
-    /// Hosts that have had their turn, and whose places others may want.
-    turns_over: Vec<HostRef>,
+    cold: ColdSide,
     /// Of the next URL or record.
     sequence: u64,
     /// The latest time that was passed in.
     now: Time,
-    /// After an unclean stop: hosts may have been contacted until then without our knowing.
-    unclean_since: Option<Time>,
-    /// Origins and names that must not be contacted before a time, from the log of long back-offs and the last cut.
-    holds: BTreeMap<Fingerprint, Time>,
+    holds: Holds,
     /// What was fetched of hosts that are not active, and no record says yet.
     charges: Charges,
-    /// Long back-offs that were set since the last cut.
-    long_backoffs: BTreeMap<Fingerprint, Time>,
     /// What leaves queued URLs out.
     rules: Option<ScopeRules>,
 }
@@ -145,47 +134,30 @@ impl Frontier {
     ) -> Result<Self> {
         disk.create_dir_all(dir)?;
         let partitions = options.partitions.clamp(1, 1 << 16).next_power_of_two();
+        let count = saved.map_or(partitions, |(state, _)| state.partitions.len());
         let fresh = saved.is_none() && clean;
         let mut frontier = Frontier {
             addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
             strangers: Strangers::default(),
-            options,
             decode_rules: rules,
             rng: fastrand::Rng::with_seed(rng_seed),
-            disk,
-            dir: dir.into(),
             active: Active::default(),
             schedule: Schedule::default(),
             names: Names::asked_until(if clean { Time::ZERO } else { now }),
             domains: Domains::default(),
-            partitions: Vec::new(),
-            files: Files::default(),
-            cold_urls: 0,
-            jobs_out: 0,
-            rover: 0,
-            took_last: false,
-            turns_over: Vec::new(),
+            cold: ColdSide::new(disk, dir, options.memory, count),
+            options,
             sequence: 1,
             now,
-            unclean_since: (!clean).then_some(now),
-            holds: BTreeMap::new(),
+            holds: Holds::new((!clean).then_some(now)),
             charges: Charges::default(),
-            long_backoffs: BTreeMap::new(),
             rules: None,
         };
-        frontier.make_partitions(saved.map_or(partitions, |(state, _)| state.partitions.len()));
         if let Some((state, ram)) = saved {
             frontier.restore(state, ram, now)?;
         }
-        frontier.delete_unknown()?;
+        frontier.cold.delete_unknown()?;
         Ok(frontier)
-    }
-
-    fn make_partitions(&mut self, count: usize) {
-        let share = self.options.memory / 8 / count.max(1);
-        let (array_bytes, filter_bytes) = (share.clamp(4 << 10, 1 << 20), (share / 8).clamp(1 << 10, 64 << 10));
-        let partition = |number| Partition::new(number, self.disk.clone(), self.dir.clone(), array_bytes, filter_bytes);
-        self.partitions = (0..count).map(partition).collect();
     }
 
     /// Takes in a URL of a host of which nothing else is known.
@@ -219,7 +191,7 @@ impl Frontier {
     fn push_active(&mut self, index: u32, item: Item, now: Time) -> Result<()> {
         let host = self.active.host(index);
         let before_last = host.buffer.back().is_some_and(|last| item.order() < last.order());
-        let room = host.buffer.len() < self.buffer_max();
+        let room = host.buffer.len() < self.refill_policy().pushed_max();
         if before_last || (room && !host.has_cold()) {
             let surplus = !room;
             self.buffer(index, item);
@@ -246,7 +218,7 @@ impl Frontier {
     /// room. A quarter of the places are left to hosts from the cold side, if there are any.
     fn may_start(&mut self, item: &Item) -> Result<bool> {
         let (origin, domain) = (item.url.origin, item.url.domain);
-        let partition = &self.partitions[self.partition_of(domain)];
+        let partition = &self.cold.partitions[self.partition_of(domain)];
         if partition.may_hold(origin) {
             return Ok(false);
         }
@@ -254,7 +226,7 @@ impl Frontier {
             return Ok(false);
         }
         let all = self.options.active_hosts.max(1);
-        if self.cold_urls > 0 && self.active.newcomers >= (all * 3 / 4).max(1) {
+        if self.cold.urls > 0 && self.active.newcomers >= (all * (COLD_PLACES_PART - 1) / COLD_PLACES_PART).max(1) {
             return Ok(false);
         }
         // Asked last, for the host that makes room may have been the last one of this domain.
@@ -265,13 +237,12 @@ impl Frontier {
     fn knows_pages_of(&self, domain: Fingerprint) -> bool {
         self.options.budget.pages_per_domain.is_none()
             || self.domains.get(domain).is_some()
-            || !self.partitions[self.partition_of(domain)].may_hold(domain_key(domain))
+            || !self.cold.partitions[self.partition_of(domain)].may_hold(domain_key(domain))
     }
 
-    /// Which partition a domain belongs to: by the top bits of its fingerprint.
+    /// Which partition a domain belongs to.
     fn partition_of(&self, domain: Fingerprint) -> usize {
-        let bits = self.partitions.len().trailing_zeros();
-        if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
+        self.cold.number_of(domain)
     }
 
     /// Whether the host of `origin` is active: its robots and DNS answers are here or under way.
@@ -332,7 +303,7 @@ impl Frontier {
 
     /// URLs that wait, in memory and on disk; those in flight are not among them.
     pub fn queued(&self) -> u64 {
-        self.active.buffered + self.cold_urls
+        self.active.buffered + self.cold.urls
     }
 
     /// Tasks that are out and not answered.
@@ -373,17 +344,18 @@ impl Frontier {
 
     /// Whether nothing is queued, in flight, or in a job.
     pub fn is_idle(&self) -> bool {
-        self.queued() == 0 && self.active.in_flight == 0 && self.jobs_out == 0
+        self.queued() == 0 && self.active.in_flight == 0 && self.cold.jobs_out == 0
     }
 
     /// Whether nothing is ready while something is on the cold side.
     pub fn starving(&self, now: Time) -> bool {
-        self.cold_urls > 0 && !self.has_ready(now)
+        self.cold.urls > 0 && !self.has_ready(now)
     }
 
     /// When [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not now.
     pub fn next_due(&self) -> Option<Time> {
-        let cold = self.partitions.iter().filter_map(|partition| self.next_work(partition)).min();
+        let due = |partition: &Partition| policy::next_due(&partition.snapshot(), &self.cold.merges, self.now);
+        let cold = self.cold.partitions.iter().filter_map(due).min();
         match (self.schedule.next_due(), cold) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -8,23 +8,19 @@
 //!
 //! A name is remembered while one of its origins is active or is asked for the sake of another host
 //! ([`errand`](super::errand)), and for as long as it rests and a Crawl-delay may last, unless more than
-//! [`RESTING_MAX`] do.
+//! [`NAMES_RESTING_MAX`] do.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use super::Frontier;
-use super::budget::ByFingerprint;
+use super::by_fingerprint::ByFingerprint;
 use super::host::Place;
 use super::schedule::{Entry, HostRef};
 use super::task::Task;
+use super::tuning::{NAME_REMEMBERED, NAMES_RESTING_MAX, NAMES_SPARE};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
-
-/// Names without active origins that are remembered while they rest: some 5 MiB at most.
-const RESTING_MAX: usize = 1 << 15;
-/// Names are looked through when there are so many more than twice those that were left the last time.
-const SWEEP_AFTER: usize = 256;
 
 #[derive(Debug, Default)]
 struct Name {
@@ -36,7 +32,7 @@ struct Name {
     before: (Time, Time),
     /// Held back until then, by what one of its origins answered.
     rests_until: Time,
-    /// Requests under way.
+    /// Requests in flight.
     requests: u32,
     /// Active origins.
     origins: u32,
@@ -162,7 +158,7 @@ impl Names {
     }
 
     fn entry(&mut self, name: Fingerprint, now: Time) -> &mut Name {
-        if self.map.len() > 2 * self.swept + SWEEP_AFTER {
+        if self.map.len() > 2 * self.swept + NAMES_SPARE {
             self.sweep(now);
         }
         let last = self.asked_until;
@@ -172,11 +168,9 @@ impl Names {
     /// Forgets names that nobody uses: those that have rested for long, and if too many are left, those that owe nothing
     /// to themselves, and then whichever.
     fn sweep(&mut self, now: Time) {
-        /// An origin that comes back may ask for a Crawl-delay from the last request on.
-        const CRAWL_DELAY: Duration = Duration::from_secs(300);
-        self.map.retain(|_, name| name.is_used() || name.owes(now) || name.last + CRAWL_DELAY > now);
+        self.map.retain(|_, name| name.is_used() || name.owes(now) || name.last + NAME_REMEMBERED > now);
         for owes_at in [Some(now), None] {
-            let mut room = RESTING_MAX / 2;
+            let mut room = NAMES_RESTING_MAX / 2;
             if self.map.values().filter(|name| !name.is_used()).count() <= room {
                 break;
             }
@@ -226,7 +220,7 @@ impl Frontier {
         (host.name_key, host.is_named) = (Some(name), true);
         let now = self.now;
         self.names.enter(name, now);
-        if let Some(until) = self.holds.remove(&name) {
+        if let Some(until) = self.holds.meet(name) {
             self.names.hold(name, until);
         }
     }
@@ -356,7 +350,7 @@ mod tests {
             names.hold(name(n), now + day);
             names.leave(name(n));
         }
-        assert!(names.map.len() <= RESTING_MAX + SWEEP_AFTER + 1, "{}", names.map.len());
+        assert!(names.map.len() <= NAMES_RESTING_MAX + NAMES_SPARE + 1, "{}", names.map.len());
         names.enter(name(1), now);
         names.begin(name(1), now + second, now);
         (300_000..500_000).for_each(|n| names.rest(name(n), now + day, now));

@@ -4,7 +4,8 @@
 //!   Crawl-delay never makes a host faster; by choice a host that asks for more than the cap is left alone.
 //! - The duration of an answer that is no page never lowers the delay: errors come quickly.
 //! - A URL that fails by itself (500, a body that breaks off) waits by itself: 60 s (10 s if there was no answer), doubling
-//!   with each attempt up to an hour, 0 to 10 % longer by chance. [`FAULTS_MAX`] such URLs in a row are the host's trouble.
+//!   with each attempt up to an hour, 0 to 10 % longer by chance. [`FAULTS_MAX`](super::tuning::FAULTS_MAX) such URLs in a
+//!   row are the host's trouble.
 //! - Back-off of a host: Retry-After where there is one, else 60 s (10 s for a connection that failed, 5 min for robots.txt)
 //!   doubling each time, 0 to 10 % longer by chance, at most a day, forgiven by a good answer and 30 quiet minutes
 //!   after its end. Without any delay configured (tests, one's own server) all of them start with 1 s.
@@ -13,16 +14,11 @@ use std::time::Duration;
 
 use super::options::Politeness;
 use super::record::Standing;
+use super::tuning::{
+    BACKOFF_CONNECTION, BACKOFF_JITTER, BACKOFF_MAX, BACKOFF_OVERLOAD, BACKOFF_ROBOTS, BACKOFF_WITHOUT_DELAYS,
+    DOUBLINGS_MAX, FORGIVEN_AFTER, URL_WAIT_MAX,
+};
 use crate::clock::Time;
-
-/// No back-off is longer.
-pub(super) const BACKOFF_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// No URL waits for longer to be tried again.
-pub(super) const URL_WAIT_MAX: Duration = Duration::from_secs(3_600);
-/// So many URLs of a host in a row that fail by themselves are trouble of the host.
-pub(super) const FAULTS_MAX: u32 = 5;
-/// After so long without trouble a back-off starts with its base again.
-const FORGIVEN_AFTER: Duration = Duration::from_secs(30 * 60);
 
 /// What a host is held back for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +69,17 @@ impl Politeness {
 
     pub(super) fn backoff_base(&self, trouble: Trouble) -> Duration {
         match trouble {
-            _ if self.is_none() => Duration::from_secs(1),
-            Trouble::Overload => Duration::from_secs(60),
-            Trouble::Connection => Duration::from_secs(10),
-            Trouble::Robots => Duration::from_secs(300),
+            _ if self.is_none() => BACKOFF_WITHOUT_DELAYS,
+            Trouble::Overload => BACKOFF_OVERLOAD,
+            Trouble::Connection => BACKOFF_CONNECTION,
+            Trouble::Robots => BACKOFF_ROBOTS,
         }
     }
 
     /// How long a URL waits that failed by itself after so many earlier attempts.
     pub(super) fn url_wait(&self, trouble: Trouble, attempts: u8, rng: &mut fastrand::Rng) -> Duration {
-        let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(attempts).min(20));
-        doubled.min(URL_WAIT_MAX).mul_f64(1.0 + 0.1 * rng.f64())
+        let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(attempts).min(DOUBLINGS_MAX));
+        doubled.min(URL_WAIT_MAX).mul_f64(1.0 + BACKOFF_JITTER * rng.f64())
     }
 
     /// Holds a host back for `trouble` that a request of `started` met, and says until when.
@@ -106,8 +102,8 @@ impl Politeness {
             _ => standing.backoff_level,
         };
         let mut own = || {
-            let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(level).min(20));
-            doubled.min(BACKOFF_MAX).mul_f64(1.0 + 0.1 * rng.f64())
+            let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(level).min(DOUBLINGS_MAX));
+            doubled.min(BACKOFF_MAX).mul_f64(1.0 + BACKOFF_JITTER * rng.f64())
         };
         let wait = match (trouble, retry_after) {
             // how long a robots.txt cannot be had is not for one answer to say, which may ask for more but not for less

@@ -11,18 +11,11 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use super::politeness::BACKOFF_MAX;
 use super::task::Known;
+use super::tuning::{ADDRESSES_KEPT, ADDRESSES_MAX, BACKOFF_MAX, CLOCK_DRIFT, RULES_MAX};
 use super::wire::{self, Reader};
 use crate::clock::Time;
 use crate::outcome::{HostFault, Reason};
-
-/// Rules are not believed for longer, whatever their expiry says.
-const RULES_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// Addresses are not believed for longer.
-const ADDRESSES_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// Addresses of a host that are kept.
-pub(super) const ADDRESSES_KEPT: usize = 32;
 
 /// How a host stands with us.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -299,7 +292,6 @@ fn is_silent(flags: u8) -> bool {
 
 /// Whether a host may be held back until `time`: nothing holds for more than a day, and clocks differ a little.
 pub(super) fn is_sane(time: Time, now: Time) -> bool {
-    const CLOCK_DRIFT: Duration = Duration::from_secs(3_600);
     time <= now + BACKOFF_MAX + CLOCK_DRIFT
 }
 

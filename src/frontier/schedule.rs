@@ -14,12 +14,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::net::IpAddr;
 
-use super::budget::ByFingerprint;
+use super::by_fingerprint::ByFingerprint;
+use super::tuning::LANES_SPARE;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
-
-/// Lanes are swept when they are so many more than twice those that the last sweep left.
-const LANES_SPARE: usize = 1_024;
 
 /// A host of the active side, perhaps one that has left since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

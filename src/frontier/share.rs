@@ -7,10 +7,9 @@
 //! and places that hosts of the greedy ones leave go to the others. Whoever has none gets one while there is one.
 
 use super::Frontier;
+use super::policy::Places;
+use super::tuning::ADDRESS_SHARE_MIN;
 use crate::fingerprint::Fingerprint;
-
-/// So many hosts keep an address busy in spite of their own delays, however many others there are.
-const ADDRESS_SHARE_MIN: usize = 32;
 
 /// What domains may have of the places.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +34,17 @@ impl Share {
 impl Frontier {
     /// Places that no busy host has: idle ones leave when theirs is wanted.
     pub(super) fn free_places(&self) -> usize {
-        self.options.active_hosts.max(1).saturating_sub(self.active.busy)
+        self.places().free()
+    }
+
+    /// The places of the active side.
+    pub(super) fn places(&self) -> Places {
+        Places {
+            all: self.options.active_hosts,
+            taken: self.active.len(),
+            busy: self.active.busy,
+            has_memory: self.has_memory(),
+        }
     }
 
     /// What domains may have now.

@@ -83,17 +83,17 @@ impl Frontier {
     pub fn only_silent_active(&self) -> bool {
         let mut silent = self.active.hosts().filter(|host| has_work(host)).map(|host| host.standing.is_silent());
         match silent.next() {
-            None => self.cold_urls > 0,
+            None => self.cold.urls > 0,
             Some(first) => first && silent.all(|silent| silent),
         }
     }
 
     /// What the cold side holds beside URLs of active hosts; reads the directories of all bases.
     pub fn cold_silence(&self) -> Result<ColdSilence> {
-        if self.cold_urls == 0 {
+        if self.cold.urls == 0 {
             return Ok(ColdSilence::Silent);
         }
-        for partition in &self.partitions {
+        for partition in &self.cold.partitions {
             if partition.busy {
                 return Ok(ColdSilence::Unsorted);
             }
@@ -102,7 +102,7 @@ impl Frontier {
             }
         }
         let unsorted =
-            self.partitions.iter().any(|partition| partition.recent.urls > 0 && partition.recent.has_strangers);
+            self.cold.partitions.iter().any(|partition| partition.recent.urls > 0 && partition.recent.has_strangers);
         Ok(if unsorted { ColdSilence::Unsorted } else { ColdSilence::Silent })
     }
 

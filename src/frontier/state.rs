@@ -20,7 +20,7 @@ use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Sp
 use super::record::{HostRecord, is_sane};
 use super::wire::{self, Reader};
 use crate::clock::Time;
-use crate::disk::{Error, Removal, Result};
+use crate::disk::{Error, Result};
 
 /// The frontier's part of a checkpoint record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,11 +62,11 @@ impl Frontier {
     /// synced. The bytes appended here are what [`Frontier::open`] wants again.
     pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<FrontierCut> {
         let start = ram.len();
-        let arrays: usize = self.partitions.iter().map(|partition| partition.array.len()).sum();
+        let arrays: usize = self.cold.partitions.iter().map(|partition| partition.array.len()).sum();
         ram.reserve(arrays + self.active.bytes);
         self.put_ram(ram);
         let section = &ram[start..];
-        let partitions = self.partitions.iter().map(|partition| PartitionState {
+        let partitions = self.cold.partitions.iter().map(|partition| PartitionState {
             tails: partition.frozen.tails.iter().chain(&partition.recent.tails).copied().collect(),
             base: partition
                 .base
@@ -79,16 +79,16 @@ impl Frontier {
             ram_bytes: section.len() as u64,
             ram_crc: crc32fast::hash(section),
         };
-        let sync: Vec<_> = std::mem::take(&mut self.files.unsynced).into_iter().collect();
-        let sync_dirs = if sync.is_empty() { Vec::new() } else { vec![self.dir.to_path_buf()] };
-        let superseded = std::mem::take(&mut self.files.superseded);
-        self.long_backoffs.clear();
+        let sync: Vec<_> = std::mem::take(&mut self.cold.files.unsynced).into_iter().collect();
+        let sync_dirs = if sync.is_empty() { Vec::new() } else { vec![self.cold.dir.to_path_buf()] };
+        let superseded = std::mem::take(&mut self.cold.files.superseded);
+        self.holds.forget_told();
         Ok(FrontierCut { state, sync, sync_dirs, superseded })
     }
 
     fn put_ram(&self, out: &mut Vec<u8>) {
         wire::put_varint(out, self.sequence);
-        for partition in &self.partitions {
+        for partition in &self.cold.partitions {
             put_partition(out, partition);
         }
         let domains = self.domains.sorted();
@@ -103,7 +103,7 @@ impl Frontier {
             let host = self.active.host(index);
             put_host(out, host, self.now);
         }
-        let mut holds: BTreeMap<_, _> = self.holds.iter().map(|(&key, &until)| (key, (until, false))).collect();
+        let mut holds: BTreeMap<_, _> = self.holds.unmet().map(|(key, until)| (key, (until, false))).collect();
         for saved in self.names.saved(self.now) {
             let (until, under_way) = holds.entry(saved.name).or_default();
             *until = (*until).max(saved.until);
@@ -121,7 +121,7 @@ impl Frontier {
 
     /// Takes up what was saved.
     pub(super) fn restore(&mut self, state: &FrontierState, ram: &[u8], now: Time) -> Result<()> {
-        let path = self.dir.join("active side in the checkpoint file");
+        let path = self.cold.dir.join("active side in the checkpoint file");
         let (bytes, sum) = (ram.len() as u64, crc32fast::hash(ram));
         if (bytes, sum) != (state.ram_bytes, state.ram_crc) {
             let expected = format!("{} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
@@ -134,10 +134,10 @@ impl Frontier {
         let hosts = self.read_ram(state, &mut reader, now);
         let hosts =
             hosts.ok_or_else(|| Error::damaged(&path, reader.position() as u64, "a saved frontier", "other bytes"))?;
-        for (partition, saved) in self.partitions.iter_mut().zip(&state.partitions) {
+        for (partition, saved) in self.cold.partitions.iter_mut().zip(&state.partitions) {
             partition.reopen(saved.base)?;
-            partition.wake = Some(now);
-            self.cold_urls += partition.tail_urls() + partition.base_left();
+            partition.walk.wake_at(now);
+            self.cold.urls += partition.tail_urls() + partition.base_left();
         }
         for SavedHost { mut host, items, under_way, written } in hosts {
             if written <= self.options.forgiven {
@@ -162,7 +162,7 @@ impl Frontier {
 
     fn read_ram(&mut self, state: &FrontierState, reader: &mut Reader<'_>, now: Time) -> Option<Vec<SavedHost>> {
         self.sequence = reader.varint()?;
-        for (partition, saved) in self.partitions.iter_mut().zip(&state.partitions) {
+        for (partition, saved) in self.cold.partitions.iter_mut().zip(&state.partitions) {
             read_partition(reader, partition)?;
             partition.recent.since = now;
             partition.recent.has_strangers = true;
@@ -186,20 +186,6 @@ impl Frontier {
         }
         self.charges = Charges::read(reader)?;
         reader.is_at_end().then_some(hosts)
-    }
-
-    /// Deletes files of partitions that the state does not name: they were made after the cut.
-    pub(super) fn delete_unknown(&self) -> Result<()> {
-        let mut known = BTreeSet::new();
-        for partition in &self.partitions {
-            known.extend(partition.recent.tails.iter().map(|tail| partition.path(tail.generation, "tail")));
-            known.extend(partition.base.iter().map(|base| partition.path(base.generation, "base")));
-        }
-        let ours = |name: &String| {
-            name.starts_with("partition-") && [".tail", ".base", ".runs"].iter().any(|end| name.ends_with(end))
-        };
-        let ours = self.disk.list(&self.dir)?.into_iter().filter(ours).map(|name| self.dir.join(name));
-        Removal::new(&self.disk, ours.filter(|path| !known.contains(path)).collect()).run()
     }
 }
 

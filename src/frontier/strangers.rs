@@ -14,23 +14,13 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::time::Duration;
 
 use super::Frontier;
 use super::task::HostId;
+use super::tuning::{
+    ADDRESS_START, ADDRESSES_REMEMBERED_MAX, ALLOWED_MAX, NETWORK_START, SILENT_AFTER, SUSPECT_ASKS_AGAIN,
+};
 use crate::clock::Time;
-
-/// First contacts at once of an address that has not answered yet, and of its network.
-const ADDRESS_START: u32 = 8;
-const NETWORK_START: u32 = 32;
-/// The most that answers earn.
-const ALLOWED_MAX: u32 = 1_024;
-/// Places that are remembered without a request under way.
-const REMEMBERED_MAX: usize = 1 << 15;
-/// Where as many are under way as may be, silence of so long is told from slowness.
-const SILENT_AFTER: Duration = Duration::from_millis(250);
-/// A host for which there is no place asks again after so long.
-const ASK_AGAIN: Duration = Duration::from_millis(250);
 
 /// What a request is, as far as it is known whether its host answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,7 +91,7 @@ impl Strangers {
                 None => {}
             }
         }
-        if self.places.len() > REMEMBERED_MAX {
+        if self.places.len() > ADDRESSES_REMEMBERED_MAX {
             self.places.retain(|_, known| known.under_way > 0);
         }
     }
@@ -145,7 +135,7 @@ impl Frontier {
         self.active.host_mut(index).knock = knock;
         let may = knock != Knock::Suspect || !self.strangers.full;
         if !may {
-            self.come_again(index, now + ASK_AGAIN, now);
+            self.come_again(index, now + SUSPECT_ASKS_AGAIN, now);
         }
         may
     }
@@ -217,6 +207,6 @@ mod tests {
             strangers.begin(ip, START);
             strangers.end(ip, Some(false), LATER);
         }
-        assert!(strangers.places.len() <= REMEMBERED_MAX + 2, "{}", strangers.places.len());
+        assert!(strangers.places.len() <= ADDRESSES_REMEMBERED_MAX + 2, "{}", strangers.places.len());
     }
 }

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use super::QueuedUrl;
 use super::charge::Charges;
-use super::look::partition_of;
-use super::partition::{Partition, verify::Asked};
+use super::partition::{Partition, partition_of, verify::Asked};
 use super::state::{FrontierState, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;

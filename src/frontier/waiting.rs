@@ -9,13 +9,11 @@ use super::Frontier;
 use super::QueuedUrl;
 use super::host::{Item, Place};
 use super::options::Politeness;
-use super::politeness::{FAULTS_MAX, Trouble};
+use super::politeness::Trouble;
 use super::task::Feedback;
+use super::tuning::{FAULTS_MAX, WAITING_MAX};
 use crate::clock::Time;
 use crate::outcome::Blame;
-
-/// URLs of a host that wait, at most.
-pub(super) const WAITING_MAX: usize = 64;
 
 impl Frontier {
     /// The place of a URL that is to be asked for again after an attempt that `feedback` tells about.

@@ -5,14 +5,11 @@
 
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
+use crate::varint;
 
-/// Appends `value` in groups of seven bits, the lowest first.
-pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
+/// Appends a number of variable length.
+pub(super) fn put_varint(out: &mut Vec<u8>, value: u64) {
+    varint::push(value, out);
 }
 
 /// Appends the difference of two numbers, small in either direction.
@@ -79,18 +76,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn varint(&mut self) -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.u8()?;
-            if shift == 63 && byte > 1 {
-                return None;
-            }
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
+        varint::read(self.bytes, &mut self.at)
     }
 
     pub(super) fn delta(&mut self, from: u64) -> Option<u64> {

@@ -1,8 +1,8 @@
 //! Every parser of bytes that somebody else wrote, or that lay on a disk, behind one kind of door: a [`Target`].
 //!
 //! A target takes any bytes. It must return, in time and memory that follow from their number, and it must not panic;
-//! beside that it asserts what its parser promises (what is written again is read back the same, a bound is a bound). It
-//! tells whether the bytes were what the parser wants, so that tests know that a corpus still reaches past the first
+//! beside that it asserts what its parser promises (what is written again is read back the same, a bound is a bound).
+//! It tells whether the bytes were what the parser wants, so that tests know that a corpus still reaches past the first
 //! check. Formats with checksums are taken twice: as they are, and with their checksums made right, since no mutation
 //! finds those.
 //!
@@ -10,15 +10,13 @@
 //! (`fuzzing::tests`), and libFuzzer, by the crate in fuzz/. The module exists in tests and with the feature `fuzzing`
 //! only; no release has it.
 
-mod disk;
+mod input;
 mod samples;
 mod stored;
+mod stores;
 #[cfg(test)]
 mod tests;
 mod web;
-
-pub(crate) use disk::MemoryDisk;
-pub(crate) use samples::queued;
 
 /// One parser.
 #[derive(Clone, Copy)]
@@ -52,19 +50,15 @@ pub const TARGETS: &[Target] = &[
     by_hand("url", web::url),
     by_hand("seeds", web::seeds),
     by_hand("config", web::config),
-    by_hand("extract", crate::cli::fuzzing::extract),
-    by_hand("cdxj", crate::cli::fuzzing::cdxj),
+    by_hand("extract", stores::extract),
+    by_hand("cdxj", stores::cdxj),
     by_hand("logs", crate::crawl::explain::fuzzing::logs),
-    Target { name: "drum", run: crate::drum::fuzzing::drum, samples: crate::drum::fuzzing::samples },
+    Target { name: "drum", run: stores::drum, samples: stores::drum_samples },
     Target { name: "values", run: stored::values, samples: samples::values },
     Target { name: "keys", run: crate::container::fuzzing::keys, samples: crate::container::fuzzing::key_samples },
-    Target {
-        name: "addresses",
-        run: crate::container::fuzzing::addresses,
-        samples: crate::container::fuzzing::address_samples,
-    },
+    Target { name: "addresses", run: stores::addresses, samples: stores::address_samples },
     Target { name: "warc", run: crate::container::fuzzing::warc, samples: crate::container::fuzzing::warc_samples },
-    Target { name: "frontier", run: crate::frontier::fuzzing::frontier, samples: crate::frontier::fuzzing::samples },
+    Target { name: "frontier", run: stores::frontier, samples: stores::frontier_samples },
     Target { name: "checkpoint", run: stored::checkpoint, samples: samples::checkpoint },
     Target { name: "rests", run: stored::rests, samples: samples::rests },
 ];
@@ -73,29 +67,4 @@ pub const TARGETS: &[Target] = &[
 pub fn run(name: &str, bytes: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("fuzz/ has a binary for each target");
     (target.run)(bytes);
-}
-
-/// Takes the first byte as a choice, and the rest.
-pub(crate) fn choice(bytes: &[u8]) -> (u8, &[u8]) {
-    bytes.split_first().map_or((0, bytes), |(&first, rest)| (first, rest))
-}
-
-/// Splits `bytes` into `N` parts: the lengths of all but the last stand before them, 4 bytes each, little-endian.
-pub(crate) fn parts<const N: usize>(bytes: &[u8]) -> [&[u8]; N] {
-    let (heads, mut rest) = bytes.split_at_checked(4 * (N - 1)).unwrap_or((&[], bytes));
-    let mut parts = [&[][..]; N];
-    for (part, head) in parts.iter_mut().zip(heads.chunks_exact(4)) {
-        let wanted = u32::from_le_bytes(head.try_into().expect("a chunk of four"));
-        (*part, rest) = rest.split_at(rest.len().min(wanted as usize));
-    }
-    parts[N - 1] = rest;
-    parts
-}
-
-/// The inverse of [`parts`].
-pub(crate) fn join(parts: &[&[u8]]) -> Vec<u8> {
-    let (last, others) = parts.split_last().expect("there are parts");
-    let mut bytes: Vec<u8> = others.iter().flat_map(|part| (part.len() as u32).to_le_bytes()).collect();
-    others.iter().chain([last]).for_each(|part| bytes.extend_from_slice(part));
-    bytes
 }

@@ -3,39 +3,23 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::{MemoryDisk, stored};
+use super::stored;
 use crate::clock::Time;
 use crate::container::ContainerState;
+use crate::disk::MemoryDisk;
 use crate::drum::Value;
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::mend;
 use crate::engine::rests::RestLog;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer, Term};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{FrontierState, Hops, NameAnswer, QueuedUrl};
+use crate::frontier::fuzzing::queued;
+use crate::frontier::{FrontierState, NameAnswer};
 use crate::record::Statistics;
 use crate::web::robots::RobotsRules;
 
 const TEXT: &[u8] = b"<a href=/one>one</a> <a href=/two>two</a> <a href=/three>three</a>";
 const TERM: Term = Term { from: Time::from_ms(1_000), until: Time::from_ms(2_000) };
-
-/// A queued URL.
-pub(crate) fn queued(number: u64) -> QueuedUrl {
-    QueuedUrl {
-        url: format!("http://www.example.org/a/page-{number}.html").into(),
-        key: Fingerprint::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-        origin: Fingerprint::from_bits(1),
-        host: Fingerprint::from_bits(2),
-        domain: Fingerprint::from_bits(3),
-        priority: 2,
-        depth: 3,
-        hops: Hops::parse("LLR"),
-        attempts: 0,
-        via: number,
-        seed: 1,
-        forced: number % 2 == 1,
-    }
-}
 
 fn chosen(choice: u8, bytes: &[u8]) -> Vec<u8> {
     [&[choice], bytes].concat()

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::{MemoryDisk, choice};
+use super::input::choice;
 use crate::clock::Time;
-use crate::disk::{HEADER_BYTES, Header, Kind};
+use crate::disk::{HEADER_BYTES, Header, Kind, MemoryDisk};
 use crate::drum::Value;
 use crate::engine::checkpoint::{self, CheckpointFile, checkpoint_path};
 use crate::engine::rests::{self, RestLog};

@@ -81,7 +81,8 @@ fn mutate(random: &mut fastrand::Rng, corpus: &[(PathBuf, Vec<u8>)]) -> Vec<u8> 
     bytes
 }
 
-/// Runs `targets`; says with which seed an input is made again that breaks one, and leaves it in the temporary directory.
+/// Runs `targets`; says with which seed an input is made again that breaks one, and leaves it in the temporary
+/// directory.
 fn drive(is_wanted: impl Fn(&str) -> bool, rounds: u64) {
     if std::env::var_os("CRAWLER_WRITE_CORPUS").is_some() {
         TARGETS.iter().filter(|target| is_wanted(target.name)).for_each(write_corpus);

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use super::choice;
+use super::input::choice;
 use crate::clock::Time;
 use crate::config::Config;
 use crate::fingerprint::Fingerprinter;
 use crate::web::address::{AddressGuard, Cidr};
-use crate::web::html::tags::Tags;
 use crate::web::html::{LinkScan, RobotsDirectives, canonical_header, is_html, link_header, x_robots_tag};
-use crate::web::keys::KeyMaker;
 use crate::web::pattern::pattern;
 use crate::web::retry_after::{RETRY_AFTER_MAX, retry_after};
 use crate::web::robots::{RobotsFile, RobotsRules};
 use crate::web::seeds::parse_seeds;
 use crate::web::sitemap::{self, Body};
 use crate::web::surt::surt;
+use crate::web::tags::Tags;
 use crate::web::url::CanonicalUrl;
+use crate::web::url::KeyMaker;
 use crate::web::validators::Validators;
 use crate::web::warc::{Truncation, format_date, parse_date, parse_http_head};
 use crate::web::{charset, coding, headers, mime};
@@ -47,7 +47,8 @@ fn page_url() -> CanonicalUrl {
     CanonicalUrl::parse("https://www.example.org/dir/page?x=1").expect("it is a URL")
 }
 
-/// The link scan. Links are within their bounds and canonical, and the tags before a cut do not depend on what is behind.
+/// The link scan. Links are within their bounds and canonical, and the tags before a cut do not depend on what is
+/// behind.
 pub(super) fn html(bytes: &[u8]) -> bool {
     let (first, body) = choice(bytes);
     let content_type = CONTENT_TYPES[usize::from(first) % CONTENT_TYPES.len()];

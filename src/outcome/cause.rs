@@ -1,8 +1,8 @@
 //! Why a host brings no answer, in the detail in which an operator wants to know it.
 //!
-//! A [`Failure`] is what the crawl decides and counts by; a [`Cause`] is finer, decides nothing, and is shown: a connection
-//! that was refused is not one that timed out. A [`HostFault`] adds where it happened, and is kept with the host until it
-//! answers.
+//! A [`Failure`] is what the crawl decides and counts by; a [`Cause`] is finer, decides nothing, and is shown: a
+//! connection that was refused is not one that timed out. A [`HostFault`] adds where it happened, and is kept with the
+//! host until it answers.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! URLs that are listed for crawlers: sitemaps in a robots.txt, and the entries of sitemaps.
 //!
-//! A page is read as a sitemap where its path ends in one or two hops of that kind: robots.txt names a sitemap, that may
-//! be an index, and what an index names is the last that is read. So an index that names a new index for ever is left
-//! after one step. A page at such an end that is no sitemap is a page like any other.
+//! A page is read as a sitemap where its path ends in one or two hops of that kind: robots.txt names a sitemap, that
+//! may be an index, and what an index names is the last that is read. So an index that names a new index for ever is
+//! left after one step. A page at such an end that is no sitemap is a page like any other.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};

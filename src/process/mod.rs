@@ -1,9 +1,9 @@
 //! The process executor: threads that turn answers into records and links.
 //!
-//! [`Processor::process`] is a function of the answer, the job and the crawl's settings, but for one look into key.dat for the
-//! page that named the URL: it decodes the content
-//! coding into a bounded copy, finds links and judges them by the job's scope, computes digests, and builds and
-//! compresses the records. The same work on a stored answer, for the replay after a crash, is [`Processor::findings`].
+//! [`Processor::process`] is a function of the answer, the job and the crawl's settings, but for one look into key.dat
+//! for the page that named the URL: it decodes the content coding into a bounded copy, finds links and judges them by
+//! the job's scope, computes digests, and builds and compresses the records. The same work on a stored answer, for the
+//! replay after a crash, is [`Processor::findings`].
 
 mod listed;
 mod places;
@@ -89,7 +89,8 @@ impl Processor {
         Processor { options, scan, encoder, referrers: Referrers::default() }
     }
 
-    /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the URL.
+    /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the
+    /// URL.
     pub fn process(&mut self, fetched: Fetched) -> disk::Result<Processed> {
         let Fetched { mut job, mut response } = fetched;
         self.referrers.resolve(&mut job.via)?;

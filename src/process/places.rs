@@ -1,8 +1,8 @@
 //! Places for large findings: how many pages with many links may wait for the engine at once.
 //!
-//! A page of a few kilobytes can name ten thousand URLs, and a sitemap fifty thousand. The process threads find them faster
-//! than the engine admits them, so without a bound a web of such pages would fill the memory. A thread that has large
-//! findings waits for a place until the engine is done with others; small ones need none.
+//! A page of a few kilobytes can name ten thousand URLs, and a sitemap fifty thousand. The process threads find them
+//! faster than the engine admits them, so without a bound a web of such pages would fill the memory. A thread that has
+//! large findings waits for a place until the engine is done with others; small ones need none.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 

@@ -1,13 +1,12 @@
 //! The threads of the process pool.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Receiver;
 
 use super::places::Places;
 use super::{ProcessOptions, Processor};
-use crate::engine::{Event, Findings};
+use crate::engine::{Event, Fault, Findings};
 use crate::fetch::Arrived;
 
 /// Findings that wait for the engine may be so large without a place.
@@ -15,28 +14,22 @@ pub const SMALL_FINDINGS_BYTES: usize = 256 << 10;
 /// Larger ones that wait for it at once.
 pub const LARGE_FINDINGS: usize = 2;
 
-/// Threads that take answers from one queue and hand what they found to the engine.
+/// Threads that take answers from one queue and hand what they found to the engine that asked.
 #[derive(Debug)]
 pub struct ProcessPool {
     threads: Vec<JoinHandle<()>>,
 }
 
 impl ProcessPool {
-    /// Starts `threads` threads. They end when every sender of `answers` is gone.
-    pub fn start(
-        threads: usize,
-        options: &ProcessOptions,
-        answers: &Receiver<Arrived>,
-        events: &Sender<Event>,
-    ) -> std::io::Result<Self> {
+    /// Starts `threads` threads for engines with these options, by their numbers. They end when every sender of
+    /// `answers` is gone.
+    pub fn start(threads: usize, options: &[ProcessOptions], answers: &Receiver<Arrived>) -> std::io::Result<Self> {
         let places = Places::new(LARGE_FINDINGS);
         let start = |number| {
             let places = places.clone();
-            let processor = Processor::new(options.clone());
-            let (answers, events) = (answers.clone(), events.clone());
-            thread::Builder::new()
-                .name(format!("process-{number}"))
-                .spawn(move || work(processor, &places, &answers, &events))
+            let processors: Vec<_> = options.iter().cloned().map(Processor::new).collect();
+            let answers = answers.clone();
+            thread::Builder::new().name(format!("process-{number}")).spawn(move || work(processors, &places, &answers))
         };
         Ok(ProcessPool { threads: (0..threads.max(1)).map(start).collect::<Result<_, _>>()? })
     }
@@ -51,23 +44,21 @@ impl ProcessPool {
 }
 
 /// A panic is a fault of this program: the engine hears of the URL that caused it and stops the crawl.
-fn work(mut processor: Processor, places: &Places, answers: &Receiver<Arrived>, events: &Sender<Event>) {
-    for Arrived { fetched, place } in answers {
+fn work(mut processors: Vec<Processor>, places: &Places, answers: &Receiver<Arrived>) {
+    for Arrived { fetched, reply, place } in answers {
         let url = fetched.job.url.as_str().to_owned();
-        let event = match catch_unwind(AssertUnwindSafe(|| processor.process(fetched))) {
-            Ok(Err(fault)) => Event::Fault(fault),
-            Ok(Ok(mut processed)) => {
+        let processor = &mut processors[reply.engine()];
+        let event = match Fault::catch(|| format!("processing {url} panicked"), || processor.process(fetched)) {
+            Err(fault) => Event::Fault(fault),
+            Ok(mut processed) => {
                 processed.room.hold(place);
                 if bytes_of(&processed.findings) > SMALL_FINDINGS_BYTES {
                     processed.room.hold(places.take());
                 }
                 Event::Page(Box::new(processed))
             }
-            Err(_) => Event::Panic(format!("processing {url} panicked")),
         };
-        if events.send(event).is_err() {
-            return;
-        }
+        reply.send(event);
     }
 }
 

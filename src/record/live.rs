@@ -1,5 +1,5 @@
-//! How a crawl that runs stands at this moment: what `crawler status`, `crawler ctl status` and the metrics tell, all of it
-//! made in one place, so that no two of them differ.
+//! How a crawl that runs stands at this moment: what `crawler status`, `crawler ctl status` and the metrics tell, all
+//! of it made in one place, so that no two of them differ.
 
 use std::fmt;
 
@@ -34,8 +34,8 @@ impl Doing {
         match self {
             Doing::Crawling => "crawling",
             Doing::Paused => "paused: no new requests until crawler ctl resume",
-            Doing::Stopping => "stopping: requests under way may finish",
-            Doing::Closing => "stopping: the last checkpoint is made",
+            Doing::Stopping => "stopping: requests in flight may finish",
+            Doing::Closing => "stopping: writing the last checkpoint",
             Doing::Done => "stopping: the last checkpoint is durable",
         }
     }

@@ -1,9 +1,10 @@
-//! Files of lines that grow for as long as a crawl does: written at their end, begun anew at a size, read from the oldest
-//! line to the newest.
+//! Files of lines that grow for as long as a crawl does: written at their end, begun anew at a size, read from the
+//! oldest line to the newest.
 //!
-//! `crawl.log` is the file that is written. At its size it becomes `crawl.log.00001`, then `crawl.log.00002`, and an empty
-//! one takes its place; no numbered file is ever touched again, so whoever wants the room may remove the oldest ones. The
-//! files are told, not state: nothing is synced, and a line that a crash tore is ended where the next session begins.
+//! `crawl.log` is the file that is written. At its size it becomes `crawl.log.00001`, then `crawl.log.00002`, and an
+//! empty one takes its place; no numbered file is ever touched again, so whoever wants the room may remove the oldest
+//! ones. The files are told, not state: nothing is synced, and a line that a crash tore is ended where the next session
+//! begins.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
-//! What a site does that a crawler cannot follow, so that pages are missing although nothing failed: told once for a host.
+//! What a site does that a crawler cannot follow, so that pages are missing although nothing failed: told once for a
+//! host.
 //!
-//! Bounded, whatever the web does: so many hosts of each kind are told by name, the others are counted. Of the life of the
-//! process: a crawl that goes on tells what it meets itself.
+//! Bounded, whatever the web does: so many hosts of each kind are told by name, the others are counted. Of the life of
+//! the process: a crawl that goes on tells what it meets itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,7 +31,7 @@ impl fmt::Display for Oddity {
         f.write_str(match self {
             Oddity::CookieWall => "cookie wall",
             Oddity::Login => "login",
-            Oddity::Scripts => "made by scripts",
+            Oddity::Scripts => "needs scripts",
         })
     }
 }
@@ -40,14 +41,16 @@ impl Oddity {
     fn meaning(self) -> &'static str {
         match self {
             Oddity::CookieWall => {
-                "a redirect to itself that sets a cookie; the crawler sends none, so what is behind is missing"
+                "a redirect to itself that sets a cookie; the crawler sends no cookies, so the pages behind it are \
+                 missing"
             }
             Oddity::Login => {
-                "a seed that wants a name and a password; the crawler has none, so what is behind is missing"
+                "a seed that requires a user name and password; the crawler has none, so the pages behind it are \
+                 missing"
             }
             Oddity::Scripts => {
-                "hardly any link or text beside scripts; scripts are not run, so what they show is missing (a sitemap \
-                 may list it)"
+                "hardly any link or text beside scripts; scripts are not run, so the content that they produce is \
+                 missing (a sitemap may list it)"
             }
         }
     }

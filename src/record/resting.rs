@@ -1,4 +1,5 @@
-//! Hosts that rest: what the display, `status` and the closing statistics say of them, above all where nothing else is left.
+//! Hosts that rest: what the display, `status` and the closing statistics say of them, above all where nothing else is
+//! left.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +42,7 @@ pub struct RestingHost {
 impl Resting {
     /// In a line: how many, who rests longest and why, until when.
     pub fn line(&self) -> String {
-        let mut line = format!("{} left, all resting", counted(self.hosts, "host"));
+        let mut line = format!("{} left, all waiting", counted(self.hosts, "host"));
         if let Some(host) = self.longest.first() {
             let more = if self.longest.len() > 1 { " and others" } else { "" };
             line.push_str(&format!(

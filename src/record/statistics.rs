@@ -21,9 +21,9 @@ pub struct Statistics {
     pub bytes_stored: u64,
     /// Answers by status code.
     pub statuses: BTreeMap<u16, u64>,
-    /// Attempts without an answer, by cause.
+    /// Attempts without a response, by cause.
     pub failures: BTreeMap<Failure, u64>,
-    /// URLs that were never asked for, by reason.
+    /// URLs that were never requested, by reason.
     pub dropped: BTreeMap<Reason, u64>,
     /// Of whom URLs were left out for a budget or a trap rule.
     pub limited: LimitedList,
@@ -33,7 +33,7 @@ pub struct Statistics {
     pub duplicates: u64,
     /// Links that were new.
     pub unique: u64,
-    /// Payloads that the archive had already.
+    /// Payloads that were already in the archive.
     pub revisits: u64,
     /// Bytes that the archive would be larger by if those had been stored again.
     pub revisit_bytes_saved: u64,
@@ -41,7 +41,7 @@ pub struct Statistics {
     pub refetched: u64,
     /// Answers that nothing has changed since the stored version.
     pub not_modified: u64,
-    /// Attempts after the first one.
+    /// Attempts after the first.
     pub retries: u64,
     /// robots.txt files fetched.
     pub robots_fetched: u64,
@@ -61,9 +61,9 @@ pub struct Statistics {
     pub dns_failed: u64,
     /// Hosts met.
     pub hosts: u64,
-    /// Most links between a seed and a page that was fetched.
+    /// Most links between a seed and a fetched page.
     pub depth_max: u16,
-    /// Time of all sessions together.
+    /// Crawl time of all sessions together.
     #[serde(rename = "elapsed_s", with = "super::seconds")]
     pub elapsed: Duration,
     /// What checkpoints cost.
@@ -74,8 +74,8 @@ pub struct Statistics {
     pub ends: Ends,
 }
 
-/// How URLs ended that were admitted and did not come into the archive. [`Statistics::dropped`] also counts links that were
-/// never admitted, and [`Statistics::failures`] attempts: neither says how many URLs ended so.
+/// How URLs ended that were admitted and did not come into the archive. [`Statistics::dropped`] also counts links that
+/// were never admitted, and [`Statistics::failures`] attempts: neither says how many URLs ended so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ends {
     /// URLs that were admitted once more, to be fetched again, beside those that were new.
@@ -171,7 +171,7 @@ impl Statistics {
 /// How things stand at this moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gauges {
-    /// URLs that wait to be fetched.
+    /// URLs queued to be fetched.
     pub queued: u64,
     /// Active hosts that may be asked now.
     pub hosts_ready: u64,

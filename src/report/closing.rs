@@ -63,8 +63,10 @@ impl LineOptions {
     /// What has to be known about the line that goes on after `finish`, where a limit is in its way.
     fn remark(self, finish: Finish) -> Option<&'static str> {
         Some(match finish {
-            Finish::PageLimit if self.max_pages.is_some() => "without --max-pages, which is reached: add a larger one",
-            Finish::TimeLimit if self.max_time.is_some() => "without --max-time, which is over: add a longer one",
+            Finish::PageLimit if self.max_pages.is_some() => {
+                "--max-pages is reached and left out here: add a larger one"
+            }
+            Finish::TimeLimit if self.max_time.is_some() => "--max-time is over and left out here: add a longer one",
             Finish::PageLimit => "once crawl.max_pages is raised in the configuration",
             Finish::TimeLimit => "once crawl.max_time is raised in the configuration",
             Finish::ByteLimit => "once crawl.max_bytes is raised in the configuration",
@@ -82,7 +84,7 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
     if *finish == Finish::OnlySilentHosts {
         let hosts = gauges.resting.iter().flat_map(|resting| resting.hosts());
         hosts.for_each(|host| table.row("never answered", host));
-        table.row("", "their URLs stay queued: the same command asks them again at once");
+        table.row("", "their URLs stay queued: the same command retries them at once");
     }
     if let Some(bytes) = closing.memory_bytes {
         table.row("peak memory", size(bytes));
@@ -204,7 +206,7 @@ fn limited(table: &mut Table, statistics: &Statistics) {
         table.row(&format!("over {}", setting(entry.reason)), entry);
     }
     if let Some(others) = limited.len().checked_sub(LIMITED_TOLD).filter(|&others| others > 0) {
-        table.row("over a limit", format!("{others} others at least; logs/skipped.jsonl has all that were queued"));
+        table.row("over a limit", format!("at least {others} others; logs/skipped.jsonl lists all that were queued"));
     }
 }
 
@@ -336,7 +338,7 @@ mod tests {
         let stopped = line_after(Finish::StoppedBySignal);
         let all = format!("{begin} --max-pages 5000 --max-time 90m --max-depth 3 --force");
         assert_eq!(row(&stopped, "resume with"), all);
-        assert!(!stopped.contains("without --max"), "{stopped}");
+        assert!(!stopped.contains("left out here"), "{stopped}");
     }
 
     #[test]
@@ -344,7 +346,7 @@ mod tests {
         let options = LineOptions { max_pages: Some(5_000), max_depth: Some(0), ..Default::default() };
         let reached = text_with(Finish::PageLimit, "seeds.txt", None, options);
         assert_eq!(row(&reached, "resume with"), "crawler --seeds seeds.txt --dir ./crawl --max-depth 0");
-        assert!(reached.contains(" without --max-pages, which is reached"), "{reached}");
+        assert!(reached.contains(" --max-pages is reached and left out here"), "{reached}");
         let timed = text_with(Finish::TimeLimit, "seeds.txt", None, options);
         assert!(row(&timed, "resume with").ends_with(" --max-pages 5000 --max-depth 0"), "{timed}");
         for (finish, key) in

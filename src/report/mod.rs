@@ -1,8 +1,8 @@
 //! What a crawl tells people while it runs and when it ends: the live display, the closing statistics, the metrics.
 //!
-//! Nothing here decides anything: it is handed a [`record`](crate::record) of the crawl and prints it. Everything that came
-//! from the web passes [`escape`](crate::text::escape) before it reaches a terminal, so that a page cannot forge a line or
-//! move a cursor.
+//! Nothing here decides anything: it is handed a [`record`](crate::record) of the crawl and prints it. Everything that
+//! came from the web passes [`escape`](crate::text::escape) before it reaches a terminal, so that a page cannot forge a
+//! line or move a cursor.
 
 pub mod closing;
 pub mod metrics;

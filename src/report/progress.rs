@@ -151,8 +151,9 @@ struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// The display: four lines, and one more where the crawl does anything but crawl, or all that is left rests. The last column is left free, for some terminals wrap when it is written; a line that
-    /// wrapped would not be taken away by the next display.
+    /// The display: four lines, and one more where the crawl does anything but crawl, or all that is left rests. The
+    /// last column is left free, for some terminals wrap when it is written; a line that wrapped would not be taken
+    /// away by the next display.
     fn display(&self, colour: bool, columns: usize) -> Vec<String> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes().map(short);
@@ -245,8 +246,8 @@ impl Figures<'_> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes();
         format!(
-            "{} state={} pages={} now={}/s average={}/s in={}/s queued={} ready={} waiting={} in_flight={} 2xx={ok} 3xx={moved} \
-             4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
+            "{} state={} pages={} now={}/s average={}/s in={}/s queued={} ready={} waiting={} in_flight={} 2xx={ok} \
+             3xx={moved} 4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
             span(self.elapsed).replace(' ', ""),
             self.doing,
             statistics.pages_stored,

@@ -1,9 +1,10 @@
 //! A case: everything about one simulated crawl, drawn from its seed.
 
+mod wide;
+
 use std::time::Duration;
 
 use super::mistake::Mistake;
-use super::wide;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -106,7 +107,8 @@ impl Case {
             || self.scope.mode != ScopeMode::Any
     }
 
-    /// A case without limits, budgets and rates. What a seed below [`WIDE_FROM`] means stays as it is: some are kept as tests.
+    /// A case without limits, budgets and rates. What a seed below [`WIDE_FROM`] means stays as it is: some are kept as
+    /// tests.
     fn plain(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let rng = &mut rng;

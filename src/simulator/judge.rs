@@ -1,132 +1,13 @@
-//! What a simulated crawl is held to: the crash contract, clause by clause.
+//! What a crawl that is complete is held to: the crash contract, clause by clause.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use super::case::{Case, WholeLimits};
+use super::clause::{Clause, Violation};
 use super::machine::{Machine, pages_dir};
+use super::moment::is_final;
 use super::{outcomes, polite};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
-use crate::engine::Accounts;
-use crate::record::{Finish, Gauges, Statistics};
-
-/// The clauses. docs/ARCHITECTURE.md has the contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Clause {
-    /// It reopens unaided, and never panics on its own files.
-    Reopens,
-    /// Every URL has exactly one outcome, and before it one place to wait in.
-    OneOutcome,
-    /// A page whose record is whole in the archive is not fetched again.
-    NothingTwice,
-    /// The pages are those of an uninterrupted crawl, with the same content.
-    NothingMissing,
-    /// Delays, rests and connections hold over every restart.
-    Polite,
-    /// The archive is sound by its own verification.
-    Sound,
-    /// What robots.txt forbids is never asked for, nor what nobody links.
-    Obeys,
-    /// Requests in flight, active hosts and their memory stay within what the settings allow.
-    Bounded,
-    /// Budgets, limits and rates are not overrun.
-    Limited,
-    /// The crawl ends.
-    Ends,
-}
-
-/// A clause that was broken.
-#[derive(Clone, Debug)]
-pub struct Violation {
-    /// Which.
-    pub clause: Clause,
-    /// How.
-    pub what: String,
-}
-
-impl Violation {
-    pub(super) fn new(clause: Clause, what: impl Into<String>) -> Self {
-        Violation { clause, what: what.into() }
-    }
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.clause, self.what)
-    }
-}
-
-/// When and how a process ended.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ended {
-    /// In true milliseconds.
-    pub at: u64,
-    /// By a stop, not by a death.
-    pub clean: bool,
-    /// The machine lost what was not synced.
-    pub power_cut: bool,
-    /// The clock was set forward before the next process began: to it, more time has passed than has.
-    pub clock_set_forward: bool,
-    /// It was set back.
-    pub clock_set_back: bool,
-}
-
-/// Whether an answer ends its URL: not one that is asked for again.
-pub(super) fn is_final(status: u16, truncated: bool) -> bool {
-    !truncated && !matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
-}
-
-/// Judges what a crawl holds in memory at this moment.
-pub(super) fn bounded(case: &Case, gauges: &Gauges) -> Result<(), Violation> {
-    // one take may bring so many URLs of up to 2 KiB beyond the limit at which no more are begun
-    const TAKE: u64 = 512 << 10;
-    let memory = case.frontier.memory as u64 + TAKE;
-    // hosts that come back from a job are let in although others have taken their places meanwhile
-    let hosts = case.frontier.active_hosts as u64 + 64;
-    let bounds = [
-        ("requests in flight", gauges.in_flight, (case.settings.slots.workers + case.settings.slots.slow) as u64),
-        ("active hosts", gauges.hosts_active, hosts),
-        ("bytes of active hosts", gauges.hosts_active_bytes, memory),
-    ];
-    match bounds.into_iter().find(|(_, found, bound)| found > bound) {
-        Some((what, found, bound)) => Err(Violation::new(Clause::Bounded, format!("{found} {what}, not {bound}"))),
-        None => Ok(()),
-    }
-}
-
-/// Judges the account of all URLs at a moment between two events; at the end of a crawl that is complete it is closed.
-pub(super) fn balanced(accounts: &Accounts, complete: bool) -> Result<(), Violation> {
-    if accounts.are_balanced() && (!complete || accounts.are_closed()) {
-        return Ok(());
-    }
-    Err(Violation::new(Clause::OneOutcome, format!("the account does not balance: {accounts:?}")))
-}
-
-/// Judges a process that ended by a limit of the whole crawl, or could have: `stored_before` pages were there when it began.
-pub(super) fn within_limits(
-    limits: WholeLimits,
-    finish: Finish,
-    statistics: &Statistics,
-    stored_before: u64,
-) -> Result<(), Violation> {
-    let overrun = limits.pages.is_some_and(|limit| statistics.pages_stored > limit.max(stored_before));
-    let early = match finish {
-        Finish::PageLimit => limits.pages.is_none_or(|limit| statistics.pages_stored < limit),
-        Finish::ByteLimit => limits.bytes.is_none_or(|limit| statistics.bytes_received < limit),
-        Finish::TimeLimit => limits.time.is_none_or(|limit| statistics.elapsed < limit),
-        _ => false,
-    };
-    if overrun || early {
-        let what = format!("{finish} with {} pages, {limits:?}", statistics.pages_stored);
-        return Err(Violation::new(Clause::Limited, what));
-    }
-    Ok(())
-}
-
-/// Whether an answer of `status` may ask for a rest that holds its host back.
-pub(super) fn asks_for_rest(status: u16) -> bool {
-    status == 429 || status >= 500
-}
+use crate::record::Statistics;
 
 /// Judges a crawl that is complete.
 pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {

@@ -7,12 +7,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::agenda::{Agenda, Hands};
+use super::DIR;
 use super::case::{Case, End, Life, WholeLimits};
 use super::catalog::FileCatalog;
-use super::judge::{self, Clause, Violation};
+use super::clause::{Clause, Violation};
+use super::event_queue::{EventQueue, Hands};
+use super::moment;
+use super::named::Named;
 use super::network::{Network, millis};
-use super::outcomes::Named;
 use crate::catalog::Catalog;
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::Reader;
@@ -27,7 +29,6 @@ use crate::web::address::AddressGuard;
 use crate::web::seeds::Seed;
 use crate::web::url::CanonicalUrl;
 
-pub(super) const DIR: &str = "/crawl";
 /// Its memory is looked at after so many events.
 const LOOK_EVERY: u64 = 8;
 /// Steps of one process: no crawl of this size takes as many.
@@ -45,7 +46,7 @@ pub(super) struct Machine {
     clock_now: Time,
     boot: u32,
     /// When and how processes ended, in true time.
-    pub ends: Vec<judge::Ended>,
+    pub ends: Vec<moment::Ended>,
     /// What was named by the pages that the crawler has seen.
     pub named: Named,
 }
@@ -53,7 +54,7 @@ pub(super) struct Machine {
 /// One process of the crawler.
 struct Process {
     engine: Engine,
-    agenda: Rc<RefCell<Agenda>>,
+    event_queue: Rc<RefCell<EventQueue>>,
     clock: Arc<ManualClock>,
     processor: Processor,
     past: Past,
@@ -204,27 +205,27 @@ impl Machine {
             if let Some(End::Between { after, .. }) = end
                 && events >= after
             {
-                judge::balanced(&process.engine.accounts(), false)?;
+                moment::balanced(&process.engine.accounts(), false)?;
                 return Ok(Ran::Gone);
             }
             let stop = matches!(end, Some(End::Stop { after }) if events == after);
             let stepped = process.step(&self.case, stop, &mut events);
-            self.true_now = process.agenda.borrow().true_now();
+            self.true_now = process.event_queue.borrow().true_now();
             self.clock_now = process.clock.now();
             process.watch(&self.network.borrow())?;
             if let Some((url, names, redirect)) = process.named.take() {
                 self.named.note(url, names, redirect);
             }
             if events % LOOK_EVERY == 0 && stepped.is_ok() {
-                judge::bounded(&self.case, &process.engine.gauges())?;
-                judge::balanced(&process.engine.accounts(), false)?;
+                moment::bounded(&self.case, &process.engine.gauges())?;
+                moment::balanced(&process.engine.accounts(), false)?;
             }
             match stepped {
                 Ok(None) => {}
                 Ok(Some(finish)) => {
                     let accounts = process.engine.accounts();
-                    judge::balanced(&accounts, finish == Finish::Complete)?;
-                    judge::within_limits(limits, finish, &process.engine.statistics(), stored_before)?;
+                    moment::balanced(&accounts, finish == Finish::Complete)?;
+                    moment::within_limits(limits, finish, &process.engine.statistics(), stored_before)?;
                     return Ok(Ran::Finished(finish));
                 }
                 Err(error) => {
@@ -254,7 +255,7 @@ impl Machine {
             return Err(Violation::new(Clause::Reopens, "a fault of the disk ended the process in silence"));
         }
         self.network.borrow_mut().hang_up(self.true_now);
-        self.ends.push(judge::Ended {
+        self.ends.push(moment::Ended {
             at: self.true_now,
             clean,
             power_cut: restart == Restart::PowerCut,
@@ -277,26 +278,27 @@ impl Machine {
         }
     }
 
-    /// Opens the crawl as a new process does. The account of its URLs balances as the checkpoint has it, and after the replay.
+    /// Opens the crawl as a new process does. The account of its URLs balances as the checkpoint has it, and after the
+    /// replay.
     fn open(&mut self, limits: WholeLimits) -> Result<disk::Result<Process>, Violation> {
         let mut accounts = Vec::new();
         let opened = self.open_unjudged(limits, &mut accounts);
-        accounts.iter().try_for_each(|accounts| judge::balanced(accounts, false))?;
+        accounts.iter().try_for_each(|accounts| moment::balanced(accounts, false))?;
         Ok(opened)
     }
 
     fn open_unjudged(&mut self, limits: WholeLimits, accounts: &mut Vec<Accounts>) -> disk::Result<Process> {
         self.boot += 1;
         let clock = Arc::new(ManualClock::new(self.clock_now));
-        let agenda = Agenda::new(
+        let event_queue = EventQueue::new(
             clock.clone(),
             self.network.clone(),
             (self.simulated.clone(), self.case.mistake),
             self.true_now,
             self.case.seed ^ u64::from(self.boot) << 32,
         );
-        let agenda = Rc::new(RefCell::new(agenda));
-        let (mut opening, process) = self.opening(clock.clone(), Box::new(Hands(agenda.clone())))?;
+        let event_queue = Rc::new(RefCell::new(event_queue));
+        let (mut opening, process) = self.opening(clock.clone(), Box::new(Hands(event_queue.clone())))?;
         let settings = &mut opening.settings;
         (settings.pages_max, settings.bytes_max, settings.time_max) = (limits.pages, limits.bytes, limits.time);
         let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).map_err(|error| match error {
@@ -314,7 +316,7 @@ impl Machine {
         engine.admit_listed();
         let done = self.archived()?;
         let seen = self.network.borrow().log.len();
-        Ok(Process { engine, agenda, clock, processor, past, done, stored: None, named: None, seen })
+        Ok(Process { engine, event_queue, clock, processor, past, done, stored: None, named: None, seen })
     }
 
     fn opening(
@@ -385,8 +387,8 @@ impl Machine {
         Ok((opening, process))
     }
 
-    /// Whether the catalog is lost before this start, so that it has to be made again from a checkpoint file: in an eighth
-    /// of those that are not the last.
+    /// Whether the catalog is lost before this start, so that it has to be made again from a checkpoint file: in an
+    /// eighth of those that are not the last.
     fn loses_catalog(&self) -> bool {
         let drawn = (self.case.seed << 8 | u64::from(self.boot)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
         drawn == 0 && (self.boot as usize) <= self.case.lives.len() && self.case.mistake.is_none()
@@ -399,11 +401,11 @@ impl Machine {
         let mut answers = HashSet::new();
         for record in reader.records() {
             let record = record?;
-            if judge::asks_for_rest(record.status) {
+            if moment::asks_for_rest(record.status) {
                 answers.insert((record.url.clone(), record.time));
             }
             if !record.robots {
-                newest.insert(record.url, judge::is_final(record.status, record.truncated));
+                newest.insert(record.url, moment::is_final(record.status, record.truncated));
             }
         }
         for request in self.network.borrow_mut().log.iter_mut().filter(|request| !request.rest.is_zero()) {
@@ -430,7 +432,7 @@ impl Process {
             self.engine.pump()?;
         }
         let now = self.clock.now();
-        let next = self.agenda.borrow().next_due();
+        let next = self.event_queue.borrow().next_due();
         let due = if self.engine.is_busy() { Some(now) } else { self.engine.next_due() };
         let to = next.into_iter().chain(due).min().unwrap_or(now);
         if next.is_none_or(|next| next > now) {
@@ -439,7 +441,7 @@ impl Process {
             self.clock.advance(to.since(now).max(least));
         }
         let now = self.clock.now();
-        let event = self.agenda.borrow_mut().take(now, &mut self.processor)?;
+        let event = self.event_queue.borrow_mut().take(now, &mut self.processor)?;
         if let Some(event) = event {
             *events += 1;
             let answered = match &event {
@@ -451,7 +453,7 @@ impl Process {
             };
             self.engine.handle(event)?;
             if let Some((url, status, truncated)) = answered
-                && judge::is_final(status, truncated.is_some())
+                && moment::is_final(status, truncated.is_some())
             {
                 self.stored = Some(url);
             }

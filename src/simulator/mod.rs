@@ -4,32 +4,38 @@
 //! each process of the crawl ends: stopped, killed between two events or at any change of the disk, with the power cut,
 //! with an error of the disk or with a full one; perhaps with its clock set before the next one starts. The engine, its
 //! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]), the catalog's file and
-//! the network are simulated. Cases from [`WIDE_FROM`] on also have limits, budgets, patterns, rates, depths and scopes. At
-//! every end of a process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)). After the last process has come to the end of the crawl, [`Clause`] by clause is judged.
+//! the network are simulated. Cases from [`WIDE_FROM`] on also have limits, budgets, patterns, rates, depths and
+//! scopes. At every end of a process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)).
+//! After the last process has come to the end of the crawl, [`Clause`] by clause is judged.
 //!
 //! What it cannot show: threads (work on the disk is done at one moment between two events, though it can be cut short
 //! there by a death), sled (its own tests have it), and what a real kernel does.
 
-mod agenda;
 mod case;
 mod catalog;
+mod clause;
+mod event_queue;
 mod judge;
 mod machine;
 mod mistake;
+mod moment;
+mod named;
 mod network;
 mod outcomes;
 mod polite;
 #[cfg(test)]
 mod tests;
-mod wide;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
 pub use case::WIDE_FROM;
-pub use judge::{Clause, Violation};
+pub use clause::{Clause, Violation};
 use machine::Machine;
 pub use mistake::Mistake;
+
+/// The crawl directory on the simulated disk.
+const DIR: &str = "/crawl";
 
 /// What a case that held came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,8 +48,8 @@ pub struct Held {
     pub changes: u64,
     /// Hosts that were asked.
     pub hosts: u64,
-    /// Checksum of the case's log: every request with its times and its answer, and every change of the disk. Two versions
-    /// of the crawler that do the same have the same.
+    /// Checksum of the case's log: every request with its times and its answer, and every change of the disk. Two
+    /// versions of the crawler that do the same have the same.
     pub log: u64,
 }
 

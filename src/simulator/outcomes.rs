@@ -1,10 +1,10 @@
-//! The ends of URLs in a crawl whose settings leave some out: which ones depends on the order of things, so that no set of
-//! pages is the right one. What was stored names what had to be admitted; all of that is stored too, or one of the settings
-//! explains why not; and none of them is overrun.
+//! The ends of URLs in a crawl whose settings leave some out: which ones depends on the order of things, so that no set
+//! of pages is the right one. What was stored names what had to be admitted; all of that is stored too, or one of the
+//! settings explains why not; and none of them is overrun.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::judge::{Clause, Violation};
+use super::clause::{Clause, Violation};
 use super::machine::{Machine, pages_dir};
 use crate::container::{KeyRecord, Reader};
 use crate::record::Statistics;
@@ -12,26 +12,6 @@ use crate::simweb::Expected;
 use crate::web::pattern::pattern;
 use crate::web::scope::{Scope, ScopeMode};
 use crate::web::url::CanonicalUrl;
-
-/// What the answers that the crawler has seen name: by the last answer of each URL, and in all.
-#[derive(Debug, Default)]
-pub(super) struct Named {
-    links: HashMap<String, Vec<String>>,
-    redirects: HashMap<String, String>,
-    ever: HashSet<String>,
-}
-
-impl Named {
-    /// An answer came from `url`.
-    pub(super) fn note(&mut self, url: String, links: Vec<String>, redirect: Option<String>) {
-        self.ever.extend(links.iter().chain(&redirect).cloned());
-        match redirect {
-            Some(target) => drop(self.redirects.insert(url.clone(), target)),
-            None => drop(self.redirects.remove(&url)),
-        }
-        self.links.insert(url, links);
-    }
-}
 
 /// Pages and bytes of hosts, pages of domains, as the archive has them.
 #[derive(Default)]
@@ -178,8 +158,8 @@ fn within_budgets(
             return Err(Violation::new(Clause::Limited, format!("{pages} pages of {domain}: {budget:?}")));
         }
     }
-    // of a host with one connection nothing was asked for after its bytes were used up; times of a clock that was set do
-    // not tell what came first
+    // of a host with one connection nothing was asked for after its bytes were used up; times of a clock that was set
+    // do not tell what came first
     let in_order = case.frontier.politeness.connections_per_host == 1
         && !machine.ends.iter().any(|end| end.clock_set_back || end.clock_set_forward);
     let Some(limit) = budget.bytes_per_host.filter(|_| in_order) else { return Ok(()) };

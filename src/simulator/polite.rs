@@ -5,8 +5,9 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::case::Case;
-use super::judge::{Clause, Ended, Violation};
+use super::clause::{Clause, Violation};
 use super::machine::Machine;
+use super::moment::Ended;
 use super::network::{Request, millis};
 
 /// Judges all requests of a crawl.

@@ -45,7 +45,8 @@ fn c2_cases_that_once_broke_hold() {
         (5401, "with nothing else to do, nobody synced the log of rests"),
         (
             918,
-            "a process was killed before the name of the list of seeds was durable, and the next one took it for durable",
+            "a process was killed before the name of the list of seeds was durable, and the next one took \
+             it for durable",
         ),
         (4000, "the list of seeds was written over in place, which failed, and the power was cut"),
         (8625, "a repair of address pages was durable before its images were, and older ones were put over it"),

@@ -1,26 +1,12 @@
-//! What the web answers to a request: status, headers and body, from host and path alone.
-//!
-//! The only state is how often each flaky URL, and each overloaded host, was asked for.
+//! An answer of the web before it meets HTTP.
 
-use std::collections::HashMap;
 use std::io::Write;
-use std::net::Ipv4Addr;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::conduct::{Fate, Plea};
 use super::drip::Drip;
-use super::names::url_at;
-use super::page::{Pages, location, names_nofollow};
-use super::plan::{Kind, Plan, Purpose, Robots};
-use super::robots::robots_txt;
-use super::sitemaps;
-use super::traps;
-use super::trouble::{Failing, Fate, Plea, Trouble};
 
-/// Where a host has the robots.txt of others: `/rules/7.txt` is that of host 7.
-pub(super) const RULES_PATH: &str = "/rules/";
-
-/// An answer before it meets HTTP.
+/// The answer.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub status: u16,
@@ -41,149 +27,6 @@ pub(super) struct Answer {
     pub drip: Option<Drip>,
 }
 
-/// Answers for one web on one port.
-#[derive(Debug)]
-pub(super) struct Answers {
-    pub plan: Plan,
-    pub port: u16,
-    pages: Pages,
-    attempts: Mutex<HashMap<(u32, u32), u8>>,
-    refused: Mutex<HashMap<u32, u8>>,
-}
-
-impl Answers {
-    pub fn new(plan: Plan, port: u16) -> Answers {
-        Answers { pages: Pages::new(&plan), plan, port, attempts: Mutex::default(), refused: Mutex::default() }
-    }
-
-    /// The answer to a request that came to `address` for a host by that name.
-    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str) -> Answer {
-        let name = host_header.rsplit_once(':').map_or(host_header, |(name, _)| name).to_ascii_lowercase();
-        if address == self.plan.trap_address()
-            && let Some(trap) = traps::trap_named(&self.plan.options, &name)
-        {
-            return traps::answer(&self.plan.options, self.port, trap, &name, path);
-        }
-        let Some(host) = self.plan.host_named(&name).filter(|&host| self.plan.host(host).address == address) else {
-            return plain(421, "This host does not live here.\n".to_owned());
-        };
-        if let Trouble::Mute(fate) = self.plan.host(host).trouble {
-            return Answer { fate, ..Default::default() };
-        }
-        if path == "/robots.txt" {
-            return self.timed(self.robots(host), host, u32::MAX);
-        }
-        if let Some(other) = path.strip_prefix(RULES_PATH).and_then(|rest| self.rules_of(host, rest)) {
-            let (status, text) = robots_txt(&self.plan, self.port, other);
-            return self.timed(plain(status, text), host, u32::MAX);
-        }
-        if let Some(file) = sitemaps::at(&self.plan, host, path) {
-            let (content_type, body) = sitemaps::content(&self.plan, self.port, host, file);
-            return self.timed(Answer { status: 200, content_type, body, ..Default::default() }, host, u32::MAX);
-        }
-        let Some(url) = url_at(&self.plan, host, path) else {
-            return self.timed(plain(404, "There is no such page, and no link to it.\n".to_owned()), host, u32::MAX);
-        };
-        if let Some(plea) = self.is_refused_now(host) {
-            let status = if host.is_multiple_of(2) { 429 } else { 503 };
-            let answer = Answer { plea: Some(plea), ..plain(status, "Too much.\n".to_owned()) };
-            return self.timed(answer, host, url);
-        }
-        if self.is_flaky_now(host, url) {
-            let mut answer = plain(503, "Try again.\n".to_owned());
-            answer.plea = Some((Plea::Seconds, self.plan.options.retry_after_s));
-            return self.timed(answer, host, url);
-        }
-        let (status, body) = self.last(host, url);
-        let mut answer = Answer { status, body, ..self.kind_of_answer(host, url) };
-        let mut dice = self.plan.dice(Purpose::Answer, host, url);
-        answer.gzip = dice.f64() < self.plan.options.gzip_share && status == 200;
-        if dice.f64() < self.plan.options.chunked_share {
-            answer.chunk_bytes = Some(dice.usize(200..8_000));
-        }
-        if self.plan.options.fast_errors && status == 500 {
-            return answer;
-        }
-        self.timed(answer, host, url)
-    }
-
-    /// Status and identity body of the last answer of a URL: after the failures that pass.
-    pub fn last(&self, host: u32, url: u32) -> (u16, Vec<u8>) {
-        match self.plan.kind(host, url) {
-            Kind::Redirect => {
-                let status = [301, 302, 307, 308][self.plan.dice(Purpose::Answer, host, url).usize(0..4)];
-                let there = self.location(host, url).replace('&', "&amp;");
-                (status, format!("<p>See <a href=\"{there}\">there</a>.</p>\n").into_bytes())
-            }
-            Kind::NotFound => (404, format!("<h1>Not found</h1>\n<p>{url}</p>\n").into_bytes()),
-            Kind::ServerError => (500, format!("<h1>Out of order</h1>\n<p>{url}</p>\n").into_bytes()),
-            _ => (200, self.pages.page(&self.plan, self.port, host, url)),
-        }
-    }
-
-    fn robots(&self, host: u32) -> Answer {
-        let there = self.plan.host(host);
-        if let Robots::Failing(Failing::Mute(fate)) = there.robots {
-            return Answer { fate, ..Default::default() };
-        }
-        if let Some(other) = there.robots_at {
-            let name = &self.plan.host(other).name;
-            let location = Some(format!("http://{name}:{}{RULES_PATH}{host}.txt", self.port));
-            return Answer { location, ..plain(301, "It has moved.\n".to_owned()) };
-        }
-        let (status, text) = robots_txt(&self.plan, self.port, host);
-        plain(status, text)
-    }
-
-    /// The host whose robots.txt `host` has as the file `name`.
-    fn rules_of(&self, host: u32, name: &str) -> Option<u32> {
-        let other: u32 = name.strip_suffix(".txt")?.parse().ok()?;
-        (self.plan.hosts.get(other as usize)?.robots_at == Some(host)).then_some(other)
-    }
-
-    /// Counts a request for a page of an overloaded host and says how it is refused, if it is.
-    fn is_refused_now(&self, host: u32) -> Option<(Plea, u64)> {
-        let Trouble::Overloaded(plea) = self.plan.host(host).trouble else { return None };
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = refused.entry(host).or_default();
-        *count = count.saturating_add(1);
-        (*count <= self.plan.options.overload_answers).then_some((plea, self.plan.options.overload_s))
-    }
-
-    fn location(&self, host: u32, url: u32) -> String {
-        location(&self.plan, self.port, host, url)
-    }
-
-    fn kind_of_answer(&self, host: u32, url: u32) -> Answer {
-        let html = Answer { content_type: "text/html; charset=utf-8", ..Default::default() };
-        match self.plan.kind(host, url) {
-            Kind::Redirect => Answer { location: Some(self.location(host, url)), ..html },
-            Kind::ServerError => Answer { plea: Some((Plea::Seconds, self.plan.options.retry_after_s)), ..html },
-            Kind::Sealed => Answer { nofollow: !names_nofollow(&self.plan, host, url), ..html },
-            _ => html,
-        }
-    }
-
-    /// Counts a request for a flaky URL and says whether it fails.
-    fn is_flaky_now(&self, host: u32, url: u32) -> bool {
-        if self.plan.kind(host, url) != Kind::Flaky || matches!(self.plan.host(host).robots, Robots::Failing(_)) {
-            return false;
-        }
-        let failures = self.plan.dice(Purpose::Answer, host, url).u8(1..=2);
-        let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = attempts.entry((host, url)).or_default();
-        *count = count.saturating_add(1);
-        *count <= failures
-    }
-
-    fn timed(&self, answer: Answer, host: u32, url: u32) -> Answer {
-        let jitter = 0.5 + self.plan.dice(Purpose::Answer, host, url).f64();
-        let slow = self.plan.host(host).trouble == Trouble::Slow;
-        let factor = if slow { self.plan.options.slow_factor } else { 1.0 };
-        Answer { latency: self.plan.options.latency.mul_f64(jitter * factor), ..answer }
-    }
-}
-
 /// The body in gzip.
 pub(super) fn gzip(body: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(body.len() / 2), flate2::Compression::fast());
@@ -191,6 +34,7 @@ pub(super) fn gzip(body: &[u8]) -> Vec<u8> {
     encoder.finish().expect("a vector takes every byte")
 }
 
-fn plain(status: u16, text: String) -> Answer {
+/// Plain text.
+pub(super) fn plain(status: u16, text: String) -> Answer {
     Answer { status, body: text.into_bytes(), content_type: "text/plain; charset=utf-8", ..Default::default() }
 }

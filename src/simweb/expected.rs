@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use sha1::{Digest, Sha1};
 
-use super::answer::Answers;
-use super::answer::RULES_PATH;
+use super::answers::{Answers, RULES_PATH};
+use super::conduct::Robots;
+use super::host_names::gone_name;
 use super::links::{links, sealed};
-use super::names::{address, gone_name};
-use super::plan::{Kind, Plan, Robots, Target};
+use super::names::address;
+use super::plan::{Kind, Plan, Target};
 use super::robots::allows;
 use super::sitemaps;
-use super::traps;
+use super::trap_kinds;
 
 /// A URL that a right crawl stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ pub(super) fn walk(answers: &Answers) -> Expected {
     while let Some(target) = walk.queue.pop_front() {
         let Target::Url(host, url) = target else {
             if let Target::Trap(trap) = target {
-                expected.traps.insert(traps::domain(trap));
+                expected.traps.insert(trap_kinds::domain(trap));
                 continue;
             }
             expected.unfetched.insert(address(plan, answers.port, target));

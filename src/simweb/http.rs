@@ -18,10 +18,11 @@ use hyper::{Method, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::answer::{Answer, Answers, gzip};
+use super::answer::{Answer, gzip};
+use super::answers::Answers;
+use super::conduct::Fate;
 use super::drip::{Dripping, Tap};
 use super::log::{Log, Request};
-use super::trouble::Fate;
 use super::validators::Validators;
 
 /// How much of a body is handed over at a time, so that a large one is not finished before most of it is sent.

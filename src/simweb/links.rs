@@ -3,9 +3,10 @@
 //! The walk that computes the expected set and the writer of pages ask the same function, so that they cannot
 //! disagree about what is linked. Every spelling of a URL parses to the one form in which it is fetched.
 
-use super::names::{self, address, gone_name, typed_name, typed_path};
+use super::host_names::{gone_name, typed_name};
+use super::names::{self, address, typed_path};
 use super::plan::{Kind, Plan, Purpose, Target};
-use super::traps;
+use super::trap_kinds;
 
 /// How a link stands in its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +171,7 @@ impl Base<'_> {
         let (name, path) = match target {
             Target::Url(host, url) => (self.plan.host(host).name.clone(), names::path(self.plan, host, url)),
             Target::Gone(gone) => (gone_name(gone), "/".to_owned()),
-            Target::Trap(trap) => (traps::host_name(trap), "/".to_owned()),
+            Target::Trap(trap) => (trap_kinds::host_name(trap), "/".to_owned()),
         };
         let port = self.port;
         match (spelling % 16, matches!(target, Target::Url(host, _) if host == self.host)) {

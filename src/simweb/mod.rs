@@ -3,10 +3,10 @@
 //!
 //! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
 //! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
-//! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked for, traps
-//! without end. Its pages have
-//! entity tags and dates, and answer conditions with 304. Nothing is stored: a page is written from the seed, its URL and the
-//! port whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
+//! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked
+//! for, traps without end. Its pages have entity tags and dates, and answer conditions with 304. Nothing is stored: a
+//! page is written from the seed, its URL and the port whenever it is asked for, and [`Expected`] comes from a walk
+//! over the plan that pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
 //! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one thread of their own,
@@ -15,9 +15,12 @@
 //! The addresses 127.0.0.1, 127.0.0.2 and so on must be there: on Linux they are.
 
 mod answer;
+mod answers;
+mod conduct;
 mod dns;
 mod drip;
 mod expected;
+mod host_names;
 mod http;
 mod judge;
 mod links;
@@ -32,6 +35,7 @@ mod sitemaps;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod trap_kinds;
 mod traps;
 mod trouble;
 mod validators;
@@ -45,16 +49,16 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+pub use conduct::Plea;
 pub use expected::{Expected, ExpectedPage};
 pub use judge::{Limits, Violation, judge, largest_concurrency};
 pub use log::Request;
 pub use options::SimOptions;
 pub use paper::{PaperAnswer, PaperWeb};
 pub use timeline::Timeline;
-pub use traps::TrapKind;
-pub use trouble::Plea;
+pub use trap_kinds::TrapKind;
 
-use answer::Answers;
+use answers::Answers;
 use http::Site;
 use plan::{Plan, Target};
 

@@ -1,41 +1,19 @@
-//! Names of hosts and paths of URLs, and the way back from a path to its number.
+//! Paths of URLs, and the way back from a path to its number.
 //!
 //! A path is written as a WHATWG parser writes it, with upper-case escapes and nothing escaped that need not be, so
 //! that a URL has one form to fetch, whatever a crawler takes for the same URL. The last number in a path is the
 //! number of the URL, which makes the way back a comparison instead of a table.
 
-use super::plan::{Kind, Plan, Purpose, Robots, Target};
-use super::traps;
+use super::conduct::Robots;
+use super::host_names::gone_name;
+use super::plan::{Kind, Plan, Purpose, Target};
+use super::trap_kinds;
 
-/// `bücher` in the alphabet of the DNS.
-const BUECHER: &str = "xn--bcher-kva";
 /// Words of paths and titles.
 const TOPICS: [&str; 12] = [
     "harbour", "granite", "meadow", "lantern", "copper", "orchard", "signal", "willow", "archive", "cobalt", "thicket",
     "quarry",
 ];
-
-/// The name of a host: half of them sub-domains of a few domains, half of them up to four to a domain of their own.
-pub(super) fn host_name(host: u32, hosts: usize) -> String {
-    let domains = hosts as u32 / 100 + 1;
-    match host % 8 {
-        0..4 => format!("h{host:04}.sim{}.test", host / 8 % domains),
-        4 => format!("www.s{}.example", host / 8),
-        5 => format!("s{}.example", host / 8),
-        6 => format!("{BUECHER}.s{}.example", host / 8),
-        _ => format!("blog.s{}.example", host / 8),
-    }
-}
-
-/// A name that does not exist.
-pub(super) fn gone_name(gone: u32) -> String {
-    if gone.is_multiple_of(2) { format!("gone{gone}.sim0.test") } else { format!("nowhere{gone}.example") }
-}
-
-/// A host name as people type it: with the umlaut.
-pub(super) fn typed_name(name: &str) -> String {
-    name.replace(BUECHER, "bücher")
-}
 
 /// A path as people type it: with spaces and accents.
 pub(super) fn typed_path(path: &str) -> String {
@@ -91,7 +69,7 @@ pub(super) fn address(plan: &Plan, port: u16, target: Target) -> String {
     match target {
         Target::Url(host, url) => format!("http://{}:{port}{}", plan.host(host).name, path(plan, host, url)),
         Target::Gone(gone) => format!("http://{}:{port}/", gone_name(gone)),
-        Target::Trap(trap) => format!("http://{}:{port}/", traps::host_name(trap)),
+        Target::Trap(trap) => format!("http://{}:{port}/", trap_kinds::host_name(trap)),
     }
 }
 
@@ -127,19 +105,6 @@ mod tests {
         }
         for path in ["", "/p", "/p/99999999", "/p/99999999999999999999999", "/hidden/é1", "/../1"] {
             assert_eq!(url_at(&plan, 0, path), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn names_are_unique_and_parse_to_themselves() {
-        let mut seen = HashSet::new();
-        let names = (0..5_000).map(|host| host_name(host, 5_000)).chain((0..100).map(gone_name));
-        for name in names {
-            for typed in [typed_name(&name), name.to_uppercase()] {
-                let parsed = url::Url::parse(&format!("http://{typed}/")).unwrap();
-                assert_eq!(parsed.host_str(), Some(name.as_str()));
-            }
-            assert!(seen.insert(name));
         }
     }
 }

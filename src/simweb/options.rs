@@ -6,8 +6,8 @@
 use std::io;
 use std::time::Duration;
 
-use super::traps::TrapKind;
-use super::trouble::Plea;
+use super::conduct::Plea;
+use super::trap_kinds::TrapKind;
 
 /// The most hosts and loopback addresses that can be told apart.
 const HOSTS_MAX: usize = 1_000_000;
@@ -21,7 +21,7 @@ const OVERLOAD_S_MAX: u64 = 86_400;
 /// Sizes, shares and speeds of a synthetic web. Shares lie between 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimOptions {
-    /// Everything random comes from it.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Host names that resolve.
     pub hosts: usize,
@@ -99,7 +99,7 @@ pub struct SimOptions {
     pub traps: usize,
     /// What these are, in turn; all kinds if there is none.
     pub trap_kinds: Vec<TrapKind>,
-    /// Time between two bytes of a host that drips.
+    /// Time between two bytes of a host of the kind drip.
     pub drip: Duration,
     /// Pages sent with Content-Encoding gzip, where the client accepts it.
     pub gzip_share: f64,
@@ -188,7 +188,7 @@ impl SimOptions {
         in_range("page_bytes", self.page_bytes, PAGE_BYTES_MAX)?;
         in_range("links", self.links, LINKS_MAX)?;
         if self.traps > TRAPS_MAX {
-            return Err(refuse(format!("traps is {}, but {TRAPS_MAX} is the most", self.traps)));
+            return Err(refuse(format!("traps is {}, but must be at most {TRAPS_MAX}", self.traps)));
         }
         let kinds = [
             ("redirect_share", self.redirect_share),
@@ -222,7 +222,7 @@ impl SimOptions {
         ];
         for (name, share) in kinds.iter().chain(&robots).chain(&moved).chain(&troubles).chain(&single) {
             if !(0.0..=1.0).contains(share) {
-                return Err(refuse(format!("{name} is {share}, but a share lies between 0 and 1")));
+                return Err(refuse(format!("{name} is {share}, but a share is between 0 and 1")));
             }
         }
         for shares in [&kinds[..], &robots[..], &moved[..], &troubles[..]] {
@@ -233,10 +233,13 @@ impl SimOptions {
             }
         }
         if !(0.0..=10_000.0).contains(&self.slow_factor) {
-            return Err(refuse(format!("slow_factor is {}, but lies between 0 and 10000", self.slow_factor)));
+            return Err(refuse(format!("slow_factor is {}, but must be between 0 and 10000", self.slow_factor)));
         }
         if self.overload_s > OVERLOAD_S_MAX {
-            return Err(refuse(format!("overload_s is {}, but a day has {OVERLOAD_S_MAX}", self.overload_s)));
+            return Err(refuse(format!(
+                "overload_s is {}, but must be at most {OVERLOAD_S_MAX}, one day",
+                self.overload_s
+            )));
         }
         Ok(())
     }
@@ -246,7 +249,7 @@ fn in_range(name: &str, number: usize, max: usize) -> io::Result<()> {
     if (1..=max).contains(&number) {
         return Ok(());
     }
-    Err(refuse(format!("{name} is {number}, but lies between 1 and {max}")))
+    Err(refuse(format!("{name} is {number}, but must be between 1 and {max}")))
 }
 
 fn refuse(reason: String) -> io::Error {

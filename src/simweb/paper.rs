@@ -5,12 +5,12 @@ use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::answer::Answers;
+use super::answers::Answers;
+use super::conduct::Fate;
 use super::expected::{Expected, walk};
 use super::names;
 use super::options::SimOptions;
 use super::plan::{Plan, Target};
-use super::trouble::Fate;
 use crate::clock::Time;
 
 /// The port that its URLs name.

@@ -10,9 +10,10 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::ops::Range;
 
-use super::names;
+use super::conduct::{Failing, Robots};
+use super::host_names::host_name;
 use super::options::SimOptions;
-use super::trouble::{Failing, RobotsTrouble, Trouble};
+use super::trouble::{RobotsTrouble, Trouble};
 
 /// How many hosts hang on one host.
 const HOST_FAN: usize = 10;
@@ -46,23 +47,6 @@ pub(super) enum Kind {
     Excluded,
     /// A page that only a sitemap names.
     Listed,
-}
-
-/// What the robots.txt of a host is like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Robots {
-    /// There, and excludes nothing.
-    Open,
-    /// 404.
-    Missing,
-    /// Excludes some URLs, in one of four ways.
-    Some(u8),
-    /// Excludes everything.
-    Closed,
-    /// 403.
-    Forbidden,
-    /// Cannot be had.
-    Failing(Failing),
 }
 
 /// Which sitemap the robots.txt of a host names.
@@ -277,7 +261,7 @@ impl Plan {
                 _ => {}
             }
         }
-        let name = names::host_name(host, self.options.hosts);
+        let name = host_name(host, self.options.hosts);
         self.by_name.insert(name.clone(), host);
         self.hosts.push(Host {
             name,
@@ -321,7 +305,8 @@ impl Plan {
         }
     }
 
-    /// Hangs every host but the first on an earlier sound host, and names that do not exist, and traps, on any sound host.
+    /// Hangs every host but the first on an earlier sound host, and names that do not exist, and traps, on any sound
+    /// host.
     fn hang_hosts(&mut self) {
         let mut sound = Vec::new();
         for host in 0..self.hosts.len() as u32 {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::plan::{Kind, Plan, Robots};
+use super::conduct::{Failing, Robots};
+use super::plan::{Kind, Plan};
 use super::sitemaps;
-use super::trouble::Failing;
 
 /// The status and text of a host's robots.txt.
 pub(super) fn robots_txt(plan: &Plan, port: u16, host: u32) -> (u16, String) {

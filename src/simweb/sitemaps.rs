@@ -6,7 +6,8 @@
 use std::fmt::Write;
 
 use super::answer::gzip;
-use super::names::{self, address};
+use super::host_names::typed_name;
+use super::names::address;
 use super::plan::{Kind, Plan, Sitemap, Target};
 
 /// A file of a host.
@@ -72,7 +73,7 @@ pub(super) fn content(plan: &Plan, port: u16, host: u32, file: File) -> (&'stati
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
     );
     for url in urls {
-        let loc = names::typed_name(&url).replace('&', "&amp;");
+        let loc = typed_name(&url).replace('&', "&amp;");
         writeln!(xml, "<{entry}><loc>{loc}</loc><lastmod>2024-02-29</lastmod></{entry}>").expect("a string grows");
     }
     writeln!(xml, "</{root}>").expect("a string grows");

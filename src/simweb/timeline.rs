@@ -156,8 +156,8 @@ impl fmt::Display for Timeline {
             writeln!(f, "{what:<34}{} {}", seconds(time), who.escape_debug())
         };
         line(f, "from first to last request", self.took, "")?;
-        line(f, "forced by the slowest host", self.forced_by_hosts.0, &self.forced_by_hosts.1)?;
-        line(f, "forced by the busiest address", self.forced_by_addresses.0, &self.forced_by_addresses.1)?;
+        line(f, "required by the slowest host", self.forced_by_hosts.0, &self.forced_by_hosts.1)?;
+        line(f, "required by the busiest address", self.forced_by_addresses.0, &self.forced_by_addresses.1)?;
         line(f, "all hosts but the largest ended at", self.others_took, "")?;
         writeln!(f, "{:<34}{} {}", "requests to the largest host", self.largest.1, self.largest.0.escape_debug())
     }
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!((timeline.others_took, timeline.largest.1), (ms(110), 3));
         assert_eq!(timeline.rows.iter().map(|row| row.started).sum::<usize>(), 4);
         assert_eq!(timeline.rows[0].hosts, 1);
-        assert!(timeline.to_string().contains("forced by the slowest host"), "{timeline}");
+        assert!(timeline.to_string().contains("required by the slowest host"), "{timeline}");
         assert!(Timeline::of(&[], &limits).to_string().contains("0.0 s"));
     }
 }

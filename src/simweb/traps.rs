@@ -9,9 +9,10 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::answer::Answer;
+use super::conduct::Fate;
 use super::drip::Drip;
 use super::options::SimOptions;
-use super::trouble::Fate;
+use super::trap_kinds::{TrapKind, domain};
 
 /// Links of a page of a maze.
 const FAN: usize = 8;
@@ -20,72 +21,10 @@ const LISTED: usize = 200;
 /// Pages of a host that drips.
 const DRIPPING: usize = 20;
 
-/// A way to keep a crawler busy for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TrapKind {
-    /// Links of made-up words, none of them twice, without a number in them.
-    Maze,
-    /// A calendar with a next day, month and year.
-    Calendar,
-    /// A shop that gives every visit a session of its own, in the query.
-    SessionQuery,
-    /// The same in the path.
-    SessionPath,
-    /// A maze of host names below one domain.
-    Wildcard,
-    /// Sitemap indexes that name ever new ones, and sitemaps of pages that nothing else names.
-    Sitemaps,
-    /// Relative links that make a path longer with every page.
-    Repeating,
-    /// Answers of which one byte comes at a time.
-    Drip,
-    /// Connections that are accepted, and then nothing.
-    Silent,
-}
-
-impl TrapKind {
-    /// All that answer.
-    pub const ALL: [TrapKind; 8] = [
-        TrapKind::Maze,
-        TrapKind::Calendar,
-        TrapKind::SessionQuery,
-        TrapKind::SessionPath,
-        TrapKind::Wildcard,
-        TrapKind::Sitemaps,
-        TrapKind::Repeating,
-        TrapKind::Drip,
-    ];
-
-    /// What it is called on a command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            TrapKind::Maze => "maze",
-            TrapKind::Calendar => "calendar",
-            TrapKind::SessionQuery => "session-query",
-            TrapKind::SessionPath => "session-path",
-            TrapKind::Wildcard => "wildcard",
-            TrapKind::Sitemaps => "sitemaps",
-            TrapKind::Repeating => "repeating",
-            TrapKind::Drip => "drip",
-            TrapKind::Silent => "silent",
-        }
-    }
-}
-
 /// The kind of a trap.
 pub(super) fn kind(options: &SimOptions, trap: u32) -> TrapKind {
     let kinds = if options.trap_kinds.is_empty() { &TrapKind::ALL[..] } else { &options.trap_kinds[..] };
     kinds[trap as usize % kinds.len()]
-}
-
-/// The registrable domain of a trap.
-pub(super) fn domain(trap: u32) -> String {
-    format!("trap{trap}.example")
-}
-
-/// The name of the host that others link.
-pub(super) fn host_name(trap: u32) -> String {
-    format!("www.{}", domain(trap))
 }
 
 /// The trap that has a host of that name, in lower case.
@@ -219,6 +158,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::simweb::trap_kinds::host_name;
 
     fn options() -> SimOptions {
         SimOptions { traps: 16, ..SimOptions::default() }

@@ -25,11 +25,11 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Shows a text as a cell of a table that spreadsheets open too: escaped, and with `'` in front where they would take it for
-/// a formula. A formula reads files and calls out; a page only has to be titled like one.
+/// Shows a text as a cell of a table that spreadsheets open too: escaped, and with `'` in front where they would take
+/// it for a formula. A formula reads files and calls out; a page only has to be titled like one.
 ///
-/// Source: OWASP, "CSV Injection". Differences: blanks and quotation marks before the sign count too, since programs take
-/// them off, and a number with its sign stays a number.
+/// Source: OWASP, "CSV Injection". Differences: blanks and quotation marks before the sign count too, since programs
+/// take them off, and a number with its sign stays a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell<'a>(pub &'a str);
 

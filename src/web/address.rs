@@ -18,12 +18,13 @@ pub struct Cidr {
 
 /// Why a text is not a [`Cidr`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CidrError {
     /// No address before the `/`.
     #[error("`{0}` is not an IP address; write a range as `10.0.0.0/8` or `fd00::/8`")]
     Address(String),
     /// The prefix length is no number or too long.
-    #[error("`{text}` is no prefix length; it must be a number from 0 to {max}")]
+    #[error("`{text}` is not a prefix length; it must be a number from 0 to {max}")]
     Prefix {
         /// What stands behind the `/`.
         text: String,
@@ -31,7 +32,7 @@ pub enum CidrError {
         max: u8,
     },
     /// Bits are set behind the prefix.
-    #[error("`{0}` has bits set behind its prefix; did you mean `{1}`?")]
+    #[error("`{0}` has bits set after its prefix; did you mean `{1}`?")]
     HostBits(String, Cidr),
 }
 

@@ -1,8 +1,8 @@
 //! The encoding of a page: what browsers would take it for.
 //!
-//! In this order: a byte order mark, the charset of the Content-Type header, a `<meta>` or else an XML declaration in the
-//! first kilobyte, a `<meta>` further inside, UTF-8 if the bytes are valid UTF-8, windows-1252. Labels are those of the
-//! WHATWG Encoding Standard; `prescan` finds what the page declares.
+//! In this order: a byte order mark, the charset of the Content-Type header, a `<meta>` or else an XML declaration in
+//! the first kilobyte, a `<meta>` further inside, UTF-8 if the bytes are valid UTF-8, windows-1252. Labels are those of
+//! the WHATWG Encoding Standard; `prescan` finds what the page declares.
 
 mod prescan;
 
@@ -96,8 +96,8 @@ mod tests {
         }
     }
 
-    /// The shape of the pages of web-platform-tests, html/syntax/charset (3-clause BSD): the element before, in and behind
-    /// other ones, within the first kilobyte and beyond it.
+    /// The shape of the pages of web-platform-tests, html/syntax/charset (3-clause BSD): the element before, in and
+    /// behind other ones, within the first kilobyte and beyond it.
     #[test]
     fn n19_a_meta_element_is_found_wherever_a_browser_finds_it() {
         let meta = "<meta charset=windows-1251>";

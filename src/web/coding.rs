@@ -22,8 +22,8 @@ pub const RATIO_MAX: usize = 250;
 /// As many decoded bytes are had whatever the ratio.
 const ANY_RATIO_BYTES: usize = 1 << 20;
 
-/// How much of a body of `body_bytes` is decoded where `decoded_max` is the most at all: no more than [`RATIO_MAX`] times
-/// as much as came.
+/// How much of a body of `body_bytes` is decoded where `decoded_max` is the most at all: no more than [`RATIO_MAX`]
+/// times as much as came.
 pub fn within_ratio(body_bytes: usize, decoded_max: usize) -> usize {
     decoded_max.min(body_bytes.saturating_mul(RATIO_MAX).max(ANY_RATIO_BYTES))
 }

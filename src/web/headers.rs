@@ -1,12 +1,12 @@
 //! Header fields of an answer, as bytes: nothing promises that they are UTF-8.
 //!
-//! A field that names a URL is read as browsers read it: each byte that belongs to no UTF-8 becomes its escape, so that the
-//! server gets back what it sent. Fields of words (directives, codings) are read with such bytes replaced.
+//! A field that names a URL is read as browsers read it: each byte that belongs to no UTF-8 becomes its escape, so that
+//! the server gets back what it sent. Fields of words (directives, codings) are read with such bytes replaced.
 
 use std::borrow::Cow;
 
-use super::html::refresh_url;
 use super::percent::escape;
+use super::values::refresh_url;
 
 /// The values of the fields `name`, without the blanks around them.
 pub fn named<'a, B: AsRef<[u8]>>(fields: &'a [(B, B)], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
@@ -64,8 +64,8 @@ mod tests {
         [(name.as_bytes().to_vec(), value.to_vec())]
     }
 
-    /// The cases of web-platform-tests, fetch/api/redirect/redirect-location-escape.tentative.any.js (3-clause BSD), and
-    /// the like of them in a path and in a host.
+    /// The cases of web-platform-tests, fetch/api/redirect/redirect-location-escape.tentative.any.js (3-clause BSD),
+    /// and the like of them in a path and in a host.
     #[test]
     fn n18_a_byte_of_a_location_that_is_no_utf8_is_escaped_as_it_is() {
         let base = CanonicalUrl::parse("http://h/a/redirect").unwrap();

@@ -41,9 +41,9 @@ impl MimeType {
     }
 }
 
-/// The type that the `Content-Type` fields of an answer state together ("extract a MIME type" of the Fetch standard): that
-/// of the last value that can be parsed. It has the charset of an earlier one of the same type where it states none
-/// itself. Where none can be parsed, the first value as it came.
+/// The type that the `Content-Type` fields of an answer state together ("extract a MIME type" of the Fetch standard):
+/// that of the last value that can be parsed. It has the charset of an earlier one of the same type where it states
+/// none itself. Where none can be parsed, the first value as it came.
 pub fn content_type<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Option<String> {
     let values: Vec<String> = headers::named(fields, "content-type").map(headers::isomorphic).collect();
     let mut stated: Option<MimeType> = None;
@@ -163,8 +163,8 @@ mod tests {
         content_type(&fields)
     }
 
-    /// The cases of web-platform-tests, fetch/content-type/resources/content-types.json (3-clause BSD); of the types only
-    /// what is kept here.
+    /// The cases of web-platform-tests, fetch/content-type/resources/content-types.json (3-clause BSD); of the types
+    /// only what is kept here.
     #[test]
     fn n18_of_several_content_types_the_last_that_parses_counts() {
         let cases: [(&[&str], &str); 16] = [

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! - [`url`]: URLs as they are requested
-//! - [`keys`]: what makes two of them the same
+//! - `url::keys`: what makes two of them the same
 //! - [`pattern`](mod@pattern): what URLs share that a generator counts up
 //! - `percent`: percent-encoding, for keys and robots patterns
 //! - `shortcut`: references resolved without the parser, where that is plain
@@ -19,6 +19,7 @@
 //! - [`robots`]: robots.txt by RFC 9309, compiled for one agent
 //! - [`sitemap`]: files that list the URLs of a site
 //! - [`html`]: the streaming link scan, robots directives of pages, the Link header
+//! - [`tags`], `references`, `values`: tags of a page, and what is written in their attributes
 //! - [`charset`]: the encoding of a page
 //! - [`coding`]: content codings, capped on decoded bytes
 //! - [`headers`]: fields of an answer, which are bytes
@@ -34,10 +35,10 @@ pub mod charset;
 pub mod coding;
 pub mod headers;
 pub mod html;
-pub mod keys;
 pub mod mime;
 pub mod pattern;
 pub(crate) mod percent;
+mod references;
 pub mod retry_after;
 pub mod robots;
 pub mod scope;
@@ -45,6 +46,8 @@ pub mod seeds;
 pub(crate) mod shortcut;
 pub mod sitemap;
 pub mod surt;
+pub mod tags;
 pub mod url;
 pub mod validators;
+mod values;
 pub mod warc;

@@ -7,9 +7,9 @@ use crate::clock::Time;
 /// The longest answer of [`retry_after`]; who asks for centuries gets this.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// The wait that a `Retry-After` value asks for: whole seconds, or a date seen from `now`. None for anything else (`-5`,
-/// `1.5`, prose, a date that has passed, which is what a wrong clock makes of a wait): the caller falls back to its own
-/// back-off, which a broken header must never switch off.
+/// The wait that a `Retry-After` value asks for: whole seconds, or a date seen from `now`. None for anything else
+/// (`-5`, `1.5`, prose, a date that has passed, which is what a wrong clock makes of a wait): the caller falls back to
+/// its own back-off, which a broken header must never switch off.
 pub fn retry_after(value: &str, now: Time) -> Option<Duration> {
     let value = value.trim_matches([' ', '\t']);
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {

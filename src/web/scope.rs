@@ -75,7 +75,7 @@ impl Default for ScopeOptions {
 
 /// A pattern that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern `{regex}` in scope.{list} cannot be used: {why}")]
+#[error("the pattern `{regex}` in scope.{list} is not usable: {why}")]
 pub struct ScopeError {
     /// `include` or `exclude`.
     pub list: &'static str,
@@ -162,8 +162,8 @@ impl Scope {
         ScopeRules(Arc::clone(&self.limits))
     }
 
-    /// This scope with other rules. What the seeds take in stays as it is, so the mode of `rules` has to be the one that
-    /// this scope has.
+    /// This scope with other rules. What the seeds take in stays as it is, so the mode of `rules` has to be the one
+    /// that this scope has.
     pub fn with_rules(&self, rules: &ScopeRules) -> Scope {
         debug_assert_eq!(rules.0.options.mode, self.limits.options.mode, "the seeds were taken in by this mode");
         Scope { limits: Arc::clone(&rules.0), seeds: self.seeds.clone() }

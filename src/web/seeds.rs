@@ -62,7 +62,7 @@ impl SeedProblems {
 
     /// What is said of those that are not told one by one.
     pub fn rest(&self) -> Option<String> {
-        (self.more > 0).then(|| format!("{} more lines are no URLs", self.more))
+        (self.more > 0).then(|| format!("{} more lines are not URLs", self.more))
     }
 }
 
@@ -135,7 +135,7 @@ fn without_comment(line: &[u8]) -> &[u8] {
 fn parse_line(content: &[u8]) -> Result<(CanonicalUrl, Option<CanonicalUrl>), String> {
     let text = std::str::from_utf8(content).map_err(|_| "not UTF-8".to_owned())?;
     if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err("one URL a line: it contains blanks".to_owned());
+        return Err("it contains blanks: write one URL per line".to_owned());
     }
     let parse = |text: &str| CanonicalUrl::parse(text).map_err(|error: UrlError| error.to_string());
     if text.contains("://") {
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(seeds.last().map(|seed| seed.url.as_str()), Some("http://a.com/"));
         assert_eq!(problems.first.len(), PROBLEMS_MAX);
         assert!(problems.more > 10_000, "{}", problems.more);
-        assert_eq!(problems.rest(), Some(format!("{} more lines are no URLs", problems.more)));
+        assert_eq!(problems.rest(), Some(format!("{} more lines are not URLs", problems.more)));
         assert!(problems.first.iter().all(|problem| problem.to_string().len() < 2_000));
     }
 

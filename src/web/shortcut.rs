@@ -1,8 +1,8 @@
 //! References resolved without the URL parser, where their result is plain.
 //!
-//! Most links of a page are plain paths, relative or of its own origin, in characters that the WHATWG parser leaves as they
-//! are. For those [`Shortcut::resolve`] gives what the parser would give, to the byte, at the price of a look at each
-//! byte and one allocation. It refuses everything else, so whoever calls it has the parser behind it.
+//! Most links of a page are plain paths, relative or of its own origin, in characters that the WHATWG parser leaves as
+//! they are. For those [`Shortcut::resolve`] gives what the parser would give, to the byte, at the price of a look at
+//! each byte and one allocation. It refuses everything else, so whoever calls it has the parser behind it.
 
 use url::{Position, Url};
 
@@ -99,7 +99,8 @@ impl Shortcut {
     }
 }
 
-/// Whether the parser would take `rest` over as it is: behind an authority if it is `absolute`, else behind a directory.
+/// Whether the parser would take `rest` over as it is: behind an authority if it is `absolute`, else behind a
+/// directory.
 fn is_plain(rest: &str, absolute: bool) -> bool {
     let bytes = rest.as_bytes();
     let is_path = |byte: &&u8| PATH[usize::from(**byte)];

@@ -5,16 +5,20 @@
 //!
 //! Refuses other schemes, URLs without a host, and texts longer than [`CanonicalUrl::LENGTH_MAX`].
 
+mod keys;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Position, Url};
 
-pub use super::keys::{KeyMaker, Keys};
+pub(crate) use keys::LastOrigin;
+pub use keys::{KeyMaker, Keys};
 
 /// Why a text is not a URL that can be crawled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UrlError {
     /// The WHATWG parser refuses it.
     #[error("not a URL: {0}")]
@@ -219,8 +223,8 @@ mod tests {
         }
     }
 
-    /// From web-platform-tests, url/resources/urltestdata.json (3-clause BSD): "Scheme relative path starting with multiple
-    /// slashes".
+    /// From web-platform-tests, url/resources/urltestdata.json (3-clause BSD): "Scheme relative path starting with
+    /// multiple slashes".
     #[test]
     fn n18_more_than_two_slashes_lead_to_a_host_as_two_do() {
         let base = url("http://example.org/a/b");

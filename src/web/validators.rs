@@ -1,7 +1,7 @@
 //! What a stored answer lets a later request ask: whether the page is still the same (RFC 9110, section 13.1).
 //!
-//! An entity tag, weak or strong, and a date are sent back as they came, byte for byte. What could forge a header line, or
-//! means something else in a request than in an answer (a `*`, a list of tags), is never sent.
+//! An entity tag, weak or strong, and a date are sent back as they came, byte for byte. What could forge a header line,
+//! or means something else in a request than in an answer (a `*`, a list of tags), is never sent.
 
 use super::warc::Header;
 

@@ -1,10 +1,11 @@
 //! Every small file of the state, cut at any byte and with any byte flipped: the engine says which file is damaged and
 //! where, or what is damaged is derived and is made again, and the crawl ends with the right pages.
 //!
-//! The state lies on a disk in memory, so a case takes some milliseconds: open, replay, crawl to the end, read everything.
+//! The state lies on a disk in memory, so a case takes some milliseconds: open, replay, crawl to the end, read
+//! everything.
 //!
 //! ```text
-//! cargo test --test engine c6_                                            some places of each file, by a seed that is printed
+//! cargo test --test engine c6_                                  some places of each file, by a printed seed
 //! DAMAGE_PLACES=200 DAMAGE_SEED=5 cargo test --test engine c6_ -- --nocapture   more, and others
 //! DAMAGE_PLACES=all cargo test --release --test engine c6_ -- --nocapture       every byte of every file, both ways
 //! ```
@@ -255,7 +256,7 @@ fn go_on(state: &State) -> Result<(), Fault> {
     let run = try_open(Rc::new(Resting), disk.disk(), dir, state.catalog(), state.now);
     let mut run = run.map_err(|error| match error {
         OpenError::Disk(error) => Fault::Disk(error),
-        OpenError::Scope(error) => Fault::Other(error.to_string()),
+        error => Fault::Other(error.to_string()),
     })?;
     run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None)?;
     if run.try_go_until(|_| false)? != Some(Finish::Complete) {

@@ -1,5 +1,5 @@
-//! Every URL that was ever admitted has one end, whatever the moment at which the crawl ends or dies; and what a replay takes
-//! back in counts as if it had just come.
+//! Every URL that was ever admitted has one end, whatever the moment at which the crawl ends or dies; and what a replay
+//! takes back in counts as if it had just come.
 
 use super::*;
 use crawler::container::Reader;
@@ -52,8 +52,8 @@ fn n1_a_crawl_does_not_end_while_results_of_a_merge_are_undispatched() {
     assert_eq!((statistics.unique, statistics.pages_stored, statistics.ends.dropped), (3_003, 3, 3_000));
 }
 
-/// Many hosts, each with a page that is linked later, when its robots.txt has left the LRU; it forbids that page. Before
-/// `/last`, so many known links that they are dispatched in two portions.
+/// Many hosts, each with a page that is linked later, when its robots.txt has left the LRU; it forbids that page.
+/// Before `/last`, so many known links that they are dispatched in two portions.
 struct Forgotten;
 
 const MANY: usize = 60;
@@ -106,7 +106,8 @@ fn n1_batches_that_were_frozen_before_a_restart_are_waited_for_whatever_the_pace
     let mut run = open_at(Rc::new(Forgotten), dir.path(), &catalog, START);
     let asked = |run: &Run, path: &str| run.record.borrow().requests.iter().any(|(_, url)| url.ends_with(path));
     assert_eq!(run.go_until(|run| asked(run, "/then")), None);
-    // a checkpoint in the look in which a part of the one merge's results is dispatched and the other store's merge begins
+    // a checkpoint in the look in which a part of the one merge's results is dispatched and the other store's merge
+    // begins
     let mut both = false;
     for _ in 0..10_000 {
         let cuts = run.record.borrow().cuts.len();

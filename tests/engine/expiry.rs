@@ -1,8 +1,8 @@
-//! Answers with expiry: what is known of a name or a robots.txt counts for its time, over the departure of its host from
-//! memory and over a kill, and is asked for again after it.
+//! Answers with expiry: what is known of a name or a robots.txt counts for its time, over the departure of its host
+//! from memory and over a kill, and is asked for again after it.
 //!
-//! A keeper, `h0.test`, goes on for half an hour, a page a step; its pages name the URLs of the story at their times. Page
-//! n comes after n + 1 steps, and each kill costs another.
+//! A keeper, `h0.test`, goes on for half an hour, a page a step; its pages name the URLs of the story at their times.
+//! Page n comes after n + 1 steps, and each kill costs another.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Directories of format 1: the catalog has the record of the last checkpoint and the seeds, the checkpoint's file has no identity. They
-//! are taken up, and are of this format from then on.
+//! Directories of format 1: the catalog has the record of the last checkpoint and the seeds, the checkpoint's file has
+//! no identity. They are taken up, and are of this format from then on.
 
 use super::damage::{DIR, MemoryDisk, Outcome, State, outcome};
 use super::*;

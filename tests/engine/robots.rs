@@ -490,7 +490,7 @@ fn n22_cookie_walls_logins_and_pages_made_by_scripts_are_told_in_the_closing_lin
     assert!(crawled.oddities[1].1.starts_with("1 page of h0.test: hardly any link"), "{:?}", crawled.oddities);
     let private = Told::new(|url, _| if url.ends_with("/robots.txt") { status(404) } else { status(401) });
     let told = crawl(private).oddities;
-    assert!(told.len() == 1 && told[0].1.contains("a seed that wants a name and a password"), "{told:?}");
+    assert!(told.len() == 1 && told[0].1.contains("a seed that requires a user name and password"), "{told:?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Sitemaps in the crawl: what robots.txt names is read, what they list is fetched, also over kills; and what is made to
-//! look like one does no harm.
+//! Sitemaps in the crawl: what robots.txt names is read, what they list is fetched, also over kills; and what is made
+//! to look like one does no harm.
 
 use std::io::Write;
 

@@ -1,4 +1,5 @@
-//! A calendar without end stops at the budget of its pattern, over a kill too, and says so; the rest of its site does not.
+//! A calendar without end stops at the budget of its pattern, over a kill too, and says so; the rest of its site does
+//! not.
 
 use super::*;
 

@@ -191,8 +191,8 @@ impl Site {
     }
 
     /// What the log holds against the limits, but for rests that a process cannot know of that was killed: after a
-    /// connection that failed, which leaves no record, and after an answer that was on its way to the archive or broke off
-    /// with the process.
+    /// connection that failed, which leaves no record, and after an answer that was on its way to the archive or broke
+    /// off with the process.
     pub fn offences(&self, limits: &Limits, killed_us: &[u64]) -> Vec<String> {
         const ABOUT_US: u64 = 150_000;
         let unknown = |violation: &Violation| {

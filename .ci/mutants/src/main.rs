@@ -2,35 +2,46 @@
 //!
 //! `cargo mutants` builds the crate once for each mutant, which takes minutes each. This tool builds once: it copies the
 //! repository, writes every chosen mutant beside the original code behind a test of the environment
-//! (`if crate::mutant::is(17) { mutated } else { original }`), and then runs the same test programs once for each
-//! mutant with `MUTANT=17`. (Untch, Offutt, Harrold: Mutation Analysis Using Mutant Schemata, ISSTA 1993.)
+//! (`if crate::mutant::is(17) { mutated } else { original }`), and runs the same test programs with `MUTANT=17`.
+//! (Untch, Offutt, Harrold: Mutation Analysis Using Mutant Schemata, ISSTA 1993.) Every test first runs by itself without
+//! a mutant, which tells how long it takes and which mutants it reaches; then each mutant runs only the tests that reach
+//! it, the fastest and nearest first, until one fails.
 //!
 //! ```text
 //! cargo run --release --manifest-path .ci/mutants/Cargo.toml -- [--rooms engine,frontier,drum,container]
-//!           [--count 200] [--seed 1] [--only 17,23]
+//!           [--count 200] [--seed 1] [--only 17,23] [--tests frontier::] [--seconds 60]
+//!           [--at src/drum/sort.rs:17]
 //! ```
-//! A mutant is killed when a test fails, panics, or takes far longer than without it. Survivors are printed with file,
-//! line, original and mutated code.
+//! A mutant is killed when a test fails, panics, or takes far longer than without it. It is given tests that take
+//! `--seconds` together without it; a survivor's line tells how many were not run. Mutants are run in an order by the seed,
+//! so that a run that is stopped has judged a random sample too. `--tests` runs only tests whose names contain the
+//! text; `--at` takes the mutants of these lines first.
 
 mod find;
 mod plant;
 mod run;
+mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What the command line asks for.
 struct Wanted {
     rooms: Vec<String>,
     count: usize,
     seed: u64,
+    at: Vec<String>,
     only: Vec<usize>,
+    tests: String,
+    time_max: Duration,
 }
 
 impl Wanted {
     fn parse() -> Result<Self, String> {
         let rooms = ["engine", "frontier", "drum", "container"].map(str::to_owned).to_vec();
-        let mut wanted = Wanted { rooms, count: 200, seed: 1, only: Vec::new() };
+        let (at, only, tests, time_max) = (Vec::new(), Vec::new(), String::new(), Duration::from_secs(60));
+        let mut wanted = Wanted { rooms, count: 200, seed: 1, at, only, tests, time_max };
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
             let value = arguments.next().ok_or(format!("{name} needs a value"))?;
@@ -39,10 +50,13 @@ impl Wanted {
                 "--rooms" => wanted.rooms = value.split(',').map(str::to_owned).collect(),
                 "--count" => wanted.count = number(&value)? as usize,
                 "--seed" => wanted.seed = number(&value)?,
+                "--seconds" => wanted.time_max = Duration::from_secs(number(&value)?),
                 "--only" => {
                     let numbers: Result<Vec<u64>, String> = value.split(',').map(number).collect();
                     wanted.only = numbers?.into_iter().map(|number| number as usize).collect();
                 }
+                "--at" => wanted.at = value.split(',').map(str::to_owned).collect(),
+                "--tests" => wanted.tests = value,
                 _ => return Err(format!("unknown option {name}")),
             }
         }
@@ -62,12 +76,18 @@ fn main() -> ExitCode {
 
 fn work(wanted: &Wanted) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().map_err(|e| e.to_string())?;
-    let place = root.join("target/mutants");
-    let tree: PathBuf = place.join("tree");
-    plant::copy(&root, &tree)?;
-    let all = find::mutants(&tree, &wanted.rooms)?;
+    let dir = root.join("target/mutants");
+    let place = tests::Place { tree: dir.join("tree"), tmp: dir.join("tmp"), output: dir.join("output") };
+    plant::copy(&root, &place.tree)?;
+    let all = find::mutants(&place.tree, &wanted.rooms)?;
     println!("{} mutants in {}, seed {}", all.len(), wanted.rooms.join(", "), wanted.seed);
-    let mut chosen = plant::choose(all, wanted.count, wanted.seed);
-    let programs = plant::build(&root, &tree, &place.join("build"), &mut chosen)?;
-    run::all(&tree, &programs, &chosen, &wanted.only)
+    let mut chosen = plant::choose(all, wanted.count, wanted.seed, &wanted.at);
+    let programs = plant::build(&root, &place.tree, &dir.join("build"), &mut chosen)?;
+    println!("{} mutants planted", chosen.len());
+    let tests = tests::recorded(&place, &programs, &wanted.tests)?;
+    let seconds = tests.iter().map(|test| test.time).sum::<Duration>().as_secs();
+    println!("{} tests take {seconds} s by themselves", tests.len());
+    fastrand::Rng::with_seed(wanted.seed).shuffle(&mut chosen);
+    chosen.retain(|mutant| wanted.only.is_empty() || wanted.only.contains(&mutant.number));
+    run::all(&place, &tests, &chosen, wanted.time_max)
 }

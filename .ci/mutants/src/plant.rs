@@ -1,18 +1,33 @@
 //! Plants mutants in a copy of the repository and builds its test programs, without those that do not compile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::find::Mutant;
 
 /// The switch, as a module of the copy.
-const SWITCH: &str = r#"//! Which mutant is awake.
+const SWITCH: &str = r#"//! Which mutant is awake, and which have been reached.
 
-/// Whether the mutant `number` is.
+use std::io::Write;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static REACHED: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
+
+/// Whether the mutant `number` is awake. The first time it is asked for, its number is appended to a file if one is named.
 pub(crate) fn is(number: usize) -> bool {
-    static AWAKE: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    static AWAKE: OnceLock<usize> = OnceLock::new();
+    if !REACHED[number].load(Ordering::Relaxed) && !REACHED[number].swap(true, Ordering::Relaxed) {
+        tell(number);
+    }
     *AWAKE.get_or_init(|| std::env::var("MUTANT").ok().and_then(|text| text.parse().ok()).unwrap_or(0)) == number
+}
+
+fn tell(number: usize) {
+    let Some(path) = std::env::var_os("MUTANTS_REACHED") else { return };
+    let file = std::fs::OpenOptions::new().append(true).open(path);
+    file.and_then(|mut file| file.write_all(format!("{number}\n").as_bytes())).expect("the file can be written");
 }
 "#;
 
@@ -20,12 +35,30 @@ pub(crate) fn is(number: usize) -> bool {
 pub fn copy(root: &Path, tree: &Path) -> Result<(), String> {
     let listed = Command::new("git").arg("-C").arg(root).args(["ls-files", "-z"]).output();
     let listed = listed.map_err(|e| format!("git ls-files: {e}"))?;
-    for name in String::from_utf8_lossy(&listed.stdout).split('\0').filter(|name| !name.is_empty()) {
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    let names: BTreeSet<&str> = listed.split('\0').filter(|name| !name.is_empty()).collect();
+    remove_others(tree, &names)?;
+    for name in names {
         let (from, to) = (root.join(name), tree.join(name));
         let parent = to.parent().expect("a file lies in a folder");
         std::fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))?;
         let bytes = std::fs::read(&from).map_err(|e| format!("{}: {e}", from.display()))?;
         write(&to, &bytes)?;
+    }
+    Ok(())
+}
+
+/// Removes sources of `tree` that have been renamed since an earlier copy.
+fn remove_others(tree: &Path, names: &BTreeSet<&str>) -> Result<(), String> {
+    let mut there = Vec::new();
+    for dir in ["src", "tests"].map(|name| tree.join(name)).into_iter().filter(|dir| dir.is_dir()) {
+        list_sources(&dir, &mut there)?;
+    }
+    for path in there {
+        let name = path.strip_prefix(tree).expect("the file is of the copy").to_string_lossy();
+        if !names.contains(&*name) && name != "src/mutant.rs" {
+            std::fs::remove_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
     }
     Ok(())
 }
@@ -38,9 +71,11 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Some `count` of `all` by `seed`, no two of which overlap, in the order of their places and numbered from 1.
-pub fn choose(mut all: Vec<Mutant>, count: usize, seed: u64) -> Vec<Mutant> {
+/// Some `count` of `all` by `seed`, those of the lines `at` (`src/file.rs:17`) first, no two of which overlap, in the
+/// order of their places and numbered from 1.
+pub fn choose(mut all: Vec<Mutant>, count: usize, seed: u64, at: &[String]) -> Vec<Mutant> {
     fastrand::Rng::with_seed(seed).shuffle(&mut all);
+    all.sort_by_key(|mutant| !at.contains(&format!("{}:{}", mutant.file.display(), mutant.line)));
     let mut chosen: Vec<Mutant> = Vec::new();
     for mutant in all {
         if chosen.len() == count {
@@ -74,7 +109,8 @@ pub fn build(root: &Path, tree: &Path, target: &Path, chosen: &mut Vec<Mutant>) 
         let text = String::from_utf8_lossy(&output.stdout);
         let messages: Vec<serde_json::Value> = text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
         if output.status.success() {
-            let named = messages.iter().filter_map(|message| message["executable"].as_str());
+            let tests = messages.iter().filter(|message| message["profile"]["test"] == true);
+            let named = tests.filter_map(|message| message["executable"].as_str());
             return Ok(named.map(PathBuf::from).collect());
         }
         let before = chosen.len();
@@ -134,7 +170,8 @@ fn plant(root: &Path, tree: &Path, chosen: &[Mutant]) -> Result<(), String> {
         }
         write(&tree.join(name), text.as_bytes())?;
     }
-    write(&tree.join("src/mutant.rs"), SWITCH.as_bytes())
+    let count = chosen.iter().map(|mutant| mutant.number + 1).max().unwrap_or(1);
+    write(&tree.join("src/mutant.rs"), SWITCH.replace("COUNT", &count.to_string()).as_bytes())
 }
 
 fn list_sources(dir: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {

@@ -1,122 +1,124 @@
-//! Runs the test programs once for each mutant.
+//! Runs for each mutant the tests that reach it, the fastest and nearest first, until one fails.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::find::Mutant;
+use crate::tests::{self, End, Place, Test};
 
-/// A run with a mutant may take so many times as long as one without.
-const PATIENCE_FACTOR: u32 = 6;
-const PATIENCE_MIN: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Tests that run in one process: starting one costs more than a quick test.
+const BATCH_TIME_MAX: Duration = Duration::from_millis(500);
+const BATCH_MAX: usize = 32;
 
-/// How a run of tests ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Passed,
-    Failed,
+/// What became of a mutant.
+enum Verdict {
+    Killed(String),
     TimedOut,
+    /// After so many tests; so many others were left out, because they would have taken too long.
+    Survived {
+        run: usize,
+        left_out: usize,
+    },
+    NotReached,
 }
 
-/// Tests that are run together: a program and what it is asked for.
-struct Stage {
-    program: PathBuf,
-    filters: Vec<String>,
-    patience: Duration,
+/// Mutants of a room by verdict.
+#[derive(Default)]
+struct Figures {
+    killed: usize,
+    timed_out: usize,
+    survived: usize,
+    not_reached: usize,
 }
 
-/// Runs everything and prints what survived.
-pub fn all(tree: &Path, programs: &[PathBuf], chosen: &[Mutant], only: &[usize]) -> Result<(), String> {
-    let rooms: std::collections::BTreeSet<&str> = chosen.iter().map(|mutant| mutant.room.as_str()).collect();
-    let mut stages = std::collections::BTreeMap::new();
-    for room in rooms {
-        stages.insert(room, measured(tree, programs, room)?);
-    }
-    let mut survivors = Vec::new();
-    let wanted: Vec<&Mutant> =
-        chosen.iter().filter(|mutant| only.is_empty() || only.contains(&mutant.number)).collect();
-    for (at, mutant) in wanted.iter().enumerate() {
+/// Runs `mutants` in this order. One is given tests that take at most `time_max` without it.
+pub fn all(place: &Place, tests: &[Test], mutants: &[Mutant], time_max: Duration) -> Result<(), String> {
+    let mut figures: BTreeMap<&str, Figures> = BTreeMap::new();
+    for (at, mutant) in mutants.iter().enumerate() {
         let began = Instant::now();
-        let killer = killer(tree, &stages[mutant.room.as_str()], mutant)?;
-        let verdict = killer.map_or("SURVIVED".to_owned(), |(stage, end)| format!("{end:?} in stage {stage}"));
-        let (file, line, seconds) = (mutant.file.display(), mutant.line, began.elapsed().as_secs());
-        println!("{}/{} #{} {file}:{line} {verdict}, {seconds} s", at + 1, wanted.len(), mutant.number);
-        if killer.is_none() {
-            survivors.push(*mutant);
-        }
+        let verdict = judged(place, tests, mutant, time_max)?;
+        let room = figures.entry(&mutant.room).or_default();
+        let (text, dead) = match verdict {
+            Verdict::Killed(by) => (format!("killed by {by}"), &mut room.killed),
+            Verdict::TimedOut => ("killed by time".to_owned(), &mut room.timed_out),
+            Verdict::Survived { run, left_out } => {
+                (format!("SURVIVED {run} tests, {left_out} not run"), &mut room.survived)
+            }
+            Verdict::NotReached => ("NOT REACHED".to_owned(), &mut room.not_reached),
+        };
+        *dead += 1;
+        let (file, line, seconds) = (mutant.file.display(), mutant.line, began.elapsed().as_secs_f64());
+        println!("{}/{} #{} {file}:{line} {text}, {seconds:.1} s", at + 1, mutants.len(), mutant.number);
+        println!("{}", change(&place.tree, mutant));
     }
-    println!("\n{} of {} killed; survivors:", wanted.len() - survivors.len(), wanted.len());
-    for mutant in survivors {
-        let text = std::fs::read_to_string(tree.join("../fresh").join(&mutant.file)).unwrap_or_default();
-        let (original, code) = (flat(&text[mutant.bytes.clone()]), flat(&mutant.code));
-        let instead = if mutant.statement { "(left out)".to_owned() } else { code };
-        println!("#{} {}:{}\n    {original}\n    -> {instead}", mutant.number, mutant.file.display(), mutant.line);
+    println!("room: killed by a test, by time, survived, not reached");
+    for (room, f) in figures {
+        println!("{room}: {}, {}, {}, {}", f.killed, f.timed_out, f.survived, f.not_reached);
     }
     Ok(())
+}
+
+/// The original code and what is there instead.
+fn change(tree: &Path, mutant: &Mutant) -> String {
+    let text = std::fs::read_to_string(tree.with_file_name("fresh").join(&mutant.file)).unwrap_or_default();
+    let original = flat(text.get(mutant.bytes.clone()).unwrap_or_default());
+    let instead = if mutant.statement { "(left out)".to_owned() } else { flat(&mutant.code) };
+    format!("    {original}\n    -> {instead}")
 }
 
 fn flat(code: &str) -> String {
     code.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The stages for a room, each with its patience by a run without a mutant, which has to pass.
-fn measured(tree: &Path, programs: &[PathBuf], room: &str) -> Result<Vec<Stage>, String> {
-    let of = |name: &str| {
-        let is = |path: &&PathBuf| path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name));
-        programs.iter().find(is).cloned().ok_or(format!("no test program {name}"))
-    };
-    let filters = [vec![format!("{room}::")], vec!["simulator::".to_owned()], Vec::new()];
-    let programs = [of("crawler-")?, of("crawler-")?, of("engine-")?];
-    let mut stages = Vec::new();
-    for (program, filters) in programs.into_iter().zip(filters) {
-        let mut stage = Stage { program, filters, patience: Duration::from_secs(1_800) };
-        let began = Instant::now();
-        let end = run(tree, &stage, 0)?;
-        if end != End::Passed {
-            return Err(format!("without a mutant, {:?} of {:?} {end:?}", stage.filters, stage.program));
-        }
-        stage.patience = (began.elapsed() * PATIENCE_FACTOR).max(PATIENCE_MIN);
-        println!("{room}: {:?} takes {:.1} s", stage.filters, began.elapsed().as_secs_f64());
-        stages.push(stage);
+fn judged(place: &Place, tests: &[Test], mutant: &Mutant, time_max: Duration) -> Result<Verdict, String> {
+    let mut reaching: Vec<&Test> = tests.iter().filter(|test| test.reached.contains(&mutant.number)).collect();
+    if reaching.is_empty() {
+        return Ok(Verdict::NotReached);
     }
-    Ok(stages)
-}
-
-fn killer(tree: &Path, stages: &[Stage], mutant: &Mutant) -> Result<Option<(usize, End)>, String> {
-    for (at, stage) in stages.iter().enumerate() {
-        let end = run(tree, stage, mutant.number)?;
-        if end != End::Passed {
-            return Ok(Some((at, end)));
+    reaching.sort_by_key(|test| cost(mutant, test));
+    let mut total = Duration::ZERO;
+    let all = reaching.len();
+    // the first runs in any case
+    reaching.retain(|test| {
+        let first = total.is_zero();
+        let fits = total + test.time <= time_max;
+        total += if fits || first { test.time } else { Duration::ZERO };
+        fits || first
+    });
+    for batch in batches(&reaching) {
+        match tests::run(place, batch, mutant.number, None, tests::patience(batch))? {
+            End::Passed => {}
+            End::Failed(name) => return Ok(Verdict::Killed(name)),
+            End::TimedOut => return Ok(Verdict::TimedOut),
         }
     }
-    Ok(None)
+    Ok(Verdict::Survived { run: reaching.len(), left_out: all - reaching.len() })
 }
 
-fn run(tree: &Path, stage: &Stage, mutant: usize) -> Result<End, String> {
-    let child = Command::new(&stage.program)
-        .args(&stage.filters)
-        .current_dir(tree)
-        .env("MUTANT", mutant.to_string())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut child = child.map_err(|e| format!("{}: {e}", stage.program.display()))?;
-    wait(&mut child, stage.patience)
+/// Tests of the mutant's own module are the likeliest to notice it: with each name that a test's path shares with the
+/// module's, it counts for a quarter of its time.
+fn cost(mutant: &Mutant, test: &Test) -> Duration {
+    let file = mutant.file.with_extension("");
+    let module = file.iter().skip(1).map(|name| name.to_string_lossy());
+    let shared = module.zip(test.name.split("::")).take_while(|(module, name)| module == name).count();
+    test.time / 4u32.pow(shared as u32)
 }
 
-fn wait(child: &mut Child, patience: Duration) -> Result<End, String> {
-    let began = Instant::now();
-    loop {
-        match child.try_wait().map_err(|e| e.to_string())? {
-            Some(status) if status.success() => return Ok(End::Passed),
-            Some(_) => return Ok(End::Failed),
-            None if began.elapsed() > patience => {
-                let killed = child.kill().and_then(|()| child.wait());
-                return killed.map(|_| End::TimedOut).map_err(|e| e.to_string());
-            }
-            None => std::thread::sleep(LOOK_EVERY),
-        }
+/// Neighbours of one program that together are quick.
+fn batches<'a, 'b>(tests: &'b [&'a Test]) -> Vec<&'b [&'a Test]> {
+    let mut batches = Vec::new();
+    let mut rest = tests;
+    while let Some(first) = rest.first() {
+        let mut time = Duration::ZERO;
+        let fits = |test: &&&Test| {
+            time += test.time;
+            time <= BATCH_TIME_MAX && test.program == first.program
+        };
+        let count = rest.iter().take(BATCH_MAX).take_while(fits).count().max(1);
+        let (batch, others) = rest.split_at(count);
+        batches.push(batch);
+        rest = others;
     }
+    batches
 }

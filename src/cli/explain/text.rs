@@ -86,7 +86,7 @@ impl Page<'_> {
         if !robots.obeyed {
             self.row("robots.txt", "not asked (robots.obey = false)");
         } else if let Some(since) = robots.unreachable_since {
-            self.row("robots.txt", format!("cannot be had since {}: nothing of the origin is fetched", date(since)));
+            self.row("robots.txt", format!("unreachable since {}: nothing of this origin is fetched", date(since)));
         } else {
             let word = match robots.allowed {
                 Some(true) => "allowed",
@@ -97,7 +97,7 @@ impl Page<'_> {
                 (Some(rule), Some(line), Some(group)) => format!(": line {line} \"{rule}\" (group {group})"),
                 (Some(rule), ..) => format!(": \"{rule}\""),
                 (None, ..) if robots.allowed.is_some() => match &robots.archived {
-                    Some(archived) if (400..500).contains(&archived.status) => ": there is none".to_owned(),
+                    Some(archived) if (400..500).contains(&archived.status) => ": the origin has none".to_owned(),
                     _ => ": no rule matches".to_owned(),
                 },
                 _ => String::new(),
@@ -146,7 +146,7 @@ impl Page<'_> {
         }
         let Some(queue) = &self.told.queue else { return self.row("queue", "not queued") };
         let (before, attempts) = (count(queue.before), queue.attempts);
-        self.row("queue", format!("{}; {before} URLs of its host come before it", queue.place));
+        self.row("queue", format!("{}; {before} URLs of its host are ahead of it", queue.place));
         let (priority, depth) = (queue.priority, queue.depth);
         self.row("  entry", format!("priority {priority}, depth {depth}, {attempts} attempts made"));
         if let Some(time) = queue.not_before.filter(|&time| time > self.told.crawl.now) {
@@ -159,12 +159,12 @@ impl Page<'_> {
 
     fn host(&mut self) {
         let now = self.told.crawl.now;
-        let Some(host) = &self.told.host else { return self.row("host", "nothing is known of it") };
+        let Some(host) = &self.told.host else { return self.row("host", "not known") };
         let place = if host.active { "in memory" } else { "on disk" };
         self.row("host", format!("{place}, {} URLs queued", count(host.queued)));
-        let due = host.due.filter(|&due| due > now).map_or("may be asked now".to_owned(), |due| until(due, now));
+        let due = host.due.filter(|&due| due > now).map_or("now".to_owned(), |due| until(due, now));
         let delay = Duration::from_millis(host.delay_ms).as_secs_f64();
-        self.row("  next request", format!("{due}; {delay} s between two"));
+        self.row("  next request", format!("{due}; {delay} s between requests"));
         if let Some(time) = host.backoff_until.filter(|&time| time > now) {
             let reason = host.backoff_reason.as_deref().unwrap_or("held back");
             self.row("  backs off", format!("{}, level {}: {reason}", until(time, now), host.backoff_level));
@@ -199,12 +199,12 @@ impl Page<'_> {
         for (number, version) in told.versions.iter().take(VERSIONS_SHOWN).enumerate() {
             let (when, bytes) = (date(version.time), size(version.bytes));
             let (mime, file, offset) = (&version.mime, &version.file, version.offset);
-            let mark = if version.revisit { ", stored with another page" } else { "" };
+            let mark = if version.revisit { ", same content as another page" } else { "" };
             let name = if number == 0 { "archive" } else { "" };
             self.row(name, format!("{when}, {}, {mime}, {bytes}, {file}:{offset}{mark}", version.status));
         }
         if told.versions.len() > VERSIONS_SHOWN {
-            self.row("", format!("and {} older ones", count((told.versions.len() - VERSIONS_SHOWN) as u64)));
+            self.row("", format!("and {} older versions", count((told.versions.len() - VERSIONS_SHOWN) as u64)));
         }
         if let Some(found) = &told.found {
             let hops = if found.hops.is_empty() { "a seed" } else { &found.hops };
@@ -252,8 +252,8 @@ fn until(time: Time, now: Time) -> String {
 fn term(learnt: Option<Time>, expires: Option<Time>, fresh: bool, now: Time) -> String {
     let age = learnt.map(|learnt| format!("{} old", span(now.since(learnt))));
     let end = expires.map(|time| match fresh {
-        true => format!("holds until {}", date(time)),
-        false => format!("held until {}: it has to be asked for again", date(time)),
+        true => format!("valid until {}", date(time)),
+        false => format!("expired {}: it has to be fetched again", date(time)),
     });
     age.into_iter().chain(end).collect::<Vec<_>>().join(", ")
 }

@@ -23,8 +23,8 @@ use crate::web::url::CanonicalUrl;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Offsets are places in the value files (DIR/pages/value-*.warc.*), which stay where they are. Lines are sorted in a \
-temporary file (in TMPDIR) when they do not fit into --memory.
+The index points into the value files (DIR/pages/value-*.warc.*), which stay where they are. Lines that do not fit \
+into --memory are sorted in a temporary file (in TMPDIR).
 
 With pywb:
   wb-manager init my
@@ -38,7 +38,7 @@ Examples:
 pub(super) struct CdxjArgs {
     #[command(flatten)]
     common: Common,
-    /// Every version of a URL, not the newest alone
+    /// Every version of a URL, not only the newest
     #[arg(long)]
     all: bool,
     /// Memory for sorting
@@ -48,7 +48,7 @@ pub(super) struct CdxjArgs {
 
 fn memory(text: &str) -> Result<usize, String> {
     let bytes = parse_bytes(text).map(|bytes| bytes.as_usize());
-    bytes.filter(|&bytes| bytes >= MEMORY_MIN).ok_or("write a size from 1MiB on, such as 64MiB".to_owned())
+    bytes.filter(|&bytes| bytes >= MEMORY_MIN).ok_or("write a size of at least 1MiB, such as 64MiB".to_owned())
 }
 
 /// Names and order as cdxj-indexer has them.

@@ -17,20 +17,20 @@ use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
 use crate::web::html::{LinkKind, LinkScan, Links, canonical_header, is_html, link_header, x_robots_tag};
-use crate::web::keys::KeyMaker;
 use crate::web::url::CanonicalUrl;
+use crate::web::url::KeyMaker;
 
 /// Links of a page; a page that names more is cut, and that is told.
 const LINKS_MAX: usize = 100_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A line a link: source, target, kind, follow or nofollow, and the text of the anchor, parted by tabs; tabs, line ends and \
-control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a formula begins with '; JSON \
-lines have it as it is. A target comes once a page. Kinds: anchor, embed (images, scripts, \
-styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is canonical), redirect. \
-nofollow is what rel, meta robots or X-Robots-Tag say to all robots. HTML pages with status 200 and redirects are read, or \
-what --status says.
+Prints one line per link: source, target, kind, follow or nofollow, and the text of the anchor, separated by tabs. \
+Tabs, line ends and control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a \
+formula begins with '; JSON lines have the text as it is. A page lists each target once. Kinds: anchor, embed (images, \
+scripts, styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is \
+canonical), redirect. nofollow comes from rel, meta robots or X-Robots-Tag where they apply to all robots. Reads \
+redirects and HTML pages with status 200, or with the status of --status.
 
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv
@@ -126,7 +126,7 @@ impl LinksArgs {
             line(link.url.as_str(), kind(link.kind), !followed.contains(&link.keys.key), text)?;
         }
         if links.dropped > 0 {
-            writeln!(warnings, "crawler: {} links more, left out: {}", links.dropped, Escaped(&entry.url))?;
+            writeln!(warnings, "crawler: {} more links left out: {}", links.dropped, Escaped(&entry.url))?;
         }
         Ok(())
     }
@@ -200,7 +200,8 @@ mod tests {
     fn links_are_resolved_named_by_kind_and_by_whether_they_are_followed() {
         let mut archive = FakeArchive::default();
         let page = "<base href=/b/><a href=x>1</a><a href='x#f'>2</a><img src=i.png><a rel=nofollow href=n>3</a>\
-                    <link rel=canonical href=/c><a href=\"y\tz\">4&#9;&#27;[2J</a><a href=mailto:a@b>5</a><a href=f>=1+1</a>";
+                    <link rel=canonical href=/c><a href=\"y\tz\">4&#9;&#27;[2J</a><a href=mailto:a@b>5</a><a \
+                    href=f>=1+1</a>";
         store(
             &mut archive,
             "https://a.example/p/",

@@ -30,7 +30,7 @@ Examples:
   crawler export urls --status 200 --mime text/html
   crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head
 
-crawler export COMMAND --help says more of each.")]
+crawler export COMMAND --help describes each one.")]
 pub(super) struct ExportArgs {
     #[command(subcommand)]
     what: What,
@@ -55,7 +55,7 @@ struct Common {
     dir: DirArg,
     #[command(flatten)]
     selection: Selection,
-    /// Where it goes; the file appears when it is whole. - is standard output
+    /// Output file; it appears when it is complete. - is standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     output: PathBuf,
 }

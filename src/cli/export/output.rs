@@ -27,20 +27,18 @@ impl Output {
         if path == Path::new("-") {
             let out = io::stdout();
             if binary && out.is_terminal() {
-                return Err(UsageError::because(
-                    "that is no text: write it to a file with --output FILE, or pipe it on",
-                ));
+                return Err(UsageError::because("the output is not text: use --output FILE or a pipe"));
             }
             return Ok(Output { out: BufWriter::with_capacity(256 << 10, Box::new(out.lock())), file: None });
         }
         let named = path.file_name();
-        let name = named.ok_or_else(|| UsageError::because(format!("{} names no file", shown(path))))?;
+        let name = named.ok_or_else(|| UsageError::because(format!("{} does not name a file", shown(path))))?;
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let (Ok(dir), Ok(crawl)) = (dir.canonicalize(), crawl.canonicalize())
             && dir.starts_with(crawl)
         {
             let path = shown(path);
-            return Err(UsageError::because(format!("{path} is in the crawl directory, which exports do not change")));
+            return Err(UsageError::because(format!("{path} is in the crawl directory; exports do not write there")));
         }
         let mut aside = name.to_owned();
         aside.push(".part");

@@ -12,8 +12,8 @@ use crate::text::escape::Escaped;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every URL comes once, in the order in which its newest version was stored; the filters are asked of that version. The \
-list can be the seeds of another crawl.
+Prints every URL once, in the order in which the newest versions were stored; filters apply to the newest version. The \
+list can serve as the seeds of another crawl.
 
 Examples:
   crawler export urls --status 200 --mime text/html

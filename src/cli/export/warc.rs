@@ -1,7 +1,8 @@
 //! `crawler export warc`: selected pages as one WARC file.
 //!
 //! The stream is gzip members, a record each, because every tool reads that. Members of a gzip archive are copied as
-//! they lie, checked on the way; records of a zstd or uncompressed archive are compressed anew, their content unchanged.
+//! they lie, checked on the way; records of a zstd or uncompressed archive are compressed anew, their content
+//! unchanged.
 
 use std::io::Write;
 
@@ -21,9 +22,9 @@ use crate::web::warc::{Compression, Encoder};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A warcinfo record that names the selection comes first, then metadata, request and response of every page in the order \
-in which they were stored. Records keep their ids, dates and digests. The stream is always one gzip member a record; \
-members of a gzip archive are copied without being compressed again.
+The first record is a warcinfo record that describes the selection. The metadata, request and response of every page \
+follow, in the order in which they were stored. Records keep their ids, dates and digests. The output always has one \
+gzip member per record; the members of a gzip archive are copied without being compressed again.
 
 Examples:
   crawler export warc --prefix https://example.com/ --output example.warc.gz
@@ -32,7 +33,7 @@ Examples:
 pub(super) struct WarcArgs {
     #[command(flatten)]
     common: Common,
-    /// Every version of a URL, not the newest alone
+    /// Every version of a URL, not only the newest
     #[arg(long)]
     all: bool,
 }

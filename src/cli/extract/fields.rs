@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path, taken: &[&str]) -> anyhow::Result<Vec<Field>> {
     let mut text = String::new();
     File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)).map_err(refuse)?;
     if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(UsageError::because(format!("{name} is longer than 1 MiB: no file of fields")));
+        return Err(UsageError::because(format!("{name} is longer than 1 MiB: this is not a file of fields")));
     }
     parse(&text, &name, taken)
 }
@@ -72,14 +72,14 @@ fn parse(text: &str, name: &str, taken: &[&str]) -> anyhow::Result<Vec<Field>> {
     for (key, value) in entries {
         let field: &str = key.get_ref();
         if taken.contains(&field) {
-            let problem = format!("field {field:?}: that is the name of a column that is printed too; choose another");
+            let problem = format!("field {field:?}: a column has this name already; choose another");
             return Err(refuse(key.span().start, &problem));
         }
         let read = one(field, value.get_ref(), &value.span());
         fields.push(read.map_err(|wrong| refuse(wrong.at.start, &format!("field {field:?}: {}", wrong.problem)))?);
     }
     if fields.is_empty() {
-        return Err(UsageError::because(format!("{name} names no field: write lines such as heading = \"h1\"")));
+        return Err(UsageError::because(format!("{name} has no field: write lines such as heading = \"h1\"")));
     }
     Ok(fields)
 }
@@ -97,18 +97,18 @@ fn one(name: &str, value: &DeValue<'_>, at: &Range<usize>) -> Result<Field, Wron
     let (mut css, mut form, mut all) = (None, Form::Text, false);
     for (key, value) in table {
         let (at, value, key) = (value.span(), value.get_ref(), key.get_ref().as_ref());
-        let text = || value.as_str().ok_or_else(|| wrong(&at, format!("{key} has to be a string")));
-        let flag = || value.as_bool().ok_or_else(|| wrong(&at, format!("{key} has to be true or false")));
+        let text = || value.as_str().ok_or_else(|| wrong(&at, format!("{key} must be a string")));
+        let flag = || value.as_bool().ok_or_else(|| wrong(&at, format!("{key} must be true or false")));
         match key {
             "css" => css = Some(selector(text()?).map_err(|problem| wrong(&at, problem))?),
             "attr" if form == Form::Text => form = Form::Attr(text()?.to_ascii_lowercase()),
             "html" if form == Form::Text => form = if flag()? { Form::Html } else { Form::Text },
             "attr" | "html" => return Err(wrong(&at, "attr and html exclude each other".to_owned())),
             "all" => all = flag()?,
-            _ => return Err(wrong(&at, format!("{key} is not known; there are {KEYS}"))),
+            _ => return Err(wrong(&at, format!("{key} is not known; known keys: {KEYS}"))),
         }
     }
-    let selector = css.ok_or_else(|| wrong(at, "it has no css, the selector".to_owned()))?;
+    let selector = css.ok_or_else(|| wrong(at, "css, the selector, is missing".to_owned()))?;
     Ok(Field { name: name.to_owned(), selector, form, all })
 }
 
@@ -136,7 +136,7 @@ mod tests {
             ("a = 'h1'\nb = 'a[['", 2, ["field \"b\"", "a[["]),
             ("a = 'h1'\n\nb = { css = 'p >' }", 3, ["field \"b\"", "p >"]),
             ("a = 5", 1, ["field \"a\"", "selector"]),
-            ("a = {}", 1, ["field \"a\"", "no css"]),
+            ("a = {}", 1, ["field \"a\"", "css, the selector, is missing"]),
             ("a = { css = 'p', atr = 'x' }", 1, ["atr", "attr"]),
             ("a = { css = 'p', attr = 'x', html = true }", 1, ["attr", "exclude"]),
             ("a = { css = 'p', all = 'yes' }", 1, ["all", "true or false"]),
@@ -151,6 +151,6 @@ mod tests {
             assert!(error.starts_with(&format!("f.toml:{line}: ")), "{text}: {error}");
             assert!(words.iter().all(|word| error.contains(word)), "{text}: {error}");
         }
-        assert!(parse("# nothing", "f.toml", &[]).unwrap_err().to_string().contains("names no field"));
+        assert!(parse("# nothing", "f.toml", &[]).unwrap_err().to_string().contains("has no field"));
     }
 }

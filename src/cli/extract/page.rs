@@ -1,8 +1,8 @@
 //! A page as a tree: its encoding, its parse within limits, and its texts.
 //!
 //! A tree of hostile HTML can cost time that grows with the square of its depth, and a hundred times the memory of its
-//! bytes. So a page is given up when its tree has too many nodes, or takes too many steps to build or to walk: counts that
-//! are the same on every machine. The clock is the last resort.
+//! bytes. So a page is given up when its tree has too many nodes, or takes too many steps to build or to walk: counts
+//! that are the same on every machine. The clock is the last resort.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! The tree builder's sink, with a count of what the builder does: the cost of a tree as a number that is the same on
 //! every machine.
 //!
-//! html5ever walks its stack of open elements for many a tag, so nested elements cost time that grows with the square of
-//! their depth. Each step of such a walk asks the sink for an element's name, or whether two are the same: those are
+//! html5ever walks its stack of open elements for many a tag, so nested elements cost time that grows with the square
+//! of their depth. Each step of such a walk asks the sink for an element's name, or whether two are the same: those are
 //! counted here. All else is scraper's own sink.
 
 use std::borrow::Cow;

@@ -12,13 +12,13 @@
 //! order, so that a page is read and written once, in chunks of `CHUNK_PAGES`: the images go to address.dw and are
 //! synced, then to their places and are synced again. A chunk that a crash interrupted is repaired from address.dw when
 //! the file is opened. Taking the same slot again changes nothing, so a job that was interrupted is simply repeated
-//! after the recovery; slots whose records were lost lead to other records, which are compared, or to none. For the same
-//! reason a slot is never taken over by a newer version of its URL: every interval's newest version has one of its own,
-//! and of several that fit the one furthest on in key.dat is the newest.
+//! after the recovery; slots whose records were lost lead to other records, which are compared, or to none. For the
+//! same reason a slot is never taken over by a newer version of its URL: every interval's newest version has one of its
+//! own, and of several that fit the one furthest on in key.dat is the newest.
 //!
 //! Cost: a look-up reads the head and 1.02 pages. Buckets that wait for their split are up to twice as full as those
-//! that had it, so it is 1.00 just behind a doubling of the file and up to 1.10 before the next one. At a load of 0.55 a
-//! slot takes 14.6 bytes, and at most 15.2 with overflow pages.
+//! that had it, so it is 1.00 just behind a doubling of the file and up to 1.10 before the next one. At a load of 0.55
+//! a slot takes 14.6 bytes, and at most 15.2 with overflow pages.
 
 pub(super) mod check;
 #[cfg(test)]
@@ -40,7 +40,8 @@ use walk::Walk;
 const LOAD: f64 = 0.55;
 /// Pages that are changed in memory before they are written.
 const CHUNK_PAGES: usize = 4_096;
-/// A page that is being rewritten is read again this often before it counts as damaged, and this often if it stays the same.
+/// A page that is being rewritten is read again this often before it counts as damaged, and this often if it stays the
+/// same.
 const TORN_READS_MAX: usize = 200;
 const SAME_READS_MAX: usize = 50;
 /// A bucket whose pages lead in a circle is walked again this often: its pages may have been about to be rewritten.
@@ -218,8 +219,8 @@ impl AddressFile {
         Ok(newest)
     }
 
-    /// Takes `slots` in and makes them durable; from then on the file covers `key_bytes` of key.dat. Says how many bytes
-    /// were written for that.
+    /// Takes `slots` in and makes them durable; from then on the file covers `key_bytes` of key.dat. Says how many
+    /// bytes were written for that.
     pub fn apply(mut self, slots: &HashMap<Fingerprint, u64>, key_bytes: u64) -> Result<u64> {
         // the file grows first: slots that came before the splits of their buckets would pile up in overflow pages
         let wanted = self.head.slots.saturating_add(slots.len() as u64);

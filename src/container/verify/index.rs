@@ -41,7 +41,7 @@ pub(super) fn check(
         }
         Err(error) if error.is_not_found() => {
             if end > HEADER_BYTES || standing.noted().is_some() {
-                let what = format!("{error}; crawler verify --rebuild makes it again");
+                let what = format!("{error}; crawler verify --rebuild rebuilds it");
                 report.damage(&dir.join("address.idx"), 0, what);
             }
             return Ok(());
@@ -94,9 +94,9 @@ impl Chunk {
             return None;
         }
         match self.find(slot.offset) {
-            None => Some(format!("a slot that leads to byte {} of key.dat, where no record begins", slot.offset)),
+            None => Some(format!("a slot that points to byte {} of key.dat, where no record begins", slot.offset)),
             Some(index) if !slot.fits(self.records[index].1) => {
-                Some(format!("a slot that leads to byte {} of key.dat, where another fingerprint lies", slot.offset))
+                Some(format!("a slot that points to byte {} of key.dat, where another fingerprint is", slot.offset))
             }
             Some(_) => None,
         }
@@ -143,7 +143,7 @@ impl Check<'_> {
             let judge = |slot: &Slot| {
                 let behind = slot.offset >= end;
                 if first && (slot.offset < HEADER_BYTES || behind && !lenient) {
-                    return Some(format!("a slot that leads to byte {}, outside of key.dat", slot.offset));
+                    return Some(format!("a slot that points to byte {}, outside of key.dat", slot.offset));
                 }
                 if behind { None } else { chunk.judge(slot) }
             };
@@ -192,7 +192,7 @@ impl Check<'_> {
             let Some(record) = self.keys.read_if_whole(offset)? else { continue };
             let newest = pages.newest(key, &record.url, &|offset| self.keys.read_if_whole(offset))?;
             if newest.is_none_or(|newest| newest.offset < offset) {
-                let what = format!("a key record that no slot of address.idx leads to: {}", record.url);
+                let what = format!("a key record that no slot of address.idx points to: {}", record.url);
                 report.damage(self.keys.path(), offset, what);
             }
         }

@@ -5,7 +5,6 @@ use std::path::Path;
 use super::walk::{Exchange, Walk};
 use super::{Report, Standing};
 use crate::container::keys::{KeyFile, KeyRecord};
-use crate::container::rebuild;
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Result};
 use crate::web::url::KeyMaker;
 
@@ -162,10 +161,10 @@ impl Comparison<'_> {
         let bytes = to - from;
         if to == self.end && self.standing.key_may_be_torn(from) {
             if !matches!(self.standing, Standing::Running) {
-                report.unfinished(path, from, format!("unfinished: {bytes} bytes will be cut at the next start"));
+                report.unfinished(path, from, format!("unfinished: {bytes} bytes will be truncated at the next start"));
             }
         } else {
-            report.damage(path, from, format!("no whole key record, {bytes} bytes are passed over"));
+            report.damage(path, from, format!("no whole key record, {bytes} bytes are skipped"));
         }
     }
 
@@ -185,15 +184,15 @@ impl Comparison<'_> {
             return;
         }
         let name = walk.path_of(record.file).map_or_else(
-            || format!("value file {}, which is not there", record.file),
+            || format!("value file {}, which is missing", record.file),
             |path| path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         );
-        let what = format!("no whole response lies at byte {} of {name}: {}", record.value_offset, record.url);
+        let what = format!("no whole response is at byte {} of {name}: {}", record.value_offset, record.url);
         report.damage(self.keys.path(), record.offset, what);
     }
 
-    /// Whether nothing whole need lie at `offset` before `record`: a crawl that starts cuts key.dat to its checkpoint and
-    /// writes it again. Damage there is told where it lies.
+    /// Whether nothing whole need lie at `offset` before `record`: a crawl that starts cuts key.dat to its checkpoint
+    /// and writes it again. Damage there is told where it lies.
     fn may_be_cut(&self, offset: u64, record: &KeyRecord) -> bool {
         matches!(self.standing, Standing::Running) && offset < record.offset
     }
@@ -206,7 +205,7 @@ impl Comparison<'_> {
             return Ok(());
         }
         if older.is_none_or(|older| older.url != record.url) {
-            let what = format!("byte {previous} holds no older version of {}", record.url);
+            let what = format!("byte {previous} has no older version of {}", record.url);
             report.damage(self.keys.path(), record.offset, what);
         }
         Ok(())
@@ -239,7 +238,7 @@ impl Comparison<'_> {
     fn compare(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) {
         let mut wrong = |what: String| report.damage(self.keys.path(), found.offset, what);
         let at = format!("the response at byte {} of value file {}", found.value_offset, found.file);
-        let Some(expected) = rebuild::key_record(exchange, self.maker) else {
+        let Some(expected) = exchange.key_record(self.maker) else {
             return wrong(format!("{at} has no URL, time, status or digest that could be compared"));
         };
         let is_revisit = exchange.answer.kind() == "revisit";
@@ -296,7 +295,7 @@ impl Missing {
             more => format!(", nor to the {more} that follow it"),
         };
         if let Some(path) = walk.path_of(file) {
-            report.damage(path, offset, format!("a response that no key record leads to: {url}{more}"));
+            report.damage(path, offset, format!("a response that no key record points to: {url}{more}"));
         }
     }
 }

@@ -14,6 +14,7 @@
 //! What lies in damaged files comes from anywhere. A stretch that is passed over ends where the next record seems to
 //! begin: a body that imitates one is not told from a record there.
 
+mod expected;
 pub(super) mod index;
 pub(super) mod keys;
 pub(super) mod record;
@@ -25,7 +26,7 @@ pub(super) mod walk;
 use std::path::Path;
 
 use super::keys::KeyFile;
-use super::{ContainerState, rebuild};
+use super::{ContainerState, unfinished};
 use crate::disk::{Disk, Error, Result};
 use crate::web::url::KeyMaker;
 use keys::Comparison;
@@ -95,7 +96,7 @@ fn verify_in_chunks(
     chunk_records: usize,
     report: &mut Report<'_>,
 ) -> Result<()> {
-    match rebuild::refuse_unfinished(disk, dir) {
+    match unfinished::refuse(disk, dir) {
         Ok(()) => {}
         Err(Error::Damaged { path, found, .. }) => {
             report.damage(&path, 0, format!("a rebuild is under way, or {found}"))
@@ -116,7 +117,7 @@ fn verify_in_chunks(
             pages = true;
         }
         if pages || standing.noted().is_some() {
-            report.damage(&dir.join("key.dat"), 0, "missing; crawler verify --rebuild makes it again");
+            report.damage(&dir.join("key.dat"), 0, "missing; crawler verify --rebuild rebuilds it");
         }
         return Ok(());
     };

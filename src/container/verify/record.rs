@@ -63,11 +63,11 @@ impl Checked {
         let mut faults = Vec::new();
         let id = self.field("WARC-Record-ID").unwrap_or_default();
         if !id.starts_with("<urn:uuid:") || !id.ends_with('>') || id.len() != 47 {
-            faults.push(format!("{id:?} is no WARC-Record-ID"));
+            faults.push(format!("{id:?} is not a WARC-Record-ID"));
         }
         let date = self.field("WARC-Date").unwrap_or_default();
         if parse_date(date).is_none() {
-            faults.push(format!("{date:?} is no WARC-Date"));
+            faults.push(format!("{date:?} is not a WARC-Date"));
         }
         let length = self.field("Content-Length").unwrap_or_default();
         if length != self.block_bytes.to_string() {

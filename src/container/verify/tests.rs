@@ -303,7 +303,7 @@ fn what_follows_a_damaged_record_is_checked_all_the_same() {
         let (found, summary) = findings(archive.path(), &archive.stopped(true), CHUNK_RECORDS);
         assert_eq!((found.len(), summary.pages), (2, archive.stored - 1), "{compression:?} {found:?}");
         assert_eq!((found[0].offset, &found[0].file), (response.offset, &path));
-        assert!(found[0].what.ends_with(&format!("{} bytes are passed over", response.length)), "{found:?}");
+        assert!(found[0].what.ends_with(&format!("{} bytes are skipped", response.length)), "{found:?}");
         assert!(found[1].file.ends_with("key.dat") && found[1].what.contains("no whole response"), "{found:?}");
     }
 }
@@ -359,7 +359,7 @@ fn files_that_are_missing_or_of_another_archive_are_found() {
     let addresses = crate::container::address::AddressFile::open_or_create(&disk, archive.path()).unwrap();
     addresses.apply(&Default::default(), standing.noted().unwrap().key_bytes).unwrap();
     let found = damage(archive.path(), &standing);
-    assert!(found.iter().all(|finding| finding.what.contains("no slot of address.idx leads to")), "{found:?}");
+    assert!(found.iter().all(|finding| finding.what.contains("no slot of address.idx points to")), "{found:?}");
     assert!(!found.is_empty());
 }
 

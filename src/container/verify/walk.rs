@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
         }
         self.pending.maimed = true;
         let bytes = next - offset;
-        let what = format!("a damaged record ({what}), {bytes} bytes are passed over");
+        let what = format!("a damaged record ({what}), {bytes} bytes are skipped");
         report.damage(&self.current().path, offset, what);
         Ok(())
     }
@@ -255,7 +255,11 @@ impl<'a> Walk<'a> {
         if !matches!(self.standing, Standing::Running) {
             let file = self.current();
             let bytes = file.bytes - start;
-            report.unfinished(&file.path, start, format!("unfinished: {bytes} bytes will be cut at the next start"));
+            report.unfinished(
+                &file.path,
+                start,
+                format!("unfinished: {bytes} bytes will be truncated at the next start"),
+            );
         }
     }
 }

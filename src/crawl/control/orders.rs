@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::wire::{Refused, Reply, SeedsTaken};
 use crate::crawl::CrawlError;
-use crate::crawl::live::Pulse;
+use crate::crawl::live::Sampler;
 use crate::engine::{Engine, Event, Phase, Reconfiguration, StopBy};
 use crate::web::seeds::Seed;
 
@@ -15,7 +15,7 @@ pub(super) enum Action {
     Status,
     /// Make no new requests.
     Pause,
-    /// Make requests again.
+    /// Continue after a pause.
     Resume,
     /// Take these in, and say why the others were not.
     Seeds(Vec<Seed>, Vec<Refused>),
@@ -50,17 +50,17 @@ impl Orders {
         Orders { incoming, waiting: Vec::new() }
     }
 
-    /// Waits for an event no longer than `wait`; also returns without one when an order has come. Who asks how the crawl
-    /// stands gets the figures of `pulse`.
+    /// Waits for an event no longer than `wait`; also returns without one when an order has come. Who asks how the
+    /// crawl stands gets the figures of `sampler`.
     pub(in crate::crawl) fn next_event(
         &mut self,
         engine: &mut Engine,
-        pulse: &Pulse,
+        sampler: &Sampler,
         events: &Receiver<Event>,
         wait: std::time::Duration,
     ) -> Result<Option<Event>, CrawlError> {
         while let Ok(order) = self.incoming.try_recv() {
-            self.take(engine, pulse, order)?;
+            self.take(engine, sampler, order)?;
         }
         if let Ok(event) = events.try_recv() {
             return Ok(Some(event));
@@ -69,7 +69,7 @@ impl Orders {
             recv(events) -> event => Ok(Some(event.expect("the engine's executors hold a sender"))),
             recv(self.incoming) -> order => {
                 match order {
-                    Ok(order) => self.take(engine, pulse, order)?,
+                    Ok(order) => self.take(engine, sampler, order)?,
                     // the control thread is gone
                     Err(_) => self.incoming = never(),
                 }
@@ -90,10 +90,15 @@ impl Orders {
         }
     }
 
-    fn take(&mut self, engine: &mut Engine, pulse: &Pulse, Order { action, reply }: Order) -> Result<(), CrawlError> {
+    fn take(
+        &mut self,
+        engine: &mut Engine,
+        sampler: &Sampler,
+        Order { action, reply }: Order,
+    ) -> Result<(), CrawlError> {
         let is_crawling = engine.phase() == Phase::Crawling;
         let answer = match action {
-            Action::Status => Reply { status: Some(Box::new(pulse.live(engine))), ..Reply::done("") },
+            Action::Status => Reply { status: Some(Box::new(sampler.live(engine))), ..Reply::done("") },
             Action::Checkpoint => {
                 let checkpoint = engine.checkpoint_ahead();
                 engine.handle(Event::Checkpoint)?;
@@ -105,12 +110,12 @@ impl Orders {
             _ if !is_crawling => Reply::refused("the crawl is stopping"),
             Action::Stop => {
                 engine.handle(Event::Stop(StopBy::Control))?;
-                Reply::done("stopping: requests under way may finish")
+                Reply::done("stopping: requests in flight may finish")
             }
             Action::Pause if engine.is_paused() => Reply::done("the crawl was paused already"),
             Action::Pause => {
                 engine.handle(Event::Pause)?;
-                Reply::done("paused: requests under way may finish, new ones wait for crawler ctl resume")
+                Reply::done("paused: requests in flight may finish, new ones wait for crawler ctl resume")
             }
             Action::Resume if !engine.is_paused() => Reply::done("the crawl was not paused"),
             Action::Resume => {
@@ -148,7 +153,8 @@ fn tell_seeds(taken: SeedsTaken) -> Reply {
         message.push_str(&format!(", {} known before", taken.known));
     }
     if !taken.refused.is_empty() {
-        message.push_str(&format!(", {}", count(taken.refused.len() as u64, "line is no seed", "lines are no seeds")));
+        message
+            .push_str(&format!(", {}", count(taken.refused.len() as u64, "line is not a seed", "lines are not seeds")));
     }
     Reply { ok: taken.refused.is_empty(), message, seeds: Some(taken), ..Reply::default() }
 }

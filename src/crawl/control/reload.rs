@@ -1,8 +1,8 @@
 //! Reading the configuration again while a crawl runs: what may change, what waits for the next start, what never does.
 //!
-//! In effect at once: limits of the crawl, its checkpoints, scope patterns and limits, politeness, budgets, retries. What
-//! threads were started with (workers, time-outs, name servers, memory) waits for the next start, and what shapes the disk
-//! was fixed when the crawl was created. Those that stay are named, each with the reason.
+//! In effect at once: limits of the crawl, its checkpoints, scope patterns and limits, politeness, budgets, retries.
+//! What threads were started with (workers, time-outs, name servers, memory) waits for the next start, and what shapes
+//! the disk was fixed when the crawl was created. Those that stay are named, each with the reason.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ impl Reloader {
     /// Reads the file, and compares; or says why nothing changes.
     pub(super) fn read(&self) -> Result<Reload, String> {
         let Some(path) = &self.path else {
-            return Err("this crawl was started without --config: there is no file to read again".to_owned());
+            return Err("this crawl was started without --config: there is no file to reload".to_owned());
         };
         let mut new = Config::load(Some(path)).map_err(|error| error.to_string())?;
         self.limits.apply(&mut new);
@@ -72,7 +72,7 @@ impl Reloader {
         }
         self.current = effective;
         if let Err(error) = options::write_copy(&self.current, &Disk::real(), &self.dir) {
-            tracing::warn!("reload: the copy of the settings stays as it was: {error}");
+            tracing::warn!("reload: the copy of the settings was not updated: {error}");
         }
         settings
     }
@@ -80,7 +80,7 @@ impl Reloader {
 
 fn not_changed(Change { key, .. }: Change) -> NotChanged {
     let why = if FIXED.contains(&key.as_str()) {
-        "was fixed when this crawl was created, and stays as it is"
+        "was fixed when this crawl was created, and cannot change"
     } else {
         "takes effect when the crawl is started again"
     };

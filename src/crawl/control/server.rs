@@ -1,8 +1,8 @@
 //! The control thread: reads a line of each connection, checks it, passes it on, and writes the answer.
 //!
-//! It has a thread and a runtime of its own, so that neither the engine nor the network waits for whoever is at the other
-//! end. A connection that says too much, too slowly, or nothing, costs one of a few places for a few seconds, and gives way
-//! to a new one; one whose command has come stays until it is answered.
+//! It has a thread and a runtime of its own, so that neither the engine nor the network waits for whoever is at the
+//! other end. A connection that says too much, too slowly, or nothing, costs one of a few places for a few seconds, and
+//! gives way to a new one; one whose command has come stays until it is answered.
 
 use std::io;
 use std::os::unix::net::UnixListener as StdListener;
@@ -21,7 +21,7 @@ use super::orders::{Action, Order};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
 use crate::crawl::connections::{Connections, Place};
-use crate::crawl::live::measure;
+use crate::crawl::sizes::measure;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
 
@@ -83,11 +83,11 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>, mut ended: oneshot::
 async fn converse(stream: UnixStream, shared: Arc<Shared>, place: Place) {
     let who = match stream.peer_cred() {
         Ok(peer) if is_allowed(peer.uid()) => peer.pid().map_or_else(String::new, |pid| format!(" (process {pid})")),
-        _ => return tracing::warn!("ctl: somebody else's connection was refused"),
+        _ => return tracing::warn!("ctl: the connection of another user was refused"),
     };
     let mut stream = BufReader::new(stream);
     let Ok(read) = timeout(PATIENCE, read_command(&mut stream)).await else {
-        return tracing::debug!("ctl: no command came{who}");
+        return tracing::debug!("ctl: no command received{who}");
     };
     place.stay();
     let reply = match read {
@@ -159,10 +159,10 @@ async fn order(action: Action, orders: &Sender<Order>) -> Reply {
     let (reply, answer) = oneshot::channel();
     match orders.try_send(Order { action, reply }) {
         Ok(()) => {}
-        Err(TrySendError::Full(_)) => return Reply::refused("too many commands wait; try again"),
+        Err(TrySendError::Full(_)) => return Reply::refused("too many commands are waiting; try again"),
         Err(TrySendError::Disconnected(_)) => return Reply::refused("the crawl has ended"),
     }
-    answer.await.unwrap_or_else(|_| Reply::refused("the crawl ended before it was done"))
+    answer.await.unwrap_or_else(|_| Reply::refused("the crawl ended before the command was done"))
 }
 
 /// What the engine tells, and what lies on disk, which it does not count.
@@ -197,7 +197,7 @@ async fn reload(shared: &Shared) -> Reply {
 
 fn no_seed(refused: Vec<Refused>) -> Reply {
     let seeds = super::wire::SeedsTaken { refused, ..Default::default() };
-    Reply { seeds: Some(seeds), ..Reply::refused("there is no seed in it") }
+    Reply { seeds: Some(seeds), ..Reply::refused("it has no seed") }
 }
 
 /// Each text is read as one line of a seeds file.

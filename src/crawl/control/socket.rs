@@ -1,11 +1,12 @@
 //! The socket of a crawl directory: who may use it, and how its path may be long.
 //!
-//! It is made in a directory of its own that only the user can enter, gets its permissions (0600) there, and is then moved
-//! to its place: at no moment could anybody else have connected. Only a socket is ever replaced there, one that a dead
-//! process has left, since the living one holds the directory's lock. A symbolic link or a file under its name is left
-//! alone, and an error.
+//! It is made in a directory of its own that only the user can enter, gets its permissions (0600) there, and is then
+//! moved to its place: at no moment could anybody else have connected. Only a socket is ever replaced there, one that a
+//! dead process has left, since the living one holds the directory's lock. A symbolic link or a file under its name is
+//! left alone, and an error.
 //!
-//! The address of a socket has room for some hundred bytes. Longer paths go by `/proc/self/fd`, where the system has it.
+//! The address of a socket has room for some hundred bytes. Longer paths go by `/proc/self/fd`, where the system has
+//! it.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind};
@@ -26,7 +27,7 @@ const ADDRESS_BYTES_MAX: usize = 100;
 pub(super) fn bind(dir: &Path) -> io::Result<UnixListener> {
     let path = dir.join(SOCKET);
     if let Some(false) = is_socket(&path)? {
-        return Err(io::Error::new(ErrorKind::AlreadyExists, "there is something else of that name; move it away"));
+        return Err(io::Error::new(ErrorKind::AlreadyExists, "something else has that name; move it away"));
     }
     let making = dir.join(MAKING);
     clear(&making)?;
@@ -94,8 +95,8 @@ fn by_short_path<T>(dir: &Path, act: impl FnOnce(PathBuf) -> io::Result<T>) -> i
     let short = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
     if !short.is_dir() {
         let problem = format!(
-            "a path of {bytes} bytes is too long for a socket ({ADDRESS_BYTES_MAX} at most without /proc); name the crawl \
-             directory by a shorter path"
+            "a path of {bytes} bytes is too long for a socket (at most {ADDRESS_BYTES_MAX} without /proc); name the \
+             crawl directory by a shorter path"
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, problem));
     }

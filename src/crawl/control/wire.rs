@@ -31,7 +31,7 @@ pub enum Command {
     Status {},
     /// Make no new requests.
     Pause {},
-    /// Make requests again.
+    /// Continue after a pause.
     Resume {},
     /// Take more seeds in, each as a line of a seeds file has it; answered when they are durable.
     AddSeeds {
@@ -150,13 +150,14 @@ pub struct NotChanged {
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AskError {
     /// Nobody holds the directory.
     #[error("no crawl is running in {}", .0.display())]
     NotRunning(PathBuf),
     /// A process holds the directory but does not listen.
     #[error(
-        "a crawl has {} but does not listen: it is starting or ending, or was not able to make {} (its log says why)",
+        "a crawl has {} but does not listen: it is starting or ending, or could not create {} (its log says why)",
         .0.display(), socket::SOCKET
     )]
     NotListening(PathBuf),
@@ -167,10 +168,10 @@ pub enum AskError {
     #[error("the crawl in {} does not answer; is its process stopped or its disk stuck?", .0.display())]
     Silent(PathBuf),
     /// The crawl ended before it answered, or something else listens there.
-    #[error("no answer from the crawl in {}: it ended meanwhile", .0.display())]
+    #[error("no answer from the crawl in {}: it has ended", .0.display())]
     NoAnswer(PathBuf),
     /// The socket.
-    #[error("cannot talk to the crawl by {}: {source}", path.display())]
+    #[error("cannot talk to the crawl over {}: {source}", path.display())]
     Io {
         /// Its path.
         path: PathBuf,

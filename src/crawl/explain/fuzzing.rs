@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::logs;
-use crate::fuzzing::MemoryDisk;
+use crate::disk::MemoryDisk;
 use crate::record::{CrawlLog, SkippedLog};
 
 /// The newest line about a URL, in both logs. The first line of the input is the URL.

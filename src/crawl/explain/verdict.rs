@@ -32,7 +32,7 @@ pub(super) fn verdict(told: &Explanation, facts: &Facts<'_>) -> String {
         return fetched(told, newest);
     }
     if let Some(store) = told.seen.waits_in {
-        return format!("is on its way to the queue: it waits for an answer of the {store} store");
+        return format!("is on its way to the queue: it waits for the {store} store");
     }
     if told.scope.refused.is_none()
         && by_robots(told).is_none()
@@ -60,8 +60,8 @@ fn dropped(told: &Explanation, skipped: &Skipped, now: Time) -> String {
     text
 }
 
-/// Whether the newest version ended the URL although the checkpoint has it queued: it was stored after that, and not to be
-/// asked for again.
+/// Whether the newest version ended the URL although the checkpoint has it queued: it was stored after that, and not to
+/// be asked for again.
 fn ended(newest: &Version, queue: &Queue, facts: &Facts<'_>) -> bool {
     let later = facts.key_bytes.is_none_or(|key_bytes| newest.record >= key_bytes);
     let retries = facts.config.fetch.retries;
@@ -98,11 +98,11 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
     let when = match told.crawl.phase {
         None | Some(Doing::Crawling) if told.crawl.running => "would be fetched",
         Some(Doing::Paused) => "is queued; would be fetched when crawler ctl resume ends the pause,",
-        _ => "is queued; would be fetched when the crawl goes on,",
+        _ => "is queued; would be fetched when the crawl continues,",
     };
     let first = queue.place.starts_with("under way");
     if first && queue.attempts == 0 && when == "would be fetched" {
-        return "is being fetched, or is next of its host".to_owned();
+        return "is being fetched, or is the next one of its host".to_owned();
     }
     let Some(host) = &told.host else { return format!("{when} as soon as its host has its turn") };
     let start = host.due.max(host.backoff_until).max(queue.not_before).unwrap_or(Time::ZERO);
@@ -118,15 +118,15 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
     if rest > Duration::ZERO {
         let reason = host.backoff_reason.as_deref().filter(|_| host.backoff_until == Some(start));
         let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
-        why.push(format!("its host rests until {}{reason}", date(start)));
+        why.push(format!("its host waits until {}{reason}", date(start)));
     }
     if let Some(blame) = host.blame.as_ref().filter(|_| rest.is_zero()) {
-        why.push(format!("its host brought nothing so far ({blame})"));
+        why.push(format!("its host has delivered nothing so far ({blame})"));
     }
     if queue.before > 0 {
         let urls = if queue.before == 1 { "URL" } else { "URLs" };
         let delay = Duration::from_millis(host.delay_ms).as_secs_f64();
-        why.push(format!("{} {urls} of its host come before it, one in {delay} s or more", count(queue.before)));
+        why.push(format!("{} {urls} of its host are ahead of it, one every {delay} s or more", count(queue.before)));
     }
     if !why.is_empty() {
         text.push_str(&format!(": {}", why.join(", and ")));
@@ -163,7 +163,7 @@ fn by_robots(told: &Explanation) -> Option<String> {
         return None;
     }
     let rule = robots.rule.as_deref().unwrap_or("Disallow");
-    let expired = if robots.fresh { "" } else { "; these rules have to be asked for again" };
+    let expired = if robots.fresh { "" } else { "; these rules have expired" };
     Some(match (robots.line, &robots.group) {
         (Some(line), Some(group)) => format!("never: robots.txt line {line} \"{rule}\" (group {group}){expired}"),
         _ => format!("never: robots.txt \"{rule}\"{expired}"),
@@ -194,30 +194,30 @@ fn given_up(told: &Explanation) -> String {
     match &told.crawl_log {
         Some(line) => {
             let status = line.split_ascii_whitespace().nth(1).unwrap_or("?");
-            format!("was asked for without an answer, and given up (crawl.log: {status})")
+            format!("was requested without an answer, and given up (crawl.log: {status})")
         }
         None if told.crawl.running => {
-            "was seen, and is neither queued nor in the archive: another spelling of it was, or it moved on since the \
-             checkpoint"
+            "was seen, but is neither queued nor in the archive: another spelling of it is, or it was processed after \
+             the checkpoint"
                 .to_owned()
         }
-        None => "was seen, and is neither queued nor in the archive: another spelling of it was fetched".to_owned(),
+        None => "was seen, but is neither queued nor in the archive: another spelling of it was fetched".to_owned(),
     }
 }
 
 fn unknown(told: &Explanation, facts: &Facts<'_>) -> String {
     let mut text = match told.seen.seen {
         Some(_) if facts.config.robots.respect_nofollow => {
-            "is not known: nothing that was fetched before the checkpoint links to it, but for links and pages that say \
-             nofollow"
+            "is not known: no page that was fetched before the checkpoint links to it, apart from nofollow links and \
+             pages"
                 .to_owned()
         }
-        Some(_) => "is not known: nothing that was fetched before the checkpoint links to it".to_owned(),
+        Some(_) => "is not known: no page that was fetched before the checkpoint links to it".to_owned(),
         None => "is not known: there is no checkpoint yet".to_owned(),
     };
-    text.push_str("; the crawl would take it in");
+    text.push_str("; the crawl would accept it");
     if let Some(since) = told.robots.unreachable_since.filter(|_| told.robots.obeyed) {
-        text.push_str(&format!(", but the robots.txt of its host cannot be had since {}", date(since)));
+        text.push_str(&format!(", but the robots.txt of its host is unreachable since {}", date(since)));
     }
     text
 }
@@ -262,8 +262,8 @@ mod tests {
         let mut told = Explanation { queue: Some(queue(5)), host: Some(host), ..Explanation::default() };
         told.crawl.running = true;
         let text = said(&told);
-        assert!(text.starts_with("would be fetched in about 1m 10s: its host rests until 2027-"), "{text}");
-        assert!(text.contains("(it does not answer)") && text.contains("5 URLs of its host come before it"), "{text}");
+        assert!(text.starts_with("would be fetched in about 1m 10s: its host waits until 2027-"), "{text}");
+        assert!(text.contains("(it does not answer)") && text.contains("5 URLs of its host are ahead of it"), "{text}");
         told.host = Some(Host::default());
         told.queue = Some(queue(0));
         assert_eq!(said(&told), "would be fetched as soon as its host has its turn");
@@ -310,7 +310,7 @@ mod tests {
         assert!(text.ends_with("; its links are not followed: its X-Robots-Tag header says nofollow"), "{text}");
         let mut unknown = Explanation::default();
         unknown.seen.seen = Some(false);
-        assert!(said(&unknown).contains("but for links and pages that say nofollow"), "{}", said(&unknown));
+        assert!(said(&unknown).contains("apart from nofollow links and pages"), "{}", said(&unknown));
     }
 
     #[test]

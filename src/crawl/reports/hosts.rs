@@ -1,7 +1,7 @@
 //! The hosts report: a row a host name, over all its origins, judged by the log.
 //!
-//! The lines of crawl.log and the queue are sorted by host on disk, in bounded memory, so that it does not matter how many
-//! hosts there are. The rows are sorted once more: those with violations first, then by requests.
+//! The lines of crawl.log and the queue are sorted by host on disk, in bounded memory, so that it does not matter how
+//! many hosts there are. The rows are sorted once more: those with violations first, then by requests.
 
 use std::path::Path;
 use std::time::Duration;

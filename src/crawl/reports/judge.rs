@@ -2,10 +2,10 @@
 //!
 //! It knows nothing of how the crawl decided. From the settings that held, from how long answers took, from Crawl-delay
 //! and Retry-After it computes the moment before which no request may begin, and counts those that began earlier. Owed
-//! is, after a request: `politeness.delay_min`, or `delay_factor` times its duration up to `delay_max`, or the Crawl-delay
-//! up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx that says so, its Retry-After, up to a day. All
-//! origins of the name are one host here. A Crawl-delay is that of one origin, and is owed after its requests and before
-//! them, whichever origin was asked before.
+//! is, after a request: `politeness.delay_min`, or `delay_factor` times its duration up to `delay_max`, or the
+//! Crawl-delay up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx that says so, its Retry-After, up
+//! to a day. All origins of the name are one host here. A Crawl-delay is that of one origin, and is owed after its
+//! requests and before them, whichever origin was asked before.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

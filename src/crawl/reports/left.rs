@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{HostRow, ReportError, file_bytes, hosts};
+use super::{HostRow, ReportError, hosts};
 use crate::clock::Time;
 use crate::crawl::options;
+use crate::crawl::sizes::file_bytes;
 use crate::disk::Disk;
 use crate::record::{CrawlLog, Resting, log_files};
 
@@ -51,8 +52,8 @@ pub fn left_reads(dir: &Path) -> Result<u64, ReportError> {
     Ok(log.saturating_add(file_bytes(&dir.join("frontier"))))
 }
 
-/// The time that the queue of the crawl in `dir` takes at least, by the last checkpoint. Links that are not found yet come
-/// on top of it.
+/// The time that the queue of the crawl in `dir` takes at least, by the last checkpoint. Links that are not found yet
+/// come on top of it.
 pub fn left(dir: &Path) -> Result<Left, ReportError> {
     let disk = Disk::real();
     let config = options::read_copy(&disk, dir)?.unwrap_or_default();

@@ -2,15 +2,15 @@
 //!
 //! | report | from | when |
 //! |---|---|---|
-//! | `crawl`, `status-codes` | the figures of the last checkpoint; before the first one, what a crawl that runs tells | at every checkpoint |
+//! | `crawl`, `status-codes` | the last checkpoint; before the first, a crawl that runs | at every checkpoint |
 //! | `seeds` | seeds/list and seeds/fates | at every checkpoint while it is short, else at the end |
 //! | `mime-types` | logs/crawl.log | at the end |
 //! | `hosts` | logs/crawl.log and the queue | at the end |
 //!
-//! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is locked
-//! and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of `seeds` is
-//! some twenty bytes a seed. At the end of a crawl those that take long are left out: `crawler report`
-//! makes them then. Nothing depends on the files.
+//! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is
+//! locked and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of
+//! `seeds` is some twenty bytes a seed. At the end of a crawl those that take long are left out: `crawler report` makes
+//! them then. Nothing depends on the files.
 
 mod hosts;
 mod judge;
@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::clock::{Clock, SystemClock};
+use crate::crawl::sizes;
 use crate::disk::{Disk, Error, Mode, Writer};
 use crate::engine::seeds::reader;
 use crate::record::CrawlLog;
@@ -46,6 +47,9 @@ const AT_CHECKPOINTS_BYTES: u64 = 2 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
 /// Columns of hosts in their table; a longer one moves the rest of its line.
 const HOST_COLUMNS: usize = 40;
+
+/// What is told in the place of figures before there are any.
+const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
 
 /// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +99,7 @@ pub enum Form {
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReportError {
     /// What it is made of cannot be read, or a file cannot be written.
     #[error("{0}")]
@@ -154,8 +159,8 @@ pub fn path(dir: &Path, name: Name) -> PathBuf {
     dir.join("reports").join(format!("{name}.txt"))
 }
 
-/// Puts the report `name` into the crawl directory `dir`, in the place of an older one. It is not synced: it can be made
-/// again.
+/// Puts the report `name` into the crawl directory `dir`, in the place of an older one. It is not synced: it can be
+/// made again.
 pub fn put(name: Name, dir: &Path) -> Result<(), ReportError> {
     put_at(name, dir, true)
 }
@@ -197,7 +202,7 @@ pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
 pub(super) fn put_at_the_end(dir: &Path) -> Result<Vec<Name>, ReportError> {
     let disk = Disk::real();
     let log = log_files::bytes(&disk, &CrawlLog::path(dir))?;
-    let queue = file_bytes(&dir.join("frontier"));
+    let queue = sizes::file_bytes(&dir.join("frontier"));
     let mut left_out = Vec::new();
     for name in Name::ALL {
         let reads = match name {
@@ -208,13 +213,6 @@ pub(super) fn put_at_the_end(dir: &Path) -> Result<Vec<Name>, ReportError> {
         if reads <= AT_THE_END_BYTES { put(name, dir)? } else { left_out.push(name) }
     }
     Ok(left_out)
-}
-
-/// Bytes of the files in `dir`, as far as they can be asked.
-pub fn file_bytes(dir: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
-    let files = entries.filter_map(|entry| entry.ok()?.metadata().ok()).filter(std::fs::Metadata::is_file);
-    files.map(|file| file.len()).sum()
 }
 
 /// A file on our own disk as any writer.
@@ -239,7 +237,8 @@ impl Write for FileOut {
 
 fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
     out.text(format_args!(
-        "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {:>9}\n",
+        "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} \
+         {:>12} {:>11} {:>6} {:>6} {:>9}\n",
         "violations",
         "host",
         "requests",
@@ -263,7 +262,8 @@ fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportE
         out.row(
             row,
             format_args!(
-                "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} {:>12} {:>11} {:>6} {:>6} {kept:>9}\n",
+                "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} \
+                 {:>12} {:>11} {:>6} {:>6} {kept:>9}\n",
                 row.violations,
                 crate::text::escape::field(&row.host),
                 row.requests,
@@ -290,10 +290,10 @@ fn tail(totals: &Totals) -> String {
     let gap = totals.gap_min_ms.map_or("none".to_owned(), |gap| format!("{gap} ms"));
     let (asked, broken) = totals.retry_after;
     let mut text = format!(
-        "\n{} hosts, {} requests, {} URLs that wait\nsmallest gap: {gap}\nmost requests to a host at once: {}\n\
-         Retry-After: asked for {asked} times, kept to {} times\nviolations: {}\n\n\
+        "\n{} hosts, {} requests, {} queued URLs\nsmallest gap: {gap}\nmost requests to a host at once: {}\n\
+         Retry-After: sent {asked} times, respected {} times\nviolations: {}\n\n\
          A gap is the time from the end of a request to the start of the next one, robots.txt and retries included. Owed\n\
-         is the least that settings, durations and Crawl-delay asked for; kept is how often Retry-After was kept to.\n",
+         is the least gap that settings, durations and Crawl-delay required; kept is how often Retry-After was met.\n",
         totals.hosts,
         totals.requests,
         totals.remaining,
@@ -302,7 +302,7 @@ fn tail(totals: &Totals) -> String {
         totals.violations,
     );
     for fault in &totals.faults {
-        text.push_str(&format!("URLs that wait are counted in part only: {}\n", crate::text::escape::Escaped(fault)));
+        text.push_str(&format!("queued URLs are counted only in part: {}\n", crate::text::escape::Escaped(fault)));
     }
     text
 }

@@ -1,5 +1,5 @@
-//! URLs that wait, by host, as the newest checkpoint knows the queue: partition by partition, in the memory of the hosts of
-//! one.
+//! URLs that wait, by host, as the newest checkpoint knows the queue: partition by partition, in the memory of the
+//! hosts of one.
 //!
 //! A crawl that runs deletes what its next checkpoint does not name. A partition in which that is met is begun again by
 //! the newest one, a bounded number of times.

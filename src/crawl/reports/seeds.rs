@@ -4,9 +4,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::summary::NO_CHECKPOINT;
 use super::waiting::Waiting;
-use super::{Out, ReportError};
+use super::{NO_CHECKPOINT, Out, ReportError};
 use crate::disk::Disk;
 use crate::engine::seeds::reader;
 use crate::engine::{SeedRecord, SeedStatus};

@@ -6,15 +6,12 @@ use hyper::StatusCode;
 use serde::Serialize;
 
 use super::seeds::{self, Counts};
-use super::{Form, Out, ReportError};
+use super::{Form, NO_CHECKPOINT, Out, ReportError};
 use crate::crawl::control;
 use crate::disk::{DirectoryLock, Disk};
 use crate::record::{Snapshot, State};
 use crate::report::closing::{Table, figures};
 use crate::text::figures::{date, size};
-
-/// What is told in the place of figures before there are any.
-pub(super) const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
 
 /// What is told as one JSON object.
 #[derive(Serialize)]
@@ -44,8 +41,8 @@ pub(super) fn crawl(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), Re
     }
     let mut table = Table::default();
     let state = match (snapshot.state, snapshot.finish) {
-        (State::Running, _) if running => "running; crawler status tells what it does".to_owned(),
-        (State::Running, _) => "killed, or going on from here".to_owned(),
+        (State::Running, _) if running => "running; crawler status shows what it does".to_owned(),
+        (State::Running, _) => "killed, or resuming from here".to_owned(),
         (State::Stopped | State::Finished, finish) => finish.map_or("stopped".to_owned(), |finish| finish.to_string()),
     };
     table.row("state", state);
@@ -81,6 +78,6 @@ pub(super) fn status_codes(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result
         out.row(&row, format_args!("{:>10} {:>6} {}\n", row.urls, row.code, row.meaning))?;
     }
     out.text(format_args!(
-        "\nStatus codes of pages. Codes below 0: attempts without an answer, and URLs that were never asked for.\n"
+        "\nStatus codes of pages. Codes below 0: attempts without an answer, and URLs that were never requested.\n"
     ))
 }

@@ -1,13 +1,13 @@
 //! Why seeds wait: what the newest checkpoint knows of their hosts.
 //!
-//! Nothing is told of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is replaced
-//! while it is read.
+//! Nothing is told of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is
+//! replaced while it is read.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use crate::clock::{Clock, SystemClock, Time};
-use crate::crawl::explain::key_maker;
+use crate::crawl::options::key_maker;
 use crate::disk::Disk;
 use crate::engine::values::decode_rules;
 use crate::engine::{SeedRecord, SeedStatus, checkpoint};
@@ -75,9 +75,9 @@ impl Waiting {
         let until = host.due.max(host.backoff_until);
         let why = host.blame.map(|blame| blame.to_string());
         match (why, until > self.now) {
-            (Some(why), true) => format!("{why}; its host rests until {}", date(until)),
+            (Some(why), true) => format!("{why}; its host waits until {}", date(until)),
             (Some(why), false) => why,
-            (None, true) => format!("its host rests until {}", date(until)),
+            (None, true) => format!("its host waits until {}", date(until)),
             (None, false) => String::new(),
         }
     }

@@ -38,8 +38,8 @@ impl Known {
     }
 }
 
-/// Reads all of it. The catalog is that of the crawl in `dir`, or a copy; where it does not belong to the files there, that
-/// is an error.
+/// Reads all of it. The catalog is that of the crawl in `dir`, or a copy; where it does not belong to the files there,
+/// that is an error.
 pub(super) fn known(disk: &Disk, catalog: &SledCatalog, dir: &Path) -> Result<Known> {
     let (identity, noted) = (mend::look(disk, catalog, dir)?, Noted::load(catalog, dir)?);
     let mut known = Known { identity, old_seeds: seeds::count_old(catalog)?, ..Known::default() };
@@ -58,7 +58,7 @@ pub(super) fn read_copy(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Res
     match Identity::read_copy(disk, dir) {
         Ok(identity) => Ok(Some(identity)),
         Err(error) if error.is_not_found() || matches!(error, Error::Damaged { .. }) => {
-            report.damage(&dir.join("identity.json"), 0, format!("{error}; the next start writes it again"));
+            report.damage(&dir.join("identity.json"), 0, format!("{error}; the next start rewrites it"));
             Ok(None)
         }
         Err(error) => Err(error),
@@ -74,11 +74,7 @@ pub(super) fn same_identity(
 ) -> Option<Identity> {
     match (&of_catalog, &copy) {
         (Some(identity), Some(copy)) if identity != copy => {
-            report.damage(
-                &dir.join("identity.json"),
-                0,
-                "not the identity in the catalog; the next start writes it again",
-            );
+            report.damage(&dir.join("identity.json"), 0, "not the identity in the catalog; the next start rewrites it");
         }
         _ => {}
     }

@@ -16,7 +16,7 @@ use crate::engine::seeds;
 
 use crate::record::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapshot, State, StoreBytes, StoreLayers};
 
-const ANEW: &str = "crawler verify --rebuild makes it again";
+const ANEW: &str = "crawler verify --rebuild rebuilds it";
 /// What belongs into a crawl directory.
 const PARTS: [&str; 16] = [
     "LOCK",
@@ -49,10 +49,12 @@ pub(super) fn tell(report: &mut Report<'_>, fault: Error) {
         Error::Damaged { path, offset, expected, found } => {
             report.damage(&path, offset, format!("expected {expected}, found {found}"));
         }
-        Error::Io { path, .. } => report.damage(&path, 0, "missing; the last checkpoint names it"),
-        Error::Newer { ref path, .. } | Error::InUse { ref path, .. } | Error::Link { ref path } => {
-            report.damage(path, 0, fault.to_string())
-        }
+        Error::Io { path, .. } => report.damage(&path, 0, "missing; the last checkpoint lists it"),
+        Error::Newer { ref path, .. }
+        | Error::InUse { ref path, .. }
+        | Error::Link { ref path }
+        | Error::Poisoned { ref path, .. }
+        | Error::Limit { ref path, .. } => report.damage(path, 0, fault.to_string()),
     }
 }
 
@@ -120,7 +122,7 @@ fn check_seeds(place: &Place<'_>, known: &Known, report: &mut Report<'_>) -> Res
     let path = place.dir.join("seeds").join("list");
     match seeds::check(place.disk, place.dir, number) {
         Ok(None) if known.old_seeds == 0 && number.is_some() => {
-            report.damage(&path, 0, "missing; the last checkpoint knows it, and nothing makes it again");
+            report.damage(&path, 0, "missing; the last checkpoint lists it, and it cannot be rebuilt");
         }
         // of a directory of format 1: the next start puts them there
         Ok(None) => {}
@@ -147,11 +149,11 @@ fn check_rests(place: &Place<'_>, number: u64, report: &mut Report<'_>) -> Resul
         report.summary.files += 1;
         match rests::check(place.disk, &path) {
             Ok(None) => {}
-            Ok(Some((whole, true))) => report.unfinished(&path, whole, "unfinished: a rest that was being written"),
+            Ok(Some((whole, true))) => report.unfinished(&path, whole, "unfinished: a hold that was being written"),
             Ok(Some((whole, false))) => report.damage(
                 &path,
                 whole,
-                "no whole record: long rests of hosts from here on are forgotten; nothing makes them again",
+                "no whole record: long holds of hosts from here on are lost and cannot be rebuilt",
             ),
             Err(error) if crate::drum::verify::is_fault(&error) => tell(report, error),
             Err(error) => return Err(error),
@@ -169,7 +171,7 @@ fn check_logs(place: &Place<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
             Ok(_) => {}
             Err(error) if error.is_not_found() => {
                 notice(format!(
-                    "{}: there is no such log; what it told is gone, and nothing depends on it",
+                    "{}: the log is missing; its lines are lost, and nothing depends on it",
                     path.display()
                 ));
             }

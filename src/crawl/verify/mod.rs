@@ -35,8 +35,8 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
     let copy = catalog::read_copy(&disk, dir, report)?;
     let (standing, identity, mut known) = if running {
         notice(
-            "a crawl runs: its catalog is locked, so lengths and counts of its last checkpoint are not compared with \
-             the archive, and what it writes beyond that checkpoint is not judged"
+            "a crawl is running: its catalog is locked, so lengths and counts of its last checkpoint are not compared \
+             with the archive, and what it writes after that checkpoint is not checked"
                 .to_owned(),
         );
         (Standing::Running, copy, None)
@@ -80,7 +80,7 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
         nothing_named(&disk, dir, report)?;
     }
     if !running && DirectoryLock::is_held(dir) {
-        notice("a crawl was started meanwhile: what it writes may be among the findings; verify again".to_owned());
+        notice("a crawl was started meanwhile: what it writes may be among the findings; run verify again".to_owned());
     }
     Ok(())
 }
@@ -93,14 +93,14 @@ fn without_catalog(disk: &Disk, dir: &Path, notice: &mut dyn FnMut(String)) -> R
     };
     let Some((identity, checkpoint)) = found else {
         notice(
-            "without the catalog and without a whole checkpoint file the crawl cannot go on, and lengths and counts of \
-             the last checkpoint are not compared with the archive"
+            "without the catalog and without a whole checkpoint file the crawl cannot resume, and lengths and counts \
+             of the last checkpoint are not compared with the archive"
                 .to_owned(),
         );
         return Ok((Standing::Unknown, None));
     };
     let number = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.number);
-    notice(format!("the next start, or --rebuild, makes the catalog again from checkpoint {number}"));
+    notice(format!("the next start, or --rebuild, rebuilds the catalog from checkpoint {number}"));
     let noted = checkpoint.map(|checkpoint| checkpoint.container);
     Ok((Standing::Stopped { noted, clean: false }, Some(identity)))
 }
@@ -110,8 +110,8 @@ fn cut_of(dir: &Path, known: &mut Known, report: &mut Report<'_>, notice: &mut d
     if let Some(fault) = known.fault.take() {
         copies::tell(report, fault);
         notice(
-            "without the file of the last checkpoint the crawl cannot go on: what was in memory, among it queued URLs, \
-             is nowhere else, and is not made again; the stores are not verified"
+            "without the file of the last checkpoint the crawl cannot resume: it has the only copy of what was in \
+             memory, including queued URLs; the stores are not verified"
                 .to_owned(),
         );
         return None;

@@ -7,8 +7,8 @@
 //! the index is renamed over the old one: from then on until the batch is durable the mark of
 //! [`container::rebuild`] keeps every crawl out, and whoever rebuilds again begins anew.
 //!
-//! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was queued
-//! in a damaged file is nowhere else.
+//! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was
+//! queued in a damaged file is nowhere else.
 
 use std::fs;
 use std::path::Path;
@@ -39,35 +39,35 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
     let mut said = Vec::new();
     if harm.frontier {
         said.push(
-            "the queue is damaged: its URLs are nowhere else, and --rebuild does not make it again; the crawl cannot go \
-             on"
-            .to_owned(),
+            "the queue is damaged: it has no second copy, and --rebuild cannot rebuild it; the crawl cannot \
+             resume"
+                .to_owned(),
         );
     }
     if harm.lost {
         said.push(
-            "URLs on their way to the queue are lost with a damaged file; --rebuild makes URL-seen anew from the archive \
-             and the queue, so that they are taken in when a page names them again; URLs that were dropped or failed \
-             before may be met once more"
+            "URLs on their way to the queue are lost with a damaged file; --rebuild rebuilds URL-seen from the archive \
+             and the queue, so that they are accepted when a page links to them again; URLs that were dropped or \
+             failed before may come up once more"
                 .to_owned(),
         );
     } else if !harm.seen.is_empty() {
         said.push(
-            "--rebuild makes the damaged part of URL-seen again from the archive and the queue; keys of URLs that were \
-             dropped or failed are in no other place, so these may be met once more"
+            "--rebuild rebuilds the damaged part of URL-seen from the archive and the queue; keys of URLs that were \
+             dropped or failed have no second copy, so these may come up once more"
                 .to_owned(),
         );
     }
     for (harmed, what) in [(&harm.robots, "rules of robots.txt"), (&harm.dns, "addresses")] {
         if !harmed.is_empty() {
-            said.push(format!("--rebuild empties the damaged part of the store of {what}: they are asked for again"));
+            said.push(format!("--rebuild empties the damaged part of the store of {what}: they are fetched again"));
         }
     }
     said
 }
 
-/// Makes again what can be made again of the crawl in `dir`; returns the number of key records. Damage that stays goes to
-/// `report`, what it means to `notice`.
+/// Makes again what can be made again of the crawl in `dir`; returns the number of key records. Damage that stays goes
+/// to `report`, what it means to `notice`.
 pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<u64> {
     let disk = Disk::real();
     let _lock = DirectoryLock::acquire(dir)?;
@@ -82,7 +82,8 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
             report.damage(&dir.join("catalog"), 0, error.to_string());
             notice(
                 "without the catalog and without a whole checkpoint file the index is made again for reading; the crawl \
-                 cannot go on"
+    without the catalog and without a whole checkpoint file the index is rebuilt for reading; the crawl \
+             cannot resume"
                     .to_owned(),
             );
             (None, Known::default())
@@ -116,8 +117,7 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
 fn tell_moved(noted: Option<&ContainerState>, rebuilt: &Rebuilt, notice: &mut dyn FnMut(String)) {
     if noted.map(|noted| noted.key_bytes) != rebuilt.noted.as_ref().map(|noted| noted.key_bytes) {
         notice(
-            "key.dat has another length now than the last checkpoint noted: for URLs that are queued, the page that \
-             named them (via) may be wrong"
+            "key.dat has another length now than the last checkpoint noted: the referrer of queued URLs may be wrong"
                 .to_owned(),
         );
     }
@@ -135,7 +135,7 @@ fn renew_checkpoint(
     if let Some(fault) = known.fault.take() {
         copies::tell(report, fault);
         notice(
-            "without the file of the last checkpoint the crawl cannot go on: the index is made again for reading"
+            "without the file of the last checkpoint the crawl cannot resume: the index is rebuilt for reading"
                 .to_owned(),
         );
     }
@@ -151,7 +151,7 @@ fn renew_checkpoint(
     stores.run()?;
     let mut harm = std::mem::take(&mut stores.harm);
     if harm.frontier {
-        report.damage(&dir.join("frontier"), 0, "the queue is damaged, and is not made again; verify names the files");
+        report.damage(&dir.join("frontier"), 0, "the queue is damaged, and cannot be rebuilt; verify names the files");
     }
     cure(&harm).into_iter().for_each(&mut *notice);
     if harm.lost {
@@ -180,7 +180,7 @@ fn renew_checkpoint(
     rests::carry_over(disk, dir, number, next.number)?;
     if let Err(error) = seeds::renew(disk, dir, number, next.number) {
         copies::tell(report, error);
-        notice("the seeds are damaged, and nothing makes them again; the crawl cannot go on".to_owned());
+        notice("the seeds are damaged, and cannot be rebuilt; the crawl cannot resume".to_owned());
         return Ok(());
     }
     checkpoint::renew(disk, dir, (catalog, identity), &next, &sections)?;

@@ -7,9 +7,9 @@
 //! ```
 //! Sorting takes a bounded share of memory and one temporary file beside the crawl, so all of them are asked about.
 //!
-//! Beside a running crawl a newer checkpoint may replace files that are still to be read. Then the newest one is read and
-//! the bucket or partition begun again. That is sound, because keys only come to URL-seen and to key.dat: what an older
-//! checkpoint has queued or archived, a newer one has seen. So URL-seen is read after what has to be in it.
+//! Beside a running crawl a newer checkpoint may replace files that are still to be read. Then the newest one is read
+//! and the bucket or partition begun again. That is sound, because keys only come to URL-seen and to key.dat: what an
+//! older checkpoint has queued or archived, a newer one has seen. So URL-seen is read after what has to be in it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -470,8 +470,12 @@ impl<'a, 'r> Stores<'a, 'r> {
             Error::Damaged { path, offset, expected, found } => {
                 self.report.damage(&path, offset, format!("expected {expected}, found {found}"));
             }
-            Error::Io { path, .. } => self.report.damage(&path, 0, "missing; the last checkpoint names it"),
-            Error::Newer { ref path, .. } | Error::InUse { ref path, .. } | Error::Link { ref path } => {
+            Error::Io { path, .. } => self.report.damage(&path, 0, "missing; the last checkpoint lists it"),
+            Error::Newer { ref path, .. }
+            | Error::InUse { ref path, .. }
+            | Error::Link { ref path }
+            | Error::Poisoned { ref path, .. }
+            | Error::Limit { ref path, .. } => {
                 self.report.damage(path, 0, fault.to_string());
             }
         }
@@ -509,7 +513,7 @@ impl<'a, 'r> Stores<'a, 'r> {
 
     fn grown(&mut self, files: Vec<(PathBuf, u64)>) {
         for (path, bytes) in files {
-            let what = format!("unfinished: what lies behind the last checkpoint ({bytes} bytes) will be cut");
+            let what = format!("unfinished: data after the last checkpoint ({bytes} bytes) will be truncated");
             self.report.unfinished(&path, bytes, what);
         }
     }
@@ -525,14 +529,14 @@ pub(super) fn left_over(report: &mut Report<'_>, dir: &Path, files: Vec<(PathBuf
     if let Some((first, _)) = ours.first() {
         let name = first.file_name().unwrap_or_default().to_string_lossy();
         let what = match ours.len() {
-            1 => format!("left over: no checkpoint names {name}; the next start removes it"),
+            1 => format!("leftover: no checkpoint lists {name}; the next start removes it"),
             count => {
-                format!("left over: no checkpoint names {name} and {} more; the next start removes them", count - 1)
+                format!("leftover: no checkpoint lists {name} and {} more; the next start removes them", count - 1)
             }
         };
         report.unfinished(dir, 0, what);
     }
     for (path, _) in others {
-        report.unfinished(&path, 0, "left over: no file of a crawl; it is left alone");
+        report.unfinished(&path, 0, "leftover: not a file of a crawl; it is not touched");
     }
 }

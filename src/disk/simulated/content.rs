@@ -88,8 +88,8 @@ impl Content {
         open.for_each(|(_, certainty)| *certainty = Certainty::Doomed);
     }
 
-    /// The process that met a failed sync is gone. The system may still have the doomed changes in memory, where who comes
-    /// next reads them and no sync writes them; or it has forgotten them, and each is on the disk or is not.
+    /// The process that met a failed sync is gone. The system may still have the doomed changes in memory, where who
+    /// comes next reads them and no sync writes them; or it has forgotten them, and each is on the disk or is not.
     pub(super) fn settle(&mut self, rng: &mut fastrand::Rng) {
         if self.changes.iter().all(|(_, certainty)| *certainty != Certainty::Doomed) || rng.bool() {
             return;

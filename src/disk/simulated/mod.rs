@@ -2,10 +2,11 @@
 //!
 //! Every change (write, cut, creation, rename, removal, sync) has a number. At a number that was chosen before, the
 //! change fails ([`Fault`]) or the machine stops: then every further call fails, until [`SimulatedDisk::restart`] says
-//! what is left. A process that is killed leaves everything that it wrote (but for what a failed sync covered); a power cut leaves what was synced, and of
-//! everything else any mixture: each write kept, lost, torn at 512 bytes, zeroed or garbled, each creation, rename and
-//! removal of a name done or not. What is assumed of a real disk is little (SQLite and redb assume the same): bytes
-//! beside a write stay as they are, what a successful sync covered stays, a rename is done or not done.
+//! what is left. A process that is killed leaves everything that it wrote (but for what a failed sync covered); a power
+//! cut leaves what was synced, and of everything else any mixture: each write kept, lost, torn at 512 bytes, zeroed or
+//! garbled, each creation, rename and removal of a name done or not. What is assumed of a real disk is little (SQLite
+//! and redb assume the same): bytes beside a write stay as they are, what a successful sync covered stays, a rename is
+//! done or not done.
 //!
 //! After a failed sync the writes that it covered are doomed: a later sync that succeeds does not make them durable,
 //! as on Linux. The next process may read them all the same, from what the system still has in memory, or may not.

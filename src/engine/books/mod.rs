@@ -124,13 +124,13 @@ impl Books {
         let asked = rules.crawl_delay();
         if let Some(delay) = asked.filter(|_| politeness.is_beyond(asked)) {
             let (delay, cap) = (delay.as_secs_f64(), politeness.crawl_delay_max.as_secs_f64());
-            let what = if politeness.skips(asked) { "nothing is fetched of it" } else { "that counts" };
+            let what = if politeness.skips(asked) { "nothing is fetched from it" } else { "that counts" };
             if std::mem::replace(&mut self.has_told_delay_cap, true) {
                 tracing::info!("{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what}");
             } else {
                 tracing::warn!(
-                    "{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what} (of others this is \
-                     told as information)"
+                    "{origin}: Crawl-delay {delay} s; politeness.crawl_delay_max is {cap} s: {what} (for other hosts \
+                     this is logged as information)"
                 );
             }
         }

@@ -55,7 +55,7 @@ pub fn migrate(disk: &Disk, dir: &Path, catalog: &dyn Catalog, checkpoint: Optio
     disk.replace(&fates_path(dir), &fates)?;
     disk.replace(&list_path(dir), &list)?;
     if list_bytes > HEADER_BYTES {
-        tracing::info!("{seeds} seeds were taken over from the catalog into {}", list_path(dir).display());
+        tracing::info!("{seeds} seeds were moved from the catalog into {}", list_path(dir).display());
     }
     Ok(())
 }

@@ -437,7 +437,7 @@ fn cut(file: &DiskFile, end: u64) -> Result<()> {
     let bytes = file.len()?;
     if bytes > end {
         let path = file.path().display();
-        tracing::debug!("{path}: {} bytes behind byte {end} belong to no checkpoint, and are cut off", bytes - end);
+        tracing::debug!("{path}: {} bytes after byte {end} belong to no checkpoint, and are cut off", bytes - end);
         file.set_len(end)?;
         file.sync()?;
     }

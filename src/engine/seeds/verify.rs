@@ -37,15 +37,14 @@ pub fn check(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Option<Vec<
         cut = scan.at();
     }
     if let (None, Some(number)) = (mark, number) {
-        let what =
-            format!("no whole record, and the mark of checkpoint {number} has to follow; nothing makes it again");
+        let what = format!("no whole record, and the mark of checkpoint {number} should follow; it cannot be rebuilt");
         tell(&fates, cut, what, true);
     } else if fates.len()? > cut {
-        tell(&fates, cut, "unfinished: what lies behind the last checkpoint will be cut".to_owned(), false);
+        tell(&fates, cut, "unfinished: data after the last checkpoint will be truncated".to_owned(), false);
     }
     let Mark { list_bytes, seeds: known, .. } = mark.unwrap_or_default();
     if whole < list_bytes || seeds < known {
-        let what = format!("no whole record: {seeds} seeds of {known}; nothing makes the others again");
+        let what = format!("no whole record: {seeds} seeds of {known}; the others cannot be rebuilt");
         tell(&list, whole, what, true);
     } else if list.len()? > whole {
         tell(&list, whole, "unfinished: a seed that was being written".to_owned(), false);

@@ -11,15 +11,16 @@
 use std::path::Path;
 
 use super::block::{DIRECTORY, FILTER, INDEX, Packer, Stored, URLS, Unpacker, UrlReader, UrlWriter};
-use super::entry::{HostKey, UrlView};
 use super::filter::{Filter, domain_key};
+use super::key::HostKey;
+use super::view::UrlView;
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
 use crate::fingerprint::Fingerprint;
+use crate::frontier::tuning::WRITER_BYTES;
 use crate::frontier::wire::{self, Reader};
 
 const VERSION: u16 = 3;
 const FOOTER_BYTES: u64 = 64;
-const WRITER_BYTES: usize = 256 << 10;
 const DOMAIN_ENTRY: u8 = 0;
 const HOST_ENTRY: u8 = 1;
 

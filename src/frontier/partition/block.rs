@@ -5,24 +5,20 @@
 //! ```
 //! A URL is written as its difference to the one before it in the block; the first as that to a blank one.
 
-use super::entry::UrlView;
 use super::front::Front;
+use super::view::UrlView;
 use crate::disk::{DiskFile, Error, Result};
+use crate::frontier::tuning::{BLOCK_READ_BYTES, ZSTD_LEVEL};
 use crate::frontier::wire::Reader;
 
 /// No block holds more, whatever its head says.
 const BLOCK_BYTES_MAX: usize = 64 << 20;
 pub(super) const BLOCK_HEADER_BYTES: usize = 13;
-/// Read at once where a block is to be: a compressed one is seldom longer.
-const READ_BYTES: u64 = 24 << 10;
 /// Kinds of blocks.
 pub(super) const URLS: u8 = 1;
 pub(super) const DIRECTORY: u8 = 2;
 pub(super) const INDEX: u8 = 3;
 pub(super) const FILTER: u8 = 4;
-
-/// Of zstd: what is left after front-coding is mostly fingerprints, which a higher level makes no smaller.
-const LEVEL: i32 = 1;
 
 /// Compresses one block after the other.
 pub(super) struct Packer {
@@ -33,7 +29,7 @@ pub(super) struct Packer {
 
 impl Packer {
     pub(super) fn new() -> Self {
-        let compressor = zstd::bulk::Compressor::new(LEVEL).expect("the level is one that zstd has");
+        let compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("the level is one that zstd has");
         Packer { compressor, frame: Vec::new(), stored: Vec::new() }
     }
 
@@ -123,7 +119,7 @@ impl Unpacker {
     pub(super) fn read_stored(&mut self, file: &DiskFile, offset: u64, limit: u64) -> Result<Stored> {
         let stored = &mut self.stored;
         // One read brings most blocks whole.
-        stored.resize((limit.saturating_sub(offset)).min(READ_BYTES) as usize, 0);
+        stored.resize((limit.saturating_sub(offset)).min(BLOCK_READ_BYTES) as usize, 0);
         let got = file.read_at(stored, offset)?;
         stored.truncate(got);
         if got < BLOCK_HEADER_BYTES {

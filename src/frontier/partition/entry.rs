@@ -1,135 +1,18 @@
-//! What a partition holds, and the order in which it lies in a base.
-//!
-//! An entry is a URL, a record of a host that left the active side, or pages to be added to the total of a domain.
-//! The order is domain, then the domain's own entry, then its origins; of an origin first its records (the last one
-//! counts), then its URLs by rank and sequence.
+//! What a partition holds: an entry is a URL, a record of a host that left the active side, or pages to be added to the
+//! total of a domain.
+
+use std::path::Path;
 
 use super::front::{self, Front};
+use super::key::{HostKey, Key};
+use super::view::UrlView;
+use crate::disk::Error;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::host::Item;
 use crate::frontier::wire::{self, Reader};
-use crate::frontier::{Hops, QueuedUrl};
 
 /// The first byte of what is no URL: those begin with their flags, which are less.
 const RECORD: u8 = 128;
 const DOMAIN: u8 = 129;
-
-/// A host within a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::frontier) struct HostKey {
-    pub domain: Fingerprint,
-    pub origin: Fingerprint,
-}
-
-/// The place of an entry in the order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    domain: Fingerprint,
-    /// 0 for the domain's own entry, 1 for its origins.
-    class: u8,
-    origin: Fingerprint,
-    /// 0 for a record, else the rank of a URL plus 1.
-    rank: u32,
-    sequence: u64,
-}
-
-impl Key {
-    /// Whether it is that of a URL or record of `host`.
-    pub(super) fn is_of(&self, host: HostKey) -> bool {
-        self.group() == (host.domain, 1, host.origin)
-    }
-
-    /// The place of its host or domain.
-    pub(super) fn group(&self) -> (Fingerprint, u8, Fingerprint) {
-        (self.domain, self.class, self.origin)
-    }
-}
-
-/// A queued URL as it lies in encoded bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct UrlView<'a> {
-    pub rank: u16,
-    pub sequence: u64,
-    pub key: Fingerprint,
-    pub origin: Fingerprint,
-    pub host: Fingerprint,
-    pub domain: Fingerprint,
-    pub priority: u8,
-    pub attempts: u8,
-    pub depth: u16,
-    pub seed: u32,
-    pub via: u64,
-    pub forced: bool,
-    pub hops: &'a [u8],
-    pub url: &'a [u8],
-}
-
-impl<'a> UrlView<'a> {
-    /// A URL in memory.
-    pub(super) fn of(item: &'a Item) -> Self {
-        let url = &item.url;
-        UrlView {
-            rank: item.rank,
-            sequence: item.sequence,
-            key: url.key,
-            origin: url.origin,
-            host: url.host,
-            domain: url.domain,
-            priority: url.priority,
-            attempts: url.attempts,
-            depth: url.depth,
-            seed: url.seed,
-            via: url.via,
-            forced: url.forced,
-            hops: url.hops.as_bytes(),
-            url: url.url.as_bytes(),
-        }
-    }
-
-    /// All but its texts, which are empty.
-    pub(super) fn without_texts(&self) -> UrlView<'static> {
-        UrlView {
-            rank: self.rank,
-            sequence: self.sequence,
-            key: self.key,
-            origin: self.origin,
-            host: self.host,
-            domain: self.domain,
-            priority: self.priority,
-            attempts: self.attempts,
-            depth: self.depth,
-            seed: self.seed,
-            via: self.via,
-            forced: self.forced,
-            hops: &[],
-            url: &[],
-        }
-    }
-
-    pub(super) fn order(&self) -> Key {
-        let rank = u32::from(self.rank) + 1;
-        Key { domain: self.domain, class: 1, origin: self.origin, rank, sequence: self.sequence }
-    }
-
-    /// The URL itself; `None` if a text in it is none.
-    pub(super) fn to_item(self) -> Option<Item> {
-        let url = QueuedUrl {
-            url: std::str::from_utf8(self.url).ok()?.into(),
-            key: self.key,
-            origin: self.origin,
-            host: self.host,
-            domain: self.domain,
-            priority: self.priority,
-            depth: self.depth,
-            hops: Hops::parse(std::str::from_utf8(self.hops).ok()?),
-            attempts: self.attempts,
-            via: self.via,
-            seed: self.seed,
-            forced: self.forced,
-        };
-        Some(Item { rank: self.rank, sequence: self.sequence, url })
-    }
-}
 
 /// An entry of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,12 +26,8 @@ impl<'a> Entry<'a> {
     pub(super) fn key(&self) -> Key {
         match self {
             Entry::Url(url) => url.order(),
-            Entry::Record { host, sequence, .. } => {
-                Key { domain: host.domain, class: 1, origin: host.origin, rank: 0, sequence: *sequence }
-            }
-            Entry::Domain { domain, .. } => {
-                Key { domain: *domain, class: 0, origin: Fingerprint::default(), rank: 0, sequence: 0 }
-            }
+            Entry::Record { host, sequence, .. } => Key::of_record(*host, *sequence),
+            Entry::Domain { domain, .. } => Key::of_domain(*domain),
         }
     }
 
@@ -239,4 +118,9 @@ impl Entries {
         };
         entry.ok_or(self.here as u64)
     }
+}
+
+/// Bytes under a right checksum that are no entry.
+pub(super) fn unreadable(path: &Path) -> Error {
+    Error::damaged(path, 0, "an entry of a partition", "other bytes under a right checksum")
 }

@@ -6,7 +6,7 @@
 //! What the flags say to be as before, or as usual, is left out; texts share their start with those before them. What
 //! stands alone is written as the difference to a blank URL, so there is one form for everything.
 
-use super::entry::UrlView;
+use super::view::UrlView;
 use crate::frontier::wire::{self, Reader};
 
 /// Origin and host follow, as those before were others.

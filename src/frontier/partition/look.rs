@@ -4,7 +4,8 @@
 //! opened for writing.
 
 use super::base::{Base, DirectoryEntry, Spot};
-use super::entry::{Entries, Entry, HostKey};
+use super::entry::{Entries, Entry};
+use super::key::HostKey;
 use super::tail::Frames;
 use super::take::{Cursor, domain_pages};
 use super::{FileState, Partition};

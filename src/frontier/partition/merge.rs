@@ -13,51 +13,28 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::base::{Base, Summary};
-use super::entry::{Entries, Entry, Key};
-use super::filter::Filter;
+use super::base::Base;
+use super::entry::{Entries, Entry, unreadable};
 use super::front::Front;
-use super::output::Output;
+use super::key::Key;
+use super::output::{MergeDone, NewBase, Output};
 use super::scan::Scan;
 use super::tail::{self, Frames};
 use super::take::Cursors;
-use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
-use crate::fingerprint::Fingerprint;
-
-/// Bytes of a frame in a file of runs.
-const RUN_FRAME_BYTES: usize = 64 << 10;
+use crate::disk::{Disk, Result};
+use crate::frontier::tuning::RUN_FRAME_BYTES;
 
 /// What to merge.
 #[derive(Debug)]
 pub(in crate::frontier) struct Merge {
     pub disk: Disk,
-    /// Of the new base.
-    pub generation: u64,
     pub base: Option<(PathBuf, u64)>,
     pub cursors: Arc<Cursors>,
     pub tails: Vec<(PathBuf, u64)>,
-    /// Where the new base goes, and sorted chunks if need be.
-    pub target: PathBuf,
+    /// Where sorted chunks go if need be.
     pub runs: PathBuf,
-    pub now: Time,
     pub chunk_bytes: usize,
-    pub block_bytes: usize,
-    pub filter_bytes_max: usize,
-    /// Hosts whose number of URLs is asked for, sorted.
-    pub active: Vec<Fingerprint>,
-}
-
-/// What a merge made.
-#[derive(Debug)]
-pub(in crate::frontier) struct MergeDone {
-    /// Of the new base.
-    pub generation: u64,
-    /// `None` if nothing is left.
-    pub summary: Option<Summary>,
-    pub filter: Filter,
-    /// URLs in the new base of the hosts that were asked for.
-    pub active: Vec<(Fingerprint, u64)>,
+    pub made: NewBase,
 }
 
 impl Merge {
@@ -69,15 +46,18 @@ impl Merge {
                 heads.push(Reverse((source.key, n)));
             }
         }
-        let mut out = Output::new(&self)?;
+        let mut out = Output::new(&self.disk, &self.made)?;
         while let Some(Reverse((_, n))) = heads.pop() {
             let source = &mut sources[n];
             // Stretches of one source are longer than one entry as a rule.
             loop {
                 out.push(source.entry()?)?;
                 if let Feed::Base(scan) = &mut source.feed
-                    && let Some(stretch) =
-                        scan.stretch(heads.peek().map(|Reverse((key, _))| *key), self.stretch_min(), self.block_bytes)?
+                    && let Some(stretch) = scan.stretch(
+                        heads.peek().map(|Reverse((key, _))| *key),
+                        self.stretch_min(),
+                        self.made.block_bytes,
+                    )?
                 {
                     out.take_over(scan, &stretch)?;
                 }
@@ -99,7 +79,7 @@ impl Merge {
 
     /// Bytes of a base from which on it pays to look for blocks that can be taken over: about two of them, compressed.
     fn stretch_min(&self) -> u64 {
-        self.block_bytes as u64 / 2
+        self.made.block_bytes as u64 / 2
     }
 
     /// The base first: of its record and one from a tail the latter comes last, and counts.
@@ -235,8 +215,4 @@ impl Source {
 /// An entry that was put into a chunk.
 fn entry_in(bytes: &[u8]) -> Result<Entry<'_>> {
     Entry::read_alone(bytes).ok_or_else(|| unreadable(Path::new("tail")))
-}
-
-pub(super) fn unreadable(path: &Path) -> Error {
-    Error::damaged(path, 0, "an entry of a partition", "other bytes under a right checksum")
 }

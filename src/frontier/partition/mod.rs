@@ -15,6 +15,7 @@ mod block;
 mod entry;
 mod filter;
 mod front;
+mod key;
 mod look;
 mod merge;
 mod output;
@@ -23,6 +24,8 @@ mod silent;
 mod tail;
 mod take;
 pub(super) mod verify;
+mod view;
+mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,20 +34,30 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub(super) use base::{Spot, Summary};
-pub(super) use entry::HostKey;
 pub(super) use filter::{Filter, domain_key};
+pub(super) use key::HostKey;
 pub(super) use look::Cold;
-pub(super) use merge::{Merge, MergeDone};
+pub(super) use merge::Merge;
+pub(super) use output::{MergeDone, NewBase};
 pub(super) use take::{Cursor, Cursors, Refill, Take, TakeDone, Taken};
 
-use entry::{Entry, UrlView};
+use entry::Entry;
 use front::Front;
+use view::UrlView;
+use walk::Walk;
 
 use super::host::Item;
+use super::policy::PartitionSnapshot;
 use super::record::HostRecord;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
+
+/// Which of `count` partitions, a power of two, a domain belongs to: by the top bits of its fingerprint.
+pub(super) fn partition_of(domain: Fingerprint, count: usize) -> usize {
+    let bits = count.trailing_zeros();
+    if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
+}
 
 /// A file of a partition as a checkpoint knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,17 +184,9 @@ pub(super) struct Partition {
     pub thirsty: usize,
     /// Active hosts that run dry.
     pub wanted: BTreeSet<HostKey>,
-    pub rover: Option<HostKey>,
-    /// When a take may find a host; `None` when it needs another event first.
-    pub wake: Option<Time>,
+    pub walk: Walk,
     /// Domains that are held back, until when (`frontier::crowd`).
     pub held: BTreeMap<Fingerprint, Time>,
-    /// The base's hosts are not walked over before.
-    pub walk_after: Time,
-    /// Whether hosts wait until others of their domain have nothing to do.
-    pub blocked: bool,
-    /// Whether a host of it has had nothing more to do since its last take was planned.
-    pub freed: bool,
     pub merged_at: Time,
 }
 
@@ -222,13 +227,9 @@ impl Partition {
             active: BTreeMap::new(),
             thirsty: 0,
             wanted: BTreeSet::new(),
-            rover: None,
-            wake: None,
-            blocked: false,
-            freed: false,
-            merged_at: Time::ZERO,
+            walk: Walk::default(),
             held: BTreeMap::new(),
-            walk_after: Time::ZERO,
+            merged_at: Time::ZERO,
         }
     }
 
@@ -313,9 +314,22 @@ impl Partition {
         self.recent.urls + self.frozen.urls
     }
 
-    /// Whether somebody could make use of what lies in array and tails.
-    pub(super) fn has_wanted_tail(&self) -> bool {
-        self.recent.urls > 0 && (self.thirsty > 0 || self.recent.has_strangers)
+    /// What decides whether it is taken from or merged.
+    pub(super) fn snapshot(&self) -> PartitionSnapshot {
+        PartitionSnapshot {
+            is_busy: self.busy,
+            base_bytes: self.base.as_ref().map_or(0, |base| base.summary.bytes),
+            consumed: self.consumed,
+            left: self.base_left(),
+            tail_bytes: self.recent.tail_bytes(),
+            tail_urls: self.recent.urls,
+            tail_since: self.recent.since,
+            tail_is_wanted: self.thirsty > 0 || self.recent.has_strangers,
+            overlay_bytes: self.overlay_bytes(),
+            merged_at: self.merged_at,
+            runs_dry: !self.wanted.is_empty(),
+            walk_due: self.walk.due(),
+        }
     }
 
     /// URLs in the base before no cursor.
@@ -324,7 +338,7 @@ impl Partition {
     }
 
     /// Bytes in memory that a merge would free: newer records, pages of domains, cursors.
-    pub(super) fn overlay_bytes(&self) -> usize {
+    fn overlay_bytes(&self) -> usize {
         const DOMAIN_BYTES: usize = 32;
         self.recent.records_bytes
             + self.recent.domains.len() * DOMAIN_BYTES

@@ -1,17 +1,45 @@
 //! What a merge makes of entries in order: the next base.
 
-use super::base::{Base, BaseWriter, DirectoryEntry, Spot};
-use super::entry::{Entry, HostKey};
+use std::path::PathBuf;
+
+use super::base::{Base, BaseWriter, DirectoryEntry, Spot, Summary};
+use super::entry::{Entry, unreadable};
 use super::filter::Filter;
-use super::merge::{Merge, MergeDone, unreadable};
+use super::key::HostKey;
 use super::scan::{Scan, Stretch, Untouched};
-use crate::disk::Result;
+use crate::clock::Time;
+use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::record::HostRecord;
 
+/// The base to make.
+#[derive(Debug)]
+pub(in crate::frontier) struct NewBase {
+    pub generation: u64,
+    pub path: PathBuf,
+    pub now: Time,
+    pub block_bytes: usize,
+    pub filter_bytes_max: usize,
+    /// Hosts whose number of URLs is asked for, sorted.
+    pub active: Vec<Fingerprint>,
+}
+
+/// What a merge made.
+#[derive(Debug)]
+pub(in crate::frontier) struct MergeDone {
+    /// Of the new base.
+    pub generation: u64,
+    /// `None` if nothing is left.
+    pub summary: Option<Summary>,
+    pub filter: Filter,
+    /// URLs in the new base of the hosts that were asked for.
+    pub active: Vec<(Fingerprint, u64)>,
+}
+
 /// Turns entries in order into a base.
 pub(super) struct Output<'a> {
-    merge: &'a Merge,
+    disk: &'a Disk,
+    made: &'a NewBase,
     writer: BaseWriter,
     domain: Option<(Fingerprint, u64)>,
     group: Option<Group>,
@@ -30,9 +58,9 @@ struct Group {
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(merge: &'a Merge) -> Result<Self> {
-        let writer = BaseWriter::create(&merge.disk, &merge.target, merge.block_bytes)?;
-        Ok(Output { merge, writer, domain: None, group: None, record: Vec::new(), active: Vec::new(), entries: 0 })
+    pub(super) fn new(disk: &'a Disk, made: &'a NewBase) -> Result<Self> {
+        let writer = BaseWriter::create(disk, &made.path, made.block_bytes)?;
+        Ok(Output { disk, made, writer, domain: None, group: None, record: Vec::new(), active: Vec::new(), entries: 0 })
     }
 
     pub(super) fn push(&mut self, entry: Entry<'_>) -> Result<()> {
@@ -89,7 +117,7 @@ impl<'a> Output<'a> {
         let (mut at, mut read) = (stretch.from, 0);
         while at != stretch.to {
             let block = base.stored(at.offset)?;
-            if at.index == 0 && at.offset < stretch.to.offset && block.raw_bytes >= self.merge.block_bytes / 2 {
+            if at.index == 0 && at.offset < stretch.to.offset && block.raw_bytes >= self.made.block_bytes / 2 {
                 let offset = self.writer.block(base.stored_bytes())?;
                 while let Some(start) = old.next_if(|start| start.offset == at.offset) {
                     new.push(Spot { offset, ..start });
@@ -141,13 +169,13 @@ impl<'a> Output<'a> {
 
     /// A host after its URLs, unless nothing of it is worth keeping. An empty record is none.
     fn host(&mut self, host: HostKey, urls: u64, start: Spot, record: &[u8]) -> Result<()> {
-        if urls > 0 && self.merge.active.binary_search(&host.origin).is_ok() {
+        if urls > 0 && self.made.active.binary_search(&host.origin).is_ok() {
             self.active.push((host.origin, urls));
         }
         let record = if record.is_empty() {
             None
         } else {
-            HostRecord::kept(record, self.merge.now).ok_or_else(|| unreadable(&self.merge.target))?
+            HostRecord::kept(record, self.made.now).ok_or_else(|| unreadable(&self.made.path))?
         };
         if urls > 0 || record.is_some() {
             let record = record.as_deref().unwrap_or_default();
@@ -164,10 +192,10 @@ impl<'a> Output<'a> {
     pub(super) fn finish(mut self) -> Result<MergeDone> {
         self.close_group()?;
         self.close_domain()?;
-        let generation = self.merge.generation;
-        let (summary, filter) = self.writer.finish(self.merge.filter_bytes_max)?;
+        let generation = self.made.generation;
+        let (summary, filter) = self.writer.finish(self.made.filter_bytes_max)?;
         if self.entries == 0 {
-            self.merge.disk.remove(&self.merge.target)?;
+            self.disk.remove(&self.made.path)?;
             return Ok(MergeDone { generation, summary: None, filter: Filter::default(), active: Vec::new() });
         }
         Ok(MergeDone { generation, summary: Some(summary), filter, active: self.active })

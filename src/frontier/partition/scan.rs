@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::base::{Base, Directory, DirectoryEntry, Spot};
-use super::entry::{Entry, HostKey, Key};
+use super::entry::Entry;
+use super::key::{HostKey, Key};
 use super::take::Cursors;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;

@@ -9,17 +9,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::base::{Base, DirectoryEntry, Spot};
-use super::entry::HostKey;
+use super::key::HostKey;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::budget::ByFingerprint;
+use crate::frontier::by_fingerprint::ByFingerprint;
 use crate::frontier::host::Item;
 use crate::frontier::record::HostRecord;
 use crate::frontier::share::Share;
-
-/// Room that is made for the URLs of a host before they are read, at most.
-const READ_AHEAD: usize = 4_096;
+use crate::frontier::tuning::READ_AHEAD;
 
 /// How far a host is consumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

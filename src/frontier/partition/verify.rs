@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use super::base::{Base, DirectoryEntry, Spot};
-use super::entry::{Entries, Entry, HostKey, Key};
+use super::entry::{Entries, Entry};
+use super::key::{HostKey, Key};
 use super::tail::Frames;
 use super::{FileState, Partition, domain_key};
 use crate::disk::{Error, Result};

@@ -79,7 +79,7 @@ fn hosts_that_are_spent_leave_neither_cursors_nor_records_in_memory() {
     (0..4_000).for_each(|n| crawl.push(url(n % 2_000, n, 1)));
     let (mut spent, mut others) = (0, 0);
     while crawl.step() {
-        let partition = &crawl.frontier.partitions[0];
+        let partition = &crawl.frontier.cold.partitions[0];
         spent = spent.max(partition.cursors.spent.len());
         others = others.max(partition.cursors.begun.len() + partition.recent.records.len());
         if crawl.frontier.is_idle() {
@@ -177,7 +177,7 @@ fn memory_stays_within_its_bound() {
     let mut crawl = Crawl::new(options, plain);
     (0..30_000).for_each(|n| crawl.push(url(n % 3_000, n, 1)));
     assert!(crawl.frontier.active.bytes <= 600 << 10, "{}", crawl.frontier.active.bytes);
-    let arrays: usize = crawl.frontier.partitions.iter().map(|partition| partition.array.capacity()).sum();
+    let arrays: usize = crawl.frontier.cold.partitions.iter().map(|partition| partition.array.capacity()).sum();
     assert!(arrays <= 400 << 10, "{arrays}");
     crawl.run();
 }

@@ -1,7 +1,7 @@
 //! URLs that fail by themselves: they wait by themselves, and their host goes on.
 
 use super::*;
-use crate::frontier::waiting::WAITING_MAX;
+use crate::frontier::tuning::WAITING_MAX;
 
 /// A 500 at the first two attempts for one page of each host.
 fn one_bad_page(host: u64) -> Site {

@@ -9,7 +9,7 @@ use Kind::{Counter, Gauge};
 /// What the system says of this process; nothing where it does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Process {
-    /// Memory held now.
+    /// Resident memory now.
     pub resident_bytes: Option<u64>,
     /// Time on processors so far.
     pub cpu_seconds: Option<f64>,
@@ -54,16 +54,16 @@ pub fn render(live: &Live, process: &Process) -> String {
 fn crawl(out: &mut Exposition, live: &Live) {
     let version = [("version", env!("CARGO_PKG_VERSION"))];
     out.family("crawler_build_info", Gauge, "The version of the program.").labelled(&version, 1);
-    out.family("crawler_phase", Gauge, "1 for the phase that the crawl is in.");
+    out.family("crawler_phase", Gauge, "1 for the current phase of the crawl.");
     for doing in Doing::ALL {
         out.labelled(&[("phase", &doing.to_string())], u8::from(live.phase == doing));
     }
     let (statistics, gauges) = (&live.figures.statistics, &live.figures.gauges);
-    out.family("crawler_crawl_seconds_total", Counter, "Time of all sessions together.")
+    out.family("crawler_crawl_seconds_total", Counter, "Crawl time of all sessions together.")
         .value(statistics.elapsed.as_secs_f64());
-    out.family("crawler_queued_urls", Gauge, "URLs that wait to be fetched.").value(gauges.queued);
-    out.family("crawler_requests_in_flight", Gauge, "Requests under way.").value(gauges.in_flight);
-    out.family("crawler_depth_reached", Gauge, "Most links between a seed and a page that was fetched.")
+    out.family("crawler_queued_urls", Gauge, "URLs queued to be fetched.").value(gauges.queued);
+    out.family("crawler_requests_in_flight", Gauge, "Requests in flight.").value(gauges.in_flight);
+    out.family("crawler_depth_reached", Gauge, "Most links between a seed and a fetched page.")
         .value(statistics.depth_max);
 }
 
@@ -73,25 +73,25 @@ fn pages(out: &mut Exposition, live: &Live) {
         .value(statistics.pages_stored);
     out.family("crawler_requests_total", Counter, "Requests, robots.txt and retries included.")
         .value(statistics.requests);
-    out.family("crawler_retries_total", Counter, "Attempts after the first one.").value(statistics.retries);
-    out.family("crawler_received_bytes_total", Counter, "Bytes of bodies as sent.").value(statistics.bytes_received);
+    out.family("crawler_retries_total", Counter, "Attempts after the first.").value(statistics.retries);
+    out.family("crawler_received_bytes_total", Counter, "Body bytes as sent.").value(statistics.bytes_received);
     out.family("crawler_stored_bytes_total", Counter, "Bytes added to the archive.").value(statistics.bytes_stored);
     out.family("crawler_responses_total", Counter, "Pages by status code.");
     for (code, pages) in &statistics.statuses {
         out.labelled(&[("code", &code.to_string())], pages);
     }
-    out.family("crawler_failures_total", Counter, "Attempts without an answer, by cause.");
+    out.family("crawler_failures_total", Counter, "Attempts without a response, by cause.");
     for (failure, attempts) in &statistics.failures {
         out.labelled(&[("cause", &failure.to_string())], attempts);
     }
-    out.family("crawler_revisits_total", Counter, "Payloads that the archive had already.").value(statistics.revisits);
-    out.family("crawler_revisit_saved_bytes_total", Counter, "Bytes that were not stored again for that.")
+    out.family("crawler_revisits_total", Counter, "Payloads that were already in the archive.")
+        .value(statistics.revisits);
+    out.family("crawler_revisit_saved_bytes_total", Counter, "Bytes that were not stored again because of revisits.")
         .value(statistics.revisit_bytes_saved);
-    out.family("crawler_refetched_pages_total", Counter, "Pages fetched although they had been seen before.")
+    out.family("crawler_refetched_pages_total", Counter, "Pages fetched again after an earlier fetch.")
         .value(statistics.refetched);
-    out.family("crawler_not_modified_total", Counter, "Answers that nothing has changed.")
-        .value(statistics.not_modified);
-    let help = "How long requests took, those without an answer included, since the process began.";
+    out.family("crawler_not_modified_total", Counter, "Responses 304 (not modified).").value(statistics.not_modified);
+    let help = "Duration of requests, including those without a response, since the process began.";
     out.family("crawler_request_duration_seconds", Kind::Histogram, help);
     let mut all = 0;
     for (bound, count) in live.durations.cumulative() {
@@ -105,15 +105,15 @@ fn pages(out: &mut Exposition, live: &Live) {
 fn links(out: &mut Exposition, live: &Live) {
     let statistics = &live.figures.statistics;
     out.family("crawler_links_found_total", Counter, "Links found on pages.").value(statistics.links_found);
-    out.family("crawler_links_known_total", Counter, "Links whose URL was known already.").value(statistics.duplicates);
+    out.family("crawler_links_known_total", Counter, "Links whose URL was already known.").value(statistics.duplicates);
     out.family("crawler_urls_new_total", Counter, "URLs that were new.").value(statistics.unique);
-    out.family("crawler_dropped_urls_total", Counter, "URLs that were never asked for, by reason.");
+    out.family("crawler_dropped_urls_total", Counter, "URLs that were never requested, by reason.");
     for (reason, urls) in &statistics.dropped {
         out.labelled(&[("reason", &reason.to_string())], urls);
     }
     out.family("crawler_sitemaps_total", Counter, "Sitemaps read.").value(statistics.sitemaps);
     out.family("crawler_sitemap_urls_total", Counter, "URLs taken from sitemaps.").value(statistics.sitemap_urls);
-    out.family("crawler_sitemap_urls_dropped_total", Counter, "URLs of sitemaps beyond a limit, or no good.")
+    out.family("crawler_sitemap_urls_dropped_total", Counter, "URLs of sitemaps that were invalid or beyond a limit.")
         .value(statistics.sitemap_urls_dropped);
 }
 
@@ -123,7 +123,7 @@ fn hosts(out: &mut Exposition, live: &Live) {
     out.family(
         "crawler_active_hosts",
         Gauge,
-        "Hosts in memory: ready may be asked now, waiting may not, the others idle.",
+        "Hosts in memory: ready hosts may be requested now, waiting hosts may not, the others are idle.",
     )
     .labelled(&[("state", "ready")], gauges.hosts_ready)
     .labelled(&[("state", "waiting")], gauges.hosts_waiting)
@@ -134,11 +134,15 @@ fn hosts(out: &mut Exposition, live: &Live) {
         .value(gauges.hosts_active_bytes);
     out.family("crawler_robots_fetched_total", Counter, "robots.txt files whose rules are known.")
         .value(statistics.robots_fetched);
-    out.family("crawler_robots_unreachable_total", Counter, "Attempts at a robots.txt that left its rules unknown.")
-        .value(statistics.robots_unreachable);
+    out.family(
+        "crawler_robots_unreachable_total",
+        Counter,
+        "Attempts to fetch a robots.txt that left its rules unknown.",
+    )
+    .value(statistics.robots_unreachable);
     out.family("crawler_robots_denied_urls_total", Counter, "URLs that robots.txt forbids.")
         .value(statistics.robots_denied);
-    out.family("crawler_dns_lookups_total", Counter, "Names asked for, by what came of it.")
+    out.family("crawler_dns_lookups_total", Counter, "DNS lookups, by result.")
         .labelled(&[("result", "resolved")], statistics.dns_resolved)
         .labelled(&[("result", "failed")], statistics.dns_failed);
 }
@@ -164,24 +168,21 @@ fn stores(out: &mut Exposition, live: &Live) {
         }
     };
     each("crawler_store_keys", Gauge, "Keys in the repository.", |layers| layers.keys);
-    each("crawler_store_pending", Gauge, "Operations that wait for a merge.", |layers| layers.pending);
+    each("crawler_store_pending", Gauge, "Operations waiting for a merge.", |layers| layers.pending);
     each("crawler_store_bloom_bytes", Gauge, "Memory of the Bloom filter.", |layers| layers.bloom_bytes);
-    each(
-        "crawler_store_lru_hits_total",
-        Counter,
-        "Questions that the LRU answered, since the process began.",
-        |layers| layers.lru_hits,
-    );
-    let help = "Keys that the Bloom filter knew to be new, since the process began.";
+    each("crawler_store_lru_hits_total", Counter, "Lookups answered by the LRU, since the process began.", |layers| {
+        layers.lru_hits
+    });
+    let help = "Keys that the Bloom filter proved new, since the process began.";
     each("crawler_store_bloom_negatives_total", Counter, help, |layers| layers.bloom_negatives);
-    let help = "Questions that were left to the disk, since the process began.";
+    let help = "Lookups left to the disk, since the process began.";
     each("crawler_store_bloom_positives_total", Counter, help, |layers| layers.bloom_positives);
-    let help = "Those of them whose key was new, since the process began.";
+    let help = "Lookups left to the disk whose key was new, since the process began.";
     each("crawler_store_bloom_false_positives_total", Counter, help, |layers| layers.bloom_false_positives);
     each("crawler_store_merges_total", Counter, "Merges since the process began.", |layers| layers.merges);
     let help = "Bytes that merges and dispatch read, since the process began.";
     each("crawler_store_merge_read_bytes_total", Counter, help, |layers| layers.merge_bytes_read);
-    let help = "Bytes that were written for merges and by them, since the process began.";
+    let help = "Bytes written for merges and by merges, since the process began.";
     each("crawler_store_merge_written_bytes_total", Counter, help, |layers| layers.merge_bytes_written);
     out.family("crawler_disk_free_bytes", Gauge, "Free space on the disk of the crawl directory.")
         .value(live.figures.gauges.disk_free_bytes);
@@ -190,27 +191,44 @@ fn stores(out: &mut Exposition, live: &Live) {
 fn checkpoints(out: &mut Exposition, live: &Live) {
     let costs = &live.figures.statistics.checkpoints;
     out.family("crawler_checkpoints_total", Counter, "Checkpoints that became durable.").value(costs.count);
-    out.family("crawler_checkpoint_pause_seconds_total", Counter, "Time that the crawl stood still for them.")
+    out.family("crawler_checkpoint_pause_seconds_total", Counter, "Time for which the crawl paused for checkpoints.")
         .value(costs.pause.as_secs_f64());
-    out.family("crawler_checkpoint_pause_longest_seconds", Gauge, "The longest of these pauses.")
+    out.family("crawler_checkpoint_pause_longest_seconds", Gauge, "The longest pause for a checkpoint.")
         .value(costs.pause_max.as_secs_f64());
-    out.family("crawler_checkpoint_durable_seconds_total", Counter, "Time from their cuts until they were durable.")
-        .value(costs.beside.as_secs_f64());
-    out.family("crawler_checkpoint_durable_longest_seconds", Gauge, "The longest of these times.")
-        .value(costs.beside_max.as_secs_f64());
-    out.family("crawler_checkpoint_written_bytes_total", Counter, "Bytes written only for them.").value(costs.bytes);
-    out.family("crawler_last_checkpoint_timestamp_seconds", Gauge, "When the last one of this process became durable.");
+    out.family(
+        "crawler_checkpoint_durable_seconds_total",
+        Counter,
+        "Time from the cut of a checkpoint until it was durable.",
+    )
+    .value(costs.beside.as_secs_f64());
+    out.family(
+        "crawler_checkpoint_durable_longest_seconds",
+        Gauge,
+        "The longest time from a cut until its checkpoint was durable.",
+    )
+    .value(costs.beside_max.as_secs_f64());
+    out.family("crawler_checkpoint_written_bytes_total", Counter, "Bytes written only for checkpoints.")
+        .value(costs.bytes);
+    out.family(
+        "crawler_last_checkpoint_timestamp_seconds",
+        Gauge,
+        "When the last checkpoint of this process became durable.",
+    );
     if let Some(time) = live.checkpointed {
         out.value(time.ms() as f64 / 1e3);
     }
 }
 
 fn this_process(out: &mut Exposition, live: &Live, process: &Process) {
-    out.family("crawler_memory_ceiling_bytes", Gauge, "The most memory that the configuration lets the crawl take.")
-        .value(live.memory_ceiling_bytes);
-    out.family("process_resident_memory_bytes", Gauge, "Memory held now.");
+    out.family(
+        "crawler_memory_ceiling_bytes",
+        Gauge,
+        "The most memory that the crawl may take with this configuration.",
+    )
+    .value(live.memory_ceiling_bytes);
+    out.family("process_resident_memory_bytes", Gauge, "Resident memory now.");
     process.resident_bytes.map(|bytes| out.value(bytes));
-    out.family("process_cpu_seconds_total", Counter, "Time on processors.");
+    out.family("process_cpu_seconds_total", Counter, "CPU time.");
     process.cpu_seconds.map(|seconds| out.value(seconds));
     out.family("process_open_fds", Gauge, "Open files and connections.");
     process.open_fds.map(|files| out.value(files));

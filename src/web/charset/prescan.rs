@@ -1,12 +1,12 @@
-//! What a page says about its encoding: "prescan a byte stream", "get an XML encoding" and the late `<meta>` of the HTML
-//! standard (13.2.3.2, 13.2.3.3, 13.2.6.4.4).
+//! What a page says about its encoding: "prescan a byte stream", "get an XML encoding" and the late `<meta>` of the
+//! HTML standard (13.2.3.2, 13.2.3.3, 13.2.6.4.4).
 //!
 //! Everything here takes time linear in the bytes that it is given.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-use crate::web::html::push_value;
-use crate::web::html::tags::Tags;
+use crate::web::references::push_value;
+use crate::web::tags::Tags;
 
 #[cfg(test)]
 #[path = "late_tests.rs"]

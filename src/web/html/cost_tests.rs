@@ -1,8 +1,8 @@
 //! What the link scan costs: bytes looked at, counted, not seconds; and no stack with depth.
 
-use super::tags::{LOOKED_AT, Tags};
 use super::*;
 use crate::fingerprint::Fingerprinter;
+use crate::web::tags::{LOOKED_AT, Tags};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// No byte is looked at more often than this on average, whatever stands there.

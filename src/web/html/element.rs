@@ -97,7 +97,7 @@ pub struct Values<'a>([Option<&'a [u8]>; Name::COUNT]);
 
 impl<'a> Values<'a> {
     /// Takes an attribute, unless there was one of its name before.
-    pub fn take(&mut self, attribute: super::tags::Attribute<'a>) {
+    pub fn take(&mut self, attribute: crate::web::tags::Attribute<'a>) {
         if let Some(name) = Name::of(attribute.name) {
             self.0[name as usize].get_or_insert(attribute.value);
         }

@@ -1,8 +1,8 @@
 //! Links of HTML pages, found in one pass without building a tree.
 //!
 //! [`LinkScan`] goes from tag to tag ([`tags`]), takes what names a URL out of the attributes ([`element`]), and
-//! resolves, canonicalises, deduplicates and fingerprints it. Beside it stand the other places where a page tells about links:
-//! `X-Robots-Tag` ([`x_robots_tag`]) and `Link` ([`link_header`]).
+//! resolves, canonicalises, deduplicates and fingerprints it. Beside it stand the other places where a page tells about
+//! links: `X-Robots-Tag` ([`x_robots_tag`]) and `Link` ([`link_header`]).
 //!
 //! Everything here takes time linear in its input and gives no more links than it was told to.
 
@@ -11,26 +11,21 @@ mod cost_tests;
 pub mod directives;
 pub mod element;
 mod header;
-mod references;
 mod scan;
 mod sniff;
-pub mod tags;
 #[cfg(test)]
 mod tests;
 pub mod text;
-mod values;
 
 pub use directives::{RobotsDirectives, x_robots_tag};
 pub use header::{canonical_header, link_header};
-pub(in crate::web) use references::push_value;
 pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};
-pub use values::refresh_url;
 
 use super::url::{CanonicalUrl, Keys};
 
-/// Memory for the URLs of a page's links: so many bytes for each link that it may have. Where a long base makes long URLs
-/// of short links, those beyond are dropped.
+/// Memory for the URLs of a page's links: so many bytes for each link that it may have. Where a long base makes long
+/// URLs of short links, those beyond are dropped.
 pub const BYTES_PER_LINK: usize = 256;
 
 /// How a page names a URL.

@@ -12,17 +12,17 @@ use url::Url;
 
 use super::directives::RobotsDirectives;
 use super::element::{Element, Name, Values, link_kind};
-use super::references::push_value;
 use super::sniff::is_xhtml;
-use super::tags::Tags;
 use super::text::AnchorTexts;
-use super::values::{refresh_url, srcset_urls};
 use super::{BYTES_PER_LINK, Link, LinkKind, Links};
 use crate::fingerprint::Fingerprint;
 use crate::web::charset;
-use crate::web::keys::{KeyMaker, LastOrigin};
+use crate::web::references::push_value;
 use crate::web::shortcut::Shortcut;
+use crate::web::tags::Tags;
 use crate::web::url::{CanonicalUrl, with_two_slashes};
+use crate::web::url::{KeyMaker, LastOrigin};
+use crate::web::values::{refresh_url, srcset_urls};
 
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
 const VALUES_PER_LINK: usize = 8;

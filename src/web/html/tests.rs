@@ -7,10 +7,10 @@ use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 
-use super::references::push_value;
-use super::tags::Tags;
 use super::*;
 use crate::fingerprint::Fingerprinter;
+use crate::web::references::push_value;
+use crate::web::tags::Tags;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// A tag with its name in lower case and its attributes decoded, each name once.
@@ -328,8 +328,10 @@ fn links_are_resolved_against_the_final_url_and_then_the_base() {
 
 #[test]
 fn only_http_and_https_links_are_kept() {
-    let html = "<a href=mailto:a@b><a href=' javascript:x'><a href='java&#10;script:x'><a href=ftp://h/><a href=file:///x>
-        <a href=data:,x><img src='data:image/png;base64,AA'><a href=tel:1><a href='HTTP:y'><a href='http://['><a href=https://g>";
+    let html = "<a href=mailto:a@b><a href=' javascript:x'><a href='java&#10;script:x'><a href=ftp://h/>
+        <a href=file:///x><a href=data:,x><img src='data:image/png;base64,AA'><a href=tel:1>
+        <a href='HTTP:y'><a href='http://['>
+        <a href=https://g>";
     assert_eq!(urls(html), ["/dir/y", "https://g/"]);
 }
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::Links;
-use super::references::push_value;
-use super::tags::Tag;
 use crate::fingerprint::Fingerprint;
+use crate::web::references::push_value;
+use crate::web::tags::Tag;
 
 /// Bytes of an anchor's text; what is beyond is left out.
 pub const ANCHOR_TEXT_MAX: usize = 1_024;

@@ -6,6 +6,7 @@
 //! ```
 
 use super::{RobotsRules, Rule};
+use crate::varint;
 
 const VERSION: u8 = 1;
 
@@ -22,18 +23,18 @@ impl RobotsRules {
 
     fn encode_with(&self, sitemaps: &[String], out: &mut Vec<u8>) {
         out.push(VERSION);
-        push_number(self.delay_ms.map_or(0, |ms| ms.saturating_add(1)), out);
-        push_number(self.rules.len() as u64, out);
+        varint::push(self.delay_ms.map_or(0, |ms| ms.saturating_add(1)), out);
+        varint::push(self.rules.len() as u64, out);
         let mut start = 0;
         for rule in &self.rules {
             let pattern = &self.patterns[start..rule.end as usize];
-            push_number((pattern.len() as u64) << 1 | u64::from(rule.is_allow), out);
+            varint::push((pattern.len() as u64) << 1 | u64::from(rule.is_allow), out);
             out.extend_from_slice(pattern);
             start = rule.end as usize;
         }
-        push_number(sitemaps.len() as u64, out);
+        varint::push(sitemaps.len() as u64, out);
         for sitemap in sitemaps {
-            push_number(sitemap.len() as u64, out);
+            varint::push(sitemap.len() as u64, out);
             out.extend_from_slice(sitemap.as_bytes());
         }
     }
@@ -64,14 +65,6 @@ impl RobotsRules {
     }
 }
 
-fn push_number(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
 struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
@@ -82,14 +75,9 @@ impl<'a> Input<'a> {
     }
 
     fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..63).step_by(7) {
-            let [byte] = *self.take(1)? else { return None };
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
+        let mut at = 0;
+        let number = varint::read(self.0, &mut at);
+        self.0 = &self.0[at..];
+        number
     }
 }

@@ -99,8 +99,8 @@ impl RobotsFile {
         self.rules.sitemaps()
     }
 
-    /// The name in the first `User-agent` line that makes a group ours: our agent's, or that of all. None where no group
-    /// speaks to us.
+    /// The name in the first `User-agent` line that makes a group ours: our agent's, or that of all. None where no
+    /// group speaks to us.
     pub fn group(&self) -> Option<&str> {
         self.group.as_deref()
     }

@@ -147,8 +147,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The normalised pattern of a rule; true for `Allow`. An empty path is no rule (RFC 9309, 2.2.2); one that does not begin
-/// with `/` is meant from the root on.
+/// The normalised pattern of a rule; true for `Allow`. An empty path is no rule (RFC 9309, 2.2.2); one that does not
+/// begin with `/` is meant from the root on.
 fn rule_of(line: Line<'_>) -> Option<(Vec<u8>, bool)> {
     let (path, is_allow) = match line {
         Line::Allow(path) => (path, true),

@@ -1,5 +1,5 @@
-//! Which rule of the scope decides on a URL: the seed, the pattern, or the limit. The crawl asks for the verdict, people
-//! for the rule, and both the one judge that is here.
+//! Which rule of the scope decides on a URL: the seed, the pattern, or the limit. The crawl asks for the verdict,
+//! people for the rule, and both the one judge that is here.
 
 use std::fmt;
 

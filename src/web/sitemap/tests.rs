@@ -49,7 +49,8 @@ fn a_url_set_gives_its_locations_and_an_index_its_sitemaps() {
 #[test]
 fn prefixes_and_extensions_are_told_apart_without_namespaces() {
     let prefixed = "<sm:urlset xmlns:sm='x'><sm:url><sm:loc>/a</sm:loc><image:image><image:loc>/no.png</image:loc>\
-                    </image:image><video:content_loc>/no</video:content_loc></sm:url><url><loc>/b</loc></url></sm:urlset>";
+                    </image:image><video:content_loc>/no</video:content_loc></sm:url>\
+                    <url><loc>/b</loc></url></sm:urlset>";
     assert_eq!(urls(prefixed), ["/a", "/b"]);
     let images = "<urlset><url><loc>/a</loc><image:image><image:loc>/no.png</image:loc></image:image></url></urlset>";
     assert_eq!(urls(images), ["/a"]);
@@ -152,7 +153,10 @@ fn s13_entities_of_a_dtd_give_nothing_and_cost_nothing() {
         laughs.push_str(&format!("<!ENTITY lol{level} '{}'>", format!("&{before};").repeat(10)));
     }
     laughs.push_str("<!ENTITY xxe SYSTEM 'file:///etc/passwd'><!ENTITY % p SYSTEM 'http://h/p'>%p;]>");
-    laughs.push_str("<urlset><url><loc>&lol9;</loc></url><url><loc>http://h/&xxe;</loc></url><url><loc>http://h/a</loc></url></urlset>");
+    laughs.push_str(
+        "<urlset><url><loc>&lol9;</loc></url><url><loc>http://h/&xxe;</loc></url>\
+                     <url><loc>http://h/a</loc></url></urlset>",
+    );
     let (summary, found) = of(Some("text/xml"), None, laughs.as_bytes()).unwrap();
     assert_eq!(found, ["http://h/a"]);
     assert_eq!(summary, Summary { urls: 1, dropped: 2, cut: false });
@@ -207,7 +211,8 @@ fn deep_nesting_and_endless_markup_take_linear_time_and_no_stack() {
 #[test]
 fn no_bytes_make_the_reader_panic() {
     let files = [
-        "<?xml version='1.0' encoding='utf-8'?><!DOCTYPE urlset [<!ENTITY a 'b'><!-- x --><?p?><!NOTATION n>]><urlset xmlns='x'>\
+        "<?xml version='1.0' encoding='utf-8'?><!DOCTYPE urlset [<!ENTITY a 'b'><!-- x --><?p?><!NOTATION n>]>\
+         <urlset xmlns='x'>\
          <url><loc>http://h/&amp;&#65;&a;</loc><![CDATA[x]]></url></urlset>",
         "<feed><link rel='alternate' href='http://h/&lt;'/><entry><link href=\"/a\"></link></entry></feed>",
         "<s:sitemapindex xmlns:s=\"x\"><s:sitemap><s:loc>http://h/1</s:loc></s:sitemap></s:sitemapindex>",

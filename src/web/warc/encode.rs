@@ -9,9 +9,10 @@ use data_encoding::BASE32;
 use sha1::{Digest, Sha1};
 
 use super::pack::{Compression, Packer};
-use super::revisit::{Profile, RevisitDraft};
+mod revisit;
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
+pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Revisit, RevisitDraft};
 
 /// Content codings that compress.
 const PACKED_CODINGS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"br", b"zstd", b"deflate"];
@@ -261,8 +262,8 @@ impl Encoder {
         payload_sha1
     }
 
-    /// Writes the record of `head`, compressed, to `out`. Its block is `self.block` with `payload` behind it, which is not
-    /// copied for that.
+    /// Writes the record of `head`, compressed, to `out`. Its block is `self.block` with `payload` behind it, which is
+    /// not copied for that.
     pub(super) fn finish(&mut self, head: &Head<'_>, payload: &[u8], out: &mut Vec<u8>) {
         let block_sha1 = Sha1::new().chain_update(&self.block).chain_update(payload).finalize();
         let text = &mut self.head;
@@ -284,8 +285,8 @@ impl Encoder {
     }
 }
 
-/// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as any
-/// other and gain nothing.
+/// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as
+/// any other and gain nothing.
 fn is_packed(exchange: &Exchange<'_>) -> bool {
     exchange.headers.iter().any(|(name, value)| {
         let starts = |known: &[u8]| value.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));

@@ -19,16 +19,16 @@ mod date;
 mod encode;
 mod pack;
 mod read;
-mod revisit;
 mod short;
 
 pub use date::{format_date, parse_date};
-pub use encode::{Encoder, Exchange, Records, id_seed, metadata_id};
+pub use encode::{
+    Encoder, Exchange, Profile, REVISIT_PAYLOAD_MIN, Records, Revisit, RevisitDraft, id_seed, metadata_id,
+};
 pub use pack::Compression;
 pub(crate) use pack::GZIP_HEAD;
 pub(crate) use read::read_head;
 pub use read::{Record, RecordReader, parse_http_head};
-pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Revisit, RevisitDraft};
 
 /// Name under which a response's `Transfer-Encoding` is kept.
 pub const MASKED_TRANSFER_ENCODING: &str = "x-crawler-transfer-encoding";

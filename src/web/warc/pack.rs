@@ -56,8 +56,9 @@ impl Packer {
         }
     }
 
-    /// Appends a record, compressed alone, to `out`: its head and what of its block comes before the payload, the payload,
-    /// and the end. A payload that is compressed already (`is_packed`) is not compressed again, where that is possible.
+    /// Appends a record, compressed alone, to `out`: its head and what of its block comes before the payload, the
+    /// payload, and the end. A payload that is compressed already (`is_packed`) is not compressed again, where that is
+    /// possible.
     pub(super) fn pack(&mut self, head: &[&[u8]], payload: &[u8], is_packed: bool, out: &mut Vec<u8>) {
         let head_bytes = head.iter().map(|part| part.len()).sum::<usize>();
         match self {

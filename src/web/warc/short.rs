@@ -1,10 +1,10 @@
-//! Deflate (RFC 1951) of short records, and of short heads before bodies that are compressed already, in one block with the
-//! fixed codes.
+//! Deflate (RFC 1951) of short records, and of short heads before bodies that are compressed already, in one block with
+//! the fixed codes.
 //!
-//! Metadata and request records have some hundred bytes. A general compressor clears its tables for each of them, 128 KiB,
-//! which takes longer than compressing them. This one has a table of 2 KiB, and makes of them much what the fastest level
-//! of zlib does, which has the fixed codes too: each place is compared with the last one that had the same hash of four
-//! bytes.
+//! Metadata and request records have some hundred bytes. A general compressor clears its tables for each of them, 128
+//! KiB, which takes longer than compressing them. This one has a table of 2 KiB, and makes of them much what the
+//! fastest level of zlib does, which has the fixed codes too: each place is compared with the last one that had the
+//! same hash of four bytes.
 
 /// Longest input.
 pub(super) const INPUT_MAX: usize = 2 << 10;
@@ -142,8 +142,8 @@ impl Bits<'_> {
     }
 }
 
-/// Lengths and distances go by steps that double in width: 2^`fine` of one width, after the first two such rows. The step
-/// of `value` (a length less 3, a distance less 1), and how many of its lowest bits are sent beside it.
+/// Lengths and distances go by steps that double in width: 2^`fine` of one width, after the first two such rows. The
+/// step of `value` (a length less 3, a distance less 1), and how many of its lowest bits are sent beside it.
 fn step_of(value: usize, fine: u32) -> (usize, u32) {
     if value < 2 << fine {
         return (value, 0);
@@ -212,10 +212,13 @@ mod tests {
 
     #[test]
     fn a_record_is_not_much_longer_than_zlib_makes_it() {
-        let record = "WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:uuid:4f3a2b1c-0d9e-8f7a-b6c5-d4e3f2a1b0c9>\r\n\
-            WARC-Date: 2026-11-21T16:26:02.283Z\r\nWARC-Target-URI: https://example.org/documentation/chapter-3/page.html\r\n\
+        let record = "WARC/1.1\r\nWARC-Type: request\r\n\
+            WARC-Record-ID: <urn:uuid:4f3a2b1c-0d9e-8f7a-b6c5-d4e3f2a1b0c9>\r\n\
+            WARC-Date: 2026-11-21T16:26:02.283Z\r\n\
+            WARC-Target-URI: https://example.org/documentation/chapter-3/page.html\r\n\
             WARC-Concurrent-To: <urn:uuid:0c9b8a7d-6e5f-8a4b-93c2-d1e0f9a8b7c6>\r\nWARC-IP-Address: 192.0.2.7\r\n\
-            WARC-Block-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ\r\nContent-Type: application/http;msgtype=request\r\n\
+            WARC-Block-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ\r\n\
+            Content-Type: application/http;msgtype=request\r\n\
             Content-Length: 181\r\n\r\nGET /documentation/chapter-3/page.html HTTP/1.1\r\nhost: example.org\r\n\
             user-agent: crawler/0.1.0\r\naccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n\
             accept-encoding: gzip, deflate, br, zstd\r\n\r\n\r\n\r\n";

@@ -1,0 +1,42 @@
+//! The key record that an exchange should have: what a verification compares, and a rebuild writes.
+
+use super::walk::Exchange;
+use crate::container::keys::KeyRecord;
+use crate::fingerprint::Fingerprint;
+use crate::web::mime;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::warc::{parse_date, parse_http_head};
+
+impl Exchange {
+    /// Its key record; `None` where its answer does not say enough. What a revisit refers to, and with it the length of
+    /// its payload, only those know who have the records before it.
+    pub(in crate::container) fn key_record(&self, maker: Option<&KeyMaker>) -> Option<KeyRecord> {
+        let answer = &self.answer;
+        let url = answer.field("WARC-Target-URI")?;
+        let (status, headers, _) = parse_http_head(&answer.kept)?;
+        let metadata = self.metadata.as_ref().map(|record| String::from_utf8_lossy(&record.kept));
+        let robots = metadata.is_some_and(|fields| fields.lines().any(|line| line.trim() == "purpose: robots.txt"));
+        let key = match maker {
+            Some(maker) => maker.keys(&CanonicalUrl::parse(url).ok()?).key,
+            None => Fingerprint::from_bits(0),
+        };
+        Some(KeyRecord {
+            offset: 0,
+            key,
+            file: self.file,
+            value_offset: answer.offset,
+            value_bytes: answer.length,
+            time: parse_date(answer.field("WARC-Date")?)?,
+            status,
+            robots,
+            payload_sha1: answer.payload_digest()?,
+            payload_bytes: answer.payload_bytes,
+            // the field of a revisit says that its payload is elsewhere
+            truncated: answer.kind() == "response" && answer.field("WARC-Truncated").is_some(),
+            payload_at: None,
+            previous: None,
+            mime: mime::essence(mime::content_type(&headers).as_deref()),
+            url: url.to_owned(),
+        })
+    }
+}

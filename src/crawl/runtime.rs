@@ -1,0 +1,73 @@
+//! What a process has once, whatever number of crawl directories it works on: clock, threads with the signals, display,
+//! metrics endpoint, control socket.
+//!
+//! It knows no crawl directory from the inside, and an engine only by its port. What a directory has once is in
+//! [`super::directory`].
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::control::{Control, Orders};
+use super::metrics::Endpoint;
+use super::threads::{Port, Threads};
+use super::{CrawlError, CrawlRequest, options};
+use crate::clock::Clock;
+use crate::disk::Disk;
+use crate::fetch::FetchOptions;
+use crate::process::ProcessOptions;
+use crate::report::Progress;
+use crate::web::address::AddressGuard;
+
+/// It, from start to end.
+pub(super) struct Runtime {
+    pub clock: Arc<dyn Clock>,
+    pub display: Progress,
+    pub endpoint: Endpoint,
+    pub threads: Threads,
+    control: Option<Control>,
+}
+
+/// What the network threads may do: connections that stay open without a request, and where to.
+pub(super) struct Network {
+    pub idle_max: usize,
+    pub guard: AddressGuard,
+}
+
+impl Runtime {
+    /// Starts it by the settings of `request`, for as many engines as there are `crawls`. Files of the process lie in
+    /// `dir`. The ports of the engines come in the order of their crawls.
+    pub fn start(
+        request: &CrawlRequest,
+        dir: &Path,
+        clock: Arc<dyn Clock>,
+        Network { idle_max, guard }: Network,
+        crawls: &[ProcessOptions],
+    ) -> Result<(Runtime, Vec<Port>), CrawlError> {
+        let config = &request.config;
+        let endpoint = Endpoint::open(&config.report.metrics, &Disk::real(), dir)?;
+        let display = request.progress();
+        let fetch = FetchOptions { idle_max, ..options::fetch(config, dir)? };
+        let workers = config.fetch.workers + config.fetch.slow_workers;
+        let (threads, ports) = Threads::start(workers, fetch, guard, crawls, clock.clone())?;
+        Ok((Runtime { clock, display, endpoint, threads, control: None }, ports))
+    }
+
+    /// Takes commands of the operator in, which the engine of `request` carries out.
+    pub fn listen(&mut self, request: &CrawlRequest) -> Orders {
+        let (control, orders) = Control::start(request);
+        self.control = Some(control);
+        orders
+    }
+
+    /// Takes no more commands in.
+    pub fn hang_up(&mut self) {
+        self.control = None;
+    }
+
+    /// Ends all threads. The engines are gone by now.
+    pub fn stop(self) {
+        let Runtime { threads, control, .. } = self;
+        drop(control);
+        threads.stop();
+    }
+}

@@ -1,0 +1,72 @@
+//! What must not be contacted before a time, besides what hosts and names know themselves: what an earlier process left,
+//! and what has to be told to the next one.
+
+use std::collections::BTreeMap;
+
+use super::tuning::LOGGED_AFTER;
+use crate::clock::Time;
+use crate::fingerprint::Fingerprint;
+
+/// Holds by origin or name.
+#[derive(Debug, Default)]
+pub(super) struct Holds {
+    /// After an unclean stop: hosts may have been contacted until then without our knowing.
+    pub unclean_since: Option<Time>,
+    /// Of those that were not met since, from the log of long back-offs and the last cut.
+    unmet: BTreeMap<Fingerprint, Time>,
+    /// Long back-offs that were set since the last cut.
+    told: BTreeMap<Fingerprint, Time>,
+}
+
+impl Holds {
+    /// Nothing is known but when the last process may have ended.
+    pub(super) fn new(unclean_since: Option<Time>) -> Self {
+        Holds { unclean_since, ..Holds::default() }
+    }
+
+    /// Until when `key` is held, which was not met since.
+    pub(super) fn until(&self, key: Fingerprint) -> Time {
+        self.unmet.get(&key).copied().unwrap_or_default()
+    }
+
+    /// All that were not met since, in order.
+    pub(super) fn unmet(&self) -> impl Iterator<Item = (Fingerprint, Time)> + use<'_> {
+        self.unmet.iter().map(|(&key, &until)| (key, until))
+    }
+
+    /// `key` is held until `until`, at least.
+    pub(super) fn keep(&mut self, key: Fingerprint, until: Time) {
+        let held = self.unmet.entry(key).or_insert(until);
+        *held = (*held).max(until);
+    }
+
+    /// `key` is met: from now on its host or name knows.
+    pub(super) fn meet(&mut self, key: Fingerprint) -> Option<Time> {
+        self.unmet.remove(&key)
+    }
+
+    /// What is held back for long has to be known after a restart.
+    pub(super) fn tell(&mut self, key: Fingerprint, until: Time, now: Time) {
+        if until > now + LOGGED_AFTER {
+            let told = self.told.entry(key).or_insert(until);
+            *told = (*told).max(until);
+        }
+    }
+
+    /// What is told of `key` is no longer than until `until`.
+    pub(super) fn shorten(&mut self, key: Fingerprint, until: Time) {
+        if let Some(told) = self.told.get_mut(&key) {
+            *told = (*told).min(until);
+        }
+    }
+
+    /// What is to be told, in order.
+    pub(super) fn take_told(&mut self) -> Vec<(Fingerprint, Time)> {
+        std::mem::take(&mut self.told).into_iter().collect()
+    }
+
+    /// A cut knows it.
+    pub(super) fn forget_told(&mut self) {
+        self.told.clear();
+    }
+}

@@ -1,0 +1,173 @@
+//! The executors of a simulated crawl: what is under way, by the moment at which it is done.
+//!
+//! A request is seen by the network when it is made and answered later; work on the disk is done at one moment, some
+//! time after it was asked for. What is still in the queue when the process dies never happened.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::mistake::Mistake;
+use super::network::{Network, Outcome};
+use crate::clock::{Clock, ManualClock, Time};
+use crate::disk::Result;
+use crate::disk::simulated::SimulatedDisk;
+use crate::engine::checkpoint::CheckpointJob;
+use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, ResolveJob, RestSync, StoreMerge};
+use crate::frontier::PartitionJob;
+use crate::process::Processor;
+
+/// Something that will be done.
+enum Work {
+    Answer(Box<Fetched>),
+    Event(Box<Event>),
+    Failure(Box<FetchFailed>),
+    Merge(Box<StoreMerge>),
+    Partition(Box<PartitionJob>),
+    Checkpoint(Box<CheckpointJob>),
+    Rests(RestSync),
+}
+
+/// What is under way in one process.
+pub(super) struct EventQueue {
+    work: BTreeMap<(Time, u64), Work>,
+    made: u64,
+    rng: fastrand::Rng,
+    clock: Arc<ManualClock>,
+    network: Rc<RefCell<Network>>,
+    /// True time at the start of the process, and the crawler's time then.
+    begin: (u64, Time),
+    disk: SimulatedDisk,
+    mistake: Option<Mistake>,
+}
+
+impl EventQueue {
+    pub(super) fn new(
+        clock: Arc<ManualClock>,
+        network: Rc<RefCell<Network>>,
+        (disk, mistake): (SimulatedDisk, Option<Mistake>),
+        true_begin: u64,
+        seed: u64,
+    ) -> Self {
+        let (begin, rng) = ((true_begin, clock.now()), fastrand::Rng::with_seed(seed));
+        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, mistake }
+    }
+
+    /// True time now.
+    pub(super) fn true_now(&self) -> u64 {
+        let (begin, clock_begin) = self.begin;
+        begin + super::network::millis(self.clock.now().since(clock_begin))
+    }
+
+    /// When the next work is done.
+    pub(super) fn next_due(&self) -> Option<Time> {
+        self.work.keys().next().map(|(due, _)| *due)
+    }
+
+    /// Does what is due at `now`, one thing; says what the engine has to hear of it.
+    pub(super) fn take(&mut self, now: Time, processor: &mut Processor) -> Result<Option<Event>> {
+        let Some(entry) = self.work.first_entry().filter(|entry| entry.key().0 <= now) else { return Ok(None) };
+        Ok(Some(match entry.remove() {
+            Work::Answer(fetched) => {
+                let mut page = Box::new(processor.process(*fetched)?);
+                if let Some(mistake) = self.mistake {
+                    mistake.on_page(&mut page, &mut self.rng);
+                }
+                Event::Page(page)
+            }
+            Work::Event(event) => *event,
+            Work::Failure(mut failed) => {
+                failed.job.via.resolve()?;
+                Event::Failed(failed)
+            }
+            Work::Merge(job) => Event::Merged(job.run()?),
+            Work::Partition(job) => Event::Partition(job.run()?),
+            Work::Checkpoint(job) => self.checkpoint(*job)?,
+            Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::RestsSynced,
+            Work::Rests(job) => {
+                job.run()?;
+                Event::RestsSynced
+            }
+        }))
+    }
+
+    fn checkpoint(&self, job: CheckpointJob) -> Result<Event> {
+        if let Some(mistake) = self.mistake {
+            mistake.before_checkpoint(&self.disk, Path::new(super::DIR))?;
+        }
+        let done = job.run();
+        if let Some(mistake) = self.mistake {
+            mistake.after_checkpoint(&self.disk);
+        }
+        Ok(Event::Checkpointed(done?))
+    }
+
+    fn put(&mut self, after: Duration, work: Work) {
+        self.made += 1;
+        self.work.insert((self.clock.now() + after, self.made), work);
+    }
+
+    fn soon(&mut self) -> Duration {
+        Duration::from_millis(if self.rng.u8(0..4) == 0 { self.rng.u64(0..2_000) } else { self.rng.u64(0..30) })
+    }
+
+    fn fetch(&mut self, job: FetchJob) {
+        let (now, started) = (self.true_now(), self.clock.now());
+        let (duration, outcome) = self.network.borrow_mut().ask(&job.url, now, started);
+        let work = match outcome {
+            Outcome::Answered(response) => Work::Answer(Box::new(Fetched { job, response: *response })),
+            Outcome::Failed(failure) => {
+                let (cause, detail) = (failure.into(), String::new());
+                let failed = FetchFailed { job, failure, cause, detail, started, duration };
+                Work::Failure(Box::new(failed))
+            }
+        };
+        let hurries = self.mistake.is_some_and(|mistake| mistake.hurries(&mut self.rng));
+        self.put(if hurries { duration / 4 } else { duration }, work);
+    }
+
+    fn resolve(&mut self, job: ResolveJob) {
+        let (duration, answer) = self.network.borrow_mut().resolve(&job.name, self.clock.now());
+        self.put(duration, Work::Event(Box::new(Event::Resolved(job.host, job.name, answer.map_err(Into::into)))));
+    }
+}
+
+/// The engine's hands: they put work into the queue.
+pub(super) struct Hands(pub Rc<RefCell<EventQueue>>);
+
+impl Hands {
+    fn later(&self, work: Work) {
+        let mut queue = self.0.borrow_mut();
+        let soon = queue.soon();
+        queue.put(soon, work);
+    }
+}
+
+impl Executors for Hands {
+    fn fetch(&mut self, job: FetchJob) {
+        self.0.borrow_mut().fetch(job);
+    }
+
+    fn resolve(&mut self, job: ResolveJob) {
+        self.0.borrow_mut().resolve(job);
+    }
+
+    fn merge(&mut self, job: StoreMerge) {
+        self.later(Work::Merge(Box::new(job)));
+    }
+
+    fn partition(&mut self, job: PartitionJob) {
+        self.later(Work::Partition(Box::new(job)));
+    }
+
+    fn checkpoint(&mut self, job: CheckpointJob) {
+        self.later(Work::Checkpoint(Box::new(job)));
+    }
+
+    fn sync_rests(&mut self, job: RestSync) {
+        self.later(Work::Rests(job));
+    }
+}

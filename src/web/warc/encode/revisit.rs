@@ -1,0 +1,116 @@
+//! Revisit records (WARC 1.1, section 6.7): answers whose payload is in the archive already.
+//!
+//! Whether it is, only the archive's owner knows. So [`Encoder::encode`] keeps of every answer that may turn out to be
+//! one what its revisit record takes ([`RevisitDraft`]), and [`Encoder::revisit`] writes that record, which has the
+//! place of the response record in the exchange: metadata and request are those of any answer.
+
+use std::net::IpAddr;
+
+use super::{Encoder, Head, digest, urn, uuid};
+use crate::clock::Time;
+use crate::web::warc::{Truncation, format_date};
+
+/// Payloads shorter than this are stored again: the fields of a revisit record take as much room, compressed.
+pub const REVISIT_PAYLOAD_MIN: u64 = 256;
+
+const PROFILES: &str = "http://netpreserve.org/warc/1.1/revisit/";
+
+/// Why a payload is not stored again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// It has the digest of one that is stored.
+    IdenticalPayload,
+    /// The server said so (304).
+    NotModified,
+}
+
+impl Profile {
+    fn name(self) -> &'static str {
+        match self {
+            Profile::IdenticalPayload => "identical-payload-digest",
+            Profile::NotModified => "server-not-modified",
+        }
+    }
+
+    /// Reads the URI of the standard, of 1.1 or 1.0.
+    pub fn parse(uri: &str) -> Option<Self> {
+        let name = uri.rsplit('/').next()?;
+        [Profile::IdenticalPayload, Profile::NotModified].into_iter().find(|profile| profile.name() == name)
+    }
+
+    /// What an answer is a revisit by, if it can be one: a 304, or a whole payload of a 2xx that is worth it.
+    pub fn of(status: u16, payload_bytes: u64, truncated: Option<Truncation>) -> Option<Self> {
+        match status {
+            304 => Some(Profile::NotModified),
+            200..300 if payload_bytes >= REVISIT_PAYLOAD_MIN && truncated.is_none() => Some(Profile::IdenticalPayload),
+            _ => None,
+        }
+    }
+}
+
+/// What a revisit record takes of its exchange, beside URL, time and digest.
+#[derive(Clone, Debug)]
+pub struct RevisitDraft {
+    /// What it would be a revisit by.
+    pub profile: Profile,
+    pub(super) id_seed: u128,
+    pub(super) ip: Option<IpAddr>,
+    pub(super) protocol: &'static str,
+    /// The HTTP head, as the response record has it.
+    pub(super) http_head: Vec<u8>,
+}
+
+/// A revisit to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Revisit<'a> {
+    /// What was kept of the exchange.
+    pub draft: &'a RevisitDraft,
+    /// The URL that was requested.
+    pub url: &'a str,
+    /// When the request began.
+    pub fetched_at: Time,
+    /// SHA-1 of the payload.
+    pub payload_sha1: [u8; 20],
+    /// Seed of the ids of the records that have the payload, where it is known.
+    pub first_id_seed: Option<u128>,
+    /// The URL that brought the payload.
+    pub first_url: &'a str,
+    /// When that request began.
+    pub first_fetched_at: Time,
+}
+
+impl Encoder {
+    /// Appends the record of `revisit` to `out`. Its block is the head of the answer.
+    pub fn revisit(&mut self, revisit: &Revisit<'_>, out: &mut Vec<u8>) {
+        let draft = revisit.draft;
+        let mut fields = vec![
+            ("WARC-Profile", format!("{PROFILES}{}", draft.profile.name()).into()),
+            ("WARC-Payload-Digest", digest(revisit.payload_sha1).into()),
+        ];
+        if let Some(seed) = revisit.first_id_seed {
+            fields.push(("WARC-Refers-To", urn(uuid(seed, 0)).into()));
+        }
+        fields.push(("WARC-Refers-To-Target-URI", revisit.first_url.into()));
+        fields.push(("WARC-Refers-To-Date", format_date(revisit.first_fetched_at).into()));
+        if let Some(ip) = draft.ip {
+            fields.push(("WARC-IP-Address", ip.to_string().into()));
+        }
+        // a 304 has no payload that could have been left out
+        if draft.profile == Profile::IdenticalPayload {
+            fields.push(("WARC-Truncated", Truncation::Length.as_str().into()));
+        }
+        fields.push(("WARC-Protocol", draft.protocol.into()));
+        self.block.clear();
+        self.block.extend_from_slice(&draft.http_head);
+        let head = Head {
+            kind: "revisit",
+            id: uuid(draft.id_seed, 0),
+            date: &format_date(revisit.fetched_at),
+            content_type: "application/http;msgtype=response",
+            url: Some(revisit.url),
+            fields: &fields,
+            is_packed: false,
+        };
+        self.finish(&head, &[], out);
+    }
+}

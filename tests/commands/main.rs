@@ -1,0 +1,22 @@
+//! The commands and their output, by the real binary: a file for each, and for what holds for all of them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod cli;
+mod cli_begin;
+mod cli_commands;
+mod ctl;
+mod explain;
+mod export;
+mod metrics;
+mod refetch;
+mod reports;
+mod robots;
+mod security;
+#[path = "../site/mod.rs"]
+mod site;
+mod tutorial;
+mod usage;
+mod verify;
+mod warc;
+mod warnings;

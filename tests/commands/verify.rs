@@ -1,0 +1,457 @@
+//! `crawler verify [--rebuild]` over whole crawl directories: every kind of file is harmed in every way, and found.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::site::{RUSH, Site, ms};
+use crawler::catalog::{Batch, Catalog, SledCatalog};
+use crawler::disk::Disk;
+use crawler::drum::{Drum, DrumOptions};
+use crawler::engine::checkpoint::{self, Sections};
+use crawler::engine::seeds::{self, reader};
+use crawler::engine::{Checkpoint, Identity};
+use crawler::simweb::SimOptions;
+
+/// Buckets so small that a crawl of some hundred pages has files of every kind.
+const SMALL: &str = "\n[drum]\nbuckets = 2\nram_per_bucket = \"4KiB\"\nmerge_threshold = \"8KiB\"\n\
+                     \n[frontier]\nmemory = \"8MiB\"\nactive_hosts = 16\n\
+                     \n[crawl]\ncheckpoint_interval = \"1s\"\n";
+
+/// What came of `crawler verify`.
+struct Verified {
+    code: Option<i32>,
+    /// Its findings and its sum.
+    told: String,
+    /// What it said besides.
+    said: String,
+}
+
+fn verify(site: &Site, options: &[&str]) -> Verified {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.args(["verify", "--dir"]).arg(site.crawl.path("crawl")).args(options).output().unwrap();
+    Verified {
+        code: output.status.code(),
+        told: String::from_utf8(output.stdout).unwrap(),
+        said: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[track_caller]
+fn assert_sound(site: &Site) {
+    let Verified { code, told, said } = verify(site, &[]);
+    assert_eq!(code, Some(0), "{told}{said}");
+    assert!(told.contains("no damage"), "{told}{said}");
+}
+
+fn site(seed: u64) -> Site {
+    let options = SimOptions { seed, hosts: 400, pages: 4_000, latency: ms(1), ..SimOptions::default() };
+    Site::new(options.smooth(), &format!("{RUSH}{SMALL}"))
+}
+
+/// A crawl that was stopped on its way, so that URLs wait everywhere.
+fn stopped(seed: u64) -> Site {
+    let site = site(seed);
+    let child = site.crawl.start(&[]);
+    site.wait_for_requests(2_600);
+    crate::site::interrupt(child).expect(11, &[]);
+    site
+}
+
+/// All files below `dir`, without what sled and the lock own, and without the archive.
+fn state_files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for part in ["url-seen", "robots", "dns", "frontier", "seeds"] {
+        found.extend(fs::read_dir(dir.join(part)).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    found.extend(fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        ["checkpoint.", "identity", "status", "config"].iter().any(|start| name.starts_with(start))
+    }));
+    found.sort();
+    found
+}
+
+fn kind(path: &Path) -> String {
+    let parent = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    match path.extension().map(|end| end.to_string_lossy().into_owned()) {
+        Some(end) if parent != "crawl" => format!("{parent}/{end}"),
+        _ if name.starts_with("checkpoint") => "checkpoint".to_owned(),
+        _ => name,
+    }
+}
+
+/// Up to two files of every kind: the largest ones.
+fn of_every_kind(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut kinds: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    files.into_iter().for_each(|path| kinds.entry(kind(&path)).or_default().push(path));
+    for paths in kinds.values_mut() {
+        paths.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).unwrap().len()));
+        paths.truncate(2);
+    }
+    kinds.into_values().flatten().collect()
+}
+
+#[test]
+fn a_crawl_that_ended_in_good_order_leaves_no_file_behind_that_no_checkpoint_names() {
+    let site = stopped(20);
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!((code, told.contains("unfinished")), (Some(0), false), "stopped: {told}{said}");
+    site.crawl.run(&[]).expect(0, &[]);
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!((code, told.contains("unfinished")), (Some(0), false), "complete: {told}{said}");
+}
+
+#[test]
+fn a_file_of_any_kind_that_is_flipped_cut_or_gone_is_found_and_named() {
+    let site = stopped(21);
+    assert_sound(&site);
+    let dir = site.crawl.path("crawl");
+    let files = of_every_kind(state_files(&dir));
+    let mut kinds = BTreeSet::new();
+    let seed = fastrand::u64(..);
+    let mut random = fastrand::Rng::with_seed(seed);
+    for path in files {
+        let whole = fs::read(&path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if is_left_over(&site, &path, &whole) {
+            continue;
+        }
+        kinds.insert(kind(&path));
+        let mut harmed: Vec<(String, Option<Vec<u8>>)> = vec![("gone".to_owned(), None)];
+        for at in [0, whole.len() / 2, random.usize(..whole.len()), whole.len() - 1] {
+            let mut bytes = whole.clone();
+            // in a plain copy some bytes mean nothing, a brace or a quote always does
+            bytes[at] ^= if name.ends_with("json") || name.ends_with("jsonl") { 0x80 } else { 1 << random.u8(..8) };
+            harmed.push((format!("flipped at {at}"), Some(bytes)));
+        }
+        let cut = random.usize(..whole.len() - 1);
+        harmed.push((format!("cut at {cut}"), Some(whole[..cut].to_vec())));
+        for (how, bytes) in harmed {
+            match &bytes {
+                Some(bytes) => fs::write(&path, bytes).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            let Verified { code, told, said } = verify(&site, &[]);
+            let harmless = name == "config.json" && bytes.is_none();
+            assert_eq!(code, Some(if harmless { 0 } else { 3 }), "seed {seed}: {name} {how}\n{told}{said}");
+            assert!(told.contains(&name), "seed {seed}: {name} {how}\n{told}{said}");
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert_sound(&site);
+    for expected in ["url-seen/repo", "frontier/base", "checkpoint", "identity.json", "status.json", "list", "fates"] {
+        assert!(kinds.contains(expected), "no {expected} in {kinds:?}");
+    }
+}
+
+/// Whether no checkpoint names the file: then nobody misses it.
+fn is_left_over(site: &Site, path: &Path, whole: &[u8]) -> bool {
+    fs::remove_file(path).unwrap();
+    let code = verify(site, &[]).code;
+    fs::write(path, whole).unwrap();
+    code == Some(0) && !path.ends_with("config.json")
+}
+
+#[test]
+fn two_files_of_one_kind_in_each_others_place_are_found_and_unknown_ones_are_no_damage() {
+    let site = stopped(22);
+    let dir = site.crawl.path("crawl");
+    let mut kinds: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for path in state_files(&dir) {
+        kinds.entry(kind(&path)).or_default().push(path);
+    }
+    let mut swapped = 0;
+    for paths in kinds.values().filter(|paths| paths.len() > 1) {
+        let (a, b) = (&paths[0], &paths[1]);
+        let (of_a, of_b) = (fs::read(a).unwrap(), fs::read(b).unwrap());
+        fs::write(a, &of_b).unwrap();
+        fs::write(b, &of_a).unwrap();
+        let Verified { code, told, said } = verify(&site, &[]);
+        assert_eq!(code, Some(3), "{} and {}\n{told}{said}", a.display(), b.display());
+        fs::write(a, &of_a).unwrap();
+        fs::write(b, &of_b).unwrap();
+        swapped += 1;
+    }
+    assert!(swapped > 2);
+    for name in
+        ["url-seen/bucket-001.g999999.kv", "robots/notes", "frontier/partition-003.g999999.base", "checkpoint.g999999"]
+    {
+        fs::write(dir.join(name), b"what is this").unwrap();
+        let Verified { code, told, said } = verify(&site, &[]);
+        assert_eq!(code, Some(0), "{told}{said}");
+        assert!(told.contains("leftover"), "{name}\n{told}");
+        fs::remove_file(dir.join(name)).unwrap();
+    }
+    fs::remove_dir_all(dir.join("logs")).unwrap();
+    let Verified { code, said, .. } = verify(&site, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("crawl.log") && said.contains("nothing depends on it"), "{said}");
+}
+
+#[test]
+fn a_crawl_that_runs_is_killed_and_goes_on_is_found_sound_all_the_while() {
+    let site = site(23);
+    for requests in [700, 1_400, 2_100] {
+        let before = site.log().len();
+        let child = site.crawl.start(&[]);
+        // a crawl that was still beginning would be told as one that was started meanwhile
+        site.wait_for_requests((requests - 300).max(before + 1));
+        assert_sound(&site);
+        site.wait_for_requests(requests);
+        assert_sound(&site);
+        site.kill(child);
+        assert_sound(&site);
+    }
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_sound(&site);
+    site.assert_whole();
+}
+
+/// Harms files, rebuilds, and lets the crawl go on to its end.
+fn harmed_and_rebuilt(seed: u64, harm: impl Fn(&Path)) -> Site {
+    let site = stopped(seed);
+    let dir = site.crawl.path("crawl");
+    harm(&dir);
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    let Verified { code, told, said } = verify(&site, &["--rebuild"]);
+    assert_eq!(code, Some(0), "{told}{said}");
+    assert_sound(&site);
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_sound(&site);
+    site
+}
+
+fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
+    let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|found| found == end)).collect();
+    paths.sort();
+    paths
+}
+
+fn flip_middle(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x20;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_crawl_ends_with_the_expected_pages_after_url_seen_was_made_again() {
+    // one repository damaged, all of them gone
+    for (seed, all) in [(24, false), (25, true)] {
+        let site = harmed_and_rebuilt(seed, |dir| {
+            let repositories = files(&dir.join("url-seen"), "repo");
+            assert!(!repositories.is_empty());
+            flip_middle(&repositories[0]);
+            if all {
+                repositories.iter().for_each(|path| fs::remove_file(path).unwrap());
+            }
+        });
+        site.assert_whole();
+    }
+}
+
+#[test]
+fn a_crawl_ends_with_the_expected_pages_after_its_caches_were_emptied_and_its_copies_made_again() {
+    let site = harmed_and_rebuilt(26, |dir| {
+        for store in ["robots", "dns"] {
+            for path in files(&dir.join(store), "repo") {
+                flip_middle(&path);
+            }
+        }
+        for name in ["identity.json", "status.json", "config.json"] {
+            fs::write(dir.join(name), b"{").unwrap();
+        }
+    });
+    site.assert_whole();
+}
+
+#[test]
+fn what_waited_behind_a_damaged_place_is_met_again_or_told_as_lost() {
+    let site = stopped(27);
+    let dir = site.crawl.path("crawl");
+    files(&dir.join("url-seen"), "kv").iter().for_each(|path| flip_middle(path));
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(said.contains("URLs on their way to the queue are lost"), "{said}");
+    let Verified { code, told, said } = verify(&site, &["--rebuild"]);
+    assert_eq!(code, Some(0), "{told}{said}");
+    assert_sound(&site);
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_sound(&site);
+    let expected = &site.web.expected().pages;
+    let stored = site.crawl.stored();
+    let surplus: Vec<_> = stored.keys().filter(|url| !expected.contains_key(*url)).collect();
+    assert!(surplus.is_empty(), "{surplus:?}");
+}
+
+/// Makes another last checkpoint of a crawl in good order, as `change` says.
+fn with_checkpoint(site: &Site, change: impl FnOnce(&Path, &mut Checkpoint, &mut Sections)) {
+    let (dir, disk) = (site.crawl.path("crawl"), Disk::real());
+    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
+    let last = checkpoint::load(&disk, &catalog, &dir).unwrap().unwrap();
+    let (mut last, mut sections) = (last.checkpoint.unwrap(), last.sections);
+    let identity = Identity::load(&catalog, &dir).unwrap().unwrap();
+    fs::remove_file(checkpoint::checkpoint_path(&dir, last.number)).unwrap();
+    last.number += 1;
+    change(&dir, &mut last, &mut sections);
+    seeds::renew(&disk, &dir, last.number - 1, last.number).unwrap();
+    checkpoint::renew(&disk, &dir, (&catalog, &identity), &last, &sections).unwrap();
+}
+
+#[test]
+fn what_url_seen_forgot_is_found_key_by_key_and_put_back() {
+    let site = stopped(30);
+    with_checkpoint(&site, |dir, last, sections| {
+        // a store of the same shape with nothing in it, sound in itself
+        fs::remove_dir_all(dir.join("url-seen")).unwrap();
+        let options = DrumOptions { buckets: 2, ..DrumOptions::default() };
+        let mut drum: Drum<u64, (), String> = Drum::open(Disk::real(), &dir.join("url-seen"), options, None).unwrap();
+        sections.seen.clear();
+        last.seen = drum.cut(&mut sections.seen).unwrap().state;
+    });
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(told.contains("URL-seen does not know"), "{told}");
+    assert!(told.contains("more keys that URL-seen does not have"), "{told}");
+    let Verified { code, told, said } = verify(&site, &["--rebuild"]);
+    assert_eq!(code, Some(0), "{told}{said}");
+    assert_sound(&site);
+    let before = site.crawl.stored();
+    let requests = site.log().len();
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_sound(&site);
+    let port = site.web.http_port();
+    let later = site.log().split_off(requests);
+    let pages = later.iter().filter(|request| !request.path.starts_with("/robots.txt"));
+    let again: Vec<_> = pages.map(|request| request.url(port)).filter(|url| before.get(url) == Some(&200)).collect();
+    assert!(again.is_empty(), "fetched once more: {again:?}");
+}
+
+#[test]
+fn seeds_pages_and_counts_that_do_not_fit_each_other_are_found() {
+    let site = stopped(31);
+    with_checkpoint(&site, |dir, last, _| {
+        let header = 16;
+        last.container.key_bytes = header;
+        last.container.pages = 0;
+        assert!(reader::count(&Disk::real(), dir).unwrap().unwrap() > 1);
+    });
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(told.contains("says that its page has a key record at byte"), "{told}");
+    assert!(told.contains("0 pages; the statistics of the last checkpoint count"), "{told}");
+
+    let site = stopped(32);
+    let list = site.crawl.path("crawl/seeds/list");
+    let whole = fs::read(&list).unwrap();
+    // a header, and the first seed
+    let first = 16 + 8 + u32::from_le_bytes(whole[16..20].try_into().unwrap()) as usize;
+    fs::write(&list, &whole[..first]).unwrap();
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(told.contains("which does not exist"), "{told}");
+    assert!(told.contains("seeds/list") && told.contains("the others cannot be rebuilt"), "{told}");
+}
+
+#[test]
+fn a_rebuild_that_is_killed_is_run_again_and_the_crawl_goes_on() {
+    let site = stopped(33);
+    let dir = site.crawl.path("crawl");
+    let seed = fastrand::u64(..);
+    let mut random = fastrand::Rng::with_seed(seed);
+    files(&dir.join("url-seen"), "repo").iter().for_each(|path| flip_middle(path));
+    let staged = dir.join("pages/rebuild/key.dat");
+    for _ in 0..6 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let mut child =
+            command.args(["verify", "--rebuild", "-q", "--dir"]).arg(&dir).stdout(Stdio::null()).spawn().unwrap();
+        // somewhere between its first file and its end
+        let mut looks = random.u32(..400);
+        while looks > 0 && child.try_wait().unwrap().is_none() {
+            looks -= u32::from(staged.exists() || dir.join("pages/rebuild.unfinished").exists());
+            std::thread::yield_now();
+        }
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    let Verified { code, told, said } = verify(&site, &["--rebuild"]);
+    assert_eq!(code, Some(0), "seed {seed}: {told}{said}");
+    assert_sound(&site);
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_sound(&site);
+    site.assert_whole();
+}
+
+#[test]
+fn a_catalog_that_is_gone_is_damage_and_the_rest_is_verified_without_it() {
+    let site = stopped(34);
+    let dir = site.crawl.path("crawl");
+    fs::remove_dir_all(dir.join("catalog")).unwrap();
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(said.contains("rebuilds the catalog") && told.contains("1 finding"), "{told}{said}");
+    files(&dir.join("url-seen"), "repo").iter().for_each(|path| flip_middle(path));
+    let Verified { told, .. } = verify(&site, &[]);
+    assert!(told.contains(".repo:"), "{told}");
+}
+
+#[test]
+fn n09_a_catalog_without_identity_is_told_and_rebuild_makes_it_again() {
+    let site = stopped(35);
+    let dir = site.crawl.path("crawl");
+    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
+    let mut batch = Batch::new();
+    catalog.scan("").unwrap().into_iter().for_each(|(key, _)| batch.remove(key));
+    catalog.commit(&batch).unwrap();
+    drop(catalog);
+    let Verified { code, told, said } = verify(&site, &[]);
+    assert_eq!(code, Some(3), "{told}{said}");
+    assert!(told.contains("catalog") && said.contains("rebuilds the catalog"), "{told}{said}");
+    let Verified { code, told, said } = verify(&site, &["--rebuild"]);
+    assert_eq!(code, Some(0), "{told}{said}");
+    assert!(said.contains("catalog was rebuilt from checkpoint"), "{told}{said}");
+    assert_sound(&site);
+    site.crawl.run(&[]).expect(0, &[]);
+    assert_sound(&site);
+    site.assert_whole();
+}
+
+#[test]
+fn a_damaged_queue_is_told_and_no_rebuild_pretends_to_mend_it() {
+    let site = stopped(28);
+    let dir = site.crawl.path("crawl");
+    let queue = dir.join("frontier");
+    ["tail", "base"].iter().flat_map(|end| files(&queue, end)).for_each(|path| flip_middle(&path));
+    for options in [&[][..], &["--rebuild"], &[]] {
+        let Verified { code, told, said } = verify(&site, options);
+        assert_eq!(code, Some(3), "{told}{said}");
+        assert!(said.contains("the queue is damaged"), "{said}");
+    }
+}
+
+#[test]
+fn the_speed_is_told_where_it_is_wanted() {
+    let site = site(29);
+    site.crawl.run(&[]).expect(0, &[]);
+    let Verified { code, told, said } = verify(&site, &["-v"]);
+    assert_eq!(code, Some(0), "{told}{said}");
+    assert!(said.contains("MB/s"), "{said}");
+    assert!(told.contains("no damage"), "{told}");
+}
+
+/// `cargo test --release --test commands verify:: -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement"]
+fn how_fast_a_crawl_of_20_000_pages_is_verified() {
+    let options = SimOptions { seed: 5, hosts: 1_000, pages: 20_000, latency: Duration::ZERO, ..SimOptions::default() };
+    let site = Site::new(options.smooth(), RUSH);
+    site.crawl.run(&[]).expect(0, &[]);
+    let Verified { told, said, .. } = verify(&site, &["-v"]);
+    println!("{told}{said}");
+}

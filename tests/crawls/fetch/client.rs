@@ -1,0 +1,134 @@
+//! A fetch executor with nobody around it: one request or lookup at a time, or several.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crawler::clock::{Clock, SystemClock};
+use crawler::container::Referrer;
+use crawler::engine::{
+    Addressed, Event, Fault, FetchFailed, FetchJob, ReplyTo, ResolveJob, Response, Target, Unresolved,
+};
+use crawler::fetch::{Arrived, FetchOptions, Fetcher};
+use crawler::fingerprint::Fingerprint;
+use crawler::frontier::{Asker, Hops, HostId};
+use crawler::web::address::AddressGuard;
+use crawler::web::scope::{Scope, ScopeMode, ScopeOptions};
+use crawler::web::url::CanonicalUrl;
+use crossbeam_channel::{Receiver, bounded};
+
+/// Nothing here takes nearly as long; what hangs must not hang the suite.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+/// Answers of a [`Client`] that can wait to be taken.
+const PLACES: usize = 1_024;
+
+/// What came of a request.
+pub type Outcome = Result<Response, Box<FetchFailed>>;
+
+/// A fetch executor.
+pub struct Client {
+    fetcher: Fetcher,
+    clock: Arc<dyn Clock>,
+    answers: Receiver<Arrived>,
+    events: Receiver<Event>,
+    reply: ReplyTo,
+}
+
+/// Options that ask nobody for names.
+pub fn options() -> FetchOptions {
+    FetchOptions {
+        user_agent: "ourbot/1.0".to_owned(),
+        timeout_connect: Duration::from_secs(20),
+        timeout_head: Duration::from_secs(30),
+        timeout_total: Duration::from_secs(60),
+        rate_min: 1,
+        body_max: 1 << 20,
+        spool_dir: std::env::temp_dir(),
+        spool_max: 1 << 30,
+        http2: true,
+        connections_per_host: 1,
+        idle_max: 100,
+        roots: Vec::new(),
+        proxy: None,
+        nameservers: vec![SocketAddr::from(([127, 0, 0, 1], 9))],
+        dns_timeout: Duration::from_secs(10),
+        ttl: (Duration::from_secs(60), Duration::from_secs(86_400)),
+        negative_ttl: Duration::from_secs(600),
+    }
+}
+
+/// Options that ask `nameservers`.
+pub fn options_with(nameservers: impl IntoIterator<Item = SocketAddr>) -> FetchOptions {
+    FetchOptions { nameservers: nameservers.into_iter().collect(), ..options() }
+}
+
+impl Client {
+    /// A client that may connect to loopback.
+    pub fn start(options: FetchOptions) -> Self {
+        Client::start_allowing(options, &["127.0.0.0/8", "::1"])
+    }
+
+    /// A client that may connect to the public internet and `allowed`.
+    pub fn start_allowing(options: FetchOptions, allowed: &[&str]) -> Self {
+        let allowed: Vec<_> = allowed.iter().map(|range| range.parse().unwrap()).collect();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let (answers_in, answers) = bounded(PLACES);
+        let (events_in, events) = bounded(PLACES);
+        let fetcher = Fetcher::start(options, AddressGuard::new(&allowed), clock.clone(), answers_in).unwrap();
+        Client { fetcher, clock, answers, events, reply: ReplyTo::new(0, events_in) }
+    }
+
+    /// Begins a request to `addresses`; without any the name is asked for.
+    pub fn begin(&self, url: &str, addresses: &[&str]) {
+        let scope = ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() };
+        let asker = Asker { depth: 0, seed: 0, hops: Hops::default() };
+        let job = FetchJob {
+            host: HostId::NONE,
+            target: Target::Robots { origin: "".into(), key: Fingerprint::from_bits(0), redirects: 0, asker },
+            url: CanonicalUrl::parse(url).unwrap(),
+            addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
+            scope: Arc::new(Scope::new(&scope, std::iter::empty()).unwrap()),
+            via: Referrer::Nobody,
+            condition: None,
+            id_seed: 0,
+        };
+        self.fetcher.fetch(Addressed { job, reply: self.reply.clone() });
+    }
+
+    /// What came of a request that was begun.
+    pub fn end(&self) -> Outcome {
+        crossbeam_channel::select! {
+            recv(self.answers) -> answer => Ok(answer.unwrap().fetched.response),
+            recv(self.events) -> event => match event.unwrap() {
+                Event::Failed(failed) => Err(failed),
+                other => panic!("{other:?}"),
+            },
+            default(PATIENCE) => panic!("the request did not end"),
+        }
+    }
+
+    /// The fault of the disk that a request ended with.
+    pub fn fault(&self) -> crawler::disk::Error {
+        match self.events.recv_timeout(PATIENCE) {
+            Ok(Event::Fault(Fault::Disk(fault))) => fault,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What comes of a request to `addresses`.
+    pub fn get(&self, url: &str, addresses: &[&str]) -> Outcome {
+        self.begin(url, addresses);
+        self.end()
+    }
+
+    /// The addresses of `name`, and how long they hold.
+    pub fn resolve(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), Unresolved> {
+        let job = ResolveJob { host: HostId::NONE, name: name.into() };
+        self.fetcher.resolve(Addressed { job, reply: self.reply.clone() });
+        let Ok(Event::Resolved(_, answered, answer)) = self.events.recv_timeout(PATIENCE) else {
+            panic!("{name} got no answer");
+        };
+        assert_eq!(&*answered, name);
+        answer.map(|(addresses, until)| (addresses.to_vec(), until.since(self.clock.now())))
+    }
+}

@@ -1,0 +1,155 @@
+//! In the middle of a checkpoint: at each of its steps the process is killed, or the sync fails. The checkpoint before
+//! stays whole, the directory is sound, and the crawl goes on to the right end.
+//!
+//! `strace` knows the steps by their files: they are the order in which docs/ARCHITECTURE.md makes a checkpoint
+//! durable.
+
+use std::fs;
+use std::process::Command;
+
+use crawler::catalog::SledCatalog;
+use crawler::engine::checkpoint;
+use crawler::simweb::SimOptions;
+
+use super::{assert_goes_on, can_trace, copy, small, stopped, wrapped};
+use crate::site::{Ended, Site, wait};
+
+/// A step of a checkpoint: a call on a file below the crawl directory. `{next}` stands for the number of the checkpoint
+/// that is made, `{last}` for that of the one before.
+struct Step {
+    call: &'static str,
+    file: &'static str,
+    /// Whether the checkpoint that is made exists at this step; `None` where it may.
+    committed: Option<bool>,
+}
+
+const fn step(call: &'static str, file: &'static str) -> Step {
+    Step { call, file, committed: Some(false) }
+}
+
+impl Step {
+    /// The newest checkpoint of the catalog is the one that it has to be after this step.
+    #[track_caller]
+    fn assert_committed(&self, site: &Site, last: u64) {
+        let found = last_checkpoint(site);
+        let expected = self.committed.map_or(found.clamp(last, last + 1), |committed| last + u64::from(committed));
+        assert_eq!(found, expected, "{} of {}", self.call, self.file);
+    }
+}
+
+/// A crawl that was stopped, and its directory kept aside.
+fn kept(seed: u64) -> (Site, u64) {
+    let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(seed) }, 40);
+    let (dir, last) = (site.crawl.path("crawl"), last_checkpoint(&site));
+    // as if a process had gone on from it already: then its catalog is first written to by the next checkpoint
+    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
+    let noted = checkpoint::Noted::load(&catalog, &dir).unwrap().unwrap();
+    checkpoint::go_on_from(&catalog, noted.commit).unwrap();
+    drop(catalog);
+    fs::rename(dir, site.crawl.path("sound")).unwrap();
+    (site, last)
+}
+
+fn restore(site: &Site) {
+    let _ = fs::remove_dir_all(site.crawl.path("crawl"));
+    copy(&site.crawl.path("sound"), &site.crawl.path("crawl"));
+}
+
+fn last_checkpoint(site: &Site) -> u64 {
+    let dir = site.crawl.path("crawl");
+    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
+    checkpoint::Noted::load(&catalog, &dir).unwrap().unwrap().commit.number
+}
+
+/// Runs the crawler with `fault` injected at `step`; how it ended, and what was called on that file from then on.
+fn run_with(site: &Site, last: u64, step: &Step, fault: &str) -> (Ended, Vec<String>) {
+    let file = step.file.replace("{next}", &format!("{:06}", last + 1)).replace("{last}", &format!("{last:06}"));
+    let path = site.crawl.path("crawl").canonicalize().unwrap().join(&file);
+    // a name that is relative to where the crawler runs is matched as it is written
+    let relative = format!("crawl/{file}");
+    let trace = site.crawl.path("trace");
+    let inject = format!("inject={}:{fault}:when=1", step.call);
+    let (path, relative) = (path.to_str().unwrap(), relative.as_str());
+    let calls = format!("trace={}", if step.call.contains("sync") { "fsync,fdatasync" } else { step.call });
+    let wrapper =
+        ["strace", "-f", "-qq", "-o", trace.to_str().unwrap(), "-P", path, "-P", relative, "-e", &calls, "-e", &inject];
+    let ended = wait(wrapped(site, &wrapper));
+    let trace = fs::read_to_string(trace).unwrap();
+    let calls = trace.lines().filter(|line| line.contains('(')).map(str::to_owned).collect();
+    (ended, calls)
+}
+
+/// The directory is sound as it lies there.
+#[track_caller]
+fn assert_sound(site: &Site, what: &str) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.args(["verify", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{what}: {told}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn c7_a_kill_at_any_step_of_a_checkpoint_leaves_the_one_before_fully_usable() {
+    if !can_trace() {
+        return;
+    }
+    let (site, last) = kept(51);
+    let steps = [
+        step("pwrite64", "checkpoint.g{next}"),
+        step("fdatasync", "checkpoint.g{next}"),
+        step("fdatasync", "pages/value-00001.warc.gz.open"),
+        step("fdatasync", "pages/key.dat"),
+        step("fsync", "pages"),
+        step("pwrite64", "pages/address.dw"),
+        step("fdatasync", "pages/address.dw"),
+        step("pwrite64", "pages/address.idx"),
+        step("fdatasync", "pages/address.idx"),
+        // between the sync of the archive and the batch
+        step("pwrite64", "catalog/db"),
+        Step { committed: None, ..step("fsync", "catalog/db") },
+        Step { committed: Some(true), ..step("pwrite64", "status.json.tmp") },
+        Step { committed: Some(true), ..step("unlink", "checkpoint.g{last}") },
+    ];
+    for step in &steps {
+        restore(&site);
+        let what = format!("{} of {}", step.call, step.file);
+        let (ended, _) = run_with(&site, last, step, "signal=SIGKILL");
+        assert!(ended.code.is_none_or(|code| code == 137), "{what}: it was not killed: {ended:?}");
+        assert_sound(&site, &what);
+        step.assert_committed(&site, last);
+        assert_goes_on(&site);
+    }
+}
+
+#[test]
+fn c4_a_failed_sync_of_any_file_is_not_tried_again_and_the_checkpoint_before_is_intact() {
+    if !can_trace() {
+        return;
+    }
+    let (site, last) = kept(52);
+    let steps = [
+        step("fdatasync", "checkpoint.g{next}"),
+        step("fdatasync", "pages/value-00001.warc.gz.open"),
+        step("fdatasync", "pages/key.dat"),
+        step("fsync", "pages"),
+        step("fdatasync", "pages/address.dw"),
+        step("fdatasync", "pages/address.ovf"),
+        step("fdatasync", "pages/address.idx"),
+        Step { committed: None, ..step("fsync", "catalog/db") },
+        Step { committed: Some(true), ..step("fdatasync", "status.json.tmp") },
+    ];
+    for step in &steps {
+        restore(&site);
+        let what = format!("{} of {}", step.call, step.file);
+        // the next one would succeed: that is what Linux does after it has told of a failure once
+        let (ended, calls) = run_with(&site, last, step, "error=EIO");
+        ended.expect(4, &["Input/output error"]);
+        assert!(!ended.said.contains("panicked"), "{what}: {}", ended.said);
+        let failed = calls.iter().position(|call| call.contains("INJECTED"));
+        let failed = failed.unwrap_or_else(|| panic!("{what}: it did not come to that: {calls:?}"));
+        assert_eq!(calls[failed + 1..], [""; 0], "{what}: synced again after {}", calls[failed]);
+        assert_sound(&site, &what);
+        step.assert_committed(&site, last);
+        assert_goes_on(&site);
+    }
+}

@@ -1,0 +1,343 @@
+//! Damaged and newer files: an error that names the file, or the right result; never a panic, never a wrong one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crawler::catalog::{Batch, Catalog, SledCatalog};
+use crawler::simweb::SimOptions;
+
+use super::recovery::unfinished;
+use super::{assert_goes_on, can_trace, copy, fetched_twice, small, stopped, stopped_with, traced_at};
+use crate::site::Site;
+
+/// Every file of the state; logs and plain copies are derived and no state.
+fn state_files(crawl: &Path) -> Vec<PathBuf> {
+    fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            match () {
+                () if path.is_dir() && !matches!(name, "logs" | "reports") => walk(&path, found),
+                () if path.is_dir() || name == "LOCK" || name.contains(".json") => {}
+                () => found.push(path),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(crawl, &mut found);
+    found.sort();
+    found
+}
+
+fn restore(site: &Site) {
+    fs::remove_dir_all(site.crawl.path("crawl")).unwrap();
+    copy(&site.crawl.path("sound"), &site.crawl.path("crawl"));
+}
+
+/// One file of each kind, the first that has content: name without numbers, path below the crawl directory.
+fn one_of_each(site: &Site) -> Vec<(String, PathBuf)> {
+    let crawl = site.crawl.path("crawl");
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    for path in state_files(&crawl) {
+        let below = path.strip_prefix(&crawl).unwrap().to_owned();
+        let kind: String = below.to_str().unwrap().chars().filter(|c| !c.is_ascii_digit()).collect();
+        if fs::metadata(&path).unwrap().len() <= 16 {
+            continue;
+        }
+        // the last one is of the newest generation, which no other has superseded
+        match found.iter_mut().find(|(known, _)| *known == kind) {
+            Some(earlier) => earlier.1 = below,
+            None => found.push((kind, below)),
+        }
+    }
+    found
+}
+
+fn remove_checkpoints(crawl: &Path) {
+    for path in fs::read_dir(crawl).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.file_name().unwrap().to_str().unwrap().starts_with("checkpoint.g") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn c10_a_newer_format_of_any_file_is_refused_and_nothing_is_changed() {
+    // small arrays and few places for hosts, so that all kinds of files come to be
+    let shape = "[drum]\nbuckets = 2\nram_per_bucket = \"4KiB\"\nmerge_threshold = \"4KiB\"\n\
+                 [frontier]\nactive_hosts = 4\nmemory = \"8MiB\"\n";
+    let options = SimOptions { hosts: 300, pages: 3_000, cross_links: 0.8, ..small(41) };
+    let site = stopped_with(options, 900, shape);
+    fs::rename(site.crawl.path("crawl"), site.crawl.path("sound")).unwrap();
+    copy(&site.crawl.path("sound"), &site.crawl.path("crawl"));
+    let mut refused = Vec::new();
+    for (kind, file) in one_of_each(&site) {
+        restore(&site);
+        let path = site.crawl.path("crawl").join(&file);
+        let mut bytes = fs::read(&path).unwrap();
+        if !bytes.starts_with(b"CRAWL\n") {
+            continue;
+        }
+        bytes[8] = 99;
+        let sum = crc32fast::hash(&bytes[..12]);
+        bytes[12..16].copy_from_slice(&sum.to_le_bytes());
+        fs::write(&path, &bytes).unwrap();
+        let ended = site.crawl.run(&[]);
+        if ended.code == Some(0) && !path.exists() {
+            // left over from before the last checkpoint, and removed unread
+            continue;
+        }
+        ended.expect(3, &["format version 99", "use a newer crawler", file.file_name().unwrap().to_str().unwrap()]);
+        assert_eq!(fs::read(&path).unwrap(), bytes, "{kind} was changed");
+        refused.push(kind);
+    }
+    println!("refused: {refused:?}");
+    for kind in [".repo", "key.dat", "address.idx", "address.dw", ".base", "checkpoint.g"] {
+        assert!(refused.iter().any(|refused| refused.ends_with(kind)), "no {kind} among {refused:?}");
+    }
+}
+
+#[test]
+fn c10_a_newer_format_of_the_directory_is_refused() {
+    let site = stopped(small(43), 60);
+    let path = site.crawl.path("crawl/catalog");
+    let set = |value: Vec<u8>| {
+        let catalog = SledCatalog::open(&path).unwrap();
+        let mut batch = Batch::new();
+        batch.put("identity", value);
+        catalog.commit(&batch).unwrap();
+    };
+    let sound = SledCatalog::open(&path).unwrap().get("identity").unwrap().unwrap();
+    let mut newer = sound.clone();
+    newer[0] = 99;
+    set(newer);
+    site.crawl.run(&[]).expect(3, &["catalog: format version 99", "use a newer crawler"]);
+    set(sound);
+    assert_goes_on(&site);
+}
+
+#[test]
+fn c6_an_empty_or_lost_catalog_without_a_checkpoint_file_is_damage_and_no_empty_crawl() {
+    let site = stopped(small(44), 60);
+    copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
+    for file in ["db", ""] {
+        restore(&site);
+        let path = site.crawl.path("crawl/catalog").join(file);
+        if file.is_empty() {
+            fs::remove_dir_all(path).unwrap()
+        } else {
+            fs::write(path, b"").unwrap()
+        }
+        remove_checkpoints(&site.crawl.path("crawl"));
+        site.crawl.run(&[]).expect(3, &["damaged", "catalog"]);
+    }
+    restore(&site);
+    assert_goes_on(&site);
+}
+
+#[test]
+fn n02_an_identity_without_a_checkpoint_beside_store_files_is_damage_and_no_new_crawl() {
+    let site = stopped(small(45), 60);
+    let crawl = site.crawl.path("crawl");
+    let catalog = SledCatalog::open(&crawl.join("catalog")).unwrap();
+    let mut batch = Batch::new();
+    ["checkpoint", "commit"].into_iter().for_each(|key| batch.remove(key));
+    catalog.commit(&batch).unwrap();
+    drop(catalog);
+    remove_checkpoints(&crawl);
+    let files = state_files(&crawl);
+    site.crawl.run(&[]).expect(3, &["damaged", "catalog"]);
+    let kept = |path: &&PathBuf| !path.starts_with(crawl.join("catalog"));
+    let left = state_files(&crawl);
+    assert_eq!(files.iter().filter(kept).collect::<Vec<_>>(), left.iter().filter(kept).collect::<Vec<_>>());
+}
+
+#[test]
+fn n03_a_read_of_the_catalog_that_fails_at_a_start_costs_the_crawl_nothing() {
+    if !can_trace() {
+        return;
+    }
+    let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(46) }, 60);
+    copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
+    let content = |dir: &str| crate::site::everything(&site.crawl.path(dir).join("catalog"));
+    // the count is each thread's own: reads of the whole file, and those of sled behind them
+    for place in [1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24] {
+        restore(&site);
+        let ended = traced_at(&site, "catalog/db", &format!("pread64:error=EIO:when={place}"));
+        assert!(matches!(ended.code, Some(0 | 4)), "read {place}: {ended:?}");
+        assert!(ended.code == Some(0) || ended.said.contains("Input/output error"), "read {place}: {ended:?}");
+        assert_goes_on(&site);
+    }
+    restore(&site);
+    let before = content("crawl");
+    let ended = traced_at(&site, "catalog/db", "pread64:error=EIO:when=1+");
+    ended.expect(4, &["cannot read", "catalog/db", "Input/output error"]);
+    assert!(!ended.said.contains("panicked"), "{}", ended.said);
+    assert!(before == content("crawl"), "the catalog was changed");
+    assert_goes_on(&site);
+}
+
+#[test]
+fn n03_a_catalog_that_is_lost_or_damaged_is_made_again_from_the_newest_checkpoint_file_with_a_warning() {
+    let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(47) }, 60);
+    copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 4] = [
+        ("no directory", |catalog| fs::remove_dir_all(catalog).unwrap()),
+        ("an empty log", |catalog| fs::write(catalog.join("db"), b"").unwrap()),
+        ("a log of noise", |catalog| fs::write(catalog.join("db"), [0x5a; 70_000]).unwrap()),
+        ("no identity", |catalog| {
+            let catalog = SledCatalog::open(catalog).unwrap();
+            let mut batch = Batch::new();
+            batch.remove("identity");
+            catalog.commit(&batch).unwrap();
+        }),
+    ];
+    for (what, harm) in harms {
+        restore(&site);
+        harm(&site.crawl.path("crawl/catalog"));
+        let ended = site.crawl.run(&[]);
+        ended.expect(0, &["catalog", "was rebuilt from checkpoint"]);
+        assert!(!ended.said.contains("panicked"), "{what}: {}", ended.said);
+        site.assert_whole();
+        assert_eq!(super::stored_twice(&site), Vec::<String>::new(), "{what}");
+    }
+}
+
+#[test]
+fn n09_a_catalog_that_has_fallen_behind_is_told_as_such_and_the_newest_checkpoint_counts() {
+    let site = stopped(SimOptions { hosts: 20, pages: 400, ..small(48) }, 60);
+    copy(&site.crawl.path("crawl/catalog"), &site.crawl.path("behind"));
+    let child = site.crawl.start(&[]);
+    site.wait_for_requests(site.log().len() + 120);
+    crate::site::interrupt(child).expect(11, &[]);
+    let before = site.crawl.stored().len();
+    fs::remove_dir_all(site.crawl.path("crawl/catalog")).unwrap();
+    copy(&site.crawl.path("behind"), &site.crawl.path("crawl/catalog"));
+    let ended = site.crawl.run(&[]);
+    ended.expect(0, &["catalog", "was rebuilt from checkpoint"]);
+    assert!(before > 120);
+    site.assert_whole();
+    assert_eq!(super::stored_twice(&site), Vec::<String>::new());
+}
+
+#[test]
+fn c6_a_file_that_is_cut_or_flipped_is_named_or_made_again_and_never_misleads() {
+    let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(42) }, 40);
+    fs::rename(site.crawl.path("crawl"), site.crawl.path("sound")).unwrap();
+    copy(&site.crawl.path("sound"), &site.crawl.path("crawl"));
+    let samples: usize = std::env::var("KILLS_SAMPLES").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    let seed: u64 = std::env::var("KILLS_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let (mut told, mut ended_right, mut wrong) = (0, 0, Vec::new());
+    for (kind, file) in one_of_each(&site) {
+        for sample in 0..samples {
+            restore(&site);
+            let path = site.crawl.path("crawl").join(&file);
+            let mut bytes = fs::read(&path).unwrap();
+            let at = rng.usize(..bytes.len());
+            let cut = sample % 2 == 0;
+            if cut {
+                bytes.truncate(at)
+            } else {
+                bytes[at] ^= 1 << rng.u8(..8)
+            }
+            fs::write(&path, &bytes).unwrap();
+            let ended = site.crawl.run(&[]);
+            let what = format!("{kind} {} at byte {at}", if cut { "cut" } else { "flipped" });
+            match ended.code {
+                Some(3) if names_a_file(&ended.said) => told += 1,
+                // what is damaged may be of no use any more: then nothing may be missing
+                Some(0) => match listing(&site) {
+                    // what a crawl need not read to go on, those who read it are told of
+                    Err(said) if names_a_file(&said) => told += 1,
+                    Ok(()) => ended_right += 1,
+                    Err(said) => wrong.push(format!("{what}: {said}")),
+                },
+                _ => wrong.push(format!("{what}: code {:?}: {}", ended.code, ended.said)),
+            }
+        }
+    }
+    println!("seed {seed}: {told} told, {ended_right} ended with the right pages");
+    assert!(wrong.is_empty(), "seed {seed}: {} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn names_a_file(said: &str) -> bool {
+    said.contains("damaged at byte") || said.contains("use a newer crawler")
+}
+
+/// Whether the archive has the expected pages, or what is said instead.
+fn listing(site: &Site) -> Result<(), String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let listing = command.args(["list", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();
+    if !listing.status.success() {
+        return Err(String::from_utf8_lossy(&listing.stderr).into_owned());
+    }
+    let (pages, stored) = (&site.web.expected().pages, site.crawl.stored());
+    let missing: Vec<_> = pages.iter().filter(|(url, page)| stored.get(*url) != Some(&page.status)).collect();
+    let surplus = stored.keys().filter(|url| !pages.contains_key(*url)).count();
+    let whole = missing.is_empty() && surplus == 0;
+    if whole { Ok(()) } else { Err(format!("{} pages missing, {surplus} too many", missing.len())) }
+}
+
+#[test]
+fn n09_a_missing_index_is_damage_with_the_command_that_makes_it_again() {
+    let site = stopped(small(45), 60);
+    copy(&site.crawl.path("crawl"), &site.crawl.path("sound"));
+    for file in ["address.idx", "address.ovf", "key.dat"] {
+        restore(&site);
+        let path = site.crawl.path("crawl/pages").join(file);
+        fs::remove_file(&path).unwrap();
+        site.crawl.run(&[]).expect(3, &["damaged", file, "no such file", "crawler verify --rebuild"]);
+        assert!(!path.exists(), "{file} was made anew");
+        let mut rebuild = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let rebuilt = rebuild.args(["verify", "--rebuild", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();
+        assert_eq!(rebuilt.status.code(), Some(0), "{}", String::from_utf8_lossy(&rebuilt.stderr));
+    }
+    assert_goes_on(&site);
+}
+
+#[test]
+fn n08_a_record_that_is_damaged_after_a_kill_costs_its_own_page_and_is_named_by_the_start_and_by_verify() {
+    let site = unfinished(46, 300);
+    let pages = site.crawl.path("crawl/pages");
+    let path = fs::read_dir(pages).unwrap().map(|entry| entry.unwrap().path());
+    let path = path.into_iter().find(|path| path.to_str().unwrap().ends_with(".open")).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.len() / 3;
+    bytes[at..at + 8].fill(0);
+    fs::write(&path, bytes).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    site.crawl.run(&[]).expect(0, &["are passed over", name, "crawler verify"]);
+    site.assert_whole();
+    // what was under way at the kill, and what was damaged
+    assert!(fetched_twice(&site) <= 40 + 2, "{} pages were fetched twice", fetched_twice(&site));
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let verified = verify.args(["verify", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();
+    let said = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert_eq!(verified.status.code(), Some(3), "{said}");
+    assert!(said.contains(name.strip_suffix(".open").unwrap()) && said.contains("passed over"), "{said}");
+}
+
+#[test]
+fn n23_links_in_the_place_of_files_are_refused_with_code_3_and_what_they_lead_to_stays_as_it_is() {
+    let site = stopped(small(47), 40);
+    let target = site.crawl.path("mine");
+    for file in
+        ["LOCK", "logs/crawl.log", "logs/politeness.jsonl", "logs/skipped.jsonl", "status.json.tmp", "catalog/db"]
+    {
+        fs::write(&target, "mine\n").unwrap();
+        let path = site.crawl.path("crawl").join(file);
+        let aside = site.crawl.path("aside");
+        let _ = fs::rename(&path, &aside);
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        site.crawl.run(&[]).expect(3, &[file, "symbolic link"]);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "mine\n", "{file}");
+        fs::remove_file(&path).unwrap();
+        let _ = fs::rename(&aside, &path);
+    }
+    assert_goes_on(&site);
+    let mode = |file: &str| std::os::unix::fs::MetadataExt::mode(&fs::metadata(site.crawl.path(file)).unwrap()) & 0o777;
+    assert_eq!((mode("crawl") & 0o077, mode("crawl/LOCK")), (0, 0o600));
+}

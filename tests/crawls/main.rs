@@ -1,0 +1,13 @@
+//! Whole crawls by the real binary: what they fetch, how they end, what kills and hostile servers do to them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod end_to_end;
+mod endings;
+mod fetch;
+mod hostile;
+mod kills;
+mod power_cut;
+#[path = "../site/mod.rs"]
+mod site;
+mod terminal;

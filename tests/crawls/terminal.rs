@@ -1,0 +1,248 @@
+//! What people see: the real binary on a terminal of 80 columns and 24 lines.
+
+pub mod screen;
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::site::Crawl;
+use crawler::simweb::{SimOptions, SimWeb};
+use screen::Terminal;
+
+/// The line of every run here.
+const RUN: [&str; 4] = ["--seeds", "seeds.txt", "--config", "crawler.toml"];
+
+struct Place {
+    _web: SimWeb,
+    seed: String,
+    crawl: Crawl,
+}
+
+impl Place {
+    fn of(options: SimOptions) -> Place {
+        let web = SimWeb::start(options).unwrap();
+        let config = format!("[crawl]\ncontact = \"https://example.org/bot\"\n\n{}", web.config_toml());
+        let crawl = Crawl::new(&web.seeds().join("\n"), &config);
+        Place { seed: web.seeds()[0].clone(), _web: web, crawl }
+    }
+
+    /// A web that takes some seconds.
+    fn slow() -> Place {
+        let latency = Duration::from_millis(20);
+        Place::of(SimOptions { hosts: 40, pages: 2_000, latency, ..SimOptions::default() })
+    }
+
+    fn quick() -> Place {
+        Place::of(SimOptions { hosts: 3, pages: 40, latency: Duration::ZERO, ..SimOptions::default() })
+    }
+
+    fn terminal(&self, args: &[&str], size: (u16, u16), environment: &[(&str, &str)]) -> Terminal {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        command.args(args).current_dir(self.crawl.dir.path()).env_remove("NO_COLOR").env("TERM", "xterm-256color");
+        command.envs(environment.iter().copied());
+        Terminal::start(command, size)
+    }
+
+    fn on_terminal(&self, args: &[&str]) -> Terminal {
+        self.terminal(args, (24, 80), &[])
+    }
+}
+
+/// The rows of the display on a screen, from `pages` to `disk`.
+fn display(rows: &[String]) -> Vec<Vec<String>> {
+    let is_first = |&row: &usize| rows[row].starts_with("pages    ");
+    let names = ["pages", "queue", "answers", "disk"];
+    let whole = |first: usize| {
+        let four = rows.get(first..first + 4)?;
+        four.iter().zip(names).all(|(row, name)| row.starts_with(name)).then(|| four.to_vec())
+    };
+    (0..rows.len()).filter(is_first).filter_map(whole).collect()
+}
+
+#[test]
+fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
+    let place = Place::slow();
+    let mut recording = String::new();
+    let mut record = |line: &str, rows: &[String]| {
+        recording += &format!("$ crawler {line}\n{}\n\n", rows.join("\n").trim_end());
+    };
+
+    let mut run = place.on_terminal(&RUN);
+    run.until("the display shows answers", |rows| {
+        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
+    });
+    let rows = run.rows();
+    assert_eq!(display(&rows).len(), 1, "{rows:#?}");
+    assert!(rows.iter().any(|row| row.contains("a new crawl in ./crawl")), "{rows:#?}");
+    record("--seeds seeds.txt --config crawler.toml", &rows);
+    run.interrupt();
+    assert_eq!(run.ended(), 11);
+    let rows = run.rows();
+    let finish = |row: &String| row.starts_with("finish reason") && row.contains("signal");
+    assert!(rows.iter().any(finish), "the last screen does not tell why it ended: {rows:#?}");
+    let resume = "crawler --seeds seeds.txt --dir ./crawl --config crawler.toml";
+    assert!(run.all_text().contains(resume), "{}", run.all_text());
+    record("--seeds seeds.txt --config crawler.toml     (Ctrl-C)", &rows);
+
+    let mut resumed = place.on_terminal(&RUN);
+    resumed.until("the resumed run says what it goes on from", |rows| {
+        rows.iter().any(|row| row.contains("resuming the crawl in ./crawl")) && !display(rows).is_empty()
+    });
+    record("--seeds seeds.txt --config crawler.toml     (again)", &resumed.rows());
+    assert_eq!(resumed.ended(), 0);
+    let text = resumed.all_text();
+    assert!(text.contains("resuming the crawl in ./crawl"), "{text}");
+
+    let mut explain = place.on_terminal(&["explain", &place.seed]);
+    assert_eq!(explain.ended(), 0);
+    let text = explain.all_text();
+    assert!(text.contains("was fetched") && text.contains("robots.txt"), "{text}");
+    record(&format!("explain {}", place.seed), &explain.rows());
+
+    let mut extract = place.on_terminal(&["extract", "--prefix", &place.seed]);
+    assert_eq!(extract.ended(), 0);
+    assert!(extract.all_text().starts_with("url"), "{}", extract.all_text());
+    record(&format!("extract --prefix {}", place.seed), &extract.rows());
+    let whole = [run.all_text(), resumed.all_text(), explain.all_text(), extract.all_text()].join("\n");
+    assert_readme_shows(&whole);
+    fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/recording.txt"), recording).unwrap();
+}
+
+/// What README.md shows has the rows that there are, by their names; figures differ from run to run.
+fn assert_readme_shows(recorded: &str) {
+    let readme = include_str!("../../README.md");
+    let section = readme.split("\n## What it looks like\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let shown: Vec<&str> = section.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    for command in ["--seeds", "explain", "extract"] {
+        assert!(shown.iter().any(|line| line.starts_with(&format!("$ crawler {command}"))), "{command} is not shown");
+    }
+    // of a line of the log its words count, of a row its name
+    let name = |line: &str| match line.split_once("Z  ") {
+        Some((_, words)) => words.split(" (").next().unwrap().to_owned(),
+        None => line.split("  ").next().unwrap().to_owned(),
+    };
+    for line in shown.iter().filter(|line| !line.starts_with("$ ") && **line != "..." && !line.starts_with("http")) {
+        let name = name(line);
+        assert!(recorded.contains(&name), "README.md shows {line:?}, and there is no {name:?} in\n{recorded}");
+    }
+}
+
+#[test]
+fn a_pause_has_a_line_of_the_display_for_as_long_as_it_lasts() {
+    let place = Place::slow();
+    let mut run = place.on_terminal(&RUN);
+    let state = |rows: &[String]| rows.iter().find(|row| row.starts_with("state ")).cloned();
+    run.until("the display shows answers", |rows| {
+        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
+    });
+    assert_eq!(state(&run.rows()), None);
+    let ctl = |word: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        command.args(["ctl", word]).current_dir(place.crawl.dir.path()).output().unwrap()
+    };
+    assert!(ctl("pause").status.success());
+    let paused = "state    paused: no new requests until crawler ctl resume";
+    run.until("the pause shows", |rows| state(rows).as_deref() == Some(paused) && display(rows).len() == 1);
+    assert!(ctl("resume").status.success());
+    run.until("the pause is taken away", |rows| state(rows).is_none() && display(rows).len() == 1);
+    run.interrupt();
+    assert_eq!(run.ended(), 11);
+}
+
+#[test]
+fn n30_the_demo_shows_the_live_display_between_its_words_and_can_be_stopped() {
+    let place = Place::quick();
+    let mut demo = place.on_terminal(&["demo"]);
+    demo.until("the display shows answers", |rows| {
+        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
+    });
+    let rows = demo.rows();
+    assert_eq!(display(&rows).len(), 1, "{rows:#?}");
+    assert!(rows.iter().any(|row| row.starts_with("This demo needs no internet.")), "{rows:#?}");
+    demo.interrupt();
+    assert_eq!(demo.ended(), 11);
+    assert!(demo.all_text().contains("so the result was not checked"), "{}", demo.all_text());
+    assert!(place.crawl.path("crawl-demo/crawl/status.json").exists());
+}
+
+#[test]
+fn what_is_no_text_does_not_reach_the_terminal() {
+    let place = Place::of(SimOptions {
+        hosts: 1,
+        pages: 5,
+        gzip_share: 1.0,
+        latency: Duration::ZERO,
+        ..SimOptions::default().smooth()
+    });
+    place.crawl.run(&[]).expect(0, &[]);
+    for (args, words) in [
+        (
+            &["get", &place.seed, "--raw"][..],
+            "and could upset the terminal; write it to a file: crawler get URL > FILE",
+        ),
+        (&["export", "warc"], "the output is not text: use --output FILE or a pipe"),
+    ] {
+        let mut run = place.on_terminal(args);
+        assert_eq!(run.ended(), 2, "{args:?}");
+        let text = run.all_text().replace('\n', "");
+        assert!(text.contains(words), "{args:?}: {text}");
+        assert!(run.bytes().iter().all(|&byte| byte == b'\r' || byte == b'\n' || (b' '..=b'~').contains(&byte)));
+    }
+    let mut get = place.on_terminal(&["get", &place.seed]);
+    assert_eq!(get.ended(), 0);
+    assert!(get.all_text().contains("<title>"), "{}", get.all_text());
+}
+
+#[test]
+fn quiet_leaves_the_terminal_empty() {
+    let place = Place::quick();
+    let mut run = place.on_terminal(&[&RUN[..], &["-q"]].concat());
+    assert_eq!(run.ended(), 0);
+    assert_eq!(run.all_text().trim(), "");
+}
+
+#[test]
+fn colours_go_when_they_are_not_wanted_and_all_movements_on_a_dumb_terminal() {
+    for (environment, bold, moves) in
+        [(&[][..], true, true), (&[("NO_COLOR", "1")], false, true), (&[("TERM", "dumb")], false, false)]
+    {
+        let place = Place::quick();
+        let mut run = place.terminal(&RUN, (24, 80), environment);
+        assert_eq!(run.ended(), 0);
+        let bytes = String::from_utf8_lossy(&run.bytes()).into_owned();
+        assert_eq!(bytes.contains("\x1b[1m"), bold, "{environment:?}: {bytes}");
+        assert!(!bytes.contains("\x1b[3") || bold, "{environment:?}: {bytes}");
+        assert_eq!(bytes.contains('\x1b'), moves, "{environment:?}: {bytes}");
+    }
+}
+
+#[test]
+fn a_narrow_terminal_keeps_no_torn_display() {
+    let place = Place::slow();
+    let mut run = place.terminal(&RUN, (24, 50), &[]);
+    run.until("the display shows answers", |rows| {
+        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
+    });
+    for _ in 0..4 {
+        let before = run.bytes().len();
+        run.until_more_than(before);
+    }
+    run.until("one display", |rows| display(rows).len() == 1);
+    assert_eq!(run.rows().iter().filter(|row| row.starts_with("pages    ")).count(), 1, "{:#?}", run.rows());
+    run.interrupt();
+    assert_eq!(run.ended(), 11);
+}
+
+#[test]
+fn without_a_terminal_there_are_plain_lines() {
+    let place = Place::quick();
+    let config = fs::read_to_string(place.crawl.path("crawler.toml")).unwrap();
+    fs::write(place.crawl.path("crawler.toml"), format!("[report]\ninterval = \"100ms\"\n\n{config}")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.args(RUN).current_dir(place.crawl.dir.path()).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("a new crawl in ./crawl") && said.contains("finish") && !said.contains('\x1b'), "{said}");
+    assert!(output.stdout.is_empty());
+}

@@ -1,0 +1,173 @@
+//! The house rules that a machine can check, read from the source as text.
+//!
+//! - Imports go one way: a room (a module right below the crate) names only rooms that stand above it in the table of
+//!   `src/lib.rs`. Every room is in the table.
+//! - There are no circles: modules with the same parent do not need one another, neither two of them nor around
+//!   several. What a module has in its folder counts for it; a re-export counts for the file behind it. Between a
+//!   parent and those below it nothing is asked.
+//! - Lines have 120 columns at most.
+//! - Every file says at its top what it owns.
+//! - Words that the glossary (docs/GLOSSARY.md) replaces are not used.
+//!
+//! Code that only tests have may name anything. Each check has a test by its side that plants a violation.
+
+#[path = "tidy/layers.rs"]
+mod layers;
+#[path = "tidy/lines.rs"]
+mod lines;
+#[path = "tidy/modules.rs"]
+mod modules;
+#[path = "tidy/source.rs"]
+mod source;
+#[path = "tidy/words.rs"]
+mod words;
+
+use source::{Source, tree};
+
+/// Rooms whose circles and long lines are being taken out on branches of their own: to be empty once these are merged.
+const UNDER_CONSTRUCTION: [&str; 2] = ["drum", "frontier"];
+
+fn is_under_construction(path: &str) -> bool {
+    UNDER_CONSTRUCTION.iter().any(|room| path.starts_with(&format!("src/{room}/")))
+}
+
+/// Fails with all `problems`, one a line.
+fn none(problems: &[String]) {
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+/// Fails unless one of `problems` has `words` in it.
+fn some(problems: &[String], words: &str) {
+    assert!(problems.iter().any(|problem| problem.contains(words)), "no {words:?} in {problems:#?}");
+}
+
+fn rust() -> Vec<Source> {
+    tree(&["src", "tests", "benches", "fuzz/targets"], &["rs"])
+}
+
+fn prose() -> Vec<Source> {
+    tree(&["docs", "README.md"], &["md"])
+}
+
+#[test]
+fn imports_go_one_way() {
+    none(&layers::upward(&rust()));
+}
+
+#[test]
+fn modules_need_one_another_in_no_circle() {
+    none(&layers::circles(&rust(), &UNDER_CONSTRUCTION));
+}
+
+#[test]
+fn lines_have_120_columns_at_most() {
+    let mut sources = rust();
+    sources.retain(|source| !is_under_construction(&source.path));
+    sources.extend(prose());
+    none(&lines::long(&sources));
+}
+
+#[test]
+fn every_file_says_what_it_owns() {
+    none(&lines::without_comment(&rust()));
+}
+
+#[test]
+fn words_of_the_glossary_are_used() {
+    let mut sources = tree(&["src", "docs", "README.md", "config"], &["rs", "md", "toml"]);
+    let at = sources.iter().position(|source| source.path == "docs/GLOSSARY.md").unwrap();
+    let glossary = sources.remove(at);
+    let terms = words::terms(&glossary.text).unwrap();
+    none(&words::replaced(&sources, &terms));
+}
+
+/// A tree of two rooms, `lower` above `upper` in the table, with `files` beside.
+fn planted(files: &[(&str, &str)]) -> Vec<Source> {
+    const LIB: &str = "//! | module | owns |\n//! |---|---|\n//! | [`lower`] | x |\n//! | `upper` | y |\n";
+    let lib = ("src/lib.rs", LIB);
+    [lib].iter().chain(files).map(|(path, text)| Source::new(path, text)).collect()
+}
+
+#[test]
+fn an_import_against_the_table_is_found_wherever_it_stands() {
+    let clean = ("src/upper.rs", "use crate::lower::{Thing, other::{self, More as Less}};");
+    none(&layers::upward(&planted(&[
+        clean,
+        ("src/lower.rs", "//! Not crate::upper.\nconst A: &str = \"crate::upper\";"),
+    ])));
+    for code in [
+        "use crate::upper::Own;",
+        "use crate::{upper::Own};",
+        "fn f<'a>() -> crate::upper::Own<'a> {}",
+        "use super::upper;",
+        "const A: char = '\"'; use crate::upper; const B: &str = r#\"\"\"#;",
+    ] {
+        some(&layers::upward(&planted(&[clean, ("src/lower.rs", code)])), "upper stands below lower");
+    }
+    let inside = ("src/lower/inner/deep.rs", "\nfn f() { super::super::super::upper::run() }");
+    some(
+        &layers::upward(&planted(&[clean, ("src/lower/mod.rs", ""), ("src/lower/inner.rs", ""), inside])),
+        "deep.rs:2:",
+    );
+}
+
+#[test]
+fn tests_may_name_any_room_and_code_behind_them_may_not() {
+    let inline = "#[cfg(test)]\nmod tests { use crate::upper::Thing; }\n";
+    let upper = ("src/upper.rs", "");
+    let apart = ("src/lower.rs", "#[cfg(test)]\nmod tests;");
+    let file = ("src/lower/tests.rs", "use crate::upper::Thing;");
+    none(&layers::upward(&planted(&[upper, apart, file])));
+    none(&layers::upward(&planted(&[upper, ("src/lower.rs", inline)])));
+    let behind = format!("{inline}use crate::upper::Thing;");
+    some(&layers::upward(&planted(&[upper, ("src/lower.rs", &behind)])), "src/lower.rs:3:");
+}
+
+#[test]
+fn a_room_that_is_not_in_the_table_and_a_row_without_a_room_are_found() {
+    let problems = layers::upward(&planted(&[("src/lower.rs", ""), ("src/third/mod.rs", "")]));
+    some(&problems, "third is not in the table");
+    some(&problems, "no room upper");
+}
+
+#[test]
+fn a_circle_is_found_between_two_around_three_and_through_a_reexport() {
+    let none_yet = ("src/lower/a.rs", "use super::b::Thing; use super::Own;");
+    let parent = ("src/lower/mod.rs", "mod a; mod b; mod c; pub use c::Shown; use a::Part; pub struct Own;");
+    none(&layers::circles(&planted(&[parent, none_yet, ("src/lower/b.rs", "use super::Own;")]), &[]));
+    let two = ("src/lower/b.rs", "fn f() -> super::a::Part {}");
+    some(&layers::circles(&planted(&[parent, none_yet, two]), &[]), "in lower: b needs a");
+    let (second, third) = (("src/lower/b.rs", "use super::Shown;"), ("src/lower/c.rs", "use crate::lower::a::Part;"));
+    some(&layers::circles(&planted(&[parent, none_yet, second, third]), &[]), "in lower: b needs c");
+    let folder = ("src/lower/b/inner.rs", "use super::super::a::Part;");
+    some(&layers::circles(&planted(&[parent, none_yet, ("src/lower/b.rs", ""), folder]), &[]), "in lower: b needs a");
+    none(&layers::circles(&planted(&[parent, none_yet, two]), &["lower"]));
+    let (lower, upper) = (("src/lower.rs", "use crate::upper::X;"), ("src/upper.rs", "use crate::lower::Y;"));
+    some(&layers::circles(&planted(&[lower, upper]), &[]), "in the crate: lower needs upper");
+}
+
+#[test]
+fn long_lines_and_silent_files_are_found() {
+    let long = "word ".repeat(25);
+    for (path, text) in [("src/a.rs", long.clone()), ("docs/A.md", format!("```\n{long}\n```\n- {long}"))] {
+        some(&lines::long(&[Source::new(path, &text)]), "columns, more than 120");
+    }
+    let table = format!("| {long} |\n\n    {long}\n\n```text\n{long}\n```\n");
+    none(&lines::long(&[Source::new("docs/A.md", &table), Source::new("src/a.rs", &"ä".repeat(120))]));
+    some(&lines::without_comment(&[Source::new("src/a.rs", "use std::io;\n")]), "src/a.rs");
+}
+
+#[test]
+fn a_replaced_word_is_found_in_prose_and_not_in_code() {
+    let head = "# Glossary\n\n| term | meaning | where | say it instead of |\n|---|---|---|---|\n";
+    let terms = words::terms(&format!("{head}| endpoint | where it listens | `x` | desk, what listens |\n")).unwrap();
+    let found = |path: &str, text: &str| words::replaced(&[Source::new(path, text)], &terms);
+    some(&found("docs/A.md", "one\nThe Desk.\n"), "docs/A.md:2: say endpoint instead of desk");
+    some(&found("config/a.toml", "a = 1 # what listens"), "instead of what listens");
+    some(&found("src/a.rs", "/// A\n/// desk of it.\nfn f() {}"), "src/a.rs:2:");
+    some(&found("src/a.rs", "fn f() { say(\"no desk here\") }"), "src/a.rs:1:");
+    none(&found("docs/A.md", "`desk`, desktop\n```text\ndesk\n```\n"));
+    none(&found("src/a.rs", "/// [`desk`]\nfn desk() -> &str { \"desk\" }"));
+    assert!(words::terms("| term | meaning |\n").is_err());
+    assert!(words::terms(&format!("{head}| a | b | c |\n")).is_err());
+}
