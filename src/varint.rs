@@ -1,5 +1,5 @@
-//! Numbers of variable length, as every format of the crawl has them: LEB128, seven bits per byte, the lowest first; the
-//! top bit says that more follow.
+//! Numbers of variable length, as every format of the crawl has them: LEB128, seven bits per byte, the lowest first;
+//! the top bit says that more follow.
 
 /// Appends `number`.
 pub fn push(mut number: u64, out: &mut Vec<u8>) {

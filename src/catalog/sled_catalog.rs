@@ -3,8 +3,8 @@
 //! One tree, one `apply_batch` and one `flush` a checkpoint. At this size (some tens of kilobytes a batch) sled
 //! commits in under a millisecond and reopens in a few; for bulk it would not do, and gets none.
 //!
-//! Three things are done for sled that it does not do by itself; `tests/crawls/power_cut.rs` shows that they are needed and
-//! enough:
+//! Three things are done for sled that it does not do by itself; `tests/crawls/power_cut.rs` shows that they are needed
+//! and enough:
 //! - on Linux its `flush` calls `sync_file_range`, which makes neither the length of the file durable nor empties the
 //!   cache of the disk: a commit syncs the file itself before it returns;
 //! - a process that is killed while sled writes its snapshot leaves `snap.*.generating`, which the next open takes for

@@ -210,6 +210,9 @@ mod tests {
         let damaged = disk::Error::damaged(path, 7, "a", "b");
         let newer = disk::Error::Newer { path: path.into(), found: 9, known: 1 };
         let in_use = disk::Error::InUse { path: path.into(), holder: "4711".to_owned() };
+        let (poisoned, limit) = (disk::Error::poisoned("write", path), disk::Error::limit("write", path, "too much"));
+        assert_eq!(of(&poisoned.into()), Exit::Disk);
+        assert_eq!(of(&CrawlError::Disk(limit).into()), Exit::Disk);
         assert_eq!(of(&damaged.into()), Exit::Damaged);
         assert_eq!(of(&CrawlError::Disk(newer).into()), Exit::Damaged);
         assert_eq!(of(&CrawlError::Disk(in_use).into()), Exit::InUse);
@@ -257,6 +260,14 @@ mod tests {
         assert_eq!(of(&error), Exit::Damaged);
         let said = message(&error);
         assert!(said.contains("address.idx") && said.contains("crawler verify --rebuild"), "{said}");
+    }
+
+    #[test]
+    fn a_full_format_is_not_taken_for_a_limit_of_the_system() {
+        let error =
+            disk::Error::limit("append to", Path::new("crawl/pages/key.dat"), "it is full: begin another crawl");
+        let said = message(&CrawlError::Disk(error).into());
+        assert!(said.contains("begin another crawl") && !said.contains("ulimit"), "{said}");
     }
 
     #[test]

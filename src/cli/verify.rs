@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(summed_up(&summary, None), "4 files, 1,201 records, 400 pages and robots.txt, 1.0 MiB: no damage");
         let damaged = Summary { findings: 2, unfinished: 1, ..summary };
         assert!(
-            summed_up(&damaged, Some(7)).ends_with("2 findings, 1 unfinished; the index was made again, 7 key records")
+            summed_up(&damaged, Some(7)).ends_with("2 findings, 1 unfinished; the index was rebuilt, 7 key records")
         );
     }
 

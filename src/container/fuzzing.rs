@@ -157,11 +157,11 @@ pub(crate) fn warc(bytes: &[u8]) -> bool {
     if rebuild(&disk, dir, None, &maker(), &mut report).is_err() {
         return false;
     }
-    let reader = Reader::open(disk, dir).expect("the index was made anew");
+    let reader = Reader::open(disk, dir).expect("the index was rebuilt");
     let mut any = false;
     for record in reader.records() {
-        let record = record.expect("the index was made anew");
-        let newest = reader.newest(record.key, &record.url).expect("the index was made anew");
+        let record = record.expect("the index was rebuilt");
+        let newest = reader.newest(record.key, &record.url).expect("the index was rebuilt");
         assert!(newest.is_some(), "{record:?} is not found by its URL");
         any |= reader.response(&record).is_ok() && reader.warc(&record).is_ok();
     }

@@ -25,7 +25,7 @@ pub(super) fn refuse(disk: &Disk, dir: &Path) -> Result<()> {
         None => Ok(()),
         Some(_) => {
             let found = "one that was interrupted: run crawler verify --rebuild again";
-            Err(Error::damaged(&mark, 0, "no rebuild under way", found))
+            Err(Error::damaged(&mark, 0, "no rebuild in progress", found))
         }
     }
 }

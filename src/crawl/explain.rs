@@ -169,7 +169,7 @@ impl Gatherer<'_> {
         }
         self.told.queue = state.look.queued.as_ref().map(|queued| model::Queue {
             place: match queued.place {
-                QueuePlace::Head => "under way or to be tried again",
+                QueuePlace::Head => "in flight, or to be tried again",
                 QueuePlace::Buffer => "in memory",
                 QueuePlace::Base => "on disk",
                 QueuePlace::Tail => "on disk, not merged yet",

@@ -65,7 +65,7 @@ pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>>
 /// The crawl's fingerprints: the key maker of the crawl in `dir`.
 pub fn key_maker(dir: &Path) -> Result<KeyMaker, CrawlError> {
     let identity = Identity::read_copy(&Disk::real(), dir).map_err(|error| match error.is_not_found() {
-        true => CrawlError::Usage(format!("{}: the crawl has just begun, and knows nothing yet", dir.display())),
+        true => CrawlError::Usage(format!("{}: the crawl has just begun, and nothing is known yet", dir.display())),
         false => error.into(),
     })?;
     Ok(identity.key_maker())

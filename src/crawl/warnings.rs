@@ -65,8 +65,8 @@ pub(super) fn look_at_past(disk: &Disk, dir: &Path, now: Time) {
     let ahead = snapshot.updated.since(now);
     if ahead > CLOCK_DIFFERS {
         tracing::warn!(
-            "the clock is {} behind the last checkpoint of this crawl: it was set back, or is wrong now; hosts wait until \
-             the times that were saved for them",
+            "the clock is {} behind the last checkpoint of this crawl: it was set back, or is wrong now; hosts wait \
+             until the times that were saved for them",
             span(ahead)
         );
     }
@@ -124,8 +124,8 @@ fn of_depth((before, now): (Option<u16>, Option<u16>), dropped: u64, dir: &Path)
     let before = before.filter(|&before| now.is_none_or(|now| now > before) && dropped > 0)?;
     let now = now.map_or("unlimited".to_owned(), |now| now.to_string());
     Some(format!(
-        "crawl.max_depth was {before} and is {now} now, but {} links were left out as too deep before, and are not found \
-         again: stored pages are not parsed again. crawler export links --dir {} lists the links of all of them; \
+        "crawl.max_depth was {before} and is {now} now, but {} links were left out as too deep before, and are not \
+         found again: stored pages are not parsed again. crawler export links --dir {} lists the links of all of them; \
          add those that you want as seeds, or start a new crawl with --fresh",
         count(dropped),
         shell_word(dir)

@@ -52,7 +52,8 @@ pub enum Error {
     },
     /// An earlier operation failed, so that memory and disk may differ: nothing more is done until the crawl is started
     /// again. That operation's error is the cause; this one only follows from it.
-    #[error("cannot {action} {}: an earlier operation on it failed; start again from the last checkpoint", path.display())]
+    #[error("cannot {action} {}: an earlier operation on it failed; start again from the last checkpoint",
+            path.display())]
     Poisoned {
         /// What was not tried any more, a verb.
         action: &'static str,

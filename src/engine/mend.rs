@@ -283,7 +283,7 @@ mod tests {
         // a directory in its place cannot be read
         fs::create_dir(checkpoint_path(dir, 4)).unwrap();
         assert!(matches!(find(&disk, dir), Err(Error::Io { .. })));
-        let opened = open_catalog(&disk, dir, &mut |_| panic!("it was made again"));
+        let opened = open_catalog(&disk, dir, &mut |_| panic!("it was rebuilt"));
         assert!(matches!(opened, Err(Error::Io { .. })), "{opened:?}");
     }
 

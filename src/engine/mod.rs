@@ -211,9 +211,9 @@ impl Engine {
             if !self.requests.has_slot(now) {
                 return Ok(());
             }
-            let has_room = self.requests.has_room_for_suspects(now);
+            let room = self.requests.room_for_suspects(now);
             let frontier = &mut self.stores.arrival.frontier;
-            frontier.let_suspects_in(has_room);
+            frontier.let_suspects_in(room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
                 self.requests.use_right();

@@ -34,6 +34,10 @@ impl Frontier {
                 },
                 Entry::Address(ip) => self.serve(ip, now),
                 Entry::Name(name) => self.serve_name(name, due, now),
+                Entry::Suspects => {
+                    self.serve_suspects(now);
+                    None
+                }
             };
             if task.is_some() {
                 return Ok(task);
@@ -200,25 +204,28 @@ impl Frontier {
 
     /// Removes what hosts have left in the schedule and in the lines of addresses and names, when that is most of it. A host has
     /// one entry of its own, or a place in the line of an address that has one.
-    fn sweep_schedule(&mut self) {
-        if self.schedule.len() + self.addresses.waiting() <= 4 * self.active.len() + ENTRIES_SPARE {
+    pub(super) fn sweep_schedule(&mut self) {
+        let waiting = self.addresses.waiting() + self.suspects.len();
+        if self.schedule.len() + waiting <= 4 * self.active.len() + ENTRIES_SPARE {
             return;
         }
-        let Frontier { active, addresses, names, schedule, .. } = self;
+        let Frontier { active, addresses, names, schedule, suspects, .. } = self;
         let place = |host: HostRef| active.resolve(host).map(|index| active.host(index).place);
         addresses.retain_waiting(|host| place(host) == Some(Place::Address));
         names.retain_waiting(|host| place(host) == Some(Place::Name));
+        suspects.retain(|host| place(host) == Some(Place::Suspect));
         schedule.retain(|due, entry| match entry {
             Entry::Host(host) => place(host) == Some(Place::Scheduled(due)),
             Entry::Address(ip) => addresses.is_scheduled(ip),
             Entry::Name(name) => names.is_scheduled(name, due),
+            Entry::Suspects => suspects.is_scheduled(),
         });
     }
 
-    /// Entries of the schedule, and places in the lines of addresses.
+    /// Entries of the schedule, and places in the lines of addresses and suspects.
     #[cfg(test)]
     pub(super) fn scheduled(&self) -> usize {
-        self.schedule.len() + self.addresses.waiting()
+        self.schedule.len() + self.addresses.waiting() + self.suspects.len()
     }
 
     fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
@@ -304,7 +311,7 @@ impl Frontier {
         self.put(index, place, now);
     }
 
-    fn put(&mut self, index: u32, place: Place, now: Time) {
+    pub(super) fn put(&mut self, index: u32, place: Place, now: Time) {
         let rests = matches!(place, Place::Scheduled(due) if due > now + PARK_AFTER);
         self.set_busy(index, place != Place::Idle && !rests, now);
         let reference = self.active.reference(index);
@@ -326,7 +333,7 @@ impl Frontier {
                 let domain = host.domain;
                 self.domains.get_mut(domain).waiting.push(reference);
             }
-            Place::Nowhere | Place::Address | Place::Name => {}
+            Place::Nowhere | Place::Address | Place::Name | Place::Suspect => {}
         }
     }
 

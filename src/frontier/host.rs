@@ -86,6 +86,8 @@ pub(super) enum Place {
     Name,
     /// For an answer to another host of its domain.
     Domain,
+    /// For a place among the requests that are likely to stay without an answer.
+    Suspect,
     /// For new URLs; it may leave.
     Idle,
 }

@@ -52,6 +52,7 @@ mod share;
 mod silence;
 mod state;
 mod strangers;
+mod suspects;
 mod task;
 mod tuning;
 pub mod verify;
@@ -80,6 +81,7 @@ use names::Names;
 use partition::{Partition, domain_key};
 use schedule::Schedule;
 use strangers::Strangers;
+use suspects::Suspects;
 use tuning::COLD_PLACES_PART;
 
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
@@ -102,6 +104,7 @@ pub struct Frontier {
     addresses: Addresses,
     names: Names,
     strangers: Strangers,
+    suspects: Suspects,
     domains: Domains,
     cold: ColdSide,
     /// Of the next URL or record.
@@ -139,6 +142,7 @@ impl Frontier {
         let mut frontier = Frontier {
             addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
             strangers: Strangers::default(),
+            suspects: Suspects::default(),
             decode_rules: rules,
             rng: fastrand::Rng::with_seed(rng_seed),
             active: Active::default(),
@@ -326,7 +330,7 @@ impl Frontier {
     pub fn waiting_hosts(&self, now: Time) -> usize {
         let waits = |host: &&Host| match host.place {
             Place::Scheduled(due) => due > now,
-            Place::Address | Place::Name | Place::Domain => true,
+            Place::Address | Place::Name | Place::Domain | Place::Suspect => true,
             Place::Nowhere | Place::Idle => false,
         };
         self.active.hosts().filter(waits).count()

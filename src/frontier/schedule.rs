@@ -35,9 +35,11 @@ pub(super) enum Entry {
     Address(IpAddr),
     /// A name that origins of it wait for.
     Name(Fingerprint),
+    /// The hosts that wait because others stay silent.
+    Suspects,
 }
 
-/// Whose turn an entry takes; none for addresses and names, which come at once: there their delays decide.
+/// Whose turn an entry takes; none for what others wait for, which comes at once.
 pub(super) type Lane = Option<Fingerprint>;
 
 /// An entry that is due; of the same turn the one that came first.

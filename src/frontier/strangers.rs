@@ -8,7 +8,7 @@
 //!
 //! An address earns first contacts by answers, as a TCP connection earns its window (Jacobson, "Congestion Avoidance and
 //! Control", SIGCOMM 1988): it starts with a few at once, each answer of a new host allows one more, each silence halves
-//! them. It is silent when as many are under way as it may have and none was answered for a while. The same is counted for
+//! them. While as many are under way as it may have, others wait; it is silent when none was answered for a while. The same is counted for
 //! the /64 of an IPv6 address, with more of them, which one machine has as easily as one address. The network of an IPv4
 //! address says nothing: silent and ordinary hosts lie side by side in a /24, and the ordinary ones would wait.
 
@@ -17,9 +17,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use super::Frontier;
 use super::task::HostId;
-use super::tuning::{
-    ADDRESS_START, ADDRESSES_REMEMBERED_MAX, ALLOWED_MAX, NETWORK_START, SILENT_AFTER, SUSPECT_ASKS_AGAIN,
-};
+use super::tuning::{ADDRESS_START, ADDRESSES_REMEMBERED_MAX, ALLOWED_MAX, EARNED, NETWORK_START, SILENT_AFTER};
 use crate::clock::Time;
 
 /// What a request is, as far as it is known whether its host answers.
@@ -51,18 +49,45 @@ struct Known {
 }
 
 /// First contacts that are under way, and what became of earlier ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Strangers {
-    /// Whether there is no place for one more [`Knock::Suspect`].
-    full: bool,
+    /// How many more [`Knock::Suspect`] there are places for.
+    room: usize,
     places: HashMap<Place, Known>,
+}
+
+impl Default for Strangers {
+    fn default() -> Self {
+        Strangers { room: usize::MAX, places: HashMap::new() }
+    }
 }
 
 impl Strangers {
     /// Whether first contacts with `ip` stay silent.
-    fn is_silent(&self, ip: IpAddr, now: Time) -> bool {
+    pub(super) fn is_silent(&self, ip: IpAddr, now: Time) -> bool {
         let is_silent = |known: &Known| known.under_way >= known.allowed && now.since(known.heard) >= SILENT_AFTER;
         places(ip).iter().any(|place| self.places.get(place).is_some_and(is_silent))
+    }
+
+    /// What a first contact with `ip` is; if nothing yet, it has to wait until others answer or are silent.
+    fn judge(&self, ip: IpAddr, now: Time) -> Option<Knock> {
+        match self.may_begin(ip) {
+            _ if self.is_silent(ip, now) => Some(Knock::Suspect),
+            0 => None,
+            _ => Some(Knock::Stranger),
+        }
+    }
+
+    /// How many first contacts with `ip` may begin before others are answered.
+    pub(super) fn may_begin(&self, ip: IpAddr) -> usize {
+        let left = |known: &Known| known.allowed.saturating_sub(known.under_way);
+        let least = places(ip).iter().filter_map(|place| self.places.get(place)).map(left).min();
+        least.unwrap_or(ADDRESS_START) as usize
+    }
+
+    /// How many more [`Knock::Suspect`] there are places for.
+    pub(super) fn room(&self) -> usize {
+        self.room
     }
 
     fn begin(&mut self, ip: IpAddr, now: Time) {
@@ -107,17 +132,20 @@ impl Place {
 }
 
 fn places(ip: IpAddr) -> [Place; 2] {
-    let network = match ip {
+    [Place::Address(ip), Place::Network(network(ip))]
+}
+
+fn network(ip: IpAddr) -> IpAddr {
+    match ip {
         IpAddr::V4(_) => ip,
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
-    };
-    [Place::Address(ip), Place::Network(network)]
+    }
 }
 
 impl Frontier {
-    /// Whether one more [`Knock::Suspect`] may begin, to be said before each [`Frontier::next`] where it matters.
-    pub fn let_suspects_in(&mut self, is_room: bool) {
-        self.strangers.full = !is_room;
+    /// How many more [`Knock::Suspect`] may begin, to be said before each [`Frontier::next`] where it matters.
+    pub fn let_suspects_in(&mut self, room: usize) {
+        self.strangers.room = room;
     }
 
     /// What the request that was handed out for `host` is.
@@ -125,19 +153,17 @@ impl Frontier {
         self.active.resolve_id(host).map_or(Knock::Known, |index| self.active.host(index).knock)
     }
 
-    /// Whether a host may be contacted at `ip` now: otherwise it comes up again soon.
+    /// Whether a host may be contacted at `ip` now: otherwise it comes up again when there is a place.
     pub(super) fn may_knock(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
-        let knock = match () {
-            () if self.active.host(index).standing.answered => Knock::Known,
-            () if self.strangers.is_silent(ip, now) => Knock::Suspect,
-            () => Knock::Stranger,
+        let knock = match self.active.host(index).standing.answered {
+            true => Some(Knock::Known),
+            false => self.strangers.judge(ip, now).filter(|&knock| knock != Knock::Suspect || self.strangers.room > 0),
         };
-        self.active.host_mut(index).knock = knock;
-        let may = knock != Knock::Suspect || !self.strangers.full;
-        if !may {
-            self.come_again(index, now + SUSPECT_ASKS_AGAIN, now);
+        match knock {
+            Some(knock) => self.active.host_mut(index).knock = knock,
+            None => self.wait_as_suspect(index, network(ip), now),
         }
-        may
+        knock.is_some()
     }
 
     /// A request to an active host begins.
@@ -154,6 +180,9 @@ impl Frontier {
         let now = self.now;
         if let Some(ip) = self.active.host_mut(index).knocking.take() {
             self.strangers.end(ip, answered, now);
+            if answered == Some(true) {
+                self.wake_suspects(network(ip), self.strangers.may_begin(ip).min(EARNED), now);
+            }
         }
     }
 }

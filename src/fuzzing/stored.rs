@@ -90,7 +90,7 @@ fn read_rests(bytes: Vec<u8>) -> bool {
     let fault = rests::check(&disk.disk(), &path);
     let Ok((_, known)) = RestLog::open(disk.disk(), dir, 3, now) else { return false };
     assert!(known.len() <= records && known.iter().all(|&(_, until)| until > now));
-    let (_, again) = RestLog::open(disk.disk(), dir, 3, now).expect("the log was written anew");
+    let (_, again) = RestLog::open(disk.disk(), dir, 3, now).expect("the log was rewritten");
     assert_eq!(again, known);
     matches!(fault, Ok(None)) && !known.is_empty()
 }

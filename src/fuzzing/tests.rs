@@ -91,7 +91,7 @@ fn drive(is_wanted: impl Fn(&str) -> bool, rounds: u64) {
         let corpus = corpus(target);
         assert!(!corpus.is_empty(), "{target:?} has no corpus");
         let accepted = corpus.iter().filter(|(_, bytes)| (target.run)(bytes)).count();
-        assert!(accepted > 0, "{target:?} accepts no file of its corpus: CRAWLER_WRITE_CORPUS=1 writes samples anew");
+        assert!(accepted > 0, "{target:?} accepts no file of its corpus: CRAWLER_WRITE_CORPUS=1 rewrites the samples");
         let from = std::env::var("CRAWLER_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
         for seed in from..from + rounds {
             let bytes = mutate(&mut fastrand::Rng::with_seed(seed), &corpus);

@@ -84,7 +84,7 @@ mod tests {
             ..Resting::default()
         };
         let line = resting.line();
-        assert!(line.starts_with("5 hosts left, all resting  until 2027-01-15 08:00:00"), "{line}");
+        assert!(line.starts_with("5 hosts left, all waiting  until 2027-01-15 08:00:00"), "{line}");
         assert!(line.contains("http://a\\x1b and others: connection refused"), "{line}");
         assert!(line.contains("the crawl ends at 2027-01-15 08:01:00"), "{line}");
         let hosts: Vec<String> = resting.hosts().collect();

@@ -42,7 +42,7 @@ fn a_seed_gives_the_same_log_each_time() {
 fn c2_cases_that_once_broke_hold() {
     for (seed, why) in [
         (1821, "a page survived a power cut, but not the robots.txt before it, whose sitemaps nobody asked for again"),
-        (5401, "with nothing else to do, nobody synced the log of rests"),
+        (5401, "with nothing else to do, nobody synced the hold log"),
         (
             918,
             "a process was killed before the name of the list of seeds was durable, and the next one took \

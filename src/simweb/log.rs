@@ -67,6 +67,11 @@ impl Log {
         requests
     }
 
+    /// The requests that were finished after the first `count`, in the order in which they were.
+    pub fn after(&self, count: usize) -> Vec<Request> {
+        self.lock().get(count..).unwrap_or_default().to_vec()
+    }
+
     pub fn clear(&self) {
         self.lock().clear();
     }

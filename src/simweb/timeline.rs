@@ -145,7 +145,7 @@ impl fmt::Display for Timeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const BAR: usize = 30;
         let most = self.rows.iter().map(|row| row.started).max().unwrap_or(0).max(1);
-        writeln!(f, "    from s  requests  under way  hosts with work")?;
+        writeln!(f, "    from s  requests  in flight  hosts with work")?;
         for row in &self.rows {
             let bar = "#".repeat((row.started * BAR).div_ceil(most));
             let from_s = row.from.as_secs_f64();

@@ -302,7 +302,7 @@ fn n12_a_crawl_of_which_only_a_dead_host_is_left_ends_names_it_and_goes_on_when_
     let named = format!("http://127.0.1.1:{port}: connection refused");
     let lines: Vec<&str> = ended.said.lines().filter(|line| line.starts_with("never answered")).collect();
     assert!(lines.len() == 1 && lines[0].ends_with(&named), "{}", ended.said);
-    let warned = |line: &&str| line.contains(" WARN ") && line.contains("1 host left, all resting");
+    let warned = |line: &&str| line.contains(" WARN ") && line.contains("1 host left, all waiting");
     let warned: Vec<&str> = ended.said.lines().filter(warned).collect();
     assert!(warned.len() == 1 && warned[0].contains("connection refused"), "{}", ended.said);
     let seeds = told(&crawl, &["report", "seeds"]);

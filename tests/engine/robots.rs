@@ -485,7 +485,7 @@ fn n22_cookie_walls_logins_and_pages_made_by_scripts_are_told_in_the_closing_lin
     });
     let crawled = crawl(odd);
     let names: Vec<&str> = crawled.oddities.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["warning: cookie wall", "warning: made by scripts"], "{:?}", crawled.oddities);
+    assert_eq!(names, ["warning: cookie wall", "warning: needs scripts"], "{:?}", crawled.oddities);
     assert!(crawled.oddities[0].1.starts_with("2 pages of h0.test: a redirect to itself"), "{:?}", crawled.oddities);
     assert!(crawled.oddities[1].1.starts_with("1 page of h0.test: hardly any link"), "{:?}", crawled.oddities);
     let private = Told::new(|url, _| if url.ends_with("/robots.txt") { status(404) } else { status(401) });

@@ -31,14 +31,14 @@ fn tell(number: usize) {
 }
 "#;
 
-/// Copies what git tracks of `root` to `tree`.
-pub fn copy(root: &Path, tree: &Path) -> Result<(), String> {
+/// Copies what git tracks of `root` to `tree`, but for the folder `without`.
+pub fn copy(root: &Path, tree: &Path, without: &str) -> Result<(), String> {
     let listed = Command::new("git").arg("-C").arg(root).args(["ls-files", "-z"]).output();
     let listed = listed.map_err(|e| format!("git ls-files: {e}"))?;
     let listed = String::from_utf8_lossy(&listed.stdout);
     let names: BTreeSet<&str> = listed.split('\0').filter(|name| !name.is_empty()).collect();
     remove_others(tree, &names)?;
-    for name in names {
+    for name in names.into_iter().filter(|name| !name.starts_with(without)) {
         let (from, to) = (root.join(name), tree.join(name));
         let parent = to.parent().expect("a file lies in a folder");
         std::fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))?;
@@ -155,8 +155,9 @@ fn plant(root: &Path, tree: &Path, chosen: &[Mutant]) -> Result<(), String> {
     for mutant in chosen {
         files.entry(&mutant.file).or_default().push(mutant);
     }
-    copy(root, &tree.join("..").join("fresh"))?;
-    let fresh = tree.join("..").join("fresh");
+    // sources that stay the same are not written, so that nothing is built again
+    copy(root, tree, "src/")?;
+    let fresh = tree.with_file_name("fresh");
     let mut listed = Vec::new();
     list_sources(&fresh.join("src"), &mut listed)?;
     for path in listed {
@@ -168,7 +169,10 @@ fn plant(root: &Path, tree: &Path, chosen: &[Mutant]) -> Result<(), String> {
         if name == Path::new("src/lib.rs") {
             text.push_str("mod mutant;\n");
         }
-        write(&tree.join(name), text.as_bytes())?;
+        let to = tree.join(name);
+        let parent = to.parent().expect("a file lies in a folder");
+        std::fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))?;
+        write(&to, text.as_bytes())?;
     }
     let count = chosen.iter().map(|mutant| mutant.number + 1).max().unwrap_or(1);
     write(&tree.join("src/mutant.rs"), SWITCH.replace("COUNT", &count.to_string()).as_bytes())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::find::Mutant;
@@ -32,14 +33,21 @@ struct Figures {
     not_reached: usize,
 }
 
-/// Runs `mutants` in this order. One is given tests that take at most `time_max` without it.
-pub fn all(place: &Place, tests: &[Test], mutants: &[Mutant], time_max: Duration) -> Result<(), String> {
-    let mut figures: BTreeMap<&str, Figures> = BTreeMap::new();
-    for (at, mutant) in mutants.iter().enumerate() {
+/// Runs `mutants` in this order. One is given tests that take at most `time_max` without it, behind those that such a
+/// run with `after` gave it.
+pub fn all(
+    places: &[Place],
+    tests: &[Test],
+    mutants: &[Mutant],
+    (after, time_max): (Duration, Duration),
+) -> Result<(), String> {
+    let figures: Mutex<BTreeMap<&str, Figures>> = Mutex::default();
+    tests::in_parallel(places, mutants, |place, at, mutant| {
         let began = Instant::now();
-        let verdict = judged(place, tests, mutant, time_max)?;
+        let verdict = judged(place, tests, mutant, (after, time_max))?;
+        let mut figures = figures.lock().expect("no worker panics");
         let room = figures.entry(&mutant.room).or_default();
-        let (text, dead) = match verdict {
+        let (text, count) = match verdict {
             Verdict::Killed(by) => (format!("killed by {by}"), &mut room.killed),
             Verdict::TimedOut => ("killed by time".to_owned(), &mut room.timed_out),
             Verdict::Survived { run, left_out } => {
@@ -47,13 +55,14 @@ pub fn all(place: &Place, tests: &[Test], mutants: &[Mutant], time_max: Duration
             }
             Verdict::NotReached => ("NOT REACHED".to_owned(), &mut room.not_reached),
         };
-        *dead += 1;
+        *count += 1;
         let (file, line, seconds) = (mutant.file.display(), mutant.line, began.elapsed().as_secs_f64());
-        println!("{}/{} #{} {file}:{line} {text}, {seconds:.1} s", at + 1, mutants.len(), mutant.number);
-        println!("{}", change(&place.tree, mutant));
-    }
+        let (of, number, change) = (mutants.len(), mutant.number, change(&place.tree, mutant));
+        println!("{}/{of} #{number} {file}:{line} {text}, {seconds:.1} s\n{change}", at + 1);
+        Ok(())
+    })?;
     println!("room: killed by a test, by time, survived, not reached");
-    for (room, f) in figures {
+    for (room, f) in figures.into_inner().expect("no worker panics") {
         println!("{room}: {}, {}, {}, {}", f.killed, f.timed_out, f.survived, f.not_reached);
     }
     Ok(())
@@ -71,29 +80,38 @@ fn flat(code: &str) -> String {
     code.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn judged(place: &Place, tests: &[Test], mutant: &Mutant, time_max: Duration) -> Result<Verdict, String> {
+fn judged(
+    place: &Place,
+    tests: &[Test],
+    mutant: &Mutant,
+    (after, time_max): (Duration, Duration),
+) -> Result<Verdict, String> {
     let mut reaching: Vec<&Test> = tests.iter().filter(|test| test.reached.contains(&mutant.number)).collect();
     if reaching.is_empty() {
         return Ok(Verdict::NotReached);
     }
     reaching.sort_by_key(|test| cost(mutant, test));
-    let mut total = Duration::ZERO;
-    let all = reaching.len();
-    // the first runs in any case
-    reaching.retain(|test| {
-        let first = total.is_zero();
-        let fits = total + test.time <= time_max;
-        total += if fits || first { test.time } else { Duration::ZERO };
-        fits || first
-    });
+    let (ran, rest) = fitting(reaching, after);
+    let (reaching, left_out) =
+        fitting(if after.is_zero() { ran.into_iter().chain(rest).collect() } else { rest }, time_max);
     for batch in batches(&reaching) {
-        match tests::run(place, batch, mutant.number, None, tests::patience(batch))? {
+        match tests::run(place, batch, mutant.number, tests::patience(batch))? {
             End::Passed => {}
             End::Failed(name) => return Ok(Verdict::Killed(name)),
             End::TimedOut => return Ok(Verdict::TimedOut),
         }
     }
-    Ok(Verdict::Survived { run: reaching.len(), left_out: all - reaching.len() })
+    Ok(Verdict::Survived { run: reaching.len(), left_out: left_out.len() })
+}
+
+/// Those of `tests` that take at most `time_max` together, the first in any case, and the others.
+fn fitting(tests: Vec<&Test>, time_max: Duration) -> (Vec<&Test>, Vec<&Test>) {
+    let mut total = Duration::ZERO;
+    tests.into_iter().partition(|test| {
+        let fits = total.is_zero() || total + test.time <= time_max;
+        total += if fits { test.time } else { Duration::ZERO };
+        fits
+    })
 }
 
 /// Tests of the mutant's own module are the likeliest to notice it: with each name that a test's path shares with the

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A run with a mutant may take so many times as long as one without.
 const PATIENCE_FACTOR: u32 = 10;
 const PATIENCE_MIN: Duration = Duration::from_secs(15);
-const PATIENCE_UNMEASURED: Duration = Duration::from_secs(900);
+/// A test that takes longer is left out.
+const TEST_TIME_MAX: Duration = Duration::from_secs(40);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// How a run of tests ended.
@@ -35,7 +39,8 @@ pub struct Test {
     pub reached: BTreeSet<usize>,
 }
 
-/// Where the tests run.
+/// Where the tests of one worker run.
+#[derive(Clone)]
 pub struct Place {
     /// The copy of the repository.
     pub tree: PathBuf,
@@ -43,29 +48,102 @@ pub struct Place {
     pub tmp: PathBuf,
     /// What the last run printed.
     pub output: PathBuf,
+    /// Mutants that the last run reached.
+    pub reached: PathBuf,
 }
 
-/// Runs every test of `programs` whose name contains `filter` once. Those that fail without a mutant are left out.
-pub fn recorded(place: &Place, programs: &[PathBuf], filter: &str) -> Result<Vec<Test>, String> {
-    let mut tests = Vec::new();
+/// The tests of `programs` that are `wanted`, each run once; one that fails without a mutant is left out. What is known
+/// of these programs is kept in `known`, so that a run that was stopped goes on.
+pub fn recorded(
+    places: &[Place],
+    programs: &[PathBuf],
+    known: &Path,
+    wanted: impl Fn(&Path, &str) -> bool,
+) -> Result<Vec<Test>, String> {
+    let mut head = String::new();
     for program in programs {
-        for name in names(program, &place.tree)?.into_iter().filter(|name| name.contains(filter)) {
-            let mut test = Test { program: program.clone(), name, time: Duration::ZERO, reached: BTreeSet::new() };
-            let log = place.tmp.with_file_name("reached");
-            File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
-            let began = Instant::now();
-            match run(place, &[&test], 0, Some(&log), PATIENCE_UNMEASURED)? {
-                End::Passed => {
-                    test.time = began.elapsed();
-                    let text = std::fs::read_to_string(&log).map_err(|e| format!("{}: {e}", log.display()))?;
-                    test.reached = text.lines().filter_map(|line| line.parse().ok()).collect();
-                    tests.push(test);
-                }
-                end => println!("left out, because without a mutant it ends so: {}: {end:?}", test.name),
-            }
-        }
+        let built = std::fs::metadata(program).and_then(|metadata| metadata.modified()).map_err(|e| e.to_string())?;
+        head += &format!("{} {built:?} ", program.display());
     }
+    let text = std::fs::read_to_string(known).unwrap_or_default();
+    let text = if text.lines().next() == Some(&head) { text } else { format!("{head}\n") };
+    std::fs::write(known, &text).map_err(|e| format!("{}: {e}", known.display()))?;
+    let mut tests: Vec<Test> = text.lines().skip(1).filter_map(|line| Test::of_line(line, programs)).collect();
+    let mut names_left = Vec::new();
+    for program in programs {
+        let is_new = |name: &String| !tests.iter().any(|test| test.program == *program && test.name == *name);
+        let names = names(program, &places[0].tree)?.into_iter();
+        names_left.extend(names.filter(|name| wanted(program, name)).filter(is_new).map(|name| (program, name)));
+    }
+    let log = Mutex::new(File::options().append(true).open(known).map_err(|e| e.to_string())?);
+    let new = in_parallel(places, &names_left, |place, _, (program, name)| {
+        let test = measured(place, program, name)?;
+        let mut log = log.lock().expect("no worker panics");
+        log.write_all(test.line().as_bytes()).map_err(|e| e.to_string())?;
+        Ok(test)
+    })?;
+    tests.extend(new);
+    tests.retain(|test| wanted(&test.program, &test.name));
     Ok(tests)
+}
+
+/// Does `work` with each of `items`, in their order, one at a time in each place.
+pub fn in_parallel<'i, I: Sync, R: Send>(
+    places: &[Place],
+    items: &'i [I],
+    work: impl Fn(&Place, usize, &'i I) -> Result<R, String> + Sync,
+) -> Result<Vec<R>, String> {
+    let next = AtomicUsize::new(0);
+    let worker = |place: &Place| -> Result<Vec<R>, String> {
+        let mut done = Vec::new();
+        while let Some((at, item)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?)))
+        {
+            done.push(work(place, at, item)?);
+        }
+        Ok(done)
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = places.iter().map(|place| scope.spawn(|| worker(place))).collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().map_err(|_| "a worker panicked")??);
+        }
+        Ok(all)
+    })
+}
+
+fn measured(place: &Place, program: &Path, name: &str) -> Result<Test, String> {
+    let (program, name) = (program.to_owned(), name.to_owned());
+    let mut test = Test { program, name, time: Duration::ZERO, reached: BTreeSet::new() };
+    File::create(&place.reached).map_err(|e| format!("{}: {e}", place.reached.display()))?;
+    let began = Instant::now();
+    match run(place, &[&test], 0, TEST_TIME_MAX)? {
+        End::Passed => {
+            let text = std::fs::read_to_string(&place.reached).map_err(|e| e.to_string())?;
+            test.reached = text.lines().filter_map(|line| line.parse().ok()).collect();
+        }
+        end => println!("left out, because without a mutant it ends so: {}: {end:?}", test.name),
+    }
+    test.time = began.elapsed();
+    Ok(test)
+}
+
+impl Test {
+    fn line(&self) -> String {
+        let reached: Vec<String> = self.reached.iter().map(usize::to_string).collect();
+        format!("{}\t{}\t{}\t{}\n", self.program.display(), self.name, self.time.as_millis(), reached.join(" "))
+    }
+
+    fn of_line(line: &str, programs: &[PathBuf]) -> Option<Self> {
+        let mut cells = line.split('\t');
+        let program =
+            programs.iter().find(|program| Some(&*program.to_string_lossy()) == cells.clone().next())?.clone();
+        let name = cells.nth(1)?.to_owned();
+        let time = Duration::from_millis(cells.next()?.parse().ok()?);
+        let reached = cells.next()?.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+        Some(Test { program, name, time, reached })
+    }
 }
 
 fn names(program: &Path, tree: &Path) -> Result<Vec<String>, String> {
@@ -81,20 +159,14 @@ pub fn patience(tests: &[&Test]) -> Duration {
 }
 
 /// Runs `tests`, which are of one program, one after the other with `mutant` awake.
-pub fn run(
-    place: &Place,
-    tests: &[&Test],
-    mutant: usize,
-    log: Option<&Path>,
-    patience: Duration,
-) -> Result<End, String> {
+pub fn run(place: &Place, tests: &[&Test], mutant: usize, patience: Duration) -> Result<End, String> {
     let file = |path: &Path| File::create(path).map_err(|e| format!("{}: {e}", path.display()));
     std::fs::create_dir_all(&place.tmp).map_err(|e| format!("{}: {e}", place.tmp.display()))?;
     let mut command = Command::new(&tests[0].program);
     command.args(["--exact", "--test-threads", "1"]).args(tests.iter().map(|test| &test.name));
     command.current_dir(&place.tree).env("MUTANT", mutant.to_string()).env("TMPDIR", &place.tmp);
-    if let Some(log) = log {
-        command.env("MUTANTS_REACHED", log);
+    if mutant == 0 {
+        command.env("MUTANTS_REACHED", &place.reached);
     }
     command.stdin(Stdio::null()).stdout(file(&place.output)?).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|e| format!("{}: {e}", tests[0].program.display()))?;

@@ -99,7 +99,7 @@ fn verify_in_chunks(
     match unfinished::refuse(disk, dir) {
         Ok(()) => {}
         Err(Error::Damaged { path, found, .. }) => {
-            report.damage(&path, 0, format!("a rebuild is under way, or {found}"))
+            report.damage(&path, 0, format!("a rebuild is in progress, or {found}"))
         }
         Err(error) => return Err(error),
     }

@@ -100,7 +100,7 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
         Some(Doing::Paused) => "is queued; would be fetched when crawler ctl resume ends the pause,",
         _ => "is queued; would be fetched when the crawl continues,",
     };
-    let first = queue.place.starts_with("under way");
+    let first = queue.place.starts_with("in flight");
     if first && queue.attempts == 0 && when == "would be fetched" {
         return "is being fetched, or is the next one of its host".to_owned();
     }

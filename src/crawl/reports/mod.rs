@@ -292,8 +292,9 @@ fn tail(totals: &Totals) -> String {
     let mut text = format!(
         "\n{} hosts, {} requests, {} queued URLs\nsmallest gap: {gap}\nmost requests to a host at once: {}\n\
          Retry-After: sent {asked} times, respected {} times\nviolations: {}\n\n\
-         A gap is the time from the end of a request to the start of the next one, robots.txt and retries included. Owed\n\
-         is the least gap that settings, durations and Crawl-delay required; kept is how often Retry-After was met.\n",
+         A gap is the time from the end of a request to the start of the next one, robots.txt and retries included. \
+         Owed\nis the least gap that settings, durations and Crawl-delay required; kept is how often \
+         Retry-After was met.\n",
         totals.hosts,
         totals.requests,
         totals.remaining,

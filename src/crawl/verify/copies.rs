@@ -16,7 +16,7 @@ use crate::engine::seeds;
 
 use crate::record::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapshot, State, StoreBytes, StoreLayers};
 
-const ANEW: &str = "crawler verify --rebuild rebuilds it";
+const REWRITTEN: &str = "crawler verify --rebuild rebuilds it";
 /// What belongs into a crawl directory.
 const PARTS: [&str; 16] = [
     "LOCK",
@@ -80,7 +80,7 @@ fn check_status(place: &Place<'_>, checkpoint: Option<&Checkpoint>, report: &mut
     let snapshot = match Snapshot::read(place.disk, place.dir) {
         Ok(snapshot) => snapshot,
         Err(Error::Damaged { offset, found, .. }) => {
-            report.damage(&path, offset, format!("not the figures of a checkpoint ({found}); {ANEW}"));
+            report.damage(&path, offset, format!("not the figures of a checkpoint ({found}); {REWRITTEN}"));
             return Ok(());
         }
         Err(error @ Error::Newer { .. }) => {
@@ -91,14 +91,14 @@ fn check_status(place: &Place<'_>, checkpoint: Option<&Checkpoint>, report: &mut
     };
     match (snapshot, checkpoint) {
         (None, Some(checkpoint)) if checkpoint.number > 1 || checkpoint.clean => {
-            report.damage(&path, 0, format!("missing; {ANEW}"));
+            report.damage(&path, 0, format!("missing; {REWRITTEN}"));
         }
         (None, Some(_)) => report.unfinished(&path, 0, "missing; the next checkpoint writes it"),
         (Some(found), Some(of)) if found.updated < of.time => {
             report.unfinished(&path, 0, "of an earlier checkpoint; the next one replaces it");
         }
         (Some(found), Some(of)) if found.updated > of.time || found.statistics != of.statistics => {
-            report.damage(&path, 0, format!("other figures than those of the last checkpoint; {ANEW}"));
+            report.damage(&path, 0, format!("other figures than those of the last checkpoint; {REWRITTEN}"));
         }
         _ => {}
     }

@@ -81,9 +81,8 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
         Err(error) => {
             report.damage(&dir.join("catalog"), 0, error.to_string());
             notice(
-                "without the catalog and without a whole checkpoint file the index is made again for reading; the crawl \
-    without the catalog and without a whole checkpoint file the index is rebuilt for reading; the crawl \
-             cannot resume"
+                "without the catalog and without a whole checkpoint file the index is rebuilt for reading; the crawl \
+                 cannot resume"
                     .to_owned(),
             );
             (None, Known::default())

@@ -97,9 +97,9 @@ impl Requests {
         self.slots.is_free(now)
     }
 
-    /// Whether one more may begin that is likely to stay silent.
-    pub fn has_room_for_suspects(&self, now: Time) -> bool {
-        self.slots.has_room_for_suspects(now)
+    /// How many more may begin that are likely to stay silent.
+    pub fn room_for_suspects(&self, now: Time) -> usize {
+        self.slots.room_for_suspects(now)
     }
 
     /// Takes the right to one request, unless it is there; says whether it is now.

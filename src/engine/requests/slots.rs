@@ -82,10 +82,13 @@ impl Slots {
         }
     }
 
-    /// Whether one more may begin that is likely to stay silent. Without places for slow ones it is like all others.
-    pub fn has_room_for_suspects(&self, now: Time) -> bool {
+    /// How many more may begin that are likely to stay silent. Without places for slow ones they are like all others.
+    pub fn room_for_suspects(&self, now: Time) -> usize {
         let slow = self.options.slow;
-        slow == 0 || (self.slow(now) < slow && self.suspects.len() < (slow - slow / 4).max(1))
+        match slow {
+            0 => usize::MAX,
+            _ => slow.saturating_sub(self.slow(now)).min((slow - slow / 4).saturating_sub(self.suspects.len())),
+        }
     }
 
     /// The request for `host` has ended; the number of the worker that made it, 1 and upwards.
@@ -222,19 +225,20 @@ mod tests {
     #[test]
     fn n13_hosts_that_are_likely_to_stay_silent_take_no_worker_and_not_all_slow_places() {
         let mut slots = slots(8, 6);
-        assert!(slots.has_room_for_suspects(START));
+        assert_eq!(slots.room_for_suspects(START), 5);
         (0..5).for_each(|n| slots.begin(host(n), Knock::Suspect, START));
-        assert!(!slots.has_room_for_suspects(START));
+        assert_eq!(slots.room_for_suspects(START), 0);
         assert_eq!((slots.busy(START), slots.len()), (0, 5));
         (5..13).for_each(|n| slots.begin(host(n), Knock::Known, START));
         assert!(!slots.is_free(START));
         assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
         slots.end(host(1));
-        assert!(slots.has_room_for_suspects(START));
+        assert_eq!(slots.room_for_suspects(START), 1);
         // without such places they are like all others
         let mut none = Slots::new(SlotOptions { workers: 1, slow: 0, slow_after: Duration::from_secs(2) });
         none.begin(host(0), Knock::Suspect, START);
-        assert!(none.has_room_for_suspects(START) && !none.is_free(START + Duration::from_secs(9)));
+        assert_eq!(none.room_for_suspects(START), usize::MAX);
+        assert!(!none.is_free(START + Duration::from_secs(9)));
         assert_eq!(none.end(host(0)), 1);
     }
 

@@ -10,6 +10,7 @@ mod look;
 mod memory;
 mod names;
 mod polite;
+mod silence;
 mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet};

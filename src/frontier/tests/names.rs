@@ -180,7 +180,7 @@ fn n15_a_robots_txt_that_moves_to_another_origin_of_the_name_is_followed() {
     let begin = |crawl: &mut Crawl, now| {
         crawl.frontier.begin_errand(there.origin, there.host, IpAddr::V4(Ipv4Addr::LOCALHOST), now)
     };
-    assert!(begin(&mut crawl, now).is_err(), "one request is under way to the name");
+    assert!(begin(&mut crawl, now).is_err(), "one request to the name is in flight");
     crawl.frontier.robots_moved(host, MS * 10, now);
     assert_eq!(begin(&mut crawl, now), Err(now + S), "the delay of the name");
     assert_eq!(begin(&mut crawl, now + S), Ok(()));

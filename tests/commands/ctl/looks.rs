@@ -123,6 +123,6 @@ fn a_crawl_that_cannot_be_asked_is_told_by_its_last_checkpoint_and_why() {
     });
     let told = status(&site.crawl, &[]);
     assert!(told.contains("state                    running\n"), "{told}");
-    assert!(told.contains("its last checkpoint is told: it gave no answer"), "{told}");
+    assert!(told.contains("figures of the last checkpoint: it gave no answer"), "{told}");
     interrupt(child).expect(11, &[]);
 }
