@@ -7,11 +7,12 @@
 //!     cargo bench --bench traps -- silent           3,000 hosts and domains that accept connections and say nothing
 //!     cargo bench --bench traps -- drips 10         ten rounds instead of three
 //!
-//! Crawls are made in turn, each against a web of its own on the same two cores: alone, among traps, alone, among traps,
-//! alone. A crawl is stopped when all pages of the ordinary hosts have been asked for. What counts is when the last of them
-//! was answered, and when nine of ten were; and when the last host had its first page, for nobody is to wait long.
-//! A crawl among traps is compared with the mean of the crawls alone before and after it, so that a machine that becomes
-//! slower counts for nothing; and each crawl alone with the one before, which says what the machine makes of equal crawls.
+//! Crawls are made in turn, each against a web of its own on the same two cores: alone, among traps, alone, among
+//! traps, alone. A crawl is stopped when all pages of the ordinary hosts have been asked for. What counts is when the
+//! last of them was answered, and when nine of ten were; and when the last host had its first page, for nobody is to
+//! wait long. A crawl among traps is compared with the mean of the crawls alone before and after it, so that a machine
+//! that becomes slower counts for nothing; and each crawl alone with the one before, which says what the machine makes
+//! of equal crawls.
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on fails")]
 
@@ -51,7 +52,8 @@ impl Took {
     fn print(&self, name: &str) {
         let Took { most_s, all_s, hosts_s, most_cpu_s, cpu_s, web_cpu_s, trapped } = self;
         println!(
-            "{name:<8}{most_s:>12.2}{all_s:>12.2}{hosts_s:>12.2}{most_cpu_s:>14.2}{cpu_s:>10.2}{web_cpu_s:>10.2}{trapped:>10}"
+            "{name:<8}{most_s:>12.2}{all_s:>12.2}{hosts_s:>12.2}\
+             {most_cpu_s:>14.2}{cpu_s:>10.2}{web_cpu_s:>10.2}{trapped:>10}"
         );
     }
 
@@ -99,8 +101,8 @@ impl Progress {
     }
 }
 
-/// Delays a twentieth of the usual ones and less, so that the largest hosts (several hundred pages) are done within a minute;
-/// all traps are at one address.
+/// Delays a twentieth of the usual ones and less, so that the largest hosts (several hundred pages) are done within a
+/// minute; all traps are at one address.
 const POLITE: &str = "delay_factor = 0.0\ndelay_min = \"50ms\"\ndelay_per_ip = \"2ms\"\n";
 
 fn options(traps: usize, pages: usize, kinds: &[TrapKind]) -> SimOptions {

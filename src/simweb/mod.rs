@@ -158,8 +158,8 @@ impl SimWeb {
         self.site.log.all()
     }
 
-    /// The requests that were finished after the first `count`, in the order in which they were: for those who follow the
-    /// log, without a copy of all of it.
+    /// The requests that were finished after the first `count`, in the order in which they were: for those who follow
+    /// the log, without a copy of all of it.
     pub fn log_after(&self, count: usize) -> Vec<Request> {
         self.site.log.after(count)
     }

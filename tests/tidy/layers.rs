@@ -35,11 +35,11 @@ pub fn upward(sources: &[Source]) -> Vec<String> {
     problems
 }
 
-/// Modules with the same parent that need one another, by the parent; `room` to leave out are in `except`.
+/// Modules with the same parent that need one another, by the parent.
 ///
 /// What a module has in its folder counts for it. Between a module and those below it nothing is asked: a parent puts
 /// its parts together, and they use what it defines for all of them.
-pub fn circles(sources: &[Source], except: &[&str]) -> Vec<String> {
+pub fn circles(sources: &[Source]) -> Vec<String> {
     let mut siblings: BTreeMap<Vec<String>, BTreeMap<(String, String), String>> = BTreeMap::new();
     for Use { from, to, place } in Modules::of(sources).uses() {
         let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
@@ -48,9 +48,7 @@ pub fn circles(sources: &[Source], except: &[&str]) -> Vec<String> {
             level.entry((a.clone(), b.clone())).or_insert(place);
         }
     }
-    let is_wanted = |parent: &[String]| !parent.first().is_some_and(|room| except.contains(&room.as_str()));
-    let levels = siblings.iter().filter(|(parent, _)| is_wanted(parent));
-    levels.flat_map(|(parent, edges)| circles_of(&parent.join("::"), edges)).collect()
+    siblings.iter().flat_map(|(parent, edges)| circles_of(&parent.join("::"), edges)).collect()
 }
 
 fn circles_of(parent: &str, edges: &BTreeMap<(String, String), String>) -> Vec<String> {

@@ -80,7 +80,7 @@ impl Modules {
             _ => return None,
         };
         while let Some((next, after)) = rest.split_first() {
-            let child = [&at[..], &[next.clone()]].concat();
+            let child = [&at[..], std::slice::from_ref(next)].concat();
             if next == "super" {
                 at.pop();
             } else if self.0.contains_key(&child) {
