@@ -382,3 +382,54 @@ fn measures_a_long_tail() {
     while recovery.next(&mut container).unwrap().is_some() {}
     println!("{MIB} MiB: written again and synced in {first:?}, read in {:?}", begun.elapsed() - first);
 }
+
+#[test]
+fn a_recovery_that_is_over_stays_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut container, _) = open(dir.path(), options(1 << 20, Compression::Gzip), None);
+    let mut pages = pages(Compression::Gzip);
+    pages.store(&mut container, &url(0), "x", false);
+    let state = checkpoint(&mut container);
+    pages.store(&mut container, &url(1), "x", false);
+    drop(container);
+    let options = options(1 << 20, Compression::Gzip);
+    let (mut container, mut recovery) =
+        Container::open(Disk::real(), dir.path(), options, WarcInfo::default(), Some(&state)).unwrap();
+    assert!(recovery.next(&mut container).unwrap().is_some());
+    for _ in 0..3 {
+        assert!(recovery.next(&mut container).unwrap().is_none());
+    }
+}
+
+#[test]
+fn a_file_under_way_in_another_coding_is_closed_and_a_new_one_begun() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut container, _) = open(dir.path(), options(1 << 20, Compression::Gzip), None);
+    pages(Compression::Gzip).store(&mut container, &url(0), "gzip", false);
+    let state = checkpoint(&mut container);
+    drop(container);
+    let (mut container, _) = open(dir.path(), options(1 << 20, Compression::Zstd), Some(&state));
+    assert_eq!(container.values.number(), 1);
+    pages(Compression::Zstd).store(&mut container, &url(1), "zstd", false);
+    checkpoint(&mut container);
+    let reader = Reader::open(Disk::real(), dir.path()).unwrap();
+    assert_eq!((body(&reader, &url(0)), body(&reader, &url(1))), (Some("gzip".to_owned()), Some("zstd".to_owned())));
+    let names = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("value-")).collect();
+    names.sort();
+    assert_eq!(names, ["value-00000.warc.gz", "value-00001.warc.zst.open"]);
+}
+
+#[test]
+fn the_files_of_a_cut_have_their_names_after_a_power_cut() {
+    for seed in 0..20 {
+        let simulated = SimulatedDisk::new(seed);
+        let (mut container, _) = reopened(&simulated, None).unwrap();
+        pages(Compression::None).store(&mut container, &url(0), "x", false);
+        let state = checkpoint(&mut container);
+        drop(container);
+        simulated.restart(Restart::PowerCut);
+        let (container, _) = reopened(&simulated, Some(&state)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert!(container.newest(key_of(&url(0)), &url(0)).unwrap().is_some(), "seed {seed}");
+    }
+}

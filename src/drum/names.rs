@@ -160,4 +160,18 @@ mod tests {
         place.disk.rename(&place.path(6, Part::Operations), &place.path(5, Part::Repository)).unwrap();
         assert!(matches!(place.open(5, Part::Repository), Err(Error::Damaged { .. })));
     }
+
+    #[test]
+    fn the_label_of_a_file_has_its_checksum() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place { disk: Disk::real(), dir: dir.path().to_owned(), bucket: 3, buckets: 8 };
+        place.create(5, Part::Operations).unwrap();
+        let bytes = std::fs::read(place.path(5, Part::Operations)).unwrap();
+        let label = &bytes[HEADER_BYTES as usize..][..LABEL_BYTES];
+        assert_eq!(
+            (&label[..4], &label[4..8], &label[8..16]),
+            (&[3, 0, 0, 0][..], &[8, 0, 0, 0][..], &5u64.to_le_bytes()[..])
+        );
+        assert_eq!(label[16..], crc32fast::hash(&label[..16]).to_le_bytes());
+    }
 }

@@ -144,4 +144,16 @@ mod tests {
         assert_eq!(domains.leave(domain), Some(3));
         assert!(domains.get(domain).is_none());
     }
+
+    #[test]
+    fn a_domain_that_was_put_back_and_has_no_host_is_forgotten() {
+        let mut domains = Domains::default();
+        let domain = Fingerprint::from_bits(9);
+        domains.restore(domain, 40, 3);
+        domains.restore(Fingerprint::from_bits(10), 40, 3);
+        domains.enter(domain, 0);
+        domains.retain_inhabited();
+        let left: Vec<_> = domains.sorted().into_iter().map(|(domain, _)| domain).collect();
+        assert_eq!(left, [domain]);
+    }
 }

@@ -371,4 +371,18 @@ mod tests {
         names.withdraw(name);
         assert_eq!(names.free_at(name, second * 2, 1), Some(at(7_000)));
     }
+
+    #[test]
+    fn a_cut_keeps_names_that_rest_or_are_being_asked_and_no_others() {
+        let mut names = Names::default();
+        let name = |n: u32| Fingerprint::from_bits(n.into());
+        let at = |ms| Time::from_ms(ms);
+        (1..=4).for_each(|n| names.enter(name(n), at(0)));
+        names.begin(name(1), at(1_000), at(0));
+        names.end(name(1));
+        names.begin(name(2), at(1_000), at(0));
+        names.hold(name(3), at(60_000));
+        let saved: Vec<_> = names.saved(at(5_000)).iter().map(|saved| (saved.name, saved.under_way)).collect();
+        assert_eq!(saved, [(name(2), true), (name(3), false)]);
+    }
 }

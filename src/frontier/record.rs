@@ -428,4 +428,15 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn what_has_expired_leaves_a_record_and_the_rest_stays() {
+        let now = Time::from_ms(1_000);
+        let record = HostRecord { rules: Some((b"rules".as_slice().into(), now)), ..record() };
+        let record = HostRecord { addresses: record.addresses.clone().map(|(list, _)| (list, Time::MAX)), ..record };
+        let mut bytes = Vec::new();
+        record.encode(&mut bytes);
+        let kept = HostRecord::kept(&bytes, now).unwrap().unwrap();
+        assert_eq!(HostRecord::decode(&kept), Some(HostRecord { rules: None, ..record }));
+    }
 }

@@ -238,4 +238,31 @@ mod tests {
         }
         assert!(strangers.places.len() <= ADDRESSES_REMEMBERED_MAX + 2, "{}", strangers.places.len());
     }
+
+    #[test]
+    fn n13_a_first_contact_is_over_when_robots_txt_was_answered_or_not() {
+        use crate::clock::Clock;
+        use crate::frontier::tests::{Crawl, Site, plain, small_options, url};
+        let mut crawl = Crawl::new(small_options(), |host| Site { robots: None, ..plain(host) });
+        (0..3).for_each(|host| crawl.push(url(host, 0, 1)));
+        while crawl.requests.len() < 3 || crawl.requests.iter().any(|request| request.end >= crawl.clock.now()) {
+            assert!(crawl.step());
+        }
+        let places = &crawl.frontier.strangers.places;
+        assert!(!places.is_empty() && places.values().all(|known| known.under_way == 0));
+    }
+
+    #[test]
+    fn n13_a_request_to_a_host_that_never_answered_is_one_to_a_stranger() {
+        use crate::clock::Clock;
+        use crate::frontier::tests::{Crawl, plain, small_options, url};
+        use crate::frontier::{NameAnswer, Task};
+        let mut crawl = Crawl::new(small_options(), plain);
+        crawl.push(url(1, 0, 1));
+        let (now, frontier) = (crawl.clock.now(), &mut crawl.frontier);
+        let Some(Task::Resolve { host, .. }) = frontier.next(now).unwrap() else { panic!("a name is first") };
+        frontier.resolved(host, NameAnswer::Found([ip("203.0.113.1")].into()), now + SILENT_AFTER * 9, now).unwrap();
+        let Some(Task::Robots { host, .. }) = frontier.next(now).unwrap() else { panic!("robots.txt is second") };
+        assert_eq!(frontier.knock_of(host), Knock::Stranger);
+    }
 }

@@ -346,3 +346,67 @@ fn n1_the_account_balances_at_every_stop_and_kill() {
         }
     }
 }
+
+/// Sites whose pages all name pages of each other, so that many are asked at one moment; so many pages are wanted.
+struct Limited {
+    pages: u64,
+}
+
+impl Web for Limited {
+    fn answer(&self, url: &CanonicalUrl, _: Time) -> (u16, String) {
+        match url.path() {
+            "/robots.txt" => (404, String::new()),
+            _ => (200, body(&(0..40).map(|n| format!("http://h{}.test/{n}", n % HOSTS)).collect::<Vec<_>>())),
+        }
+    }
+
+    fn tune(&self, settings: &mut Settings, _: &mut FrontierOptions) {
+        settings.pages_max = Some(self.pages);
+    }
+}
+
+#[test]
+fn a_crawl_with_a_limit_of_pages_stores_exactly_as_many() {
+    for pages in [1, 3, 7, 20] {
+        let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+        let mut run = open_at(Rc::new(Limited { pages }), dir.path(), &catalog, START);
+        assert_eq!(run.go(usize::MAX), Some(Finish::PageLimit));
+        assert_eq!(run.engine.statistics().pages_stored, pages);
+    }
+}
+
+#[test]
+fn a_crawl_that_pauses_makes_no_request_until_it_resumes() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = open(dir.path(), &Arc::default(), START);
+    assert_eq!(run.go(10), None);
+    run.engine.handle(Event::Pause).unwrap();
+    let (made, until) = (run.requests().len(), run.clock.now() + Duration::from_secs(60));
+    assert_eq!(run.go_until(|run| run.clock.now() >= until), None);
+    assert_eq!(run.requests().len(), made);
+    run.engine.handle(Event::Resume).unwrap();
+    assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+    assert_eq!(pages_of(&run.requests()), every_page());
+}
+
+/// A page that names a link before an embedded picture.
+struct Pictured;
+
+impl Web for Pictured {
+    fn answer(&self, url: &CanonicalUrl, _: Time) -> (u16, String) {
+        match url.path() {
+            "/robots.txt" => (404, String::new()),
+            "/" => (200, "<a href=\"/link\">x</a><img src=\"/picture.png\">".to_owned()),
+            _ => (200, String::new()),
+        }
+    }
+}
+
+#[test]
+fn what_is_part_of_a_page_comes_before_what_it_links_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = open_at(Rc::new(Pictured), dir.path(), &Arc::default(), START);
+    assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+    let asked: Vec<String> = run.requests().into_iter().map(|(_, url)| url).collect();
+    assert_eq!(asked[2..], ["http://h0.test/picture.png", "http://h0.test/link"]);
+}

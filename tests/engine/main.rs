@@ -44,7 +44,7 @@ use crawler::web::address::AddressGuard;
 use crawler::web::scope::{ScopeMode, ScopeOptions};
 use crawler::web::seeds::{SeedProblems, parse_seeds};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
-use crawler::web::warc::{Compression, HttpVersion};
+use crawler::web::warc::{Compression, HttpVersion, Truncation};
 
 const SEED: &str = "http://h0.test/";
 const HOSTS: usize = 5;
@@ -62,6 +62,11 @@ trait Web {
     fn respond(&self, job: &FetchJob, now: Time) -> Result<Reply, Failure> {
         let (status, body) = self.answer(&job.url, now);
         Ok(Reply { status, headers: vec![("content-type", "text/html".to_owned())], body: body.into_bytes() })
+    }
+
+    /// Why the body of the answer is not whole.
+    fn cut_short(&self, _: &CanonicalUrl) -> Option<Truncation> {
+        None
     }
 
     /// What belongs to the crawl.
@@ -197,7 +202,7 @@ impl Executors for Inline {
                 .map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into()))
                 .collect(),
             body: reply.body,
-            truncated: None,
+            truncated: self.web.cut_short(&job.url),
             address: Some([203, 0, 113, 1].into()),
             request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
             started,
@@ -441,6 +446,10 @@ fn a_crawl_in_virtual_time_asks_for_every_page_once_and_politely() {
     let statistics = run.engine.statistics();
     assert_eq!(statistics.pages_stored, (HOSTS * PAGES) as u64);
     assert_eq!(statistics.robots_denied, (HOSTS * PAGES) as u64);
+    assert_eq!(statistics.robots_fetched, HOSTS as u64);
+    assert_eq!(statistics.requests, (HOSTS * (PAGES + 1)) as u64);
+    // each page names one that is known: the first page of the next host
+    assert!(statistics.duplicates >= (HOSTS * (PAGES - 1)) as u64, "{}", statistics.duplicates);
     // 13 requests to each host, a second apart
     assert!(run.clock.now().since(start) >= DELAY * 12);
 }

@@ -383,3 +383,75 @@ fn p8_a_304_that_was_not_asked_for_is_a_failure_and_not_asked_for_again() {
     let log = std::fs::read_to_string(CrawlLog::path(crawl.dir.path())).unwrap();
     assert_eq!(log.lines().filter(|line| line.contains("304%20that%20was")).count() as u64, failures, "{log}");
 }
+
+/// A page whose connection breaks off whenever it is asked for, at some requests before the answer.
+struct BreaksOff {
+    asked: Cell<u32>,
+    is_silent: fn(u32) -> bool,
+}
+
+impl BreaksOff {
+    fn new(is_silent: fn(u32) -> bool) -> Rc<Self> {
+        Rc::new(BreaksOff { asked: Cell::new(0), is_silent })
+    }
+}
+
+impl Web for BreaksOff {
+    fn answer(&self, _: &CanonicalUrl, _: Time) -> (u16, String) {
+        unreachable!("respond answers")
+    }
+
+    fn respond(&self, job: &FetchJob, _: Time) -> Result<Reply, Failure> {
+        if job.url.path() == "/robots.txt" {
+            return reply(404, Vec::new(), "");
+        }
+        let number = self.asked.get();
+        self.asked.set(number + 1);
+        if (self.is_silent)(number) {
+            return Err(Failure::Disconnected);
+        }
+        // always as long
+        reply(200, vec![("content-type", "text/html".to_owned())], &format!("request {number:05} {}", " ".repeat(300)))
+    }
+
+    fn cut_short(&self, url: &CanonicalUrl) -> Option<Truncation> {
+        (url.path() != "/robots.txt").then_some(Truncation::Disconnect)
+    }
+}
+
+#[test]
+fn a_body_that_broke_off_in_an_earlier_round_does_not_stand_for_one_of_this_round() {
+    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    // the first request of the second round brings nothing
+    let web = BreaksOff::new(|number| number == 3);
+    let mut run = open_at(web.clone(), dir.path(), &catalog, START);
+    assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+    assert_eq!(web.asked.get(), 3);
+    let now = run.clock.now();
+    drop(run);
+    let mut run = open_without_seeds(web.clone(), dir.path(), &catalog, now);
+    run.engine.refetch(&parse_seeds(SEED.as_bytes()).0).unwrap();
+    assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+    assert_eq!(web.asked.get(), 6);
+    drop(run);
+    let reader = Reader::open(Disk::real(), &dir.path().join("pages")).unwrap();
+    let pages = reader.records().map(Result::unwrap).filter(|record| !record.robots);
+    let bodies: Vec<String> =
+        pages.map(|record| String::from_utf8(reader.response(&record).unwrap().body).unwrap()).collect();
+    let requests: Vec<&str> = bodies.iter().map(|body| &body[..13]).collect();
+    assert_eq!(requests, ["request 00000", "request 00004"], "the first of each round that broke off");
+}
+
+#[test]
+fn a_seed_whose_page_never_comes_is_tried_again_counted_and_told_as_failed() {
+    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let web = BreaksOff::new(|_| true);
+    let mut run = open_at(web.clone(), dir.path(), &catalog, START);
+    assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
+    let statistics = run.engine.statistics();
+    assert_eq!((web.asked.get(), statistics.retries, statistics.ends.failed), (3, 2, 1));
+    assert_eq!(statistics.requests, 4, "with that for robots.txt");
+    drop(run);
+    let seeds = super::seeds::seeds_in(dir.path());
+    assert!(matches!(seeds[0].status, SeedStatus::Failed(_)), "{:?}", seeds[0].status);
+}

@@ -16,8 +16,8 @@
 //! A mutant is killed when a test fails, panics, or takes far longer than without it. It is given tests that take
 //! `--seconds` together without it; a survivor's line tells how many were not run, and
 //! with `--after` only these are run. Mutants are run in an order by the seed,
-//! so that a run that is stopped has judged a random sample too. `--tests` runs only tests whose names contain the
-//! text; `--at` takes the mutants of these lines first.
+//! so that a run that is stopped has judged a random sample too. `--tests` runs only tests whose names contain one
+//! of the texts; `--at` takes the mutants of these lines first.
 
 mod find;
 mod plant;
@@ -36,7 +36,7 @@ struct Wanted {
     jobs: usize,
     at: Vec<String>,
     only: Vec<usize>,
-    tests: String,
+    tests: Vec<String>,
     after: Duration,
     time_max: Duration,
 }
@@ -44,7 +44,7 @@ struct Wanted {
 impl Wanted {
     fn parse() -> Result<Self, String> {
         let rooms = ["engine", "frontier", "drum", "container"].map(str::to_owned).to_vec();
-        let (at, only, tests, time_max) = (Vec::new(), Vec::new(), String::new(), Duration::from_secs(60));
+        let (at, only, tests, time_max) = (Vec::new(), Vec::new(), Vec::new(), Duration::from_secs(60));
         let mut wanted =
             Wanted { rooms, count: 200, seed: 1, jobs: 1, at, only, tests, after: Duration::ZERO, time_max };
         let mut arguments = std::env::args().skip(1);
@@ -63,7 +63,7 @@ impl Wanted {
                     wanted.only = numbers?.into_iter().map(|number| number as usize).collect();
                 }
                 "--at" => wanted.at = value.split(',').map(str::to_owned).collect(),
-                "--tests" => wanted.tests = value,
+                "--tests" => wanted.tests = value.split(',').map(str::to_owned).collect(),
                 _ => return Err(format!("unknown option {name}")),
             }
         }
@@ -103,7 +103,8 @@ fn work(wanted: &Wanted) -> Result<(), String> {
     let tests = tests::recorded(&places, &programs, &dir.join("tests.tsv"), |program, name| {
         let is_of_a_room = name.starts_with("simulator::") || rooms.iter().any(|room| name.starts_with(room));
         let is_of_the_library = program.file_name().is_some_and(|file| file.to_string_lossy().starts_with("crawler-"));
-        (is_of_a_room || !is_of_the_library) && name.contains(&wanted.tests)
+        let is_asked_for = wanted.tests.is_empty() || wanted.tests.iter().any(|text| name.contains(text.as_str()));
+        (is_of_a_room || !is_of_the_library) && is_asked_for
     })?;
     let seconds = tests.iter().map(|test| test.time).sum::<Duration>().as_secs();
     println!("{} tests take {seconds} s by themselves", tests.len());

@@ -66,3 +66,14 @@ fn n10_a_number_that_its_field_cannot_hold_is_an_error_and_not_another_number() 
         assert_eq!(keys.len(), length);
     }
 }
+
+#[test]
+fn a_file_with_another_header_is_not_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut keys = KeyFile::open(&Disk::real(), dir.path(), None).unwrap();
+    keys.append(&record("http://a.example/")).unwrap();
+    let len = keys.len();
+    assert!(KeyFile::open(&Disk::real(), dir.path(), Some(len)).is_ok());
+    keys.file.write_all_at(b"x", 0).unwrap();
+    assert!(KeyFile::open(&Disk::real(), dir.path(), Some(len)).is_err());
+}

@@ -471,3 +471,55 @@ fn a_large_body_is_checked_and_never_held() {
     assert_eq!(exchange.answer.payload_bytes, 8 << 20);
     assert!(exchange.answer.kept.len() < 1_000);
 }
+
+#[test]
+fn keys_and_pages_that_are_older_than_what_the_checkpoint_notes_are_damage() {
+    let mut archive = Archive::new(1 << 20, Compression::Gzip);
+    archive.store("http://a.example/1", "one");
+    archive.checkpoint();
+    let names = ["key.dat", "address.idx", "address.ovf", "address.dw"];
+    let read = |name: &str| fs::read(archive.path().join(name)).unwrap_or_default();
+    let old = names.map(read);
+    archive.store("http://a.example/2", "two");
+    archive.checkpoint();
+    let read = |name: &str| fs::read(archive.path().join(name)).unwrap_or_default();
+    let (new, standing) = (names.map(read), archive.stopped(true));
+    let found = |what: &str| damage(archive.path(), &standing).iter().any(|finding| finding.what.contains(what));
+    let notes = "the last checkpoint notes";
+    assert!(!found(notes));
+    fs::write(archive.path().join(names[0]), &old[0]).unwrap();
+    assert!(found(&format!("ends here; {notes}")));
+    let in_values = |finding: &Finding| finding.file == archive.value();
+    assert!(damage(archive.path(), &standing).iter().any(in_values), "the response without a key record");
+    fs::write(archive.path().join(names[0]), &new[0]).unwrap();
+    for (name, bytes) in names.iter().zip(&old).skip(1) {
+        fs::write(archive.path().join(name), bytes).unwrap();
+    }
+    assert!(found(&format!("covers {} bytes of key.dat; {notes}", old[0].len())));
+}
+
+#[test]
+fn an_exchange_is_read_with_its_metadata_and_its_request() {
+    for compression in ALL {
+        let archive = sample(1 << 20, compression, 3);
+        let reader = Reader::open(Disk::real(), archive.path()).unwrap();
+        for key in reader.records().map(Result::unwrap) {
+            let exchange = reader.exchange(&key).unwrap();
+            let kinds: Vec<&str> = exchange.iter().map(|stored| stored.record.kind()).collect();
+            let [metadata, request, answer] = kinds[..] else { panic!("{kinds:?}") };
+            assert_eq!((metadata, request), ("metadata", "request"));
+            assert!(["response", "revisit"].contains(&answer), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn a_response_without_its_metadata_record_is_damage() {
+    let archive = sample(1 << 20, Compression::Gzip, 3);
+    let metadata = records(&archive.value()).into_iter().find(|record| record.kind() == "metadata").unwrap();
+    let mut bytes = fs::read(archive.value()).unwrap();
+    bytes.drain(metadata.offset as usize..(metadata.offset + metadata.length) as usize);
+    fs::write(archive.value(), bytes).unwrap();
+    let found = damage(archive.path(), &archive.stopped(true));
+    assert!(found.iter().any(|finding| finding.what == "a response without its metadata record"), "{found:?}");
+}

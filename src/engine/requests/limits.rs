@@ -131,4 +131,18 @@ mod tests {
         let held = clock.now().since(began).as_millis();
         assert!((3_900..=5_000).contains(&held), "5,000 bytes at 1,000 a second held a request back for {held} ms");
     }
+
+    #[test]
+    fn a_debt_outlives_a_change_of_the_limit_and_not_its_end() {
+        let clock = Arc::new(ManualClock::new(Time::from_ms(1_000_000)));
+        let mut limits = Limits::new(clock.clone(), None, Some(1_000));
+        limits.received(50_000);
+        limits.renew(None, Some(2_000));
+        let again = limits.request().unwrap_err();
+        assert!(again > clock.now());
+        limits.renew(None, None);
+        assert!(limits.request().is_ok());
+        limits.renew(None, Some(1_000));
+        assert!(limits.request().is_ok(), "what came while there was no limit is no debt");
+    }
 }

@@ -205,3 +205,54 @@ fn n25_a_new_checkpoint_of_a_rebuild_has_the_seeds_of_the_last_one() {
     assert!(check(&Disk::real(), dir.path(), Some(5)).unwrap().unwrap().is_empty());
     assert!(renew(&Disk::real(), dir.path(), 9, 10).is_err());
 }
+
+#[test]
+fn whoever_goes_through_the_seeds_hears_whether_there_are_any() {
+    let dir = tempfile::tempdir().unwrap();
+    let count = |dir: &Path| {
+        let mut count = 0;
+        let any = reader::for_each(&Disk::real(), dir, |_, _| {
+            count += 1;
+            Ok::<_, Error>(())
+        });
+        (any.unwrap(), count)
+    };
+    assert_eq!(count(dir.path()), (false, 0));
+    let mut seeds_of = table(dir.path(), None);
+    seeds_of.number("http://a.example/", None).unwrap();
+    seeds_of.cut(1).unwrap();
+    assert_eq!(count(dir.path()), (true, 1));
+}
+
+#[test]
+fn a_seed_that_was_being_written_is_told_as_unfinished() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut seeds_of = table(dir.path(), None);
+    seeds_of.number("http://a.example/", None).unwrap();
+    seeds_of.cut(1).unwrap();
+    drop(seeds_of);
+    let mut list = std::fs::read(list_path(dir.path())).unwrap();
+    let findings = || check(&Disk::real(), dir.path(), Some(1)).unwrap().unwrap();
+    assert!(findings().is_empty());
+    let whole = list.len() as u64;
+    list.extend_from_slice(b"half");
+    std::fs::write(list_path(dir.path()), list).unwrap();
+    let found = findings();
+    let [(path, at, what, is_damage)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((path, *at, *is_damage), (&list_path(dir.path()), whole, false));
+    assert!(what.contains("being written"), "{what}");
+}
+
+#[test]
+fn what_no_checkpoint_knows_of_the_fates_is_cut_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut seeds_of = table(dir.path(), None);
+    seeds_of.number("http://a.example/", None).unwrap();
+    seeds_of.cut(1).unwrap();
+    let known = std::fs::metadata(fates_path(dir.path())).unwrap().len();
+    seeds_of.set_status(0, SeedStatus::Answered(200)).unwrap();
+    seeds_of.cut(2).unwrap();
+    drop(seeds_of);
+    drop(table(dir.path(), Some(1)));
+    assert_eq!(std::fs::metadata(fates_path(dir.path())).unwrap().len(), known);
+}

@@ -212,3 +212,26 @@ impl UrlReader {
         self.front.get()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::{Disk, Mode};
+
+    #[test]
+    fn every_flipped_byte_of_a_block_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = Disk::real().open(dir.path().join("block"), Mode::Create).unwrap();
+        let block = Packer::new().pack(URLS, b"some URLs, and some more URLs").to_vec();
+        let read = |bytes: &[u8]| {
+            file.write_all_at(bytes, 0).unwrap();
+            Unpacker::new().read(&file, 0, bytes.len() as u64)
+        };
+        assert_eq!(read(&block).unwrap().kind, URLS);
+        for at in 0..block.len() {
+            let mut flipped = block.clone();
+            flipped[at] ^= 1;
+            assert!(read(&flipped).is_err(), "byte {at}");
+        }
+    }
+}

@@ -397,3 +397,28 @@ fn n29_rules_that_have_expired_are_asked_for_again_before_the_next_page() {
     }
     assert!(crawl.out.iter().all(|(_, reason)| reason.is_none()));
 }
+
+#[test]
+fn a_budget_that_is_changed_holds_for_urls_that_wait() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    (0..5).for_each(|n| crawl.push(url(1, n, 1)));
+    while crawl.out.is_empty() {
+        assert!(crawl.step());
+    }
+    let budget = Budget { pages_per_host: Some(2), ..crawl.frontier.budget().clone() };
+    let (politeness, give_up) = (crawl.options.politeness.clone(), crawl.options.give_up);
+    crawl.frontier.reconfigure(politeness, budget, give_up);
+    crawl.run();
+    let dropped = crawl.out.iter().filter(|(_, reason)| *reason == Some(Reason::HostPages)).count();
+    assert_eq!((crawl.out.len(), dropped), (5, 3));
+}
+
+#[test]
+fn where_nothing_waits_nobody_is_waited_for_as_silent() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    assert!(!crawl.frontier.only_silent_active());
+    crawl.push(url(1, 0, 1));
+    assert!(crawl.frontier.only_silent_active());
+    crawl.run();
+    assert!(!crawl.frontier.only_silent_active());
+}

@@ -121,3 +121,40 @@ fn a_damaged_section_is_refused_and_a_file_that_is_gone_is_told_apart() {
     }
     assert!(ask(&saved).unwrap_err().is_not_found());
 }
+
+#[test]
+fn a_rest_of_a_host_that_is_not_met_yet_is_told_by_its_origin_and_by_its_name() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    let (now, until) = (crawl.clock.now(), crawl.clock.now() + S * 500);
+    crawl.push(url(7, 0, 1));
+    crawl.frontier.hold(url(8, 0, 1).origin, until, now);
+    crawl.frontier.hold(url(9, 0, 1).host, until, now);
+    let saved = cut(&mut crawl);
+    let held = [7, 8, 9].map(|host| look_at(&crawl, &saved, &url(host, 0, 1)).held_until);
+    assert_eq!(held, [None, Some(until), Some(until)]);
+}
+
+#[test]
+fn hosts_that_gave_their_place_to_others_are_told_with_those_that_are_active() {
+    let site = |host| match host {
+        2 => Site { feedback: |_| (Verdict::Retry, None, Some(S * 500)), ..plain(host) },
+        _ => plain(host),
+    };
+    let mut crawl = Crawl::new(small_options(), site);
+    (0..20).for_each(|n| crawl.push(url(2, n, 1)));
+    crawl.run_until(START + S * 30);
+    (100..400).for_each(|host| (0..3).for_each(|n| crawl.push(url(host, n, 1))));
+    let until = crawl.clock.now() + S * 60;
+    crawl.run_until(until);
+    let saved = cut(&mut crawl);
+    let mut urls: Vec<QueuedUrl> = (100..400).map(|host| url(host, 0, 1)).collect();
+    urls.retain(|url| look_at(&crawl, &saved, url).active);
+    urls.truncate(1);
+    urls.push(url(2, 0, 1));
+    assert!(!look_at(&crawl, &saved, &urls[1]).active);
+    let hosts: Vec<_> = urls.iter().map(|url| (url.origin, url.domain)).collect();
+    let ram = (&saved.0, &*saved.1);
+    let found = look_at_hosts(&Disk::real(), crawl.dir.path(), ram, &hosts, decode_rules, crawl.clock.now()).unwrap();
+    assert_eq!(found.len(), 2);
+    assert!(found[&urls[1].origin].backoff_until > crawl.clock.now());
+}

@@ -231,3 +231,34 @@ fn p6_a_request_for_the_sake_of_another_host_keeps_the_delays_of_its_own_host_an
     let last = crawl.requests.last().unwrap();
     assert_eq!((last.host, last.start.since(now)), (2, S));
 }
+
+#[test]
+fn a_quick_robots_txt_does_not_make_a_slow_host_faster() {
+    let mut options = small_options();
+    options.politeness.delay_factor = 5.0;
+    let mut crawl = Crawl::new(options, |host| Site { duration: S * 2, ..plain(host) });
+    crawl.push(url(1, 0, 1));
+    crawl.run();
+    // its rules have expired
+    crawl.clock.advance(S * 90_000);
+    crawl.push(url(1, 1, 1));
+    crawl.run();
+    let [.., robots, page] = crawl.requests[..] else { panic!("{:?}", crawl.requests) };
+    assert!(robots.robots && !page.robots);
+    assert!(page.start.since(robots.end) >= S * 10, "{:?}", page.start.since(robots.end));
+}
+
+#[test]
+fn a_rest_that_is_told_after_a_restart_holds_a_host_that_is_active_and_is_not_shortened() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    (0..2).for_each(|n| crawl.push(url(1, n, 1)));
+    while crawl.out.is_empty() {
+        assert!(crawl.step());
+    }
+    let (now, origin) = (crawl.clock.now(), url(1, 0, 1).origin);
+    crawl.frontier.hold(origin, now + S * 3_600, now);
+    crawl.frontier.hold(origin, now + S * 60, now);
+    crawl.run();
+    let last = crawl.requests.last().unwrap();
+    assert!(last.start >= now + S * 3_600, "{:?}", last.start.since(now));
+}
