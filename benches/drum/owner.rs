@@ -142,7 +142,7 @@ impl Owner {
                 break;
             }
             let before = Instant::now();
-            either!(&mut self.subject, it => it.anticipate(page.iter().map(|question| question.key)));
+            either!(&mut self.subject, it => it.prefetch(page.iter().map(|question| question.key)));
             for question in page.drain(..) {
                 self.ask(question)?;
             }

@@ -83,7 +83,7 @@ impl Response {
 
 /// Where the record of an answer lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordLocation {
     /// Name of the value file, as it is when nothing more is written to it.
     pub file: String,
     /// Where the record begins in it.
@@ -106,7 +106,7 @@ pub trait Archive {
     /// The records of the exchange as they are stored, that of the answer last.
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
     /// Where the record of the answer lies.
-    fn place(&self, entry: &Entry) -> anyhow::Result<Place>;
+    fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation>;
 }
 
 /// Damage met on the way: told as it is met, and at the end by the exit code.
@@ -252,9 +252,9 @@ pub(super) mod tests {
             Ok(exchange)
         }
 
-        fn place(&self, entry: &Entry) -> anyhow::Result<Place> {
+        fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation> {
             let file = format!("value-{:05}.warc.gz", entry.handle / 3);
-            Ok(Place { file, offset: entry.handle % 3 * 1_000, bytes: 100 + entry.handle })
+            Ok(RecordLocation { file, offset: entry.handle % 3 * 1_000, bytes: 100 + entry.handle })
         }
     }
 

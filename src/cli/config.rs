@@ -8,7 +8,7 @@ use clap::Args;
 use super::exit::Exit;
 use super::run::LimitArgs;
 use crate::config::Origin;
-use crate::text::escape::is_obeyed;
+use crate::text::escape::is_terminal_control;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -52,8 +52,8 @@ fn inert(toml: &str) -> String {
     for c in toml.chars() {
         match c {
             '\n' => text.push(c),
-            c if is_obeyed(c) && (c as u32) < 0x1_0000 => text.push_str(&format!("\\u{:04X}", c as u32)),
-            c if is_obeyed(c) => text.push_str(&format!("\\U{:08X}", c as u32)),
+            c if is_terminal_control(c) && (c as u32) < 0x1_0000 => text.push_str(&format!("\\u{:04X}", c as u32)),
+            c if is_terminal_control(c) => text.push_str(&format!("\\U{:08X}", c as u32)),
             c => text.push(c),
         }
     }
@@ -70,7 +70,7 @@ mod tests {
         let mut config = Config::default();
         config.scope.exclude = vec!["a\u{1b}b\u{202e}c\u{e0041}d\u{85}e".to_owned()];
         let text = inert(&config.to_toml());
-        assert!(!text.chars().any(|c| c != '\n' && is_obeyed(c)), "{text}");
+        assert!(!text.chars().any(|c| c != '\n' && is_terminal_control(c)), "{text}");
         assert_eq!(Config::parse(&text, "x").unwrap(), config);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use scraper::Selector;
 
-use super::archive::{Entry, Place, Response};
+use super::archive::{Entry, RecordLocation, Response};
 use super::export::cdxj_line;
 use super::extract::{decode, parse, text_of};
 use crate::clock::Time;
@@ -42,7 +42,7 @@ pub(crate) fn cdxj([url, mime, file]: [String; 3], number: u64) -> bool {
         previous: None,
         handle: 0,
     };
-    let Ok(line) = cdxj_line(Place { file: file.clone(), offset: 1, bytes: 2 }, &entry) else { return false };
+    let Ok(line) = cdxj_line(RecordLocation { file: file.clone(), offset: 1, bytes: 2 }, &entry) else { return false };
     let content = line.strip_suffix('\n').expect("a line ends");
     assert!(!content.contains(['\n', '\r', '\x1b']), "{content:?}");
     let mut columns = content.splitn(3, ' ');

@@ -10,7 +10,7 @@ use super::archive::{Archive, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
 use super::{DirArg, OpenArchive, open};
 use crate::report::closing::shell_word;
-use crate::text::escape::{Escaped, is_obeyed};
+use crate::text::escape::{Escaped, is_terminal_control};
 use crate::web::url::{CanonicalUrl, UrlError};
 
 #[derive(Debug, Args)]
@@ -175,7 +175,7 @@ fn shown(bytes: &[u8]) -> String {
         match c {
             '\n' | '\t' => shown.push(c),
             '\r' => {}
-            _ if is_obeyed(c) => shown.push_str(&Escaped(c.encode_utf8(&mut [0; 4])).to_string()),
+            _ if is_terminal_control(c) => shown.push_str(&Escaped(c.encode_utf8(&mut [0; 4])).to_string()),
             _ => shown.push(c),
         }
     }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestCli {
         #[command(flatten)]
         args: GetArgs,
     }
@@ -215,7 +215,7 @@ mod tests {
                 decoded: b"new\x01\xff\x1b[2J\r\n\tend".to_vec(),
             },
         );
-        let line = Line::parse_from([&["get"], args].concat());
+        let line = TestCli::parse_from([&["get"], args].concat());
         let (mut out, mut errors) = (Vec::new(), Vec::new());
         let url = parse(&line.args.url).unwrap();
         let exit = line.args.print(&archive, &url, &mut out, terminal, &mut errors).unwrap();
@@ -255,7 +255,7 @@ mod tests {
         archive.page("https://example.com/c.svg", 200, "image/svg+xml", b"<svg/>");
         for (url, refused) in [("a.png", true), ("b", true), ("c.svg", false)] {
             let url = format!("https://example.com/{url}");
-            let args = Line::parse_from(["get", &url]).args;
+            let args = TestCli::parse_from(["get", &url]).args;
             let mut out = Vec::new();
             let printed = args.print(&archive, &url, &mut out, true, &mut Vec::new());
             assert_eq!(printed.is_err(), refused, "{url}");

@@ -37,7 +37,7 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ListRow<'a> {
     url: &'a str,
     status: u16,
     mime: &'a str,
@@ -65,7 +65,7 @@ impl ListArgs {
         if !self.json {
             return Ok(writeln!(out, "{}", Escaped(&entry.url))?);
         }
-        let line = Line {
+        let line = ListRow {
             url: &entry.url,
             status: entry.status,
             mime: &entry.mime,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::archive::{Archive, Entry, Place, Response};
+use super::archive::{Archive, Entry, RecordLocation, Response};
 use super::exit::UsageError;
 use crate::container::{KeyRecord, Reader, StoredRecord};
 use crate::crawl::{self, CrawlError, CrawlRequest};
@@ -97,10 +97,10 @@ impl Archive for Container {
         Ok(self.reader.exchange(&self.reader.record_at(entry.handle)?)?)
     }
 
-    fn place(&self, entry: &Entry) -> anyhow::Result<Place> {
+    fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation> {
         let record = self.reader.record_at(entry.handle)?;
         let file = self.reader.value_name(&record)?;
-        Ok(Place { file, offset: record.value_offset, bytes: record.value_bytes })
+        Ok(RecordLocation { file, offset: record.value_offset, bytes: record.value_bytes })
     }
 }
 

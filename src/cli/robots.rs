@@ -42,7 +42,7 @@ pub(super) struct RobotsArgs {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RobotsReport<'a> {
     agent: &'a str,
     group: Option<&'a str>,
     crawl_delay_seconds: Option<f64>,
@@ -104,7 +104,7 @@ impl RobotsArgs {
             let (group, sitemaps) = (file.group(), file.sitemaps());
             let crawl_delay_seconds = delay.map(|stated| stated.delay.as_secs_f64());
             let crawl_delay_line = delay.map(|stated| stated.number);
-            let answer = Answer { agent, group, crawl_delay_seconds, crawl_delay_line, sitemaps, urls };
+            let answer = RobotsReport { agent, group, crawl_delay_seconds, crawl_delay_line, sitemaps, urls };
             writeln!(out, "{}", json_line(&answer)?)?;
             return Ok(exit);
         }

@@ -18,18 +18,18 @@ fn exit(args: &[&str], crawl: CrawlFn) -> Exit {
     run_args([&["crawler"], args].concat().into_iter().map(OsString::from), crawl, no_archive)
 }
 
-struct Place {
+struct TestDir {
     _dir: tempfile::TempDir,
     seeds: String,
     crawl: String,
 }
 
-fn place() -> Place {
+fn place() -> TestDir {
     let dir = tempfile::tempdir().unwrap();
     let seeds = dir.path().join("seeds.txt");
     fs::write(&seeds, "# two\r\nhttps://example.com/\r\n").unwrap();
     let crawl = dir.path().join("crawl").display().to_string();
-    Place { seeds: seeds.display().to_string(), crawl, _dir: dir }
+    TestDir { seeds: seeds.display().to_string(), crawl, _dir: dir }
 }
 
 #[test]

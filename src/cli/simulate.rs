@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestCli {
         #[command(flatten)]
         args: SimulateArgs,
     }
@@ -368,7 +368,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("web");
         let line = ["simulate", "--hosts", "5", "--pages", "60", "--for", "0", "--out", out.to_str().unwrap()];
-        simulate(&Line::parse_from(line).args).unwrap();
+        simulate(&TestCli::parse_from(line).args).unwrap();
         let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
         assert!(read("seeds.txt").starts_with("http://h0000.sim0.test:"));
         toml::from_str::<toml::Table>(&read("crawler.toml")).unwrap();

@@ -5,15 +5,15 @@ use std::io;
 
 /// A line of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLine {
     name: String,
     line: usize,
 }
 
-impl Place {
+impl SourceLine {
     /// Line `line` of the file `name`; 0 where the value is not from a line.
     pub(super) fn new(name: &str, line: usize) -> Self {
-        Place { name: name.to_owned(), line }
+        SourceLine { name: name.to_owned(), line }
     }
 
     /// The line, counted from 1; 0 where the value is not from a line.
@@ -22,7 +22,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => f.write_str(&self.name),
@@ -47,7 +47,7 @@ pub enum ConfigError {
     #[error("{place}: {problem}")]
     Syntax {
         /// Where.
-        place: Place,
+        place: SourceLine,
         /// What the parser says.
         problem: String,
     },
@@ -55,7 +55,7 @@ pub enum ConfigError {
     #[error("{place}: unknown section [{section}]{}", suggestion(&nearest.as_ref().map(|name| format!("[{name}]"))))]
     UnknownSection {
         /// Where.
-        place: Place,
+        place: SourceLine,
         /// What is written there.
         section: String,
         /// The section that was likely meant.
@@ -65,7 +65,7 @@ pub enum ConfigError {
     #[error("{place}: unknown key {key}{}", suggestion(nearest))]
     UnknownKey {
         /// Where.
-        place: Place,
+        place: SourceLine,
         /// What is written there.
         key: String,
         /// The key that was likely meant, as `section.key`.
@@ -75,7 +75,7 @@ pub enum ConfigError {
     #[error("{place}: {key}: expected {expected}, found {found}; write for example: {example}")]
     WrongType {
         /// Where.
-        place: Place,
+        place: SourceLine,
         /// The key, as `section.key`.
         key: String,
         /// What is written there.
@@ -89,7 +89,7 @@ pub enum ConfigError {
     #[error("{place}: {key}: {problem}")]
     Limit {
         /// Where.
-        place: Place,
+        place: SourceLine,
         /// The key, as `section.key`.
         key: String,
         /// Which limit it breaks.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub use error::{ConfigError, Place};
+pub use error::{ConfigError, SourceLine};
 pub use sections::{
     Budget, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness, ReadableBy,
     Report, Robots, Scope, Seen,
@@ -108,7 +108,7 @@ impl Config {
         let content = fs::read(path).map_err(read)?;
         let text = std::str::from_utf8(&content).map_err(|e| {
             let line = 1 + content[..e.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
-            ConfigError::Syntax { place: Place::new(&name, line), problem: "not UTF-8 text".to_owned() }
+            ConfigError::Syntax { place: SourceLine::new(&name, line), problem: "not UTF-8 text".to_owned() }
         })?;
         Config::parse_with_origins(text, &name)
     }
@@ -121,7 +121,7 @@ impl Config {
     /// As [`parse`](Config::parse), and where each value comes from.
     pub fn parse_with_origins(text: &str, name: &str) -> Result<(Config, Origins), ConfigError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let lines = Lines { text, name };
+        let lines = SourceText { text, name };
         let table = DeTable::parse(text).map_err(|e| ConfigError::Syntax {
             place: lines.place(e.span().map_or(0, |span| span.start)),
             problem: e.message().to_owned(),
@@ -137,7 +137,7 @@ impl Config {
             each_section!(config, section_name, act).unwrap_or_else(|| Err(lines.unknown_section(section)))?;
         }
         check::limits(&config).map_err(|limit| {
-            let place = places.get(limit.key).cloned().unwrap_or_else(|| Place::new(name, 0));
+            let place = places.get(limit.key).cloned().unwrap_or_else(|| SourceLine::new(name, 0));
             ConfigError::Limit { place, key: limit.key.to_owned(), problem: limit.problem }
         })?;
         Ok((config, Origins::of_file(places)))
@@ -146,7 +146,7 @@ impl Config {
     /// Checks the limits again, after settings were changed in code.
     pub fn check(&self) -> Result<(), ConfigError> {
         check::limits(self).map_err(|limit| ConfigError::Limit {
-            place: Place::new("the configuration", 0),
+            place: SourceLine::new("the configuration", 0),
             key: limit.key.to_owned(),
             problem: limit.problem,
         })
@@ -206,8 +206,8 @@ fn read_section(
     target: &mut dyn Section,
     name: &str,
     content: &DeTable<'_>,
-    lines: &Lines<'_>,
-    places: &mut HashMap<String, Place>,
+    lines: &SourceText<'_>,
+    places: &mut HashMap<String, SourceLine>,
 ) -> Result<(), ConfigError> {
     for (key, value) in content {
         let place = lines.place(key.span().start);
@@ -239,18 +239,18 @@ fn describe(value: &DeValue<'_>) -> String {
 }
 
 /// The text being read: turns positions into lines, and strangers into errors.
-struct Lines<'a> {
+struct SourceText<'a> {
     text: &'a str,
     name: &'a str,
 }
 
-impl Lines<'_> {
-    fn place(&self, offset: usize) -> Place {
+impl SourceText<'_> {
+    fn place(&self, offset: usize) -> SourceLine {
         let before = self.text.as_bytes().iter().take(offset);
-        Place::new(self.name, 1 + before.filter(|&&byte| byte == b'\n').count())
+        SourceLine::new(self.name, 1 + before.filter(|&&byte| byte == b'\n').count())
     }
 
-    fn unknown_key(&self, place: Place, section: &str, key: &str, known: &[&'static str]) -> ConfigError {
+    fn unknown_key(&self, place: SourceLine, section: &str, key: &str, known: &[&'static str]) -> ConfigError {
         let near = nearest(key, known.iter().copied()).map(|near| format!("{section}.{near}"));
         // A right key in the wrong section is as common as a misspelt one.
         let elsewhere = || Config::keys().into_iter().find(|full| full.split('.').nth(1) == Some(key));

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::sections::Section;
-use super::{Config, Place, SECTIONS, each_section};
+use super::{Config, SECTIONS, SourceLine, each_section};
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Origin {
     /// Nobody said anything else.
     Default,
     /// A line of a file.
-    File(Place),
+    File(SourceLine),
     /// An option of the command line.
     CommandLine(&'static str),
 }
@@ -35,7 +35,7 @@ pub struct Origins(HashMap<String, Origin>);
 
 impl Origins {
     /// Those of the keys that a file has.
-    pub(super) fn of_file(places: HashMap<String, Place>) -> Self {
+    pub(super) fn of_file(places: HashMap<String, SourceLine>) -> Self {
         Origins(places.into_iter().map(|(key, place)| (key, Origin::File(place))).collect())
     }
 

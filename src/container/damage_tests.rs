@@ -19,8 +19,8 @@ fn url(number: usize) -> String {
 /// What is logged while `act` runs.
 fn logged<T>(act: impl FnOnce() -> T) -> (T, String) {
     #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-    impl Write for Lines {
+    struct LogBuffer(Arc<Mutex<Vec<u8>>>);
+    impl Write for LogBuffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -28,7 +28,7 @@ fn logged<T>(act: impl FnOnce() -> T) -> (T, String) {
             Ok(())
         }
     }
-    let lines = Lines::default();
+    let lines = LogBuffer::default();
     let writer = lines.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
     let result = tracing::subscriber::with_default(subscriber, act);

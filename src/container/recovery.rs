@@ -33,14 +33,14 @@ pub struct Recovery {
     is_same_boot: bool,
     /// Bytes of the files before the one that recovery begins in.
     before: u64,
-    place: Option<Place>,
+    place: Option<ReadPosition>,
     done_bytes: u64,
     total_bytes: u64,
     finished: bool,
 }
 
 #[derive(Debug)]
-struct Place {
+struct ReadPosition {
     files: Vec<Found>,
     index: usize,
     file: DiskFile,
@@ -90,7 +90,7 @@ impl Recovery {
                 Err(error) => return Err(error),
                 Ok(None) => {}
             }
-            if self.place.as_ref().is_some_and(Place::is_last) {
+            if self.place.as_ref().is_some_and(ReadPosition::is_last) {
                 return self.finish(container);
             }
             self.next_file(&container.values)?;
@@ -154,7 +154,7 @@ impl Recovery {
         if let Some(last) = files.last().filter(|last| last.open) {
             write_again(values, last, if last.number == number { offset } else { 0 })?;
         }
-        self.place = Some(Place { files, index: 0, file, offset });
+        self.place = Some(ReadPosition { files, index: 0, file, offset });
         Ok(true)
     }
 
@@ -177,7 +177,7 @@ impl Recovery {
     }
 }
 
-impl Place {
+impl ReadPosition {
     /// Whether its file is the last one.
     fn is_last(&self) -> bool {
         self.index + 1 == self.files.len()

@@ -22,9 +22,9 @@ struct Open {
 }
 
 /// What a connection says of itself.
-pub(super) struct Place(Arc<AtomicBool>);
+pub(super) struct ConnectionHandle(Arc<AtomicBool>);
 
-impl Place {
+impl ConnectionHandle {
     /// From here on the connection is not closed for another one.
     pub fn stay(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -45,7 +45,7 @@ impl Connections {
 
     /// Takes a connection in: `converse` makes what it does. With all places taken, the oldest one that may go is
     /// closed.
-    pub fn take_in<F>(&mut self, converse: impl FnOnce(Place) -> F)
+    pub fn take_in<F>(&mut self, converse: impl FnOnce(ConnectionHandle) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -56,7 +56,7 @@ impl Connections {
             oldest.task.abort();
         }
         let stays = Arc::new(AtomicBool::new(false));
-        let task = self.tasks.spawn(converse(Place(stays.clone())));
+        let task = self.tasks.spawn(converse(ConnectionHandle(stays.clone())));
         self.open.push_back(Open { task, stays });
     }
 

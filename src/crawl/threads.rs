@@ -15,7 +15,7 @@ use super::{CrawlError, reports, signals};
 use crate::clock::Clock;
 use crate::disk;
 use crate::engine::checkpoint::CheckpointJob;
-use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, ReplyTo, ResolveJob, RestSync, StoreMerge};
+use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge};
 use crate::fetch::{FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
@@ -38,7 +38,7 @@ struct Shared {
     merges: Worker<StoreMerge>,
     partitions: Worker<PartitionJob>,
     checkpoints: Worker<CheckpointJob>,
-    rests: Worker<RestSync>,
+    rests: Worker<HoldSync>,
 }
 
 /// What one engine has of the threads.
@@ -77,7 +77,7 @@ impl Threads {
             })
             .map_err(no_thread)?,
             checkpoints: Worker::start("checkpoint", count, checkpoint).map_err(no_thread)?,
-            rests: Worker::start("rests", count, |job: RestSync| job.run().map(|()| Event::RestsSynced))
+            rests: Worker::start("rests", count, |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
         let port = |number| {
@@ -166,7 +166,7 @@ impl Executors for ThreadExecutors {
         self.shared.checkpoints.send(self.addressed(job));
     }
 
-    fn sync_rests(&mut self, job: RestSync) {
+    fn sync_rests(&mut self, job: HoldSync) {
         self.shared.rests.send(self.addressed(job));
     }
 }
@@ -222,7 +222,7 @@ mod tests {
         let worker = Worker::start("test", 4, |number: u64| match number {
             0 => Err(Error::limit("do", Path::new("job"), "no")),
             1 => panic!("a job that panics"),
-            _ => Ok(Event::RestsSynced),
+            _ => Ok(Event::HoldsSynced),
         });
         let worker = worker.unwrap();
         let ports: Vec<_> = (0..3).map(|number| (number, bounded(4))).collect();
@@ -235,17 +235,17 @@ mod tests {
             matches!(&heard[1], Event::Fault(Fault::Panic(said)) if said == "the test thread panicked"),
             "{heard:?}"
         );
-        assert!(matches!(heard[2], Event::RestsSynced), "{heard:?}");
+        assert!(matches!(heard[2], Event::HoldsSynced), "{heard:?}");
         assert!(ports.iter().all(|(_, (_, events))| events.is_empty()));
     }
 
     #[test]
     fn an_engine_that_is_gone_keeps_no_other_from_its_answers() {
-        let worker = Worker::start("test", 4, |()| Ok(Event::RestsSynced)).unwrap();
+        let worker = Worker::start("test", 4, |()| Ok(Event::HoldsSynced)).unwrap();
         let (gone, (events_in, events)) = (bounded(1).0, bounded(1));
         worker.send(Addressed { job: (), reply: ReplyTo::new(0, gone) });
         worker.send(Addressed { job: (), reply: ReplyTo::new(1, events_in) });
-        assert!(matches!(events.recv().unwrap(), Event::RestsSynced));
+        assert!(matches!(events.recv().unwrap(), Event::HoldsSynced));
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         let poisoned = || CrawlError::Disk(Error::poisoned("write", Path::new("x")));
         let (events_in, events) = bounded(4);
         assert!(matches!(cause(poisoned(), &events), CrawlError::Disk(Error::Poisoned { .. })));
-        events_in.send(Event::RestsSynced).unwrap();
+        events_in.send(Event::HoldsSynced).unwrap();
         events_in.send(Event::Fault(full().into())).unwrap();
         assert!(matches!(cause(poisoned(), &events), CrawlError::Disk(Error::Io { .. })));
         events_in.send(Event::Fault(Fault::Panic("it panicked".to_owned()))).unwrap();

@@ -20,7 +20,7 @@
 
 use crate::fingerprint::Fingerprint;
 
-use super::lines::{HUGE_PAGE_BYTES, Line, Lines, WORDS, place_among};
+use super::lines::{CacheLine, CacheLines, HUGE_PAGE_BYTES, WORDS, place_among};
 
 const BLOCK_BITS: u64 = 512;
 const BLOCK_BYTES: usize = WORDS * 8;
@@ -249,7 +249,7 @@ fn blocked_fpr(bits: u64, k: u32, keys: f64) -> f64 {
 /// A key on its way through the slices: one number chooses its block in each, the mask is its bits there.
 struct Probe {
     block: u64,
-    mask: Line,
+    mask: CacheLine,
 }
 
 impl Probe {
@@ -283,7 +283,7 @@ fn remix(bits: u64) -> u64 {
 
 #[derive(Debug)]
 struct Slice {
-    blocks: Lines,
+    blocks: CacheLines,
     count: usize,
     keys: u64,
     keys_max: u64,
@@ -292,7 +292,7 @@ struct Slice {
 impl Slice {
     fn new(bits: u64, keys_max: u64) -> Self {
         let count = (bits / BLOCK_BITS).max(1) as usize;
-        Slice { blocks: Lines::new(count), count, keys: 0, keys_max }
+        Slice { blocks: CacheLines::new(count), count, keys: 0, keys_max }
     }
 
     fn bits(&self) -> u64 {

@@ -7,7 +7,7 @@ use crate::disk::{Error, Result};
 
 use super::Keys;
 use super::contract::{Aux, Value};
-use super::names::{CONTENT_AT, Part, Place};
+use super::names::{BucketFiles, CONTENT_AT, Part};
 use super::pending::{Chunks, Entry, Op, RamArray, TooLong};
 use super::repository::{Block, RepositoryReader};
 use super::state::{BatchState, BucketState, FrozenState, RepositoryState};
@@ -69,7 +69,7 @@ pub(super) struct Limits {
 
 #[derive(Debug)]
 pub(super) struct Bucket {
-    pub place: Place,
+    pub place: BucketFiles,
     pub state: BucketState,
     pub ram: RamArray,
     /// Checks of the frozen batch that are not dispatched.
@@ -77,7 +77,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    pub fn new(place: Place, state: Option<BucketState>) -> Self {
+    pub fn new(place: BucketFiles, state: Option<BucketState>) -> Self {
         Bucket { place, state: state.unwrap_or_else(BucketState::fresh), ram: RamArray::default(), frozen_checks: 0 }
     }
 

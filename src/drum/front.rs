@@ -92,7 +92,7 @@ impl<V: Value> Front<V> {
 
     /// Looks at what the questions about `keys` will look at, so that the cache misses of all of them overlap.
     #[inline]
-    pub(super) fn anticipate(&self, keys: impl Iterator<Item = Fingerprint> + Clone) {
+    pub(super) fn prefetch(&self, keys: impl Iterator<Item = Fingerprint> + Clone) {
         let touched = self.bloom.as_ref().map_or(0, |bloom| bloom.touch(keys.clone()));
         std::hint::black_box(self.lru.touch(keys) ^ touched);
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::names::{CONTENT_AT, Part, Place};
+use super::names::{BucketFiles, CONTENT_AT, Part};
 use super::state::{BatchState, BucketState, DrumState, RepositoryState};
 use super::verify::Check;
 use super::{Dispatcher, Drum, DrumOptions, Value, rice};
@@ -48,7 +48,7 @@ pub(crate) fn drum(kind: u8, files: [Vec<u8>; 5]) -> bool {
 
 fn merge<V: Value + std::fmt::Debug>([counts, kv, aux, repository, ram]: &[Vec<u8>; 5]) -> bool {
     let memory = SimulatedDisk::with_dir(DIR);
-    let place = Place { disk: memory.disk(), dir: DIR.into(), bucket: 0, buckets: 1 };
+    let place = BucketFiles { disk: memory.disk(), dir: DIR.into(), bucket: 0, buckets: 1 };
     for (content, generation, part) in
         [(kv, BATCH, Part::Operations), (aux, BATCH, Part::Auxiliaries), (repository, REPOSITORY, Part::Repository)]
     {
@@ -189,7 +189,7 @@ fn sample<V: Value + std::fmt::Debug>(value: impl Fn(u64) -> V) -> [Vec<u8>; 5] 
     let cut = drum.cut(&mut ram).expect("memory takes all");
     let state = &cut.state.buckets[0];
     let batch = state.batches().find(|batch| batch.kv_bytes > 0).cloned().unwrap_or_default();
-    let place = Place { disk: memory.disk(), dir: DIR.into(), bucket: 0, buckets: 1 };
+    let place = BucketFiles { disk: memory.disk(), dir: DIR.into(), bucket: 0, buckets: 1 };
     let file = |generation: u64, part: Part| memory.get(place.path(generation, part)).unwrap_or_default();
     let repository = state.repository.as_ref().map_or(0, |repository| repository.generation);
     let mut files = [
@@ -204,7 +204,7 @@ fn sample<V: Value + std::fmt::Debug>(value: impl Fn(u64) -> V) -> [Vec<u8>; 5] 
         [(1, Part::Operations, BATCH), (2, Part::Auxiliaries, BATCH), (3, Part::Repository, REPOSITORY)]
     {
         let fresh = SimulatedDisk::with_dir(DIR);
-        let place = Place { disk: fresh.disk(), dir: DIR.into(), bucket: 0, buckets: 1 };
+        let place = BucketFiles { disk: fresh.disk(), dir: DIR.into(), bucket: 0, buckets: 1 };
         place.create(generation, part).expect("memory takes all");
         let label = fresh.get(place.path(generation, part)).expect("it was made");
         if !files[file].is_empty() {

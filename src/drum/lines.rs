@@ -13,13 +13,13 @@ pub(super) const HUGE_PAGE_BYTES: usize = 2 << 20;
 const PAGE_BYTES: usize = 4 << 10;
 
 /// The content of a line.
-pub(super) type Line = [u64; WORDS];
+pub(super) type CacheLine = [u64; WORDS];
 
 /// Lines of eight words, all zero at first.
 #[derive(Debug)]
-pub(super) struct Lines(MmapMut);
+pub(super) struct CacheLines(MmapMut);
 
-impl Lines {
+impl CacheLines {
     /// # Panics
     /// When there is not so much memory, as any allocation would.
     pub fn new(count: usize) -> Self {
@@ -29,19 +29,19 @@ impl Lines {
             // a kernel without huge pages refuses: it is only slower
             let _ = memory.advise(memmap2::Advice::HugePage);
         }
-        Lines(memory)
+        CacheLines(memory)
     }
 
     /// The line at `index`.
     #[inline]
-    pub fn get(&self, index: usize) -> Line {
+    pub fn get(&self, index: usize) -> CacheLine {
         let (words, _) = self.0.as_chunks::<LINE_BYTES>().0[index].as_chunks::<8>();
         std::array::from_fn(|word| u64::from_ne_bytes(words[word]))
     }
 
     /// Replaces the line at `index`.
     #[inline]
-    pub fn set(&mut self, index: usize, line: &Line) {
+    pub fn set(&mut self, index: usize, line: &CacheLine) {
         let (words, _) = self.0.as_chunks_mut::<LINE_BYTES>().0[index].as_chunks_mut::<8>();
         words.iter_mut().zip(line).for_each(|(bytes, word)| *bytes = word.to_ne_bytes());
     }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn lines_are_zero_and_keep_what_is_put_there() {
-        let mut lines = Lines::new(1_000);
+        let mut lines = CacheLines::new(1_000);
         lines.set(999, &[1, 2, 3, 4, 5, 6, 7, 8]);
         lines.set(0, &[9; WORDS]);
         assert_eq!((lines.get(0), lines.get(500), lines.get(999)), ([9; 8], [0; 8], [1, 2, 3, 4, 5, 6, 7, 8]));

@@ -11,7 +11,7 @@ use crate::disk::{Disk, Error, Result};
 use crate::varint;
 
 use super::contract::{Aux, Key, Value};
-use super::names::{self, Part, Place};
+use super::names::{self, BucketFiles, Part};
 use super::pending::{Chunks, Entry};
 use super::repository::{Block, RepositoryReader};
 use super::state::{self, BatchState, DrumState, RepositoryState};
@@ -37,7 +37,7 @@ pub fn look_up<K: Key, V: Value, A: Aux>(
     state.check(dir)?;
     let buckets = u32::try_from(state.buckets()).expect("checked above");
     let bucket = names::bucket_of(key.to_bits(), buckets);
-    let place = Place { disk: disk.clone(), dir: dir.to_owned(), bucket: bucket as u32, buckets };
+    let place = BucketFiles { disk: disk.clone(), dir: dir.to_owned(), bucket: bucket as u32, buckets };
     let found = Found { value: None, waiting: 0 };
     let mut look = Look { place: &place, key: key.to_bits(), found, each };
     let bucket = &state.buckets[bucket];
@@ -58,7 +58,7 @@ pub fn look_up<K: Key, V: Value, A: Aux>(
 
 /// A look-up under way.
 struct Look<'a, V, A> {
-    place: &'a Place,
+    place: &'a BucketFiles,
     key: u64,
     found: Found<V>,
     each: &'a mut dyn FnMut(A, bool),

@@ -9,7 +9,7 @@
 
 use crate::fingerprint::Fingerprint;
 
-use super::lines::{Lines, WORDS, place_among};
+use super::lines::{CacheLines, WORDS, place_among};
 
 /// A map of bounded size that forgets what was not used for long.
 ///
@@ -17,7 +17,7 @@ use super::lines::{Lines, WORDS, place_among};
 #[derive(Debug)]
 pub struct Lru<V> {
     /// The keys of a set in a line, the last used one first; 0 where there is none.
-    keys: Lines,
+    keys: CacheLines,
     /// Their values, in the same order; values without content are one place for all.
     values: Vec<Option<V>>,
     sets: usize,
@@ -28,7 +28,7 @@ impl<V> Lru<V> {
     pub fn new(entries_max: usize) -> Self {
         let sets = entries_max.min(1 << 30).div_ceil(WORDS);
         let values = if size_of::<V>() == 0 { 1 } else { sets * WORDS };
-        let mut keys = Lines::new(sets);
+        let mut keys = CacheLines::new(sets);
         keys.claim_all();
         Lru { keys, values: (0..values).map(|_| None).collect(), sets }
     }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::disk::{Error, Result};
 
 use super::contract::Value;
-use super::names::{Part, Place};
+use super::names::{BucketFiles, Part};
 use super::pending::{Chunks, Op};
 use super::repository::{Block, RepositoryReader, RepositoryWriter};
 use super::sort::{self, Slot};
@@ -20,7 +20,7 @@ pub(super) type Types<K, V, A> = PhantomData<fn() -> (K, V, A)>;
 #[derive(Debug)]
 #[must_use = "the DRUM waits for its result"]
 pub struct MergeJob<K, V, A> {
-    pub(super) place: Place,
+    pub(super) place: BucketFiles,
     pub(super) batch: BatchState,
     pub(super) repository: Option<RepositoryState>,
     pub(super) types: Types<K, V, A>,
@@ -130,7 +130,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn load(place: &Place, batch: &BatchState, fixed: Option<usize>) -> Result<Self> {
+    fn load(place: &BucketFiles, batch: &BatchState, fixed: Option<usize>) -> Result<Self> {
         let path = place.path(batch.generation, Part::Operations);
         let mut chunks = Chunks::open(place, batch.generation, Part::Operations, batch.kv_bytes)?;
         // an operation takes nine bytes at least: a wrong count allocates no more than the file is long
@@ -174,7 +174,7 @@ struct Old {
 }
 
 impl Old {
-    fn open(place: &Place, state: Option<&RepositoryState>, fixed: Option<usize>) -> Result<Self> {
+    fn open(place: &BucketFiles, state: Option<&RepositoryState>, fixed: Option<usize>) -> Result<Self> {
         let reader = state.map(|state| RepositoryReader::open(place, state, fixed)).transpose()?;
         Ok(Old { reader, block: Block::default(), at: 0 })
     }
@@ -197,7 +197,7 @@ struct Merge<'a, V> {
     batch: &'a Batch,
     writer: Option<RepositoryWriter>,
     outcomes: Outcomes<V>,
-    place: &'a Place,
+    place: &'a BucketFiles,
     generation: u64,
 }
 

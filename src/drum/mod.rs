@@ -80,14 +80,14 @@ pub use lookup::{Found, look_up};
 pub use lru::Lru;
 pub use merge::{MergeDone, MergeJob};
 use merging::{Merging, Moved};
-use names::Place;
+use names::BucketFiles;
 pub use pace::{Pace, PaceOptions};
 use pending::{Op, RamArray};
 pub use renew::{Renewal, Renewed};
 use results::Results;
 use state::{BatchState, RamEntry};
 pub use state::{DrumCut, DrumState};
-pub use store::{Admission, Answer, Store};
+pub use store::{Admission, Store, StoreAnswer};
 pub use unmerged::UNMERGED_BYTES;
 
 const DISPATCH_AT_ONCE: usize = 4096;
@@ -186,7 +186,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         if let Some((state, _)) = saved {
             state.check(dir)?;
         }
-        let place = |bucket| Place { disk: disk.clone(), dir: dir.to_owned(), bucket, buckets: count as u32 };
+        let place = |bucket| BucketFiles { disk: disk.clone(), dir: dir.to_owned(), bucket, buckets: count as u32 };
         let state = |index: usize| saved.map(|(state, _)| state.buckets[index].clone());
         let mut buckets: Vec<_> = (0..count).map(|index| Bucket::new(place(index as u32), state(index))).collect();
         buckets.iter().try_for_each(Bucket::recover)?;
@@ -214,7 +214,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     /// Says that some ten to a hundred operations on `keys` come next: memory is then looked at for all of them at the
     /// same time, which takes a fraction of the time that it takes one by one.
     #[inline]
-    pub fn anticipate(&mut self, keys: impl Iterator<Item = K>) {
+    pub fn prefetch(&mut self, keys: impl Iterator<Item = K>) {
         let buckets = self.buckets.len() as u32;
         keys.for_each(|key| self.buckets[names::bucket_of(key.to_bits(), buckets)].ram.touch());
     }

@@ -43,14 +43,14 @@ impl Part {
 
 /// One bucket of one DRUM: where its files lie.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct BucketFiles {
     pub disk: Disk,
     pub dir: PathBuf,
     pub bucket: u32,
     pub buckets: u32,
 }
 
-impl Place {
+impl BucketFiles {
     pub fn path(&self, generation: u64, part: Part) -> PathBuf {
         self.dir.join(name(self.bucket, generation, part))
     }
@@ -105,7 +105,7 @@ fn name(bucket: u32, generation: u64, part: Part) -> String {
     format!("bucket-{bucket:03}.g{generation:06}.{}", part.extension())
 }
 
-/// Whether `file_name` is one that [`Place::path`] gives; others in the directory are left alone.
+/// Whether `file_name` is one that [`BucketFiles::path`] gives; others in the directory are left alone.
 pub(super) fn is_ours(file_name: &str) -> bool {
     let parse = || {
         let (bucket, rest) = file_name.strip_prefix("bucket-")?.split_once(".g")?;
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_file_under_another_name_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place { disk: Disk::real(), dir: dir.path().to_owned(), bucket: 3, buckets: 8 };
+        let place = BucketFiles { disk: Disk::real(), dir: dir.path().to_owned(), bucket: 3, buckets: 8 };
         place.create(5, Part::Operations).unwrap();
         place.open(5, Part::Operations).unwrap();
         place.disk.rename(&place.path(5, Part::Operations), &place.path(6, Part::Operations)).unwrap();
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn the_label_of_a_file_has_its_checksum() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place { disk: Disk::real(), dir: dir.path().to_owned(), bucket: 3, buckets: 8 };
+        let place = BucketFiles { disk: Disk::real(), dir: dir.path().to_owned(), bucket: 3, buckets: 8 };
         place.create(5, Part::Operations).unwrap();
         let bytes = std::fs::read(place.path(5, Part::Operations)).unwrap();
         let label = &bytes[HEADER_BYTES as usize..][..LABEL_BYTES];

@@ -7,7 +7,7 @@ use crate::disk::{self, DiskFile, Error};
 use crate::varint;
 
 use super::contract::{Aux, Value};
-use super::names::{CONTENT_AT, Part, Place};
+use super::names::{BucketFiles, CONTENT_AT, Part};
 use super::state::BatchState;
 
 /// payload bytes | entries | crc32 of both and the payload
@@ -189,7 +189,7 @@ impl RamArray {
     /// given to `wrote`, with whether the file is new.
     pub fn flush(
         &mut self,
-        place: &Place,
+        place: &BucketFiles,
         batch: &mut BatchState,
         mut wrote: impl FnMut(Part, bool),
     ) -> disk::Result<()> {
@@ -232,7 +232,7 @@ impl RamArray {
 pub(super) struct TooLong;
 
 fn append_chunk(
-    place: &Place,
+    place: &BucketFiles,
     generation: u64,
     part: Part,
     length: &mut u64,
@@ -281,7 +281,7 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub fn open(place: &Place, generation: u64, part: Part, bytes: u64) -> disk::Result<Self> {
+    pub fn open(place: &BucketFiles, generation: u64, part: Part, bytes: u64) -> disk::Result<Self> {
         let file = match bytes {
             0 => None,
             _ => Some(place.open(generation, part)?),

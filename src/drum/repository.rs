@@ -9,7 +9,7 @@
 use crate::disk::{Error, Result, Writer};
 use crate::varint;
 
-use super::names::{CONTENT_AT, Part, Place};
+use super::names::{BucketFiles, CONTENT_AT, Part};
 use super::rice;
 use super::sequential::Sequential;
 use super::state::RepositoryState;
@@ -37,7 +37,7 @@ pub(super) struct RepositoryWriter {
 
 impl RepositoryWriter {
     /// Creates the file of `generation`; `fixed` is the length of every value, where they have one.
-    pub fn create(place: &Place, generation: u64, fixed: Option<usize>) -> Result<Self> {
+    pub fn create(place: &BucketFiles, generation: u64, fixed: Option<usize>) -> Result<Self> {
         let file = place.create(generation, Part::Repository)?;
         Ok(RepositoryWriter {
             writer: Writer::new(file, CONTENT_AT, WRITE_BYTES),
@@ -155,7 +155,7 @@ impl Block {
 #[derive(Debug)]
 pub(super) struct RepositoryReader {
     input: Sequential,
-    place: Place,
+    place: BucketFiles,
     fixed: Option<usize>,
     last_key: Option<u64>,
     keys_left: u64,
@@ -164,7 +164,7 @@ pub(super) struct RepositoryReader {
 
 impl RepositoryReader {
     /// Opens the file that `state` names and checks its length and tail.
-    pub fn open(place: &Place, state: &RepositoryState, fixed: Option<usize>) -> Result<Self> {
+    pub fn open(place: &BucketFiles, state: &RepositoryState, fixed: Option<usize>) -> Result<Self> {
         let file = place.open(state.generation, Part::Repository)?;
         let bytes = file.len()?;
         if bytes != state.bytes {
@@ -261,15 +261,15 @@ mod tests {
     use super::*;
     use crate::disk::Disk;
 
-    fn place(dir: &std::path::Path) -> Place {
-        Place { disk: Disk::real(), dir: dir.to_owned(), bucket: 1, buckets: 2 }
+    fn place(dir: &std::path::Path) -> BucketFiles {
+        BucketFiles { disk: Disk::real(), dir: dir.to_owned(), bucket: 1, buckets: 2 }
     }
 
     fn key(index: u64) -> u64 {
         (1 << 63) | (index * index * 1_000_003)
     }
 
-    fn write(place: &Place, keys: u64, fixed: Option<usize>, value: impl Fn(u64) -> Vec<u8>) -> RepositoryState {
+    fn write(place: &BucketFiles, keys: u64, fixed: Option<usize>, value: impl Fn(u64) -> Vec<u8>) -> RepositoryState {
         let mut writer = RepositoryWriter::create(place, 1, fixed).unwrap();
         for index in 0..keys {
             writer.push(key(index), &value(index)).unwrap();
@@ -277,7 +277,7 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    fn read(place: &Place, state: &RepositoryState, fixed: Option<usize>) -> Result<Vec<(u64, Vec<u8>)>> {
+    fn read(place: &BucketFiles, state: &RepositoryState, fixed: Option<usize>) -> Result<Vec<(u64, Vec<u8>)>> {
         let mut reader = RepositoryReader::open(place, state, fixed)?;
         let (mut block, mut pairs) = (Block::default(), Vec::new());
         while reader.next(&mut block, true)? {

@@ -5,7 +5,7 @@ use crate::disk::Result;
 
 use super::contract::{Aux, Dispatcher, Key, Value};
 use super::merge::Outcomes;
-use super::names::{Part, Place};
+use super::names::{BucketFiles, Part};
 use super::pending::{Chunks, Op};
 use super::state::{FrozenState, RepositoryState};
 
@@ -29,7 +29,7 @@ struct Files {
 }
 
 impl Files {
-    fn open(place: &Place, frozen: &FrozenState, fixed: Option<usize>) -> Result<Self> {
+    fn open(place: &BucketFiles, frozen: &FrozenState, fixed: Option<usize>) -> Result<Self> {
         let batch = &frozen.batch;
         let mut files = Files {
             operations: Chunks::open(place, batch.generation, Part::Operations, batch.kv_bytes)?,
@@ -53,7 +53,7 @@ impl<V: Value> Results<V> {
     /// Dispatches up to `results_max` results and counts them in `frozen`, and the answers among them off `checks`.
     pub fn dispatch<K: Key, A: Aux>(
         &mut self,
-        place: &Place,
+        place: &BucketFiles,
         (frozen, checks): (&mut FrozenState, &mut u64),
         dispatcher: &mut impl Dispatcher<K, V, A>,
         results_max: usize,

@@ -32,7 +32,7 @@ pub enum Admission<A> {
 
 /// What is stored under a key.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Answer<V, A> {
+pub enum StoreAnswer<V, A> {
     /// This value.
     Known(V, A),
     /// Nothing.
@@ -116,22 +116,22 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.front.is_recent(key)
     }
 
-    /// [`Drum::anticipate`], for the LRU and the Bloom filter as well.
+    /// [`Drum::prefetch`], for the LRU and the Bloom filter as well.
     #[inline]
-    pub fn anticipate(&mut self, keys: impl Iterator<Item = Fingerprint> + Clone) {
-        self.front.anticipate(keys.clone());
-        self.drum.anticipate(keys);
+    pub fn prefetch(&mut self, keys: impl Iterator<Item = Fingerprint> + Clone) {
+        self.front.prefetch(keys.clone());
+        self.drum.prefetch(keys);
     }
 
     /// Asks what is stored under `key`: from the LRU, or nothing because the Bloom filter does not know the key, or
     /// later from the DRUM.
-    pub fn ask(&mut self, key: Fingerprint, aux: A) -> Result<Answer<V, A>> {
+    pub fn ask(&mut self, key: Fingerprint, aux: A) -> Result<StoreAnswer<V, A>> {
         match self.front.ask(key) {
-            Known::Recent(value) => Ok(Answer::Known(value, aux)),
-            Known::New => Ok(Answer::Unknown(aux)),
+            Known::Recent(value) => Ok(StoreAnswer::Known(value, aux)),
+            Known::New => Ok(StoreAnswer::Unknown(aux)),
             Known::Perhaps => {
                 self.drum.check(key, Some(aux))?;
-                Ok(Answer::Pending)
+                Ok(StoreAnswer::Pending)
             }
         }
     }

@@ -103,9 +103,9 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
         let (key, aux) = (self.key(), self.aux());
         let stored = self.model.get(&key);
         match self.store.ask(key, aux.clone()).unwrap() {
-            Answer::Known(value, back) => assert_eq!((back, Some(&value)), (aux, stored)),
-            Answer::Unknown(back) => assert_eq!((back, None), (aux, stored)),
-            Answer::Pending => {
+            StoreAnswer::Known(value, back) => assert_eq!((back, Some(&value)), (aux, stored)),
+            StoreAnswer::Unknown(back) => assert_eq!((back, None), (aux, stored)),
+            StoreAnswer::Pending => {
                 let stored = stored.and_then(|value| value.clone().into());
                 self.promises.found.insert(aux, stored);
             }

@@ -14,7 +14,7 @@ use crate::disk::{Disk, Error, Result};
 use crate::varint;
 
 use super::contract::{Aux, Value};
-use super::names::{self, Part, Place};
+use super::names::{self, BucketFiles, Part};
 use super::pending::{Chunks, Entry, Op};
 use super::repository::{Block, RepositoryReader};
 use super::state::{self, BatchState, BucketState, DrumState, RamEntry};
@@ -89,9 +89,9 @@ impl<'a> Check<'a> {
         names::bucket_of(key, self.buckets() as u32)
     }
 
-    pub(super) fn place(&self, bucket: usize) -> Place {
+    pub(super) fn place(&self, bucket: usize) -> BucketFiles {
         let (bucket, buckets) = (bucket as u32, self.buckets() as u32);
-        Place { disk: self.disk.clone(), dir: self.dir.to_owned(), bucket, buckets }
+        BucketFiles { disk: self.disk.clone(), dir: self.dir.to_owned(), bucket, buckets }
     }
 
     pub(super) fn state_of(&self, bucket: usize) -> &BucketState {

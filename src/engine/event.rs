@@ -29,7 +29,7 @@ pub enum Event {
     /// A checkpoint is durable.
     Checkpointed(CheckpointDone),
     /// The log of long rests is durable.
-    RestsSynced,
+    HoldsSynced,
     /// An executor met a fault: the crawl stops.
     Fault(Fault),
     /// Stop gracefully.

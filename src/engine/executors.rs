@@ -3,7 +3,7 @@
 use super::checkpoint::CheckpointJob;
 use super::job::{FetchJob, ResolveJob};
 use super::merge::StoreMerge;
-use super::rests::RestSync;
+use super::rests::HoldSync;
 use crate::frontier::PartitionJob;
 
 /// The hands of the engine. No call blocks: the engine never has more jobs out than there are places for.
@@ -19,5 +19,5 @@ pub trait Executors {
     /// Makes a checkpoint durable.
     fn checkpoint(&mut self, job: CheckpointJob);
     /// Makes the log of long rests durable.
-    fn sync_rests(&mut self, job: RestSync);
+    fn sync_rests(&mut self, job: HoldSync);
 }

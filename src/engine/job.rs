@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Asker, Hops, HostId, Permit, QueuedUrl};
+use crate::frontier::{Hops, HostId, Permit, Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure, Reason};
 use crate::web::headers;
 use crate::web::html::LinkKind;
@@ -71,7 +71,7 @@ pub enum Target {
         /// Redirects followed so far.
         redirects: u8,
         /// The URL that waits for it.
-        asker: Asker,
+        provenance: Provenance,
     },
 }
 
@@ -80,7 +80,7 @@ impl Target {
     pub fn purpose(&self) -> Purpose<'_> {
         match self {
             Target::Page { url, .. } => Purpose::Page { depth: url.depth, hops: &url.hops },
-            Target::Robots { origin, asker, .. } => Purpose::Robots { origin, depth: asker.depth },
+            Target::Robots { origin, provenance, .. } => Purpose::Robots { origin, depth: provenance.depth },
         }
     }
 }

@@ -61,7 +61,7 @@ pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use reply::{Addressed, ReplyTo};
 pub use requests::SlotOptions;
-pub use rests::RestSync;
+pub use rests::HoldSync;
 pub use round::{Refetch, Round};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 
@@ -166,7 +166,7 @@ impl Engine {
             Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
             Event::Partition(done) => self.stores.finish_partition(done)?,
             Event::Checkpointed(done) => self.checkpointed(done)?,
-            Event::RestsSynced => self.checkpoints.rests.synced(),
+            Event::HoldsSynced => self.checkpoints.rests.synced(),
             Event::Fault(Fault::Disk(fault)) => return Err(fault),
             // the crawl ends before it comes to this
             Event::Fault(Fault::Panic(message)) => panic!("{message}"),
@@ -226,7 +226,9 @@ impl Engine {
     fn start(&mut self, task: Task) -> Result<()> {
         match task {
             Task::Resolve { host, name } => self.start_resolve(host, name)?,
-            Task::Robots { host, origin, addresses, asker } => self.start_robots(host, &origin, addresses, asker)?,
+            Task::Robots { host, origin, addresses, provenance } => {
+                self.start_robots(host, &origin, addresses, provenance)?
+            }
             Task::Fetch { host, url, addresses, permit } => self.start_page(host, url, addresses, permit)?,
             Task::Drop { url, reason } => self.stores.arrival.dropped.push((url, reason)),
         }

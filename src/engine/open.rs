@@ -10,8 +10,8 @@ use super::identity::Identity;
 use super::past::Past;
 use super::patterns::PatternBudget;
 use super::requests::{Limits, Requests};
-use super::rests::RestLog;
-use super::seeding::{Anew, Intake, Seeding};
+use super::rests::HoldLog;
+use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::SeedTable;
 use super::stores::{Arrival, Stores};
 use super::values::decode_rules;
@@ -109,7 +109,7 @@ impl Engine {
         let scope = open_scope(&opening.scope, &mut seeds)?;
         let past = Past::of(saved.as_ref(), opening.is_new);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
-        let anew = Anew::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
+        let anew = Recheck::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
         opening.frontier.forgiven = anew.since;
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
@@ -157,7 +157,7 @@ fn open_stores(
     sections: Sections,
     (now, past): (Time, Past),
     progress: &mut dyn FnMut(u64, u64),
-) -> disk::Result<(Stores, RestLog)> {
+) -> disk::Result<(Stores, HoldLog)> {
     let (disk, dir, drum) = (&opening.disk, &opening.dir, opening.drum);
     let of_seen = saved.map(|c| (&c.seen, sections.seen.as_slice()));
     let seen = Store::open(disk.clone(), &dir.join("url-seen"), drum, opening.seen_front, of_seen, progress)?;
@@ -176,7 +176,7 @@ fn open_stores(
         past != Past::Killed,
     )?;
     let number = saved.map_or(0, |c| c.number);
-    let (rests, resting) = RestLog::open(disk.clone(), dir, number, now)?;
+    let (rests, resting) = HoldLog::open(disk.clone(), dir, number, now)?;
     resting.into_iter().for_each(|(origin, until)| frontier.hold(origin, until, now));
     let patterns = open_patterns(opening, &sections, number)?;
     let arrival = Arrival {

@@ -21,7 +21,7 @@ use super::{Engine, Findings, Purpose, Response};
 use crate::container::{Recovery, ReplayedPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Asker, Hops, QueuedUrl};
+use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
 use crate::web::retry_after::retry_after;
 use crate::web::scope::Scope;
@@ -164,7 +164,7 @@ impl Engine {
         frontier.preset(origin, known_by(&robots, *now, *anew), *now);
         self.stores.robots.put(origin, robots)?;
         self.books.count_dropped_links(&page.url, &findings.dropped);
-        let asker = Asker { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
-        self.route_sitemaps(&asker, record, findings.links)
+        let provenance = Provenance { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
+        self.route_sitemaps(&provenance, record, findings.links)
     }
 }

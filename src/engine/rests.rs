@@ -24,7 +24,7 @@ const RECORD_BYTES: usize = 20;
 const PREFIX: &str = "rests.g";
 
 /// The log.
-pub struct RestLog {
+pub struct HoldLog {
     disk: Disk,
     dir: PathBuf,
     /// The checkpoint that the open file follows.
@@ -41,13 +41,13 @@ pub struct RestLog {
 
 /// Files that are to be made durable.
 #[derive(Debug)]
-pub struct RestSync {
+pub struct HoldSync {
     disk: Disk,
     dir: PathBuf,
     paths: Vec<PathBuf>,
 }
 
-impl RestSync {
+impl HoldSync {
     /// Syncs the files and their names.
     pub fn run(self) -> Result<()> {
         for path in &self.paths {
@@ -60,7 +60,7 @@ impl RestSync {
     }
 }
 
-impl RestLog {
+impl HoldLog {
     /// Opens the log in `dir` behind checkpoint `number`; says which rests hold at `now`.
     pub fn open(disk: Disk, dir: &Path, number: u64, now: Time) -> Result<(Self, Vec<(Fingerprint, Time)>)> {
         let mut rests: BTreeMap<Fingerprint, Time> = BTreeMap::new();
@@ -76,7 +76,7 @@ impl RestLog {
             }
         }
         rests.retain(|_, until| *until > now);
-        let mut log = RestLog {
+        let mut log = HoldLog {
             disk,
             dir: dir.to_owned(),
             number,
@@ -123,21 +123,21 @@ impl RestLog {
         Ok(())
     }
 
-    /// When [`RestLog::next_sync`] has something to do, unless a sync is under way.
+    /// When [`HoldLog::next_sync`] has something to do, unless a sync is under way.
     pub fn next_sync_due(&self) -> Option<Time> {
         let wanted = self.unsynced || !self.older_unsynced.is_empty();
         (wanted && !self.syncing).then_some(self.sync_due)
     }
 
     /// What has to be synced now, if anything has: one sync at a time, and not all the time.
-    pub fn next_sync(&mut self, now: Time) -> Option<RestSync> {
+    pub fn next_sync(&mut self, now: Time) -> Option<HoldSync> {
         const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
         self.next_sync_due().filter(|&due| due <= now)?;
         let newest = std::mem::take(&mut self.unsynced).then_some(self.number);
         let numbers = std::mem::take(&mut self.older_unsynced).into_iter().chain(newest);
         let paths = numbers.map(|number| self.path(number)).collect();
         (self.syncing, self.sync_due) = (true, now + PAUSE);
-        Some(RestSync { disk: self.disk.clone(), dir: self.dir.clone(), paths })
+        Some(HoldSync { disk: self.disk.clone(), dir: self.dir.clone(), paths })
     }
 
     /// A sync is done.
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn rests_since_the_last_durable_checkpoint_come_back_longest_first_known() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, known) = RestLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
+        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
         assert!(known.is_empty() && files(&disk, dir.path()).is_empty());
         log.push(&[rest(1, 5_000), rest(2, 900)]).unwrap();
         log.push(&[rest(1, 4_000), rest(3, 7_000)]).unwrap();
@@ -266,33 +266,33 @@ mod tests {
         assert_eq!(log.cut(5), Some(dir.path().join("rests.g000004")));
         log.push(&[rest(4, 8_000)]).unwrap();
         drop(log);
-        let (mut log, known) = RestLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
+        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
         assert_eq!(known, [rest(1, 5_000), rest(3, 7_000), rest(4, 8_000)]);
         assert_eq!(files(&disk, dir.path()), ["rests.g000004"]);
         log.push(&[rest(5, 9_000)]).unwrap();
         remove(&disk, log.cut(5));
         log.committed();
         assert!(files(&disk, dir.path()).is_empty());
-        let (_, known) = RestLog::open(disk, dir.path(), 5, NOW).unwrap();
+        let (_, known) = HoldLog::open(disk, dir.path(), 5, NOW).unwrap();
         assert!(known.is_empty());
     }
 
     #[test]
     fn a_file_that_was_being_written_is_read_as_far_as_it_is_whole() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, _) = RestLog::open(disk.clone(), dir.path(), 0, NOW).unwrap();
+        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), 0, NOW).unwrap();
         log.push(&[rest(1, 5_000), rest(2, 6_000)]).unwrap();
         let path = dir.path().join("rests.g000000");
         let whole = disk.read(&path).unwrap();
         for len in 0..=whole.len() {
             std::fs::write(&path, &whole[..len]).unwrap();
-            let (_, known) = RestLog::open(disk.clone(), dir.path(), 0, NOW).unwrap();
+            let (_, known) = HoldLog::open(disk.clone(), dir.path(), 0, NOW).unwrap();
             assert_eq!(known.len(), len.saturating_sub(16) / RECORD_BYTES, "{len} bytes");
         }
         let mut garbled = whole.clone();
         garbled[16 + RECORD_BYTES + 3] ^= 1;
         std::fs::write(&path, &garbled).unwrap();
-        assert_eq!(RestLog::open(disk, dir.path(), 0, NOW).unwrap().1, [rest(1, 5_000)]);
+        assert_eq!(HoldLog::open(disk, dir.path(), 0, NOW).unwrap().1, [rest(1, 5_000)]);
     }
 
     #[test]
@@ -308,13 +308,13 @@ mod tests {
         let later = Header { kind: Kind::Rests, version: VERSION + 1 }.to_bytes();
         bytes[..HEADER_BYTES as usize].copy_from_slice(&later);
         disk.replace(&path, &bytes).unwrap();
-        assert!(matches!(RestLog::open(disk, dir.path(), 3, NOW), Err(crate::disk::Error::Newer { .. })));
+        assert!(matches!(HoldLog::open(disk, dir.path(), 3, NOW), Err(crate::disk::Error::Newer { .. })));
     }
 
     #[test]
     fn one_sync_is_out_at_a_time_and_only_where_something_is_new() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, _) = RestLog::open(disk, dir.path(), 0, NOW).unwrap();
+        let (mut log, _) = HoldLog::open(disk, dir.path(), 0, NOW).unwrap();
         assert!(log.next_sync(NOW).is_none());
         log.push(&[rest(1, 5_000)]).unwrap();
         let sync = log.next_sync(NOW).unwrap();
@@ -333,7 +333,7 @@ mod tests {
             let simulated = SimulatedDisk::new(seed);
             let (disk, dir) = (simulated.disk(), Path::new("/crawl"));
             disk.create_dir_all(dir).unwrap();
-            let (mut log, _) = RestLog::open(disk.clone(), dir, 4, NOW).unwrap();
+            let (mut log, _) = HoldLog::open(disk.clone(), dir, 4, NOW).unwrap();
             log.push(&[rest(1, 900_000)]).unwrap();
             log.next_sync(NOW).unwrap().run().unwrap();
             log.synced();
@@ -347,7 +347,7 @@ mod tests {
             assert_eq!(log.next_sync_due(), None);
             // the checkpoint is still being written
             simulated.restart(Restart::PowerCut);
-            let (_, known) = RestLog::open(disk, dir, 4, NOW).unwrap();
+            let (_, known) = HoldLog::open(disk, dir, 4, NOW).unwrap();
             assert_eq!(known, [rest(1, 900_000), rest(2, 900_000), rest(3, 900_000)], "seed {seed}");
         }
     }
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn n07_a_durable_checkpoint_has_the_rests_before_it_and_leaves_nothing_to_sync() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, _) = RestLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
+        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
         log.push(&[rest(1, 5_000)]).unwrap();
         let superseded = log.cut(5);
         let sync = log.next_sync(NOW).unwrap();

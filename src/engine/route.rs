@@ -18,7 +18,7 @@ use super::rule::rule_of;
 use super::seeds::SeedStatus;
 use super::{Engine, queued_url};
 use crate::disk::Result;
-use crate::frontier::{Asker, Hops, QueuedUrl};
+use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::Reason;
 use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
@@ -39,7 +39,7 @@ pub(super) enum Discovery<'a> {
     /// A link of a page, or an entry of a sitemap.
     Link { parent: &'a Parent<'a>, link: FoundLink },
     /// A sitemap that a robots.txt names, which lies in the archive at `record`.
-    Sitemap { asker: &'a Asker, record: u64, link: FoundLink },
+    Sitemap { provenance: &'a Provenance, record: u64, link: FoundLink },
     /// Where a page redirects.
     Redirect { parent: &'a Parent<'a>, target: &'a CanonicalUrl, keys: Keys },
 }
@@ -76,12 +76,12 @@ impl Discovery<'_> {
             }
             // at the depth of the URL that waited for robots.txt, so that its entries count like links of that URL, and
             // before those
-            Discovery::Sitemap { asker, record, link } => QueuedUrl {
-                priority: priority(asker.depth.saturating_add(1), true),
-                depth: asker.depth,
-                hops: asker.hops.then('M'),
+            Discovery::Sitemap { provenance, record, link } => QueuedUrl {
+                priority: priority(provenance.depth.saturating_add(1), true),
+                depth: provenance.depth,
+                hops: provenance.hops.then('M'),
                 via: record + 1,
-                seed: asker.seed,
+                seed: provenance.seed,
                 ..queued(&link.url, link.keys)
             },
             // a URL like any other, at the depth of the one that redirects
@@ -117,8 +117,13 @@ impl Engine {
     }
 
     /// Routes the sitemaps that a robots.txt names.
-    pub(super) fn route_sitemaps(&mut self, asker: &Asker, record: u64, sitemaps: Vec<FoundLink>) -> Result<()> {
-        sitemaps.into_iter().try_for_each(|link| self.route(Discovery::Sitemap { asker, record, link }))
+    pub(super) fn route_sitemaps(
+        &mut self,
+        provenance: &Provenance,
+        record: u64,
+        sitemaps: Vec<FoundLink>,
+    ) -> Result<()> {
+        sitemaps.into_iter().try_for_each(|link| self.route(Discovery::Sitemap { provenance, record, link }))
     }
 
     /// Whether scope and depth let in what was found.
@@ -266,8 +271,8 @@ mod tests {
         let redirect = Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(&keys);
         assert_eq!(redirect.priority, page.priority);
         assert_eq!(told(redirect), (2, "LLR".to_owned(), 41, 7, true));
-        let asker = Asker { depth: 1, seed: 3, hops: Hops::parse("L") };
-        let sitemap = Discovery::Sitemap { asker: &asker, record: 8, link: link(&keys, LinkKind::Sitemap) };
+        let provenance = Provenance { depth: 1, seed: 3, hops: Hops::parse("L") };
+        let sitemap = Discovery::Sitemap { provenance: &provenance, record: 8, link: link(&keys, LinkKind::Sitemap) };
         assert_eq!(told(sitemap.into_url(&keys)), (1, "LM".to_owned(), 9, 3, false));
         for forced in [false, true] {
             let seed = Discovery::Seed { number: 9, url: &target, forced }.into_url(&keys);

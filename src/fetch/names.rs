@@ -43,7 +43,7 @@ const QUESTIONS_MAX: usize = 4_096;
 
 /// What the name servers say of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum Resolution {
     /// Its addresses by family, in the order in which they came, and how long they hold.
     Found { v4: Vec<IpAddr>, v6: Vec<IpAddr>, valid_for: Duration },
     /// There is no such name, or it has no address, for so long.
@@ -92,21 +92,21 @@ impl NameServers {
     }
 
     /// The addresses of `name`, within `dns.timeout`.
-    pub(super) async fn lookup(&self, name: &str) -> Answer {
+    pub(super) async fn lookup(&self, name: &str) -> Resolution {
         let Some(name) = absolute(name) else {
             // what no name server could be asked for does not exist
-            return Answer::Nothing { valid_for: self.negative_ttl };
+            return Resolution::Nothing { valid_for: self.negative_ttl };
         };
         let deadline = Instant::now() + self.timeout;
         let v4 = self.ask(&name, RecordType::A, deadline);
         let v6 = self.ask(&name, RecordType::AAAA, deadline);
         match both(v4, v6).await {
-            (Records::Some(v4, a), Records::Some(v6, b)) => Answer::Found { v4, v6, valid_for: a.min(b) },
-            (Records::Some(v4, valid_for), _) => Answer::Found { v4, v6: Vec::new(), valid_for },
-            (_, Records::Some(v6, valid_for)) => Answer::Found { v4: Vec::new(), v6, valid_for },
-            (Records::Nothing(a), Records::Nothing(b)) => Answer::Nothing { valid_for: a.min(b) },
+            (Records::Some(v4, a), Records::Some(v6, b)) => Resolution::Found { v4, v6, valid_for: a.min(b) },
+            (Records::Some(v4, valid_for), _) => Resolution::Found { v4, v6: Vec::new(), valid_for },
+            (_, Records::Some(v6, valid_for)) => Resolution::Found { v4: Vec::new(), v6, valid_for },
+            (Records::Nothing(a), Records::Nothing(b)) => Resolution::Nothing { valid_for: a.min(b) },
             // half an answer is none: the other half may hold the addresses
-            (Records::Unanswered(cause), _) | (_, Records::Unanswered(cause)) => Answer::Unanswered(cause),
+            (Records::Unanswered(cause), _) | (_, Records::Unanswered(cause)) => Resolution::Unanswered(cause),
         }
     }
 

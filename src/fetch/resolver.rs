@@ -16,7 +16,7 @@ use std::time::Duration;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::failure::Refused;
-use super::names::{Answer, NameServers};
+use super::names::{NameServers, Resolution};
 use super::{FetchOptions, StartError};
 use crate::clock::{Clock, Time};
 use crate::engine::Unresolved;
@@ -83,14 +83,14 @@ impl GuardedResolver {
 impl Inner {
     async fn lookup(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), Unresolved> {
         match self.servers.lookup(name).await {
-            Answer::Found { v4, v6, valid_for } => {
+            Resolution::Found { v4, v6, valid_for } => {
                 let holds = |failure: Failure| Unresolved { valid_for: Some(valid_for), ..failure.into() };
                 Ok((self.permitted(&self.of_both_families(v4, v6)).map_err(holds)?, valid_for))
             }
-            Answer::Nothing { valid_for } => {
+            Resolution::Nothing { valid_for } => {
                 Err(Unresolved { valid_for: Some(valid_for), ..Failure::NoSuchHost.into() })
             }
-            Answer::Unanswered(cause) => Err(Unresolved { cause, ..Failure::Dns.into() }),
+            Resolution::Unanswered(cause) => Err(Unresolved { cause, ..Failure::Dns.into() }),
         }
     }
 

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::by_fingerprint::ByFingerprint;
-use super::host::{Host, Place, large_rules_memory};
+use super::host::{Host, WaitState, large_rules_memory};
 use super::schedule::HostRef;
 use super::task::HostId;
 use super::tuning::{ENTRIES_SPARE, PLACE_TRIES};
@@ -141,7 +141,7 @@ impl Active {
         if self.idle.len() > 4 * self.len() + ENTRIES_SPARE {
             let mut line = std::mem::take(&mut self.idle);
             line.retain(|&reference| {
-                self.resolve(reference).is_some_and(|index| self.host(index).place == Place::Idle)
+                self.resolve(reference).is_some_and(|index| self.host(index).place == WaitState::Idle)
             });
             // A host that was idle several times is in line several times: its last entry counts.
             let mut seen = std::collections::BTreeSet::new();
@@ -195,7 +195,7 @@ impl Active {
     fn next_idle(&mut self) -> Option<(HostRef, u32)> {
         while let Some(reference) = self.idle.pop_front() {
             if let Some(index) = self.resolve(reference)
-                && self.host(index).place == Place::Idle
+                && self.host(index).place == WaitState::Idle
             {
                 return Some((reference, index));
             }
@@ -211,7 +211,7 @@ impl Active {
             let host = self.host_mut(index);
             if host.comes_up() <= now {
                 host.parkable = false;
-            } else if host.is_at_rest() && matches!(host.place, Place::Scheduled(_) | Place::Idle) {
+            } else if host.is_at_rest() && matches!(host.place, WaitState::Scheduled(_) | WaitState::Idle) {
                 return Some(index);
             } else {
                 self.parkable.push_back(reference);
@@ -222,13 +222,14 @@ impl Active {
 
     /// The host at rest that has the largest rules.
     pub(super) fn greediest(&self) -> Option<u32> {
-        let at_rest = |host: &Host| host.is_at_rest() && matches!(host.place, Place::Scheduled(_) | Place::Idle);
+        let at_rest =
+            |host: &Host| host.is_at_rest() && matches!(host.place, WaitState::Scheduled(_) | WaitState::Idle);
         self.with_most_rules(at_rest)
     }
 
     /// The host with the largest rules, if it has any, among those that have nothing to do and may be asked at `now`.
     pub(super) fn largest_idle(&self, now: Time) -> Option<u32> {
-        self.with_most_rules(|host| host.place == Place::Idle && host.standing.available() <= now)
+        self.with_most_rules(|host| host.place == WaitState::Idle && host.standing.available() <= now)
     }
 
     fn with_most_rules(&self, may_leave: impl Fn(&Host) -> bool) -> Option<u32> {

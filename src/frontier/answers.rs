@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::QueuedUrl;
-use super::host::{Item, Pending, Place, large_rules_memory};
+use super::host::{Item, Pending, WaitState, large_rules_memory};
 use super::politeness::Trouble;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
 use super::tuning::{ADDRESSES_KEPT, BACKOFF_MAX, HOLDS_MIN, LARGE_RULES_PART, SILENT_FOR};
@@ -27,7 +27,7 @@ impl Frontier {
         let expires = expires.max(now + HOLDS_MIN);
         match answer {
             NameAnswer::Found(addresses) if !addresses.is_empty() => {
-                if self.is_crowded(addresses[0]) {
+                if self.is_saturated(addresses[0]) {
                     return self.postpone(index, addresses, expires, now);
                 }
                 self.release_domain(self.active.host(index).domain, addresses[0]);
@@ -86,7 +86,7 @@ impl Frontier {
         if is_under_way {
             self.end_request(index);
         }
-        self.end_knock(
+        self.end_contact(
             index,
             match &answer {
                 // where robots.txt is not asked, nobody was
@@ -146,7 +146,7 @@ impl Frontier {
         self.now = self.now.max(now);
         let Some((index, item)) = self.land(host) else { return Ok(()) };
         match feedback.failure {
-            Some(_) => self.end_knock(index, Some(false)),
+            Some(_) => self.end_contact(index, Some(false)),
             None => self.note_answer(index),
         }
         self.count_page(index, feedback, now);
@@ -167,7 +167,7 @@ impl Frontier {
     pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, _)) = self.land(host) else { return Ok(()) };
-        self.end_knock(index, None);
+        self.end_contact(index, None);
         let domain = self.active.host(index).domain;
         self.landed_of(domain, 0, now);
         let host = self.active.host_mut(index);
@@ -221,9 +221,9 @@ impl Frontier {
         domain.in_flight = domain.in_flight.saturating_sub(1);
         for reference in std::mem::take(&mut domain.waiting) {
             if let Some(waiting) = self.active.resolve(reference)
-                && self.active.host(waiting).place == Place::Domain
+                && self.active.host(waiting).place == WaitState::Domain
             {
-                self.active.host_mut(waiting).place = Place::Nowhere;
+                self.active.host_mut(waiting).place = WaitState::Nowhere;
                 self.settle(waiting, now);
             }
         }

@@ -18,7 +18,7 @@ impl Frontier {
     /// Puts a URL of a host that is not active there.
     pub(super) fn push_stranger(&mut self, item: &Item) -> Result<()> {
         let number = self.partition_of(item.url.domain);
-        self.cold.partitions[number].recent.has_strangers = true;
+        self.cold.partitions[number].recent.has_first_contacts = true;
         self.push_cold(item)
     }
 
@@ -94,7 +94,7 @@ impl Frontier {
         self.set_busy(index, false, now);
         let host = self.active.remove(index);
         let number = self.partition_of(host.domain);
-        self.cold.partitions[number].recent.has_strangers |= host.may_tail;
+        self.cold.partitions[number].recent.has_first_contacts |= host.may_tail;
         self.cold.partitions[number].thirsty -= usize::from(host.is_thirsty);
         host.name_key.into_iter().for_each(|name| self.names.leave(name));
         let record = host.record(now);

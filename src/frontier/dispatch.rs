@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use super::Frontier;
 use super::budget::Allowance;
-use super::host::{Item, Pending, Place};
+use super::host::{Item, Pending, WaitState};
 use super::partition::HostKey;
 use super::policy::{HostSnapshot, Wish};
 use super::schedule::{Entry, HostRef};
-use super::task::{Asker, Permit, Task};
+use super::task::{Permit, Provenance, Task};
 use super::tuning::{ENTRIES_SPARE, PARK_AFTER};
 use crate::clock::Time;
 use crate::disk::Result;
@@ -27,7 +27,7 @@ impl Frontier {
         while let Some((due, entry)) = self.schedule.pop() {
             let task = match entry {
                 Entry::Host(reference) => match self.active.resolve(reference) {
-                    Some(index) if self.active.host(index).place == Place::Scheduled(due) => {
+                    Some(index) if self.active.host(index).place == WaitState::Scheduled(due) => {
                         self.attempt(index, now, false)
                     }
                     _ => None,
@@ -54,7 +54,7 @@ impl Frontier {
             && let Some(reference) = self.addresses.pop(ip, now)
         {
             if let Some(index) = self.active.resolve(reference)
-                && self.active.host(index).place == Place::Address
+                && self.active.host(index).place == WaitState::Address
             {
                 task = self.attempt(index, now, false);
             }
@@ -70,7 +70,7 @@ impl Frontier {
         // it may have rested until now
         self.set_busy(index, true, now);
         let host = self.active.host_mut(index);
-        host.place = Place::Nowhere;
+        host.place = WaitState::Nowhere;
         host.standing.gone = host.standing.gone.filter(|&(until, _)| until > now);
         self.ripen(index, now);
         let host = self.active.host(index);
@@ -100,7 +100,7 @@ impl Frontier {
             self.wait_for(index, addresses[0]);
             return None;
         }
-        if !self.may_knock(index, addresses[0], now) {
+        if !self.may_contact(index, addresses[0], now) {
             return None;
         }
         match self.active.host(index).rules_at(now).cloned() {
@@ -194,7 +194,7 @@ impl Frontier {
     }
 
     fn wait_for(&mut self, index: u32, ip: IpAddr) {
-        self.active.host_mut(index).place = Place::Address;
+        self.active.host_mut(index).place = WaitState::Address;
         let reference = self.active.reference(index);
         if let Some(due) = self.addresses.wait(ip, reference) {
             self.schedule.push(due, Entry::Address(ip), None);
@@ -211,11 +211,11 @@ impl Frontier {
         }
         let Frontier { active, addresses, names, schedule, suspects, .. } = self;
         let place = |host: HostRef| active.resolve(host).map(|index| active.host(index).place);
-        addresses.retain_waiting(|host| place(host) == Some(Place::Address));
-        names.retain_waiting(|host| place(host) == Some(Place::Name));
-        suspects.retain(|host| place(host) == Some(Place::Suspect));
+        addresses.retain_waiting(|host| place(host) == Some(WaitState::Address));
+        names.retain_waiting(|host| place(host) == Some(WaitState::Name));
+        suspects.retain(|host| place(host) == Some(WaitState::Suspect));
         schedule.retain(|due, entry| match entry {
-            Entry::Host(host) => place(host) == Some(Place::Scheduled(due)),
+            Entry::Host(host) => place(host) == Some(WaitState::Scheduled(due)),
             Entry::Address(ip) => addresses.is_scheduled(ip),
             Entry::Name(name) => names.is_scheduled(name, due),
             Entry::Suspects => suspects.is_scheduled(),
@@ -229,12 +229,12 @@ impl Frontier {
     }
 
     fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
-        let asker = Asker::of(&self.active.host(index).buffer.front()?.url);
+        let provenance = Provenance::of(&self.active.host(index).buffer.front()?.url);
         self.contact(index, addresses[0], now);
         let host = self.active.host_mut(index);
         host.pending = Some(Pending::Robots { started: now, moved: false });
         let origin = host.origin_text.clone();
-        Some(Task::Robots { host: self.active.id(index, 0), origin, addresses, asker })
+        Some(Task::Robots { host: self.active.id(index, 0), origin, addresses, provenance })
     }
 
     fn fetch(&mut self, index: u32, item: Item, addresses: Arc<[IpAddr]>, permit: Permit, now: Time) -> Task {
@@ -276,7 +276,7 @@ impl Frontier {
 
     /// A host that could not be asked now comes up at `again`.
     pub(super) fn come_again(&mut self, index: u32, again: Time, now: Time) {
-        self.put(index, Place::Scheduled(again), now);
+        self.put(index, WaitState::Scheduled(again), now);
     }
 
     /// Finds a host its place after anything about it has changed.
@@ -287,33 +287,33 @@ impl Frontier {
         let connections = self.options.politeness.connections_per_host.max(1);
         let host = self.active.host(index);
         let place = if host.pending.is_some() {
-            Place::Nowhere
+            WaitState::Nowhere
         } else if host.buffer.is_empty() {
             match host.first_retry() {
                 Some(due) if host.flights.len() < connections => {
-                    Place::Scheduled(host.standing.available().max(due).max(now))
+                    WaitState::Scheduled(host.standing.available().max(due).max(now))
                 }
-                None if host.flights.is_empty() && host.base_left == 0 => Place::Idle,
-                _ => Place::Nowhere,
+                None if host.flights.is_empty() && host.base_left == 0 => WaitState::Idle,
+                _ => WaitState::Nowhere,
             }
         } else if self.drains(index, now).is_some() {
-            Place::Scheduled(now)
+            WaitState::Scheduled(now)
         } else if host.flights.len() >= connections || self.allowance(index) == Allowance::HostWaits {
-            Place::Nowhere
+            WaitState::Nowhere
         } else if self.allowance(index) == Allowance::DomainWaits {
-            Place::Domain
+            WaitState::Domain
         } else if self.gives_way(index) {
             self.active.turn_over(index);
-            Place::Nowhere
+            WaitState::Nowhere
         } else {
-            Place::Scheduled(host.standing.available().max(now))
+            WaitState::Scheduled(host.standing.available().max(now))
         };
         self.put(index, place, now);
     }
 
-    pub(super) fn put(&mut self, index: u32, place: Place, now: Time) {
-        let rests = matches!(place, Place::Scheduled(due) if due > now + PARK_AFTER);
-        self.set_busy(index, place != Place::Idle && !rests, now);
+    pub(super) fn put(&mut self, index: u32, place: WaitState, now: Time) {
+        let rests = matches!(place, WaitState::Scheduled(due) if due > now + PARK_AFTER);
+        self.set_busy(index, place != WaitState::Idle && !rests, now);
         let reference = self.active.reference(index);
         let host = self.active.host_mut(index);
         let before = std::mem::replace(&mut host.place, place);
@@ -321,19 +321,19 @@ impl Frontier {
             return;
         }
         match place {
-            Place::Scheduled(due) => {
+            WaitState::Scheduled(due) => {
                 self.schedule.push(due, Entry::Host(reference), Some(host.domain));
                 if rests {
                     self.active.parkable(index);
                 }
                 self.sweep_schedule();
             }
-            Place::Idle => self.active.idle(index),
-            Place::Domain => {
+            WaitState::Idle => self.active.idle(index),
+            WaitState::Domain => {
                 let domain = host.domain;
                 self.domains.get_mut(domain).waiting.push(reference);
             }
-            Place::Nowhere | Place::Address | Place::Name | Place::Suspect => {}
+            WaitState::Nowhere | WaitState::Address | WaitState::Name | WaitState::Suspect => {}
         }
     }
 

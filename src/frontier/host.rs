@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::QueuedUrl;
+use super::first_contacts::Contact;
 use super::record::{HostRecord, Standing};
-use super::strangers::Knock;
 use super::task::{Rules, RulesDecoder};
 use super::tuning::{RULES_IN_MEMORY, URL_WAIT_MAX, USUAL_RULES_BYTES};
 use crate::clock::Time;
@@ -75,7 +75,7 @@ pub(super) enum Pending {
 
 /// Where a host waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum WaitState {
     /// For an answer, or for URLs from the cold side.
     Nowhere,
     /// For its time.
@@ -122,7 +122,7 @@ pub(super) struct Host {
     pub flights: Vec<(u32, Item)>,
     pub flights_made: u32,
     pub pending: Option<Pending>,
-    pub place: Place,
+    pub place: WaitState,
     /// URLs that it got from the cold side in this turn.
     pub turn: u64,
     /// Requests that it has made since it became active.
@@ -138,9 +138,9 @@ pub(super) struct Host {
     /// Whether it is counted as one that needs what it has in the tail.
     pub is_thirsty: bool,
     /// What its last request was, as far as it was known whether it answers.
-    pub knock: Knock,
+    pub contact: Contact,
     /// The address at which its first contact is under way, if it is.
-    pub knocking: Option<IpAddr>,
+    pub contacting: Option<IpAddr>,
     /// The address that answered last: kept connections lead there, so it stays the first one until it fails.
     pub answered_by: Option<IpAddr>,
     /// The address under which it is counted, while it has something to do.
@@ -176,7 +176,7 @@ impl Host {
             flights: Vec::new(),
             flights_made: 0,
             pending: None,
-            place: Place::Nowhere,
+            place: WaitState::Nowhere,
             turn: 0,
             asked: 0,
             refilled: Time::ZERO,
@@ -185,8 +185,8 @@ impl Host {
             may_tail: false,
             may_frozen: false,
             is_thirsty: false,
-            knock: Knock::Known,
-            knocking: None,
+            contact: Contact::Known,
+            contacting: None,
             answered_by: None,
             counted_at: None,
             busy: false,

@@ -209,9 +209,9 @@ impl Frontier {
             self.cold.partitions[number].walk.wake_at(host.standing.available());
             return Ok(());
         }
-        let crowded = host.addresses.as_ref().map(|(list, _)| list[0]).filter(|&ip| self.is_crowded(ip));
+        let crowded = host.addresses.as_ref().map(|(list, _)| list[0]).filter(|&ip| self.is_saturated(ip));
         if let Some(ip) = crowded {
-            host.standing.due = self.after_the_crowd(ip, host.origin, now);
+            host.standing.due = self.after_the_saturation(ip, host.origin, now);
             let mut bytes = Vec::new();
             host.record(now).encode(&mut bytes);
             self.cold.partitions[number].note_record(host.origin, &bytes);

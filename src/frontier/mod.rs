@@ -31,9 +31,8 @@ mod by_fingerprint;
 mod charge;
 mod cold;
 mod cold_side;
-mod crowd;
 mod dispatch;
-mod errand;
+mod first_contacts;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod holds;
@@ -45,13 +44,14 @@ mod options;
 mod partition;
 mod policy;
 mod politeness;
+mod prerequisite;
 mod queued;
 mod record;
+mod saturation;
 mod schedule;
 mod share;
 mod silence;
 mod state;
-mod strangers;
 mod suspects;
 mod task;
 mod tuning;
@@ -75,15 +75,16 @@ use address::Addresses;
 use budget::Domains;
 use charge::Charges;
 use cold_side::ColdSide;
+use first_contacts::FirstContacts;
 use holds::Holds;
-use host::{Host, Item, Place};
+use host::{Host, Item, WaitState};
 use names::Names;
 use partition::{Partition, domain_key};
 use schedule::Schedule;
-use strangers::Strangers;
 use suspects::Suspects;
 use tuning::COLD_PLACES_PART;
 
+pub use first_contacts::Contact;
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};
@@ -91,8 +92,9 @@ pub use politeness::Forbidden;
 pub use queued::{Hops, QueuedUrl};
 pub use silence::{ColdSilence, Resting, RestingHost};
 pub use state::{FrontierCut, FrontierState, PartitionState};
-pub use strangers::Knock;
-pub use task::{Asker, Feedback, Held, HostId, Known, NameAnswer, Permit, RobotsAnswer, Rules, RulesDecoder, Task};
+pub use task::{
+    Feedback, Held, HostId, Known, NameAnswer, Permit, Provenance, RobotsAnswer, Rules, RulesDecoder, Task,
+};
 
 /// All queues of a crawl.
 #[derive(Debug)]
@@ -104,7 +106,7 @@ pub struct Frontier {
     schedule: Schedule,
     addresses: Addresses,
     names: Names,
-    strangers: Strangers,
+    first_contacts: FirstContacts,
     suspects: Suspects,
     domains: Domains,
     cold: ColdSide,
@@ -142,7 +144,7 @@ impl Frontier {
         let fresh = saved.is_none() && clean;
         let mut frontier = Frontier {
             addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
-            strangers: Strangers::default(),
+            first_contacts: FirstContacts::default(),
             suspects: Suspects::default(),
             decode_rules: rules,
             rng: fastrand::Rng::with_seed(rng_seed),
@@ -278,7 +280,7 @@ impl Frontier {
         }
         if let Some((list, expires)) = known.addresses.filter(|(list, _)| !has_addresses && !list.is_empty()) {
             // At a crowded address the host has to go the long way, which ends on the cold side.
-            if !self.is_crowded(list[0]) {
+            if !self.is_saturated(list[0]) {
                 self.set_addresses(index, list, expires);
             }
         }
@@ -318,7 +320,7 @@ impl Frontier {
 
     /// Hosts of which something may be done at `now`, as far as their own time is concerned.
     pub fn ready_hosts(&self, now: Time) -> usize {
-        let ready = |host: &&Host| matches!(host.place, Place::Scheduled(due) if due <= now);
+        let ready = |host: &&Host| matches!(host.place, WaitState::Scheduled(due) if due <= now);
         self.active.hosts().filter(ready).count()
     }
 
@@ -330,9 +332,9 @@ impl Frontier {
     /// Hosts with URLs in memory that have to wait: for their time, their address, or their domain's budget.
     pub fn waiting_hosts(&self, now: Time) -> usize {
         let waits = |host: &&Host| match host.place {
-            Place::Scheduled(due) => due > now,
-            Place::Address | Place::Name | Place::Domain | Place::Suspect => true,
-            Place::Nowhere | Place::Idle => false,
+            WaitState::Scheduled(due) => due > now,
+            WaitState::Address | WaitState::Name | WaitState::Domain | WaitState::Suspect => true,
+            WaitState::Nowhere | WaitState::Idle => false,
         };
         self.active.hosts().filter(waits).count()
     }

@@ -7,7 +7,7 @@
 //! cost no more than thousands of hosts.
 //!
 //! A name is remembered while one of its origins is active or is asked for the sake of another host
-//! ([`errand`](super::errand)), and for as long as it rests and a Crawl-delay may last, unless more than
+//! ([`prerequisite`](super::prerequisite)), and for as long as it rests and a Crawl-delay may last, unless more than
 //! [`NAMES_RESTING_MAX`] do.
 
 use std::collections::{HashSet, VecDeque};
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::by_fingerprint::ByFingerprint;
-use super::host::Place;
+use super::host::WaitState;
 use super::schedule::{Entry, HostRef};
 use super::task::Task;
 use super::tuning::{NAME_REMEMBERED, NAMES_RESTING_MAX, NAMES_SPARE};
@@ -36,12 +36,12 @@ struct Name {
     requests: u32,
     /// Active origins.
     origins: u32,
-    line: Option<Box<Line>>,
+    line: Option<Box<NameQueue>>,
 }
 
 /// Origins that wait for their turn, the first one first.
 #[derive(Debug, Default)]
-struct Line {
+struct NameQueue {
     waiting: VecDeque<HostRef>,
     /// When it comes up, if that is known.
     scheduled: Option<Time>,
@@ -230,7 +230,7 @@ impl Frontier {
         let Some(name) = self.active.host(index).name_key else { return true };
         let is_free = !self.names.has_line(name) && self.name_free_at(index).is_some_and(|time| time <= now);
         if !is_free {
-            self.active.host_mut(index).place = Place::Name;
+            self.active.host_mut(index).place = WaitState::Name;
             let reference = self.active.reference(index);
             let line = self.names.entry(name, now).line.get_or_insert_default();
             line.waiting.push_back(reference);
@@ -265,7 +265,7 @@ impl Frontier {
         let line = self.names.map.get_mut(&name)?.line.as_mut()?;
         loop {
             let index = self.active.resolve(*line.waiting.front()?);
-            match index.filter(|&index| self.active.host(index).place == Place::Name) {
+            match index.filter(|&index| self.active.host(index).place == WaitState::Name) {
                 Some(index) => return Some(index),
                 None => line.waiting.pop_front(),
             };
@@ -317,7 +317,7 @@ impl Frontier {
         let line = self.names.map.get_mut(&name).and_then(|name| name.line.take());
         for reference in line.into_iter().flat_map(|line| line.waiting) {
             if let Some(index) = self.active.resolve(reference)
-                && self.active.host(index).place == Place::Name
+                && self.active.host(index).place == WaitState::Name
             {
                 // they may leave meanwhile
                 self.rest_with_name(index);

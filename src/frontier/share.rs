@@ -7,7 +7,7 @@
 //! and places that hosts of the greedy ones leave go to the others. Whoever has none gets one while there is one.
 
 use super::Frontier;
-use super::policy::Places;
+use super::policy::SlotCounts;
 use super::tuning::ADDRESS_SHARE_MIN;
 use crate::fingerprint::Fingerprint;
 
@@ -38,8 +38,8 @@ impl Frontier {
     }
 
     /// The places of the active side.
-    pub(super) fn places(&self) -> Places {
-        Places {
+    pub(super) fn places(&self) -> SlotCounts {
+        SlotCounts {
             all: self.options.active_hosts,
             taken: self.active.len(),
             busy: self.active.busy,

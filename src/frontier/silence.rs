@@ -7,7 +7,7 @@
 
 use super::Frontier;
 use super::active::Active;
-use super::host::{Host, Place};
+use super::host::{Host, WaitState};
 use super::task::HostId;
 use crate::clock::Time;
 use crate::disk::Result;
@@ -69,7 +69,7 @@ impl Frontier {
     }
 
     pub(super) fn note_answer(&mut self, index: u32) {
-        self.end_knock(index, Some(true));
+        self.end_contact(index, Some(true));
         let standing = &mut self.active.host_mut(index).standing;
         (standing.answered, standing.blame) = (true, None);
     }
@@ -101,8 +101,11 @@ impl Frontier {
                 return Ok(ColdSilence::Others);
             }
         }
-        let unsorted =
-            self.cold.partitions.iter().any(|partition| partition.recent.urls > 0 && partition.recent.has_strangers);
+        let unsorted = self
+            .cold
+            .partitions
+            .iter()
+            .any(|partition| partition.recent.urls > 0 && partition.recent.has_first_contacts);
         Ok(if unsorted { ColdSilence::Unsorted } else { ColdSilence::Silent })
     }
 
@@ -155,5 +158,5 @@ fn keep_longest(hosts: &mut Vec<&Host>, count: usize) {
 
 /// Whether a host has URLs or requests.
 fn has_work(host: &Host) -> bool {
-    host.place != Place::Idle && (!host.buffer.is_empty() || !host.is_at_rest() || host.has_cold())
+    host.place != WaitState::Idle && (!host.buffer.is_empty() || !host.is_at_rest() || host.has_cold())
 }

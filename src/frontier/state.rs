@@ -165,7 +165,7 @@ impl Frontier {
         for (partition, saved) in self.cold.partitions.iter_mut().zip(&state.partitions) {
             read_partition(reader, partition)?;
             partition.recent.since = now;
-            partition.recent.has_strangers = true;
+            partition.recent.has_first_contacts = true;
             partition.recent.tails.clone_from(&saved.tails);
             partition.generation_next = saved.generation_next;
         }

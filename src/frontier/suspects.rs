@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::ops::Bound;
 
 use super::Frontier;
-use super::host::Place;
+use super::host::WaitState;
 use super::schedule::{Entry, HostRef};
 use super::tuning::SUSPECTS_LOOK_EVERY;
 use crate::clock::Time;
@@ -70,7 +70,7 @@ impl Suspects {
 impl Frontier {
     /// A host that may not be contacted at `network` now waits until it may.
     pub(super) fn wait_as_suspect(&mut self, index: u32, network: IpAddr, now: Time) {
-        self.put(index, Place::Suspect, now);
+        self.put(index, WaitState::Suspect, now);
         let reference = self.active.reference(index);
         self.suspects.push(network, reference);
         self.look_again(now);
@@ -86,12 +86,12 @@ impl Frontier {
     /// Lets hosts come up: of networks that are silent as many as there are places, of others as many as these may have.
     pub(super) fn serve_suspects(&mut self, now: Time) {
         self.suspects.scheduled = false;
-        let is_silent = |network: &IpAddr| self.strangers.is_silent(*network, now);
+        let is_silent = |network: &IpAddr| self.first_contacts.is_silent(*network, now);
         let (mut silent, others): (VecDeque<IpAddr>, VecDeque<IpAddr>) = self.suspects.in_turn().partition(is_silent);
         for network in others {
-            self.wake_suspects(network, self.strangers.may_begin(network), now);
+            self.wake_suspects(network, self.first_contacts.may_begin(network), now);
         }
-        let mut places = self.strangers.room();
+        let mut places = self.first_contacts.room();
         while places > 0
             && let Some(network) = silent.pop_front()
         {
@@ -110,7 +110,7 @@ impl Frontier {
         while woken < count
             && let Some(reference) = self.suspects.pop(network)
         {
-            let waits = |&index: &u32| self.active.host(index).place == Place::Suspect;
+            let waits = |&index: &u32| self.active.host(index).place == WaitState::Suspect;
             if let Some(index) = self.active.resolve(reference).filter(waits) {
                 self.come_again(index, now, now);
                 woken += 1;

@@ -121,7 +121,7 @@ pub enum Task {
         /// Where it is; the first is the one that politeness was asked for.
         addresses: Arc<[IpAddr]>,
         /// The URL that waits for it.
-        asker: Asker,
+        provenance: Provenance,
     },
     /// Fetch a URL.
     Fetch {
@@ -145,7 +145,7 @@ pub enum Task {
 
 /// The URL on whose behalf a robots.txt is asked for: what the sitemaps that it names inherit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asker {
+pub struct Provenance {
     /// Links between a seed and it.
     pub depth: u16,
     /// Number of the seed that it descends from.
@@ -154,10 +154,10 @@ pub struct Asker {
     pub hops: Hops,
 }
 
-impl Asker {
+impl Provenance {
     /// For `url`.
     pub(super) fn of(url: &QueuedUrl) -> Self {
-        Asker { depth: url.depth, seed: url.seed, hops: url.hops.then('P') }
+        Provenance { depth: url.depth, seed: url.seed, hops: url.hops.then('P') }
     }
 }
 

@@ -145,8 +145,8 @@ pub(super) const RULES_IN_MEMORY: usize = 4;
 /// Requests of a turn at a crowded address: with fewer, more of the time goes into coming and leaving. Chosen.
 pub(super) const TURN_REQUESTS: u32 = 8;
 /// A host that found its address crowded comes back after so long at the earliest, and at the latest. Chosen.
-pub(super) const CROWDED_MIN: Duration = Duration::from_secs(1);
-pub(super) const CROWDED_MAX: Duration = Duration::from_secs(600);
+pub(super) const SATURATED_MIN: Duration = Duration::from_secs(1);
+pub(super) const SATURATED_MAX: Duration = Duration::from_secs(600);
 /// No other host of its domain becomes active for so long at most. Chosen.
 pub(super) const HELD_MAX: Duration = Duration::from_secs(60);
 /// Domains of a partition that are held back at once; they take 40 bytes each, 10 MiB in all 256 partitions. Chosen.

@@ -7,7 +7,7 @@
 
 use super::Frontier;
 use super::QueuedUrl;
-use super::host::{Item, Place};
+use super::host::{Item, WaitState};
 use super::options::Politeness;
 use super::politeness::Trouble;
 use super::task::Feedback;
@@ -81,8 +81,8 @@ impl Frontier {
     pub(super) fn lacks_urls(&self, index: u32, now: Time) -> bool {
         let host = self.active.host(index);
         match host.place {
-            Place::Idle | Place::Nowhere => true,
-            Place::Scheduled(due) => due > now && due > host.standing.available(),
+            WaitState::Idle | WaitState::Nowhere => true,
+            WaitState::Scheduled(due) => due > now && due > host.standing.available(),
             _ => false,
         }
     }

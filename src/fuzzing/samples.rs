@@ -10,7 +10,7 @@ use crate::disk::simulated::SimulatedDisk;
 use crate::drum::Value;
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::mend;
-use crate::engine::rests::RestLog;
+use crate::engine::rests::HoldLog;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer, Term};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::fuzzing::queued;
@@ -100,7 +100,7 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
 
 pub(super) fn rests() -> Vec<Vec<u8>> {
     let (disk, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
-    let (mut log, _) = RestLog::open(disk.disk(), dir, 3, Time::ZERO).expect("nothing is there");
+    let (mut log, _) = HoldLog::open(disk.disk(), dir, 3, Time::ZERO).expect("nothing is there");
     let rest = |bits: u64| (Fingerprint::from_bits(bits), Time::from_ms(5_000 * bits));
     log.push(&[rest(1), rest(2), rest(300)]).expect("memory takes all");
     let whole = disk.get(dir.join("rests.g000003")).expect("the log was written");

@@ -5,8 +5,8 @@
 //! the job's scope, computes digests, and builds and compresses the records. The same work on a stored answer, for the
 //! replay after a crash, is [`Processor::findings`].
 
+mod findings_semaphore;
 mod listed;
-mod places;
 mod pool;
 mod referrers;
 
@@ -240,7 +240,7 @@ impl Processor {
     fn records(&mut self, job: &FetchJob, response: &Response, canonical: Option<&str>) -> Records {
         let (depth, hops, seed, attempt) = match &job.target {
             Target::Page { url, .. } => (url.depth, &url.hops, url.seed, url.attempts),
-            Target::Robots { asker, .. } => (asker.depth, &asker.hops, asker.seed, 0),
+            Target::Robots { provenance, .. } => (provenance.depth, &provenance.hops, provenance.seed, 0),
         };
         self.encoder.encode(&Exchange {
             url: job.url.as_str(),

@@ -4,7 +4,7 @@ use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::Receiver;
 
-use super::places::Places;
+use super::findings_semaphore::FindingsSemaphore;
 use super::{ProcessOptions, Processor};
 use crate::engine::{Event, Fault, Findings};
 use crate::fetch::Arrived;
@@ -24,7 +24,7 @@ impl ProcessPool {
     /// Starts `threads` threads for engines with these options, by their numbers. They end when every sender of
     /// `answers` is gone.
     pub fn start(threads: usize, options: &[ProcessOptions], answers: &Receiver<Arrived>) -> std::io::Result<Self> {
-        let places = Places::new(LARGE_FINDINGS);
+        let places = FindingsSemaphore::new(LARGE_FINDINGS);
         let start = |number| {
             let places = places.clone();
             let processors: Vec<_> = options.iter().cloned().map(Processor::new).collect();
@@ -44,7 +44,7 @@ impl ProcessPool {
 }
 
 /// A panic is a fault of this program: the engine hears of the URL that caused it and stops the crawl.
-fn work(mut processors: Vec<Processor>, places: &Places, answers: &Receiver<Arrived>) {
+fn work(mut processors: Vec<Processor>, places: &FindingsSemaphore, answers: &Receiver<Arrived>) {
     for Arrived { fetched, reply, place } in answers {
         let url = fetched.job.url.as_str().to_owned();
         let processor = &mut processors[reply.engine()];

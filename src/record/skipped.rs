@@ -17,7 +17,7 @@ pub struct SkippedLog {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct SkippedEntry<'a> {
     url: &'a str,
     reason: String,
     rule: &'a str,
@@ -42,7 +42,7 @@ impl SkippedLog {
 
     /// Appends a line: `rule` is what decided, such as `Disallow: /private`; empty where that is not known.
     pub fn push(&mut self, url: &str, reason: Reason, rule: &str) -> Result<()> {
-        let line = Line { url, reason: reason.to_string(), rule };
+        let line = SkippedEntry { url, reason: reason.to_string(), rule };
         let mut line = json_line(&line).expect("strings always have a JSON form");
         line.push('\n');
         self.lines.push(line.as_bytes())

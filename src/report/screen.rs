@@ -213,7 +213,7 @@ pub(super) mod tests {
         let json = serde_json::to_string(&hostile).unwrap();
         screen.make_writer().write_all(format!("{json}\n").as_bytes()).unwrap();
         let text = paper.take();
-        assert!(!text.trim_end().chars().any(crate::text::escape::is_obeyed), "{text:?}");
+        assert!(!text.trim_end().chars().any(crate::text::escape::is_terminal_control), "{text:?}");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), hostile);
     }
 

@@ -16,19 +16,19 @@ use crate::clock::{Clock, ManualClock, Time};
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
-use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, ResolveJob, RestSync, StoreMerge};
+use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, ResolveJob, StoreMerge};
 use crate::frontier::PartitionJob;
 use crate::process::Processor;
 
 /// Something that will be done.
 enum Work {
-    Answer(Box<Fetched>),
+    DnsAnswer(Box<Fetched>),
     Event(Box<Event>),
     Failure(Box<FetchFailed>),
     Merge(Box<StoreMerge>),
     Partition(Box<PartitionJob>),
     Checkpoint(Box<CheckpointJob>),
-    Rests(RestSync),
+    Rests(HoldSync),
 }
 
 /// What is under way in one process.
@@ -71,7 +71,7 @@ impl EventQueue {
     pub(super) fn take(&mut self, now: Time, processor: &mut Processor) -> Result<Option<Event>> {
         let Some(entry) = self.work.first_entry().filter(|entry| entry.key().0 <= now) else { return Ok(None) };
         Ok(Some(match entry.remove() {
-            Work::Answer(fetched) => {
+            Work::DnsAnswer(fetched) => {
                 let mut page = Box::new(processor.process(*fetched)?);
                 if let Some(mistake) = self.mistake {
                     mistake.on_page(&mut page, &mut self.rng);
@@ -86,10 +86,10 @@ impl EventQueue {
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
-            Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::RestsSynced,
+            Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;
-                Event::RestsSynced
+                Event::HoldsSynced
             }
         }))
     }
@@ -118,7 +118,7 @@ impl EventQueue {
         let (now, started) = (self.true_now(), self.clock.now());
         let (duration, outcome) = self.network.borrow_mut().ask(&job.url, now, started);
         let work = match outcome {
-            Outcome::Answered(response) => Work::Answer(Box::new(Fetched { job, response: *response })),
+            Outcome::Answered(response) => Work::DnsAnswer(Box::new(Fetched { job, response: *response })),
             Outcome::Failed(failure) => {
                 let (cause, detail) = (failure.into(), String::new());
                 let failed = FetchFailed { job, failure, cause, detail, started, duration };
@@ -167,7 +167,7 @@ impl Executors for Hands {
         self.later(Work::Checkpoint(Box::new(job)));
     }
 
-    fn sync_rests(&mut self, job: RestSync) {
+    fn sync_rests(&mut self, job: HoldSync) {
         self.later(Work::Rests(job));
     }
 }

@@ -51,7 +51,7 @@ pub(super) enum Outcome {
 }
 
 /// What the name servers say, and until when it holds.
-pub(super) type Answer = Result<(Arc<[IpAddr]>, Time), Failure>;
+pub(super) type DnsAnswer = Result<(Arc<[IpAddr]>, Time), Failure>;
 
 /// The network, which outlives the crawlers.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl Network {
     }
 
     /// The addresses of `name` at `now` by the crawler's clock.
-    pub(super) fn resolve(&mut self, name: &str, now: Time) -> (Duration, Answer) {
+    pub(super) fn resolve(&mut self, name: &str, now: Time) -> (Duration, DnsAnswer) {
         let duration = Duration::from_millis(self.rng.u64(1..30));
         if self.meets_trouble(name) {
             return (Duration::from_secs(6), Err(Failure::Dns));

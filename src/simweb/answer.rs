@@ -8,7 +8,7 @@ use super::drip::Drip;
 
 /// The answer.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct SimResponse {
     pub status: u16,
     pub content_type: &'static str,
     pub location: Option<String>,
@@ -35,6 +35,6 @@ pub(super) fn gzip(body: &[u8]) -> Vec<u8> {
 }
 
 /// Plain text.
-pub(super) fn plain(status: u16, text: String) -> Answer {
-    Answer { status, body: text.into_bytes(), content_type: "text/plain; charset=utf-8", ..Default::default() }
+pub(super) fn plain(status: u16, text: String) -> SimResponse {
+    SimResponse { status, body: text.into_bytes(), content_type: "text/plain; charset=utf-8", ..Default::default() }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 
-use super::answer::{Answer, plain};
+use super::answer::{SimResponse, plain};
 use super::conduct::{Failing, Plea, Robots};
 use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
@@ -21,7 +21,7 @@ pub(super) const RULES_PATH: &str = "/rules/";
 
 /// Answers for one web on one port.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(super) struct SimResponses {
     pub plan: Plan,
     pub port: u16,
     pages: Pages,
@@ -29,13 +29,13 @@ pub(super) struct Answers {
     refused: Mutex<HashMap<u32, u8>>,
 }
 
-impl Answers {
-    pub fn new(plan: Plan, port: u16) -> Answers {
-        Answers { pages: Pages::new(&plan), plan, port, attempts: Mutex::default(), refused: Mutex::default() }
+impl SimResponses {
+    pub fn new(plan: Plan, port: u16) -> SimResponses {
+        SimResponses { pages: Pages::new(&plan), plan, port, attempts: Mutex::default(), refused: Mutex::default() }
     }
 
     /// The answer to a request that came to `address` for a host by that name.
-    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str) -> Answer {
+    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str) -> SimResponse {
         let name = host_header.rsplit_once(':').map_or(host_header, |(name, _)| name).to_ascii_lowercase();
         if address == self.plan.trap_address()
             && let Some(trap) = traps::trap_named(&self.plan.options, &name)
@@ -46,7 +46,7 @@ impl Answers {
             return plain(421, "This host does not live here.\n".to_owned());
         };
         if let Trouble::Mute(fate) = self.plan.host(host).trouble {
-            return Answer { fate, ..Default::default() };
+            return SimResponse { fate, ..Default::default() };
         }
         if path == "/robots.txt" {
             return self.timed(self.robots(host), host, u32::MAX);
@@ -57,14 +57,14 @@ impl Answers {
         }
         if let Some(file) = sitemaps::at(&self.plan, host, path) {
             let (content_type, body) = sitemaps::content(&self.plan, self.port, host, file);
-            return self.timed(Answer { status: 200, content_type, body, ..Default::default() }, host, u32::MAX);
+            return self.timed(SimResponse { status: 200, content_type, body, ..Default::default() }, host, u32::MAX);
         }
         let Some(url) = url_at(&self.plan, host, path) else {
             return self.timed(plain(404, "There is no such page, and no link to it.\n".to_owned()), host, u32::MAX);
         };
         if let Some(plea) = self.is_refused_now(host) {
             let status = if host.is_multiple_of(2) { 429 } else { 503 };
-            let answer = Answer { plea: Some(plea), ..plain(status, "Too much.\n".to_owned()) };
+            let answer = SimResponse { plea: Some(plea), ..plain(status, "Too much.\n".to_owned()) };
             return self.timed(answer, host, url);
         }
         if self.is_flaky_now(host, url) {
@@ -73,8 +73,8 @@ impl Answers {
             return self.timed(answer, host, url);
         }
         let (status, body) = self.last(host, url);
-        let mut answer = Answer { status, body, ..self.kind_of_answer(host, url) };
-        let mut dice = self.plan.dice(Purpose::Answer, host, url);
+        let mut answer = SimResponse { status, body, ..self.kind_of_answer(host, url) };
+        let mut dice = self.plan.dice(Purpose::SimResponse, host, url);
         answer.gzip = dice.f64() < self.plan.options.gzip_share && status == 200;
         if dice.f64() < self.plan.options.chunked_share {
             answer.chunk_bytes = Some(dice.usize(200..8_000));
@@ -89,7 +89,7 @@ impl Answers {
     pub fn last(&self, host: u32, url: u32) -> (u16, Vec<u8>) {
         match self.plan.kind(host, url) {
             Kind::Redirect => {
-                let status = [301, 302, 307, 308][self.plan.dice(Purpose::Answer, host, url).usize(0..4)];
+                let status = [301, 302, 307, 308][self.plan.dice(Purpose::SimResponse, host, url).usize(0..4)];
                 let there = self.location(host, url).replace('&', "&amp;");
                 (status, format!("<p>See <a href=\"{there}\">there</a>.</p>\n").into_bytes())
             }
@@ -99,15 +99,15 @@ impl Answers {
         }
     }
 
-    fn robots(&self, host: u32) -> Answer {
+    fn robots(&self, host: u32) -> SimResponse {
         let there = self.plan.host(host);
         if let Robots::Failing(Failing::Mute(fate)) = there.robots {
-            return Answer { fate, ..Default::default() };
+            return SimResponse { fate, ..Default::default() };
         }
         if let Some(other) = there.robots_at {
             let name = &self.plan.host(other).name;
             let location = Some(format!("http://{name}:{}{RULES_PATH}{host}.txt", self.port));
-            return Answer { location, ..plain(301, "It has moved.\n".to_owned()) };
+            return SimResponse { location, ..plain(301, "It has moved.\n".to_owned()) };
         }
         let (status, text) = robots_txt(&self.plan, self.port, host);
         plain(status, text)
@@ -132,12 +132,12 @@ impl Answers {
         location(&self.plan, self.port, host, url)
     }
 
-    fn kind_of_answer(&self, host: u32, url: u32) -> Answer {
-        let html = Answer { content_type: "text/html; charset=utf-8", ..Default::default() };
+    fn kind_of_answer(&self, host: u32, url: u32) -> SimResponse {
+        let html = SimResponse { content_type: "text/html; charset=utf-8", ..Default::default() };
         match self.plan.kind(host, url) {
-            Kind::Redirect => Answer { location: Some(self.location(host, url)), ..html },
-            Kind::ServerError => Answer { plea: Some((Plea::Seconds, self.plan.options.retry_after_s)), ..html },
-            Kind::Sealed => Answer { nofollow: !names_nofollow(&self.plan, host, url), ..html },
+            Kind::Redirect => SimResponse { location: Some(self.location(host, url)), ..html },
+            Kind::ServerError => SimResponse { plea: Some((Plea::Seconds, self.plan.options.retry_after_s)), ..html },
+            Kind::Sealed => SimResponse { nofollow: !names_nofollow(&self.plan, host, url), ..html },
             _ => html,
         }
     }
@@ -147,17 +147,17 @@ impl Answers {
         if self.plan.kind(host, url) != Kind::Flaky || matches!(self.plan.host(host).robots, Robots::Failing(_)) {
             return false;
         }
-        let failures = self.plan.dice(Purpose::Answer, host, url).u8(1..=2);
+        let failures = self.plan.dice(Purpose::SimResponse, host, url).u8(1..=2);
         let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = attempts.entry((host, url)).or_default();
         *count = count.saturating_add(1);
         *count <= failures
     }
 
-    fn timed(&self, answer: Answer, host: u32, url: u32) -> Answer {
-        let jitter = 0.5 + self.plan.dice(Purpose::Answer, host, url).f64();
+    fn timed(&self, answer: SimResponse, host: u32, url: u32) -> SimResponse {
+        let jitter = 0.5 + self.plan.dice(Purpose::SimResponse, host, url).f64();
         let slow = self.plan.host(host).trouble == Trouble::Slow;
         let factor = if slow { self.plan.options.slow_factor } else { 1.0 };
-        Answer { latency: self.plan.options.latency.mul_f64(jitter * factor), ..answer }
+        SimResponse { latency: self.plan.options.latency.mul_f64(jitter * factor), ..answer }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sha1::{Digest, Sha1};
 
-use super::answers::{Answers, RULES_PATH};
+use super::answers::{RULES_PATH, SimResponses};
 use super::conduct::Robots;
 use super::host_names::gone_name;
 use super::links::{links, sealed};
@@ -66,7 +66,7 @@ impl Expected {
 }
 
 /// Walks the web from its seeds.
-pub(super) fn walk(answers: &Answers) -> Expected {
+pub(super) fn walk(answers: &SimResponses) -> Expected {
     let plan = &answers.plan;
     let mut walk = Walk {
         seen: vec![false; plan.len()],
@@ -167,7 +167,7 @@ impl Walk {
 }
 
 /// Digests what is stored, on as many threads as the machine has.
-fn pages(answers: &Answers, stored: &[(u32, u32)]) -> BTreeMap<String, ExpectedPage> {
+fn pages(answers: &SimResponses, stored: &[(u32, u32)]) -> BTreeMap<String, ExpectedPage> {
     let digest = |&(host, url): &(u32, u32)| {
         let (status, body) = answers.last(host, url);
         let page = ExpectedPage { status, body_sha1: Sha1::digest(body).into() };

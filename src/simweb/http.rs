@@ -18,8 +18,8 @@ use hyper::{Method, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::answer::{Answer, gzip};
-use super::answers::Answers;
+use super::answer::{SimResponse, gzip};
+use super::answers::SimResponses;
 use super::conduct::Fate;
 use super::drip::{Dripping, Tap};
 use super::log::{Log, Request};
@@ -31,13 +31,13 @@ const FRAME_BYTES: usize = 64 << 10;
 /// What all connections share.
 #[derive(Debug)]
 pub(super) struct Site {
-    pub answers: Answers,
+    pub answers: SimResponses,
     pub log: Log,
     connections: AtomicU64,
 }
 
 impl Site {
-    pub fn new(answers: Answers) -> Site {
+    pub fn new(answers: SimResponses) -> Site {
         Site { answers, log: Log::new(), connections: AtomicU64::new(0) }
     }
 }
@@ -77,11 +77,11 @@ async fn respond(
     let host = text(asked.headers(), header::HOST);
     let answer = match *asked.method() {
         Method::GET | Method::HEAD => site.answers.to(address, host, path),
-        _ => Answer { status: 405, content_type: "text/plain", ..Default::default() },
+        _ => SimResponse { status: 405, content_type: "text/plain", ..Default::default() },
     };
     let validators = Validators::of(&answer);
     let holds = validators.as_ref().is_some_and(|validators| validators.hold(asked.headers()));
-    let answer = if holds { Answer { status: 304, body: Vec::new(), gzip: false, ..answer } } else { answer };
+    let answer = if holds { SimResponse { status: 304, body: Vec::new(), gzip: false, ..answer } } else { answer };
     let entry = Request {
         host: host.rsplit_once(':').map_or(host, |(name, _)| name).to_ascii_lowercase(),
         path: path.to_owned(),
@@ -121,7 +121,7 @@ async fn respond(
     Ok(response)
 }
 
-fn headers(answer: &Answer, plea: Option<String>, zipped: bool) -> HeaderMap {
+fn headers(answer: &SimResponse, plea: Option<String>, zipped: bool) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::SERVER, HeaderValue::from_static("simweb"));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.content_type));

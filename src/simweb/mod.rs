@@ -58,7 +58,7 @@ pub use paper::{PaperAnswer, PaperWeb};
 pub use timeline::Timeline;
 pub use trap_kinds::TrapKind;
 
-use answers::Answers;
+use answers::SimResponses;
 use http::Site;
 use plan::{Plan, Target};
 
@@ -87,7 +87,7 @@ impl SimWeb {
         let plan = Plan::new(options)?;
         let (listeners, port) = bind_http(addresses, (plan.options.traps > 0).then(|| plan.trap_address()))?;
         let (udp, tcp, dns_address) = bind_dns()?;
-        let site = Arc::new(Site::new(Answers::new(plan, port)));
+        let site = Arc::new(Site::new(SimResponses::new(plan, port)));
         let dns_queries = Arc::new(AtomicU64::new(0));
         let names = dns::NameServer { site: site.clone(), queries: dns_queries.clone() };
         let (stop, stopped) = oneshot::channel();
@@ -124,7 +124,7 @@ impl SimWeb {
 
     /// URLs from which every URL that can be reached is reached, if every host may be visited.
     pub fn seeds(&self) -> Vec<String> {
-        let Answers { plan, port, .. } = &self.site.answers;
+        let SimResponses { plan, port, .. } = &self.site.answers;
         plan.seeds().into_iter().map(|host| names::address(plan, *port, Target::Url(host, 0))).collect()
     }
 

@@ -113,7 +113,7 @@ pub(super) fn location(plan: &Plan, port: u16, host: u32, url: u32) -> String {
     let target = plan.redirect_target(host, url);
     let own = names::path(plan, host, url);
     let base = Base { plan, port, host, directory: directory(&own) };
-    let mut dice = plan.dice(Purpose::Answer, host, url);
+    let mut dice = plan.dice(Purpose::SimResponse, host, url);
     match dice.u8(0..4) {
         0 => base.spell(target, 2),
         1 => base.spell(target, 10),

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::answers::Answers;
+use super::answers::SimResponses;
 use super::conduct::Fate;
 use super::expected::{Expected, walk};
 use super::names;
@@ -19,7 +19,7 @@ const PORT: u16 = 8_080;
 /// A synthetic web that is asked by calling it.
 #[derive(Debug)]
 pub struct PaperWeb {
-    answers: Answers,
+    answers: SimResponses,
     expected: OnceLock<Expected>,
 }
 
@@ -41,7 +41,7 @@ pub struct PaperAnswer {
 impl PaperWeb {
     /// Draws up the web that the options describe.
     pub fn new(options: SimOptions) -> io::Result<PaperWeb> {
-        Ok(PaperWeb { answers: Answers::new(Plan::new(options)?, PORT), expected: OnceLock::new() })
+        Ok(PaperWeb { answers: SimResponses::new(Plan::new(options)?, PORT), expected: OnceLock::new() })
     }
 
     /// URLs from which every URL that can be reached is reached.

@@ -338,7 +338,7 @@ pub(super) enum Purpose {
     Path,
     Links,
     Body,
-    Answer,
+    SimResponse,
     Words,
     Sitemap,
     Trouble,

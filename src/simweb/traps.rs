@@ -8,7 +8,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::answer::Answer;
+use super::answer::SimResponse;
 use super::conduct::Fate;
 use super::drip::Drip;
 use super::options::SimOptions;
@@ -38,19 +38,19 @@ pub(super) fn trap_named(options: &SimOptions, name: &str) -> Option<u32> {
 }
 
 /// What a trap answers to a request for `path` at its host `name`.
-pub(super) fn answer(options: &SimOptions, port: u16, trap: u32, name: &str, path: &str) -> Answer {
-    let mut place = Place { port, trap, name, path, lots: lots(options.seed, name, path) };
+pub(super) fn answer(options: &SimOptions, port: u16, trap: u32, name: &str, path: &str) -> SimResponse {
+    let mut place = TrapUrl { port, trap, name, path, lots: lots(options.seed, name, path) };
     let kind = kind(options, trap);
     if kind == TrapKind::Silent {
-        return Answer { fate: Fate::Hangs, ..Answer::default() };
+        return SimResponse { fate: Fate::Hangs, ..SimResponse::default() };
     }
     let answer = if path == "/robots.txt" { place.robots(kind) } else { place.page(kind) };
     let latency = if answer.drip.is_some() { Duration::ZERO } else { options.latency };
-    Answer { latency, ..answer }
+    SimResponse { latency, ..answer }
 }
 
 /// One URL of a trap.
-struct Place<'a> {
+struct TrapUrl<'a> {
     port: u16,
     trap: u32,
     name: &'a str,
@@ -58,8 +58,8 @@ struct Place<'a> {
     lots: fastrand::Rng,
 }
 
-impl Place<'_> {
-    fn robots(&mut self, kind: TrapKind) -> Answer {
+impl TrapUrl<'_> {
+    fn robots(&mut self, kind: TrapKind) -> SimResponse {
         let mut text = "User-agent: *\nDisallow:\n".to_owned();
         if kind == TrapKind::Sitemaps {
             let (name, port, word) = (self.name, self.port, self.word());
@@ -67,14 +67,14 @@ impl Place<'_> {
         }
         // of three hosts that drip, one does so with everything, one with heads, one with bodies
         let drips = kind == TrapKind::Drip && self.way() == 0;
-        Answer { drip: drips.then_some(Drip::Head), ..ok("text/plain", text) }
+        SimResponse { drip: drips.then_some(Drip::Head), ..ok("text/plain", text) }
     }
 
     fn way(&self) -> u32 {
         self.trap / TrapKind::ALL.len() as u32 % 3
     }
 
-    fn page(&mut self, kind: TrapKind) -> Answer {
+    fn page(&mut self, kind: TrapKind) -> SimResponse {
         let links: Vec<String> = match kind {
             TrapKind::Maze => (0..FAN).map(|_| format!("/{}/{}-{}", self.word(), self.word(), self.word())).collect(),
             TrapKind::Calendar => self.calendar(),
@@ -92,7 +92,7 @@ impl Place<'_> {
             TrapKind::Silent => Vec::new(),
             TrapKind::Drip => {
                 let drip = if self.way() == 2 { Drip::Body } else { Drip::Head };
-                return Answer { drip: Some(drip), ..ok("text/html", "drop ".repeat(1_000)) };
+                return SimResponse { drip: Some(drip), ..ok("text/html", "drop ".repeat(1_000)) };
             }
         };
         let mut html = format!("<!DOCTYPE html>\n<title>{}</title>\n", self.word());
@@ -143,8 +143,8 @@ impl Place<'_> {
     }
 }
 
-fn ok(content_type: &'static str, body: String) -> Answer {
-    Answer { status: 200, content_type, body: body.into_bytes(), ..Default::default() }
+fn ok(content_type: &'static str, body: String) -> SimResponse {
+    SimResponse { status: 200, content_type, body: body.into_bytes(), ..Default::default() }
 }
 
 /// The random numbers of a URL (FNV-1a over host and path).

@@ -2,7 +2,7 @@
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use super::answer::Answer;
+use super::answer::SimResponse;
 
 /// What a page with status 200 is known by: a tag, a date, or both; some tags are weak.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Validators {
 
 impl Validators {
     /// Those of `answer`; other than pages have none.
-    pub fn of(answer: &Answer) -> Option<Self> {
+    pub fn of(answer: &SimResponse) -> Option<Self> {
         if answer.status != 200 || answer.content_type.starts_with("text/plain") {
             return None;
         }

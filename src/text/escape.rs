@@ -16,7 +16,7 @@ impl fmt::Display for Escaped<'_> {
                 '\n' => f.write_str("\\n")?,
                 '\r' => f.write_str("\\r")?,
                 '\t' => f.write_str("\\t")?,
-                _ if !is_obeyed(c) => f.write_char(c)?,
+                _ if !is_terminal_control(c) => f.write_char(c)?,
                 _ if (c as u32) < 0x100 => write!(f, "\\x{:02x}", c as u32)?,
                 _ => write!(f, "\\u{{{:x}}}", c as u32)?,
             }
@@ -57,7 +57,7 @@ fn is_formula(text: &str) -> bool {
 }
 
 /// Whether a terminal or a reader of lines may obey `c` instead of showing it.
-pub fn is_obeyed(c: char) -> bool {
+pub fn is_terminal_control(c: char) -> bool {
     matches!(c,
         '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
@@ -96,14 +96,14 @@ pub fn field(text: &str) -> String {
 /// JSON in which what a terminal would obey is written by its code; it means the same.
 pub fn json_line(value: &impl serde::Serialize) -> serde_json::Result<String> {
     let json = serde_json::to_string(value)?;
-    Ok(if json.chars().any(is_obeyed) { json_escaped(&json) } else { json })
+    Ok(if json.chars().any(is_terminal_control) { json_escaped(&json) } else { json })
 }
 
 /// `json`, a line, in which what a terminal would obey is written by its code.
 pub(crate) fn json_escaped(json: &str) -> String {
     let mut safe = String::with_capacity(json.len() + 32);
     for c in json.chars() {
-        if is_obeyed(c) {
+        if is_terminal_control(c) {
             // Such characters come in strings only, and past the first plane as two units.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(safe, "\\u{unit:04x}");
@@ -125,7 +125,7 @@ mod tests {
     fn what_a_terminal_obeys_is_shown_by_its_code() {
         let shown = escaped(HOSTILE);
         assert_eq!(shown, "a\\x1b[2Jb\\x9b31mc\\r\\nd\\u{202e}e\\u{2028}f\\x00g\\x7fh\\ti\\u{e0041}");
-        assert!(!shown.chars().any(is_obeyed));
+        assert!(!shown.chars().any(is_terminal_control));
     }
 
     #[test]
@@ -169,13 +169,13 @@ mod tests {
     fn a_field_holds_no_blank_and_is_never_empty() {
         assert_eq!(field(""), "-");
         assert_eq!(field("a b\u{a0}c\nd"), "a%20b%C2%A0c%0Ad");
-        assert!(!field(HOSTILE).chars().any(|c| c.is_whitespace() || is_obeyed(c)));
+        assert!(!field(HOSTILE).chars().any(|c| c.is_whitespace() || is_terminal_control(c)));
     }
 
     #[test]
     fn safe_json_means_the_same() {
         let line = json_line(&HOSTILE).unwrap();
-        assert!(!line.chars().any(is_obeyed), "{line}");
+        assert!(!line.chars().any(is_terminal_control), "{line}");
         assert_eq!(serde_json::from_str::<String>(&line).unwrap(), HOSTILE);
     }
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use crawler::disk::{Disk, Mode};
-use crawler::text::escape::is_obeyed;
+use crawler::text::escape::is_terminal_control;
 use crawler::web::warc::{Record, RecordReader};
 use server::{BIDI, C1, ESC, FORGED, SCRIPT};
 
@@ -83,7 +83,7 @@ fn crawled() -> &'static Crawled {
 fn assert_inert(what: &str, bytes: &[u8]) {
     let text = std::str::from_utf8(bytes).unwrap_or_else(|e| panic!("{what} is not UTF-8: {e}"));
     for line in text.lines() {
-        let bad = line.chars().find(|&c| is_obeyed(c) && c != '\t');
+        let bad = line.chars().find(|&c| is_terminal_control(c) && c != '\t');
         assert_eq!(bad, None, "{what}: {line:?}");
     }
     assert!(!text.contains('\r'), "{what} has a carriage return");
@@ -302,7 +302,7 @@ fn check_record(record: &Record) {
     for line in fields.split("\r\n") {
         let (name, value) = line.split_once(": ").unwrap_or_else(|| panic!("{line:?} is no field"));
         assert!(name.starts_with("WARC-") || name.starts_with("Content-"), "{line:?}");
-        assert!(!value.chars().any(is_obeyed), "{line:?}");
+        assert!(!value.chars().any(is_terminal_control), "{line:?}");
         names.push(name.to_owned());
     }
     names.sort();
@@ -315,7 +315,7 @@ fn check_record(record: &Record) {
         for line in block.split("\r\n").filter(|line| !line.is_empty()) {
             let (name, value) = line.split_once(": ").unwrap_or_else(|| panic!("{line:?} is no field"));
             assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)), "{line:?}");
-            assert!(!value.chars().any(is_obeyed) && name != "forged", "{line:?}");
+            assert!(!value.chars().any(is_terminal_control) && name != "forged", "{line:?}");
         }
     }
 }

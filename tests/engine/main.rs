@@ -33,8 +33,8 @@ use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, OpenError, Opening, Past, Phase, Purpose, ResolveJob,
-    Response, RestSync, Settings, SlotOptions, StoreMerge, mend,
+    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past, Phase, Purpose,
+    ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
 };
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
@@ -241,8 +241,8 @@ impl Executors for Inline {
         self.tell(self.web.durable_after(), done.unwrap_or_else(|fault| Event::Fault(fault.into())));
     }
 
-    fn sync_rests(&mut self, job: RestSync) {
-        self.tell_done(job.run().map(|()| Event::RestsSynced));
+    fn sync_rests(&mut self, job: HoldSync) {
+        self.tell_done(job.run().map(|()| Event::HoldsSynced));
     }
 }
 

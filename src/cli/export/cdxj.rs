@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Common;
 use crate::cli::OpenArchive;
-use crate::cli::archive::{Archive, Damage, Entry, Place, essence};
+use crate::cli::archive::{Archive, Damage, Entry, RecordLocation, essence};
 use crate::cli::exit::Exit;
 use crate::clock::Time;
 use crate::config::parse_bytes;
@@ -92,7 +92,7 @@ impl CdxjArgs {
 }
 
 /// The line of `entry`, whose record lies at `place`.
-pub(in crate::cli) fn line(place: Place, entry: &Entry) -> anyhow::Result<String> {
+pub(in crate::cli) fn line(place: RecordLocation, entry: &Entry) -> anyhow::Result<String> {
     let url = CanonicalUrl::parse(&entry.url)
         .map_err(|e| anyhow::anyhow!("the archive names {}, which cannot be indexed: {e}", entry.url))?;
     let essence = essence(&entry.mime);

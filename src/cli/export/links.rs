@@ -45,7 +45,7 @@ pub(super) struct LinksArgs {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LinkRow<'a> {
     source: &'a str,
     target: &'a str,
     kind: &'static str,
@@ -97,7 +97,7 @@ impl LinksArgs {
     ) -> anyhow::Result<()> {
         let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
         let mut line = |target: &str, kind, nofollow, text: &str| -> anyhow::Result<()> {
-            let line = Line { source: &entry.url, target, kind, nofollow, text };
+            let line = LinkRow { source: &entry.url, target, kind, nofollow, text };
             if self.jsonl {
                 return Ok(writeln!(out, "{}", json_line(&line)?)?);
             }

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::orders::{Action, Order};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
-use crate::crawl::connections::{Connections, Place};
+use crate::crawl::connections::{ConnectionHandle, Connections};
 use crate::crawl::sizes::measure;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
@@ -80,7 +80,7 @@ async fn serve(listener: UnixListener, shared: Arc<Shared>, mut ended: oneshot::
 }
 
 /// One command and its answer.
-async fn converse(stream: UnixStream, shared: Arc<Shared>, place: Place) {
+async fn converse(stream: UnixStream, shared: Arc<Shared>, place: ConnectionHandle) {
     let who = match stream.peer_cred() {
         Ok(peer) if is_allowed(peer.uid()) => peer.pid().map_or_else(String::new, |pid| format!(" (process {pid})")),
         _ => return tracing::warn!("ctl: the connection of another user was refused"),

@@ -5,7 +5,7 @@ use crate::disk::sorter::Sorted;
 
 /// Something that has to be known, and where it was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct KeyRef {
     /// What has to be known.
     pub key: u64,
     /// The number of the file in which it was met; `None` for key.dat.
@@ -16,15 +16,15 @@ pub(super) struct Line {
 
 const LINE_BYTES: usize = 20;
 
-impl Line {
+impl KeyRef {
     /// Of a page with its key record at `at`.
     pub(super) fn page(key: u64, at: u64) -> Self {
-        Line { key, source: None, at }
+        KeyRef { key, source: None, at }
     }
 
     /// Of a queued URL at `at` of a file.
     pub(super) fn queued(key: u64, source: u32, at: u64) -> Self {
-        Line { key, source: Some(source), at }
+        KeyRef { key, source: Some(source), at }
     }
 
     /// Bytes that sort as keys do.
@@ -39,14 +39,14 @@ impl Line {
     pub(super) fn from_bytes(bytes: &[u8]) -> Self {
         let word = |from: usize| u64::from_be_bytes(std::array::from_fn(|n| bytes[from + n]));
         let source = u32::from_be_bytes(std::array::from_fn(|n| bytes[8 + n]));
-        Line { key: word(0), source: source.checked_sub(1), at: word(12) }
+        KeyRef { key: word(0), source: source.checked_sub(1), at: word(12) }
     }
 }
 
 /// What has to be known, on its way past what is.
 pub(super) struct Join {
     wanted: Sorted,
-    head: Option<Line>,
+    head: Option<KeyRef>,
     /// Known besides, in order.
     others: Option<Sorted>,
     other: Option<u64>,
@@ -60,7 +60,7 @@ impl Join {
     }
 
     fn advance(&mut self) -> Result<()> {
-        self.head = self.wanted.next()?.map(Line::from_bytes);
+        self.head = self.wanted.next()?.map(KeyRef::from_bytes);
         Ok(())
     }
 
@@ -86,7 +86,7 @@ impl Join {
     }
 
     /// `key` is known, larger than those before. `absent` gets what lies before it and is not.
-    pub(super) fn meet(&mut self, key: u64, absent: &mut dyn FnMut(Line)) -> Result<()> {
+    pub(super) fn meet(&mut self, key: u64, absent: &mut dyn FnMut(KeyRef)) -> Result<()> {
         while let Some(line) = self.head.filter(|line| line.key <= key) {
             if line.key < key && !self.is_other(line.key)? {
                 absent(line);
@@ -97,7 +97,7 @@ impl Join {
     }
 
     /// The stretch ends: `absent` gets what follows and is not known, until it refuses.
-    pub(super) fn end(&mut self, absent: &mut dyn FnMut(Line) -> bool) -> Result<()> {
+    pub(super) fn end(&mut self, absent: &mut dyn FnMut(KeyRef) -> bool) -> Result<()> {
         while let Some(line) = self.head {
             if !self.is_other(line.key)? && !absent(line) {
                 break;
@@ -123,16 +123,16 @@ mod tests {
     fn what_neither_stream_knows_is_told_and_nothing_else() {
         let mut wanted = Sorter::new(0);
         for key in [9, 1, 5, 3, 3, 7, 300] {
-            wanted.push(&Line::queued(key, 2, key * 10).to_bytes()).unwrap();
+            wanted.push(&KeyRef::queued(key, 2, key * 10).to_bytes()).unwrap();
         }
-        wanted.push(&Line::page(4, 77).to_bytes()).unwrap();
+        wanted.push(&KeyRef::page(4, 77).to_bytes()).unwrap();
         let mut join = Join::new(wanted.finish().unwrap()).unwrap();
         join.begin(sorted(&[0, 5, 8])).unwrap();
         let mut absent = Vec::new();
         for key in [1, 3, 6] {
             join.meet(key, &mut |line| absent.push(line)).unwrap();
         }
-        assert_eq!(absent, [Line::page(4, 77)]);
+        assert_eq!(absent, [KeyRef::page(4, 77)]);
         join.end(&mut |line| {
             absent.push(line);
             line.key < 100

@@ -38,7 +38,7 @@ const PARTS: [&str; 16] = [
 ];
 
 /// Where a crawl lies.
-pub(super) struct Place<'a> {
+pub(super) struct CrawlDir<'a> {
     pub disk: &'a Disk,
     pub dir: &'a Path,
 }
@@ -60,7 +60,7 @@ pub(super) fn tell(report: &mut Report<'_>, fault: Error) {
 
 /// Checks them all against the catalog.
 pub(super) fn check(
-    place: &Place<'_>,
+    place: &CrawlDir<'_>,
     known: &Known,
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
@@ -75,7 +75,7 @@ pub(super) fn check(
 }
 
 /// Whether the figures are those of the last checkpoint.
-fn check_status(place: &Place<'_>, checkpoint: Option<&Checkpoint>, report: &mut Report<'_>) -> Result<()> {
+fn check_status(place: &CrawlDir<'_>, checkpoint: Option<&Checkpoint>, report: &mut Report<'_>) -> Result<()> {
     let path = place.dir.join(SNAPSHOT_FILE);
     let snapshot = match Snapshot::read(place.disk, place.dir) {
         Ok(snapshot) => snapshot,
@@ -106,7 +106,7 @@ fn check_status(place: &Place<'_>, checkpoint: Option<&Checkpoint>, report: &mut
 }
 
 /// Whether the settings can be read.
-fn check_config(place: &Place<'_>, report: &mut Report<'_>) -> Result<()> {
+fn check_config(place: &CrawlDir<'_>, report: &mut Report<'_>) -> Result<()> {
     let path = place.dir.join(options::COPY_FILE);
     if place.disk.open_if_there(&path)?.is_none() {
         report.unfinished(&path, 0, "missing; the next start writes it");
@@ -117,7 +117,7 @@ fn check_config(place: &Place<'_>, report: &mut Report<'_>) -> Result<()> {
 }
 
 /// Whether the seeds are those that the last checkpoint knows.
-fn check_seeds(place: &Place<'_>, known: &Known, report: &mut Report<'_>) -> Result<()> {
+fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Report<'_>) -> Result<()> {
     let number = known.commit.map(|commit| commit.number).filter(|&number| number > 0);
     let path = place.dir.join("seeds").join("list");
     match seeds::check(place.disk, place.dir, number) {
@@ -139,7 +139,7 @@ fn check_seeds(place: &Place<'_>, known: &Known, report: &mut Report<'_>) -> Res
 }
 
 /// Whether the rests since the last checkpoint can be read.
-fn check_rests(place: &Place<'_>, number: u64, report: &mut Report<'_>) -> Result<()> {
+fn check_rests(place: &CrawlDir<'_>, number: u64, report: &mut Report<'_>) -> Result<()> {
     let mut older = Vec::new();
     for (of, path) in rests::files(place.disk, place.dir)? {
         if of < number {
@@ -164,7 +164,7 @@ fn check_rests(place: &Place<'_>, number: u64, report: &mut Report<'_>) -> Resul
 }
 
 /// Whether the logs are there. Nothing depends on them.
-fn check_logs(place: &Place<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
+fn check_logs(place: &CrawlDir<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
     for path in [CrawlLog::path(place.dir), SkippedLog::path(place.dir)] {
         let read = place.disk.open(&path, Mode::Read).and_then(|file| file.read_at(&mut [0; 1], 0));
         match read {
@@ -182,7 +182,7 @@ fn check_logs(place: &Place<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
 }
 
 /// What lies in the directory and belongs to nothing.
-fn check_names(place: &Place<'_>, number: Option<u64>, report: &mut Report<'_>) -> Result<()> {
+fn check_names(place: &CrawlDir<'_>, number: Option<u64>, report: &mut Report<'_>) -> Result<()> {
     let named = number.map(|number| checkpoint_path(place.dir, number));
     let names = place.disk.list(place.dir)?.into_iter();
     let unknown = names.filter(|name| !PARTS.contains(&name.as_str()) && !name.starts_with("rests.g"));

@@ -60,7 +60,7 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
         notice("without the identity of the crawl, fingerprints are not compared".to_owned());
     }
     container::verify(&disk, &dir.join("pages"), &standing, maker.as_ref(), report)?;
-    let place = copies::Place { disk: &disk, dir };
+    let place = copies::CrawlDir { disk: &disk, dir };
     let cut = match &mut known {
         Some(known) => {
             copies::check(&place, known, report, notice)?;

@@ -13,7 +13,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::agreement::Line;
+use super::agreement::KeyRef;
 use super::catalog::{self, Known};
 use super::copies;
 use super::stores::{Cut, Harm, Store, Stores};
@@ -224,7 +224,7 @@ impl Renewing<'_> {
         let dir = self.dir.join(Store::Seen.name());
         let check = Check::new(self.disk, &dir, Store::Seen.of(self.cut), &self.cut.path)?;
         let mut renewal = Renewal::<(), QueuedUrl>::begin(&check)?;
-        let mut head = wanted.next()?.map(Line::from_bytes);
+        let mut head = wanted.next()?.map(KeyRef::from_bytes);
         for bucket in 0..check.buckets() {
             let harmed = self.harm.seen.contains(&bucket);
             let mut keys = Sorter::new(SORT_MEMORY);
@@ -232,7 +232,7 @@ impl Renewing<'_> {
                 if harmed {
                     keys.push(&line.key.to_be_bytes())?;
                 }
-                head = wanted.next()?.map(Line::from_bytes);
+                head = wanted.next()?.map(KeyRef::from_bytes);
             }
             if !harmed {
                 continue;

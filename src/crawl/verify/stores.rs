@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::agreement::{Join, Line};
+use super::agreement::{Join, KeyRef};
 use crate::container::Report;
 use crate::container::keys::KeyFile;
 use crate::disk::sorter::Sorter;
@@ -284,7 +284,7 @@ impl<'a, 'r> Stores<'a, 'r> {
             return Ok(());
         }
         let source = self.source(path);
-        self.wanted.push(&Line::queued(url.key.bits(), source, at).to_bytes())?;
+        self.wanted.push(&KeyRef::queued(url.key.bits(), source, at).to_bytes())?;
         if !taken { self.waits(url, source, at) } else { Ok(()) }
     }
 
@@ -305,7 +305,7 @@ impl<'a, 'r> Stores<'a, 'r> {
             self.some("URLs of seeds that do not exist", source, at, what);
         }
         match url.via.checked_sub(1) {
-            Some(via) => self.vias.push(&Line::queued(via, source, at).to_bytes()),
+            Some(via) => self.vias.push(&KeyRef::queued(via, source, at).to_bytes()),
             None => Ok(()),
         }
     }
@@ -333,7 +333,7 @@ impl<'a, 'r> Stores<'a, 'r> {
             };
             if !record.robots {
                 pages += 1;
-                self.wanted.push(&Line::page(record.key.bits(), record.offset).to_bytes())?;
+                self.wanted.push(&KeyRef::page(record.key.bits(), record.offset).to_bytes())?;
             }
         }
         let stored = cut.checkpoint.statistics.pages_stored;
@@ -382,7 +382,7 @@ impl<'a, 'r> Stores<'a, 'r> {
                 let mut missing = Vec::new();
                 join.begin(pending.finish()?)?;
                 let replayed = &self.replayed;
-                let mut absent = |line: Line| {
+                let mut absent = |line: KeyRef| {
                     if !lost && !replayed.contains(&line.key) {
                         missing.push(line);
                     }
@@ -413,8 +413,8 @@ impl<'a, 'r> Stores<'a, 'r> {
     }
 
     /// Tells of something that URL-seen does not know.
-    fn missing(&mut self, line: Line) -> Result<()> {
-        let Line { source, at, .. } = line;
+    fn missing(&mut self, line: KeyRef) -> Result<()> {
+        let KeyRef { source, at, .. } = line;
         let kind = "keys that URL-seen does not have";
         match source {
             Some(source) => {
@@ -440,7 +440,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         vias.begin(Sorter::new(0).finish()?)?;
         let mut wrong = Vec::new();
         let key_bytes = self.cut.checkpoint.container.key_bytes;
-        let mut note = |line: Line| {
+        let mut note = |line: KeyRef| {
             if (wrong.len() as u64) <= TOLD_MAX {
                 wrong.push(line);
             }

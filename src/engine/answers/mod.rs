@@ -63,8 +63,8 @@ impl Engine {
 
     /// A request begins, in the place that suits its host.
     fn fetch(&mut self, job: FetchJob, now: Time) {
-        let knock = self.stores.arrival.frontier.knock_of(job.host);
-        self.requests.begin_fetch(&job, knock, now);
+        let contact = self.stores.arrival.frontier.contact_of(job.host);
+        self.requests.begin_fetch(&job, contact, now);
         self.executors.fetch(job);
     }
 

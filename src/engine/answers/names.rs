@@ -9,7 +9,7 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{ResolveJob, Unresolved};
 use crate::engine::values::{Addresses, Term};
-use crate::frontier::{HostId, Knock, NameAnswer};
+use crate::frontier::{Contact, HostId, NameAnswer};
 use crate::outcome::{Failure, HostFault};
 
 /// A failure of the name servers is not remembered for longer (RFC 2308, section 7).
@@ -25,7 +25,7 @@ impl Engine {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
             Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
             None => {
-                self.requests.begin(host, Knock::Known, self.clock.now());
+                self.requests.begin(host, Contact::Known, self.clock.now());
                 self.executors.resolve(ResolveJob { host, name });
             }
         }

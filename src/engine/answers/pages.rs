@@ -118,7 +118,7 @@ impl Engine {
             self.books.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
         }
         self.books.count_dropped_links(&url.url, &findings.dropped);
-        self.stores.seen.anticipate(findings.links.iter().map(|link| link.keys.key));
+        self.stores.seen.prefetch(findings.links.iter().map(|link| link.keys.key));
         for link in findings.links {
             self.route(Discovery::Link { parent: &parent, link })?;
         }

@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::engine::values::{Robots, RobotsAnswer as Stored, Term};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Asker, HostId, RobotsAnswer};
+use crate::frontier::{HostId, Provenance, RobotsAnswer};
 use crate::outcome::{Failure, HostFault};
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
@@ -24,7 +24,7 @@ impl Engine {
         host: HostId,
         origin: &str,
         addresses: Arc<[IpAddr]>,
-        asker: Asker,
+        provenance: Provenance,
     ) -> Result<()> {
         let url = CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL");
         let key = self.home.keys.keys(&url).origin;
@@ -32,7 +32,7 @@ impl Engine {
             let rules = Arc::new(RobotsRules::allow_all());
             return self.rules_known(host, key, rules, Duration::ZERO, 0);
         }
-        let target = Target::Robots { origin: url.origin().into(), key, redirects: 0, asker };
+        let target = Target::Robots { origin: url.origin().into(), key, redirects: 0, provenance };
         self.fetch_robots(host, target, url, addresses, Referrer::Nobody)
     }
 
@@ -59,7 +59,7 @@ impl Engine {
     ) -> Result<()> {
         let Processed { job, response, records, retry_after, .. } = processed;
         let FetchJob { host, target, url, addresses, via, .. } = job;
-        let Target::Robots { origin, key, redirects, asker } = target else { return Ok(()) };
+        let Target::Robots { origin, key, redirects, provenance } = target else { return Ok(()) };
         let (duration, bytes) = (response.duration, records.payload_bytes);
         let is_redirect = (300..400).contains(&response.status);
         let follow = is_redirect && redirects < ROBOTS_REDIRECTS_MAX;
@@ -67,10 +67,10 @@ impl Engine {
         if let Some((target, _)) = findings.redirect.filter(|_| follow) {
             // the pinned addresses are those of the host that answered
             let addresses = (target.host() == url.host()).then_some(addresses);
-            let asker = Asker { hops: asker.hops.then('R'), ..asker };
+            let provenance = Provenance { hops: provenance.hops.then('R'), ..provenance };
             // the rules are those of the first origin: a replay knows it by this
             let via = via.url().unwrap_or(url.as_str()).to_owned();
-            let hop = Target::Robots { origin, key, redirects: redirects + 1, asker };
+            let hop = Target::Robots { origin, key, redirects: redirects + 1, provenance };
             self.add_hop(host, (hop, via), target, addresses, duration);
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl Engine {
                 self.books.tell_crawl_delay(&origin, &rules, politeness);
                 self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
                 self.books.count_dropped_links(url.as_str(), &findings.dropped);
-                self.route_sitemaps(&asker, stored.record, findings.links)
+                self.route_sitemaps(&provenance, stored.record, findings.links)
             }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),

@@ -75,7 +75,7 @@ impl Books {
 fn history(target: &Target) -> (&Hops, u32) {
     match target {
         Target::Page { url, .. } => (&url.hops, url.seed),
-        Target::Robots { asker, .. } => (&asker.hops, asker.seed),
+        Target::Robots { provenance, .. } => (&provenance.hops, provenance.seed),
     }
 }
 

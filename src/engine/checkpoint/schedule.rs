@@ -22,7 +22,7 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::container::Container;
 use crate::disk::{Disk, Ledger, Removal, Result};
-use crate::engine::rests::RestLog;
+use crate::engine::rests::HoldLog;
 
 /// Whose files are superseded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +53,12 @@ pub(in crate::engine) struct Checkpoints {
     cut_before_full: Option<u32>,
     superseded: Ledger<Owner>,
     /// Rests that began after the last cut.
-    pub rests: RestLog,
+    pub rests: HoldLog,
 }
 
 impl Checkpoints {
     /// Those behind checkpoint `number`, which is durable; the next one is due at `due`.
-    pub fn new(number: u64, due: Time, rests: RestLog) -> Checkpoints {
+    pub fn new(number: u64, due: Time, rests: HoldLog) -> Checkpoints {
         Checkpoints {
             number,
             is_under_way: false,
@@ -183,7 +183,7 @@ mod tests {
 
     fn checkpoints(disk: &Disk) -> Checkpoints {
         disk.create_dir_all(Path::new("/crawl")).unwrap();
-        let (rests, _) = RestLog::open(disk.clone(), Path::new("/crawl"), 4, NOW).unwrap();
+        let (rests, _) = HoldLog::open(disk.clone(), Path::new("/crawl"), 4, NOW).unwrap();
         Checkpoints::new(4, NOW, rests)
     }
 

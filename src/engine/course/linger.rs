@@ -2,9 +2,9 @@
 //! for as long as it takes to give a host up.
 //!
 //! The while begins when nothing else is left, and anew when anything else comes up. After it the crawl stops in good
-//! order; the URLs of these hosts stay queued, and the next start asks them at once ([`Anew`]).
+//! order; the URLs of these hosts stay queued, and the next start asks them at once ([`Recheck`]).
 //!
-//! [`Anew`]: crate::engine::seeding::Anew
+//! [`Recheck`]: crate::engine::seeding::Recheck
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{ResolveJob, Target};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{HostId, Knock, NameAnswer};
+use crate::frontier::{Contact, HostId, NameAnswer};
 use crate::outcome::{Cause, HostFault};
 use crate::web::url::CanonicalUrl;
 
@@ -79,7 +79,7 @@ impl Engine {
                     let hop = &mut self.requests.hops[number];
                     (hop.addresses, hop.due) = (Addresses::Asked, Time::MAX);
                     let job = ResolveJob { host: hop.host, name: hop.url.host().into() };
-                    self.requests.begin(job.host, Knock::Known, now);
+                    self.requests.begin(job.host, Contact::Known, now);
                     self.executors.resolve(job);
                     return Ok(false);
                 }
@@ -116,7 +116,7 @@ impl Engine {
             Some(NameAnswer::Unanswered) => return Step::Fail(Cause::Dns),
         };
         let keys = self.home.keys.keys(&hop.url);
-        let began = self.stores.arrival.frontier.begin_errand(keys.origin, keys.host, addresses[0], now);
+        let began = self.stores.arrival.frontier.begin_prerequisite(keys.origin, keys.host, addresses[0], now);
         match began {
             Ok(()) => Step::Go(addresses),
             Err(again) => {
@@ -167,7 +167,7 @@ impl Engine {
         let at = self.home.keys.keys(url);
         let arrival = &mut self.stores.arrival;
         if redirects > 0 {
-            arrival.frontier.end_errand(at.origin, at.host, duration, arrival.now);
+            arrival.frontier.end_prerequisite(at.origin, at.host, duration, arrival.now);
         }
         debug_assert!(redirects > 0 || at.origin == origin, "the first request for robots.txt goes to its own origin");
     }

@@ -20,7 +20,7 @@ pub use slots::SlotOptions;
 use super::Settings;
 use super::job::{FetchJob, Target};
 use crate::clock::Time;
-use crate::frontier::{HostId, Knock};
+use crate::frontier::{Contact, HostId};
 use hops::Hop;
 use slots::Slots;
 
@@ -119,14 +119,14 @@ impl Requests {
     }
 
     /// A look-up for `host` begins, or a request that no URL of it waits for.
-    pub fn begin(&mut self, host: HostId, knock: Knock, now: Time) {
-        self.slots.begin(host, knock, now);
+    pub fn begin(&mut self, host: HostId, contact: Contact, now: Time) {
+        self.slots.begin(host, contact, now);
     }
 
     /// The request `job` begins.
-    pub fn begin_fetch(&mut self, job: &FetchJob, knock: Knock, now: Time) {
+    pub fn begin_fetch(&mut self, job: &FetchJob, contact: Contact, now: Time) {
         self.pages += u64::from(matches!(job.target, Target::Page { .. }));
-        self.slots.begin(job.host, knock, now);
+        self.slots.begin(job.host, contact, now);
     }
 
     /// A look-up for `host` has ended; the number of the worker that made it.

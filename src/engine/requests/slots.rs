@@ -6,7 +6,7 @@
 //! is bounded by all limits as before. What is usual is the median of the answers so far, followed step by step. With
 //! all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
 //!
-//! A request to a host that never answered is slow sooner, and one that is likely to stay silent (`frontier::strangers`
+//! A request to a host that never answered is slow sooner, and one that is likely to stay silent (`frontier::first_contacts`
 //! says which are) begins in a place for slow ones, so that it costs no worker at all; a quarter of these places is
 //! left to others.
 
@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use crate::clock::Time;
-use crate::frontier::{HostId, Knock};
+use crate::frontier::{Contact, HostId};
 
 /// A request is slow that takes so many times as long as usual: until then it costs a worker, however many drip.
 const SLOW_FACTOR: f64 = 2.0;
@@ -45,7 +45,7 @@ pub struct Slots {
     options: SlotOptions,
     under_way: VecDeque<(Time, HostId, u32)>,
     /// The same of first contacts.
-    strangers: VecDeque<(Time, HostId, u32)>,
+    first_contacts: VecDeque<(Time, HostId, u32)>,
     /// Those beside them that began as slow ones.
     suspects: Vec<(HostId, u32)>,
     /// Numbers of workers that were given back.
@@ -62,7 +62,7 @@ impl Slots {
         Slots {
             options,
             under_way: VecDeque::new(),
-            strangers: VecDeque::new(),
+            first_contacts: VecDeque::new(),
             suspects: Vec::new(),
             free: BinaryHeap::new(),
             numbered: 0,
@@ -72,13 +72,13 @@ impl Slots {
 
     /// A request for `host` begins. A host has one look-up or robots.txt at a time, and pages have a flight each, so
     /// that no two requests have the same id.
-    pub fn begin(&mut self, host: HostId, knock: Knock, now: Time) {
+    pub fn begin(&mut self, host: HostId, contact: Contact, now: Time) {
         let worker = self.free.pop().map_or(self.numbered + 1, |Reverse(worker)| worker);
         self.numbered = self.numbered.max(worker);
-        match knock {
-            Knock::Suspect if self.options.slow > 0 => self.suspects.push((host, worker)),
-            Knock::Suspect | Knock::Stranger => self.strangers.push_back((now, host, worker)),
-            Knock::Known => self.under_way.push_back((now, host, worker)),
+        match contact {
+            Contact::Suspect if self.options.slow > 0 => self.suspects.push((host, worker)),
+            Contact::Suspect | Contact::First => self.first_contacts.push_back((now, host, worker)),
+            Contact::Known => self.under_way.push_back((now, host, worker)),
         }
     }
 
@@ -100,7 +100,7 @@ impl Slots {
     }
 
     fn remove(&mut self, host: HostId) -> Option<u32> {
-        for line in [&mut self.under_way, &mut self.strangers] {
+        for line in [&mut self.under_way, &mut self.first_contacts] {
             if let Some(place) = line.iter().position(|&(_, other, _)| other == host) {
                 return line.remove(place).map(|(_, _, worker)| worker);
             }
@@ -117,7 +117,7 @@ impl Slots {
 
     /// Requests under way, slow ones included.
     pub fn len(&self) -> usize {
-        self.under_way.len() + self.strangers.len() + self.suspects.len()
+        self.under_way.len() + self.first_contacts.len() + self.suspects.len()
     }
 
     /// Workers that are taken.
@@ -140,16 +140,16 @@ impl Slots {
             line.get(late(line, now, after)).map(|&(began, ..)| began + after)
         };
         let known = next(&self.under_way, self.slow_after());
-        known.into_iter().chain(next(&self.strangers, self.stranger_slow_after())).min()
+        known.into_iter().chain(next(&self.first_contacts, self.first_contact_slow_after())).min()
     }
 
     fn slow(&self, now: Time) -> usize {
         let known = late(&self.under_way, now, self.slow_after());
-        let strangers = late(&self.strangers, now, self.stranger_slow_after());
-        self.suspects.len() + (known + strangers).min(self.options.slow.saturating_sub(self.suspects.len()))
+        let first_contacts = late(&self.first_contacts, now, self.first_contact_slow_after());
+        self.suspects.len() + (known + first_contacts).min(self.options.slow.saturating_sub(self.suspects.len()))
     }
 
-    fn stranger_slow_after(&self) -> Duration {
+    fn first_contact_slow_after(&self) -> Duration {
         self.slow_after().min(STRANGER_SLOW_AFTER)
     }
 
@@ -180,17 +180,17 @@ mod tests {
     #[test]
     fn a_slow_request_gives_its_worker_to_others_as_long_as_there_is_place_for_slow_ones() {
         let mut slots = slots(2, 3);
-        (0..2).for_each(|n| slots.begin(host(n), Knock::Known, START));
+        (0..2).for_each(|n| slots.begin(host(n), Contact::Known, START));
         assert!(!slots.is_free(START));
         assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
         let later = START + Duration::from_secs(2);
         assert!(slots.is_free(later));
-        (2..4).for_each(|n| slots.begin(host(n), Knock::Known, later));
+        (2..4).for_each(|n| slots.begin(host(n), Contact::Known, later));
         assert!(!slots.is_free(later));
         let last = later + Duration::from_secs(2);
         // four are slow now, and there is place for three of them
         assert_eq!((slots.len(), slots.busy(last)), (4, 1));
-        slots.begin(host(4), Knock::Known, last);
+        slots.begin(host(4), Contact::Known, last);
         assert!(!slots.is_free(last));
         assert_eq!(slots.free_at(last), None);
         slots.end(host(1));
@@ -200,11 +200,11 @@ mod tests {
     #[test]
     fn a_worker_has_the_lowest_number_that_is_free() {
         let mut slots = slots(2, 3);
-        (0..3).for_each(|n| slots.begin(host(n), Knock::Known, START));
+        (0..3).for_each(|n| slots.begin(host(n), Contact::Known, START));
         assert_eq!((slots.end(host(1)), slots.end(host(0))), (2, 1));
-        slots.begin(host(3), Knock::Known, START);
-        slots.begin(host(4), Knock::Known, START);
-        slots.begin(host(5), Knock::Known, START);
+        slots.begin(host(3), Contact::Known, START);
+        slots.begin(host(4), Contact::Known, START);
+        slots.begin(host(5), Contact::Known, START);
         let ended = [5, 4, 3, 2].map(|n| slots.end(host(n)));
         assert_eq!(ended, [4, 2, 1, 3]);
     }
@@ -226,17 +226,17 @@ mod tests {
     fn n13_hosts_that_are_likely_to_stay_silent_take_no_worker_and_not_all_slow_places() {
         let mut slots = slots(8, 6);
         assert_eq!(slots.room_for_suspects(START), 5);
-        (0..5).for_each(|n| slots.begin(host(n), Knock::Suspect, START));
+        (0..5).for_each(|n| slots.begin(host(n), Contact::Suspect, START));
         assert_eq!(slots.room_for_suspects(START), 0);
         assert_eq!((slots.busy(START), slots.len()), (0, 5));
-        (5..13).for_each(|n| slots.begin(host(n), Knock::Known, START));
+        (5..13).for_each(|n| slots.begin(host(n), Contact::Known, START));
         assert!(!slots.is_free(START));
         assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
         slots.end(host(1));
         assert_eq!(slots.room_for_suspects(START), 1);
         // without such places they are like all others
         let mut none = Slots::new(SlotOptions { workers: 1, slow: 0, slow_after: Duration::from_secs(2) });
-        none.begin(host(0), Knock::Suspect, START);
+        none.begin(host(0), Contact::Suspect, START);
         assert_eq!(none.room_for_suspects(START), usize::MAX);
         assert!(!none.is_free(START + Duration::from_secs(9)));
         assert_eq!(none.end(host(0)), 1);
@@ -245,8 +245,8 @@ mod tests {
     #[test]
     fn n13_a_first_contact_gives_its_worker_up_after_a_quarter_of_a_second() {
         let mut slots = slots(2, 3);
-        slots.begin(host(0), Knock::Known, START);
-        slots.begin(host(1), Knock::Stranger, START);
+        slots.begin(host(0), Contact::Known, START);
+        slots.begin(host(1), Contact::First, START);
         assert!(!slots.is_free(START));
         let then = START + Duration::from_millis(250);
         assert_eq!(slots.free_at(START), Some(then));

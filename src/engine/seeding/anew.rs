@@ -26,7 +26,7 @@ const KEY: &str = "anew";
 
 /// As the catalog keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Anew {
+pub struct Recheck {
     /// Bad answers of before are not believed.
     pub since: Time,
     /// The settings by which names were resolved.
@@ -36,7 +36,7 @@ pub struct Anew {
     pub is_changed: bool,
 }
 
-impl Anew {
+impl Recheck {
     /// What the start of a run with `settings` asks anew; `force` says that the operator wants it so.
     pub(in crate::engine) fn at_start(
         catalog: &dyn Catalog,
@@ -44,14 +44,14 @@ impl Anew {
         force: bool,
         past: Past,
         now: Time,
-    ) -> Result<Anew> {
+    ) -> Result<Recheck> {
         let stored = catalog.get(KEY)?;
         // one that cannot be read says nothing
-        let stored: Option<Anew> = stored.and_then(|bytes| postcard::from_bytes(&bytes).ok());
+        let stored: Option<Recheck> = stored.and_then(|bytes| postcard::from_bytes(&bytes).ok());
         let is_changed = stored.as_ref().is_some_and(|stored| stored.settings != settings);
         let again = force || is_changed || past == Past::Stopped(Finish::OnlySilentHosts);
         let since = if again { now } else { stored.map_or(Time::ZERO, |stored| stored.since) };
-        Ok(Anew { since, settings: settings.to_owned(), is_changed })
+        Ok(Recheck { since, settings: settings.to_owned(), is_changed })
     }
 
     pub(in crate::engine) fn put(&self, batch: &mut Batch) {

@@ -8,7 +8,7 @@ mod intake;
 
 use std::collections::HashSet;
 
-pub(super) use anew::Anew;
+pub(super) use anew::Recheck;
 pub(super) use intake::Intake;
 
 use super::course::Phase;
@@ -34,7 +34,7 @@ pub(super) struct Seeding {
     /// The last round of fetching again.
     pub round: Round,
     /// What is asked again although a bad answer holds.
-    pub anew: Anew,
+    pub anew: Recheck,
     /// How the run before left the crawl, and whether it was one with `--force` and did not end in good order.
     past: Past,
     killed_in_round: bool,
@@ -42,7 +42,7 @@ pub(super) struct Seeding {
 
 impl Seeding {
     /// The seeding of a run behind one that left the crawl like `past`, with this last round.
-    pub fn new(intake: Intake, round: Round, anew: Anew, past: Past) -> Seeding {
+    pub fn new(intake: Intake, round: Round, anew: Recheck, past: Past) -> Seeding {
         let killed_in_round = past == Past::Killed && round.running;
         Seeding { intake, round: Round { running: false, ..round }, anew, past, killed_in_round }
     }

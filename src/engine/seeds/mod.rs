@@ -91,11 +91,11 @@ impl Stand {
 
 /// Offset of a record, and in the bits above it how the seed stands and whether it has a fallback.
 #[derive(Clone, Copy, Debug)]
-struct Place(u64);
+struct PackedSeed(u64);
 
-impl Place {
-    fn new(offset: u64, has_fallback: bool) -> Place {
-        Place(offset | u64::from(has_fallback) << (OFFSET_BITS + 2))
+impl PackedSeed {
+    fn new(offset: u64, has_fallback: bool) -> PackedSeed {
+        PackedSeed(offset | u64::from(has_fallback) << (OFFSET_BITS + 2))
     }
 
     fn offset(self) -> u64 {
@@ -124,7 +124,7 @@ impl Place {
 pub struct SeedTable {
     list: Writer,
     fates: Writer,
-    places: Vec<Place>,
+    places: Vec<PackedSeed>,
     /// Of seeds by number; nothing until there is a round.
     rounds: Vec<u32>,
     by_url: Index,
@@ -241,7 +241,7 @@ impl SeedTable {
 
     /// Bytes of memory that the table takes.
     pub fn memory(&self) -> usize {
-        self.places.capacity() * size_of::<Place>()
+        self.places.capacity() * size_of::<PackedSeed>()
             + (self.rounds.capacity() + self.before.capacity()) * size_of::<u32>()
             + self.by_url.bytes()
             + self.by_origin.bytes()
@@ -265,7 +265,7 @@ impl SeedTable {
     /// Notes that the record of the next seed lies at `at`.
     fn index(&mut self, at: u64, url: &str, has_fallback: bool) -> u32 {
         let number = self.len();
-        self.places.push(Place::new(at, has_fallback));
+        self.places.push(PackedSeed::new(at, has_fallback));
         self.by_url.insert(tag(url), number);
         if has_fallback && let Ok(url) = CanonicalUrl::parse(url) {
             let before = self.by_origin.replace(tag(&url.origin()), number);
@@ -338,7 +338,7 @@ impl SeedTable {
 
     /// Whether the seed `number` is one of that round and nothing has become of it yet.
     pub fn waits_in_round(&self, number: u32, round: u32) -> bool {
-        let waits = |place: &Place| place.stand() == Stand::Waiting;
+        let waits = |place: &PackedSeed| place.stand() == Stand::Waiting;
         round > 0 && self.round_of(number) == round && self.places.get(number as usize).is_some_and(waits)
     }
 

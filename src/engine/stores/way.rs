@@ -16,7 +16,7 @@
 use super::{Replayed, Stores};
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::drum::{Admission, Answer, Dispatcher, Store};
+use crate::drum::{Admission, Dispatcher, Store, StoreAnswer};
 use crate::engine::patterns::PatternBudget;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer};
 use crate::fingerprint::Fingerprint;
@@ -134,9 +134,9 @@ impl BehindSeen<'_> {
             return arrival.frontier.push(url, arrival.now);
         }
         match self.robots.ask(url.origin, url)? {
-            Answer::Known(robots, url) => self.next.judge(&robots, url),
-            Answer::Unknown(url) => self.next.ask(url, Known::default()),
-            Answer::Pending => Ok(()),
+            StoreAnswer::Known(robots, url) => self.next.judge(&robots, url),
+            StoreAnswer::Unknown(url) => self.next.ask(url, Known::default()),
+            StoreAnswer::Pending => Ok(()),
         }
     }
 }
@@ -173,9 +173,9 @@ impl BehindRobots<'_> {
             return self.arrival.arrive(url, known, addresses.as_ref());
         }
         match self.dns.ask(url.host, url)? {
-            Answer::Known(addresses, url) => self.arrival.arrive(url, known, Some(&addresses)),
-            Answer::Unknown(url) => self.arrival.arrive(url, known, None),
-            Answer::Pending => Ok(()),
+            StoreAnswer::Known(addresses, url) => self.arrival.arrive(url, known, Some(&addresses)),
+            StoreAnswer::Unknown(url) => self.arrival.arrive(url, known, None),
+            StoreAnswer::Pending => Ok(()),
         }
     }
 }

@@ -125,7 +125,7 @@ pub(super) struct Recent {
     pub tails: Vec<FileState>,
     pub urls: u64,
     /// Whether some of them are of hosts that were not active when they came, or have left since.
-    pub has_strangers: bool,
+    pub has_first_contacts: bool,
     /// When the first of them came.
     pub since: Time,
     /// Which origins and domains there are.
@@ -185,7 +185,7 @@ pub(super) struct Partition {
     /// Active hosts that run dry.
     pub wanted: BTreeSet<HostKey>,
     pub walk: Walk,
-    /// Domains that are held back, until when (`frontier::crowd`).
+    /// Domains that are held back, until when (`frontier::saturation`).
     pub held: BTreeMap<Fingerprint, Time>,
     pub merged_at: Time,
 }
@@ -324,7 +324,7 @@ impl Partition {
             tail_bytes: self.recent.tail_bytes(),
             tail_urls: self.recent.urls,
             tail_since: self.recent.since,
-            tail_is_wanted: self.thirsty > 0 || self.recent.has_strangers,
+            tail_is_wanted: self.thirsty > 0 || self.recent.has_first_contacts,
             overlay_bytes: self.overlay_bytes(),
             merged_at: self.merged_at,
             runs_dry: !self.wanted.is_empty(),

@@ -17,7 +17,7 @@ mod take;
 pub(super) use merge::{MergePolicy, MergeReason};
 pub(super) use refill::{HostSnapshot, RefillPolicy, Wish};
 pub(super) use snapshot::PartitionSnapshot;
-pub(super) use take::{Places, TakePolicy};
+pub(super) use take::{SlotCounts, TakePolicy};
 
 use super::tuning::JOBS_MAX;
 use crate::clock::Time;
@@ -34,7 +34,7 @@ pub(super) struct Situation {
     pub took_last: bool,
     /// Whether nothing is ready: merges may cost more than they should.
     pub is_starving: bool,
-    pub places: Places,
+    pub places: SlotCounts,
 }
 
 /// What is to be done.
@@ -108,7 +108,7 @@ mod tests {
     const NOW: Time = Time::from_ms(1_000_000);
     const LATER: Time = Time::from_ms(1_000_001);
     const MERGES: MergePolicy = MergePolicy { partitions: 4, overlay_bytes_max: 64 << 10 };
-    const PLACES: Places = Places { all: 16, taken: 0, busy: 0, has_memory: true };
+    const PLACES: SlotCounts = SlotCounts { all: 16, taken: 0, busy: 0, has_memory: true };
     const CALM: Situation =
         Situation { now: NOW, jobs_out: 0, rover: 0, took_last: false, is_starving: false, places: PLACES };
 
@@ -150,7 +150,7 @@ mod tests {
     fn the_next_job_follows_from_the_snapshots() {
         let starving = Situation { is_starving: true, ..CALM };
         let took = Situation { took_last: true, ..CALM };
-        let full = Situation { places: Places { taken: 16, busy: 16, ..PLACES }, ..CALM };
+        let full = Situation { places: SlotCounts { taken: 16, busy: 16, ..PLACES }, ..CALM };
         let rows: &[(&str, Situation, [PartitionSnapshot; 4], Option<Job>)] = &[
             ("nothing to do", CALM, [NOTHING; 4], None),
             ("four jobs are enough", Situation { jobs_out: 4, ..CALM }, [DRY, HOSTS, GROWN, FEW], None),

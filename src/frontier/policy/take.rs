@@ -10,7 +10,7 @@ use super::snapshot::PartitionSnapshot;
 
 /// The places of the active side.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::frontier) struct Places {
+pub(in crate::frontier) struct SlotCounts {
     /// There are so many.
     pub all: usize,
     /// Hosts that have one, and those of them that have something to do.
@@ -20,7 +20,7 @@ pub(in crate::frontier) struct Places {
     pub has_memory: bool,
 }
 
-impl Places {
+impl SlotCounts {
     /// Places that no busy host has: idle ones leave when theirs is wanted.
     pub(in crate::frontier) fn free(&self) -> usize {
         self.all.max(1).saturating_sub(self.busy)
@@ -33,7 +33,7 @@ pub(in crate::frontier) struct TakePolicy;
 impl TakePolicy {
     /// New hosts that the next take may bring; none if it is not worth its while yet. `is_starving`: nothing else is
     /// ready.
-    pub(in crate::frontier) fn hosts_max(places: &Places, is_starving: bool) -> usize {
+    pub(in crate::frontier) fn hosts_max(places: &SlotCounts, is_starving: bool) -> usize {
         let may_leave = places.taken > places.busy;
         let hosts_max = if places.has_memory || may_leave { places.free().min(TAKE_HOSTS_MAX) } else { 0 };
         let enough = (places.all / TAKE_PLACES_PART).clamp(1, TAKE_HOSTS_MAX / 2);
@@ -64,9 +64,9 @@ mod tests {
 
     #[test]
     fn new_hosts_are_taken_where_places_are_free_and_worth_the_while() {
-        let places = |all, taken, busy| Places { all, taken, busy, has_memory: true };
-        let short = |all, taken, busy| Places { has_memory: false, ..places(all, taken, busy) };
-        let rows: &[(&str, Places, bool, usize)] = &[
+        let places = |all, taken, busy| SlotCounts { all, taken, busy, has_memory: true };
+        let short = |all, taken, busy| SlotCounts { has_memory: false, ..places(all, taken, busy) };
+        let rows: &[(&str, SlotCounts, bool, usize)] = &[
             ("all of few", places(16, 0, 0), false, 16),
             ("no more than a take may bring", places(4_096, 0, 0), false, 512),
             ("a sixteenth is enough", places(1_600, 1_500, 1_500), false, 100),

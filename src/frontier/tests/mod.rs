@@ -128,7 +128,7 @@ pub(super) struct Request {
     pub robots: bool,
 }
 
-enum Answer {
+enum PendingAnswer {
     Resolved(HostId, u64),
     Robots(HostId, u64),
     Done(HostId, u64, QueuedUrl, Time, IpAddr),
@@ -147,7 +147,7 @@ pub(super) struct Crawl {
     /// URLs that have to come out.
     pub expected: BTreeSet<Fingerprint>,
     pub attempts: BTreeMap<Fingerprint, u64>,
-    answers: BTreeMap<(Time, u64), Answer>,
+    answers: BTreeMap<(Time, u64), PendingAnswer>,
     answered: u64,
     /// Names that were resolved, and jobs that were done.
     pub resolved: usize,
@@ -217,7 +217,7 @@ impl Crawl {
         self.frontier.push(url, self.clock.now()).unwrap();
     }
 
-    fn later(&mut self, after: Duration, answer: Answer) {
+    fn later(&mut self, after: Duration, answer: PendingAnswer) {
         self.answered += 1;
         self.answers.insert((self.clock.now() + after, self.answered), answer);
     }
@@ -229,13 +229,13 @@ impl Crawl {
             && let Some(task) = self.frontier.next(now).unwrap()
         {
             match task {
-                Task::Resolve { host, name } => self.later(MS * 5, Answer::Resolved(host, host_number(&name))),
+                Task::Resolve { host, name } => self.later(MS * 5, PendingAnswer::Resolved(host, host_number(&name))),
                 Task::Robots { host, origin, addresses, .. } => {
                     let number = host_number(&origin);
                     assert_eq!(&*origin, format!("http://www{number}.example"));
                     let end = now + MS * 10;
                     self.requests.push(Request { host: number, ip: addresses[0], start: now, end, robots: true });
-                    self.later(MS * 10, Answer::Robots(host, number));
+                    self.later(MS * 10, PendingAnswer::Robots(host, number));
                 }
                 Task::Fetch { host, url, addresses, .. } => {
                     assert!(!url.url.contains("/private"), "{url:?}");
@@ -243,7 +243,7 @@ impl Crawl {
                     let duration = (self.sites)(number).duration;
                     let (ip, end) = (addresses[0], now + duration);
                     self.requests.push(Request { host: number, ip, start: now, end, robots: false });
-                    self.later(duration, Answer::Done(host, number, url, now, ip));
+                    self.later(duration, PendingAnswer::Done(host, number, url, now, ip));
                 }
                 Task::Drop { url, reason } => self.end(url, Some(reason)),
             }
@@ -255,10 +255,10 @@ impl Crawl {
         self.out.push((url, reason));
     }
 
-    fn answer(&mut self, answer: Answer) {
+    fn answer(&mut self, answer: PendingAnswer) {
         let now = self.clock.now();
         match answer {
-            Answer::Resolved(host, number) => {
+            PendingAnswer::Resolved(host, number) => {
                 self.resolved += 1;
                 let address = (self.sites)(number).address;
                 let (answer, holds) = match address {
@@ -269,7 +269,7 @@ impl Crawl {
                 };
                 self.frontier.resolved(host, answer, now + holds, now).unwrap();
             }
-            Answer::Robots(host, number) => {
+            PendingAnswer::Robots(host, number) => {
                 let duration = MS * 10;
                 let answer = match (self.sites)(number).robots {
                     None => RobotsAnswer::Unreachable { duration, retry_after: None },
@@ -280,7 +280,7 @@ impl Crawl {
                 };
                 self.frontier.robots(host, answer, now).unwrap();
             }
-            Answer::Done(host, number, url, started, ip) => {
+            PendingAnswer::Done(host, number, url, started, ip) => {
                 let attempt = self.attempts.entry(url.key).or_default();
                 let site = (self.sites)(number);
                 let is_bad = (site.bad)(&url.url);

@@ -178,13 +178,13 @@ fn n15_a_robots_txt_that_moves_to_another_origin_of_the_name_is_followed() {
     };
     let now = crawl.clock.now();
     let begin = |crawl: &mut Crawl, now| {
-        crawl.frontier.begin_errand(there.origin, there.host, IpAddr::V4(Ipv4Addr::LOCALHOST), now)
+        crawl.frontier.begin_prerequisite(there.origin, there.host, IpAddr::V4(Ipv4Addr::LOCALHOST), now)
     };
     assert!(begin(&mut crawl, now).is_err(), "one request to the name is in flight");
     crawl.frontier.robots_moved(host, MS * 10, now);
     assert_eq!(begin(&mut crawl, now), Err(now + S), "the delay of the name");
     assert_eq!(begin(&mut crawl, now + S), Ok(()));
-    crawl.frontier.end_errand(there.origin, there.host, MS * 10, now + S);
+    crawl.frontier.end_prerequisite(there.origin, there.host, MS * 10, now + S);
     let rules = Arc::new(LongRules(TestRules(None), 0));
     let answer = RobotsAnswer::Rules { rules, expires: now + S * 600, duration: MS * 10, bytes: 0 };
     crawl.frontier.robots(host, answer, now + S).unwrap();

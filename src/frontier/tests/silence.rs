@@ -5,7 +5,7 @@ use super::*;
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1));
 
 /// Begins what may begin, with `room` for suspects: the hosts whose robots.txt is asked for.
-fn begin(crawl: &mut Crawl, mut room: usize) -> Vec<(HostId, Knock)> {
+fn begin(crawl: &mut Crawl, mut room: usize) -> Vec<(HostId, Contact)> {
     let mut begun = Vec::new();
     let now = crawl.clock.now();
     loop {
@@ -16,9 +16,9 @@ fn begin(crawl: &mut Crawl, mut room: usize) -> Vec<(HostId, Knock)> {
                 crawl.frontier.resolved(host, answer, now + S * 86_400, now).unwrap();
             }
             Some(Task::Robots { host, .. }) => {
-                let knock = crawl.frontier.knock_of(host);
-                room -= usize::from(knock == Knock::Suspect);
-                begun.push((host, knock));
+                let contact = crawl.frontier.contact_of(host);
+                room -= usize::from(contact == Contact::Suspect);
+                begun.push((host, contact));
             }
             Some(Task::Fetch { .. }) => {}
             Some(Task::Drop { url, reason }) => panic!("{url:?}: {reason:?}"),
@@ -34,7 +34,7 @@ fn forty() -> (Crawl, Vec<HostId>) {
     let mut crawl = Crawl::new(options, plain);
     (0..40).for_each(|host| crawl.push(url(host, 0, 1)));
     let first = begin(&mut crawl, 100);
-    assert!(first.iter().all(|&(_, knock)| knock == Knock::Stranger), "{first:?}");
+    assert!(first.iter().all(|&(_, contact)| contact == Contact::First), "{first:?}");
     assert_eq!((first.len(), crawl.frontier.suspects.len()), (8, 32));
     (crawl, first.into_iter().map(|(host, _)| host).collect())
 }
@@ -54,7 +54,7 @@ fn n13_an_answer_at_an_address_lets_two_more_first_contacts_begin_there() {
     let (mut crawl, first) = forty();
     answer(&mut crawl, &first[..3]);
     let more = begin(&mut crawl, 0);
-    assert!(more.iter().all(|&(_, knock)| knock == Knock::Stranger), "{more:?}");
+    assert!(more.iter().all(|&(_, contact)| contact == Contact::First), "{more:?}");
     assert_eq!((more.len(), crawl.frontier.suspects.len()), (6, 26));
 }
 
@@ -71,11 +71,11 @@ fn n13_hosts_without_a_place_wait_in_a_line_and_come_up_when_there_are_places() 
     assert!(looks <= 60, "{looks} looks in 5 s");
     // places become free
     let suspects = begin(&mut crawl, 3);
-    assert!(suspects.iter().all(|&(_, knock)| knock == Knock::Suspect), "{suspects:?}");
+    assert!(suspects.iter().all(|&(_, contact)| contact == Contact::Suspect), "{suspects:?}");
     assert_eq!((suspects.len(), crawl.frontier.suspects.len()), (3, 29));
     // or others answer: eleven were under way, sixteen may be
     answer(&mut crawl, &first);
-    let strangers = begin(&mut crawl, 0);
-    assert!(strangers.iter().all(|&(_, knock)| knock == Knock::Stranger), "{strangers:?}");
-    assert_eq!((strangers.len(), crawl.frontier.suspects.len()), (13, 16));
+    let first_contacts = begin(&mut crawl, 0);
+    assert!(first_contacts.iter().all(|&(_, contact)| contact == Contact::First), "{first_contacts:?}");
+    assert_eq!((first_contacts.len(), crawl.frontier.suspects.len()), (13, 16));
 }

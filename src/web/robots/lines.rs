@@ -48,7 +48,7 @@ pub struct Delay<'a> {
 
 /// What a line is about.
 #[derive(Clone, Copy, Debug)]
-pub enum Line<'a> {
+pub enum Directive<'a> {
     UserAgent(&'a [u8]),
     Allow(&'a [u8]),
     Disallow(&'a [u8]),
@@ -64,7 +64,7 @@ pub struct Placed<'a> {
     pub number: u32,
     /// As it stands in the file.
     pub text: &'a [u8],
-    pub line: Line<'a>,
+    pub line: Directive<'a>,
     /// Whether the group under way is one of our agent, and whether one of `*`.
     pub is_ours: bool,
     pub is_all: bool,
@@ -83,14 +83,14 @@ pub fn walk<'a>(agent_token: &str, bytes: &'a [u8], mut each: impl FnMut(Placed<
         let text = &rest[..end.unwrap_or(rest.len())];
         if let Some(line) = parse_line(text) {
             match line {
-                Line::UserAgent(name) => {
+                Directive::UserAgent(name) => {
                     if !is_header {
                         (is_ours, is_all, is_header) = (false, false, true);
                     }
                     is_all |= name.starts_with(b"*");
                     is_ours |= names(name, agent_token);
                 }
-                Line::Allow(_) | Line::Disallow(_) => is_header = false,
+                Directive::Allow(_) | Directive::Disallow(_) => is_header = false,
                 _ => {}
             }
             each(Placed { number, text, line, is_ours, is_all });
@@ -116,10 +116,10 @@ pub fn group_of<'a>(agent_token: &str, bytes: &'a [u8]) -> Group<'a> {
     let mut sitemap_lines = Vec::new();
     walk(agent_token, bytes, |placed| {
         ours.is_named |= placed.is_ours;
-        if let Line::Sitemap(url) = placed.line {
+        if let Directive::Sitemap(url) = placed.line {
             sitemap_lines.push(url);
         }
-        let name: &[u8] = if let Line::UserAgent(name) = placed.line { name } else { &[] };
+        let name: &[u8] = if let Directive::UserAgent(name) = placed.line { name } else { &[] };
         let (names_us, names_all) = (names(name, agent_token), name.starts_with(b"*"));
         for (group, concerned, named) in [(&mut ours, placed.is_ours, names_us), (&mut all, placed.is_all, names_all)] {
             if named {
@@ -149,10 +149,10 @@ impl<'a> Group<'a> {
 
 /// The normalised pattern of a rule; true for `Allow`. An empty path is no rule (RFC 9309, 2.2.2); one that does not
 /// begin with `/` is meant from the root on.
-fn rule_of(line: Line<'_>) -> Option<(Vec<u8>, bool)> {
+fn rule_of(line: Directive<'_>) -> Option<(Vec<u8>, bool)> {
     let (path, is_allow) = match line {
-        Line::Allow(path) => (path, true),
-        Line::Disallow(path) => (path, false),
+        Directive::Allow(path) => (path, true),
+        Directive::Disallow(path) => (path, false),
         _ => return None,
     };
     let pattern = match path.first()? {
@@ -163,16 +163,16 @@ fn rule_of(line: Line<'_>) -> Option<(Vec<u8>, bool)> {
 }
 
 /// The delay that a line asks for.
-fn delay_of(line: Line<'_>) -> Option<Duration> {
+fn delay_of(line: Directive<'_>) -> Option<Duration> {
     match line {
-        Line::CrawlDelay(value) => read_delay(value),
-        Line::RequestRate(value) => read_rate(value),
+        Directive::CrawlDelay(value) => read_delay(value),
+        Directive::RequestRate(value) => read_rate(value),
         _ => None,
     }
 }
 
 /// A line without its comment, split at the `:`, or where it is missing at the first blank.
-fn parse_line(line: &[u8]) -> Option<Line<'_>> {
+fn parse_line(line: &[u8]) -> Option<Directive<'_>> {
     let line = line.split(|&byte| byte == b'#').next()?.trim_ascii();
     let at_colon = memchr::memchr(b':', line).and_then(|colon| field(&line[..colon], &line[colon + 1..]));
     at_colon.or_else(|| {
@@ -182,18 +182,18 @@ fn parse_line(line: &[u8]) -> Option<Line<'_>> {
 }
 
 /// What a field says, where it concerns us. Common misspellings are understood.
-fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Line<'a>> {
+fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Directive<'a>> {
     let (key, value) = (key.trim_ascii(), value.trim_ascii());
     if key.len() > 16 {
         return None;
     }
     Some(match key.to_ascii_lowercase().as_slice() {
-        b"user-agent" | b"useragent" | b"user agent" => Line::UserAgent(value),
-        b"allow" => Line::Allow(value),
-        b"disallow" | b"dissallow" | b"dissalow" | b"disalow" | b"diasllow" | b"disallaw" => Line::Disallow(value),
-        b"crawl-delay" | b"crawldelay" | b"crawl delay" => Line::CrawlDelay(value),
-        b"request-rate" | b"requestrate" | b"request rate" => Line::RequestRate(value),
-        b"sitemap" | b"site-map" | b"site map" => Line::Sitemap(value),
+        b"user-agent" | b"useragent" | b"user agent" => Directive::UserAgent(value),
+        b"allow" => Directive::Allow(value),
+        b"disallow" | b"dissallow" | b"dissalow" | b"disalow" | b"diasllow" | b"disallaw" => Directive::Disallow(value),
+        b"crawl-delay" | b"crawldelay" | b"crawl delay" => Directive::CrawlDelay(value),
+        b"request-rate" | b"requestrate" | b"request rate" => Directive::RequestRate(value),
+        b"sitemap" | b"site-map" | b"site map" => Directive::Sitemap(value),
         _ => return None,
     })
 }

@@ -11,7 +11,7 @@ use crawler::engine::{
 };
 use crawler::fetch::{Arrived, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
-use crawler::frontier::{Asker, Hops, HostId};
+use crawler::frontier::{Hops, HostId, Provenance};
 use crawler::web::address::AddressGuard;
 use crawler::web::scope::{Scope, ScopeMode, ScopeOptions};
 use crawler::web::url::CanonicalUrl;
@@ -81,10 +81,10 @@ impl Client {
     /// Begins a request to `addresses`; without any the name is asked for.
     pub fn begin(&self, url: &str, addresses: &[&str]) {
         let scope = ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() };
-        let asker = Asker { depth: 0, seed: 0, hops: Hops::default() };
+        let provenance = Provenance { depth: 0, seed: 0, hops: Hops::default() };
         let job = FetchJob {
             host: HostId::NONE,
-            target: Target::Robots { origin: "".into(), key: Fingerprint::from_bits(0), redirects: 0, asker },
+            target: Target::Robots { origin: "".into(), key: Fingerprint::from_bits(0), redirects: 0, provenance },
             url: CanonicalUrl::parse(url).unwrap(),
             addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
             scope: Arc::new(Scope::new(&scope, std::iter::empty()).unwrap()),

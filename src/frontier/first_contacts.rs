@@ -2,7 +2,7 @@
 //!
 //! Whether a host answers is not known before it does, and one that stays silent keeps its request under way for as long
 //! as the time-outs allow. Three thousand of them, each of a domain of its own, would have every worker before any other
-//! host has its first page. So a request to a host that never answered is told from others ([`Knock`]): it counts as slow,
+//! host has its first page. So a request to a host that never answered is told from others ([`Contact`]): it counts as slow,
 //! and gives up its worker, after a quarter of a second; and at an address where others stay silent it takes no worker at
 //! all but begins in a place for slow requests, of which it may have three quarters, so that hosts elsewhere find one.
 //!
@@ -22,19 +22,19 @@ use crate::clock::Time;
 
 /// What a request is, as far as it is known whether its host answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Knock {
+pub enum Contact {
     /// To a host that has answered.
     #[default]
     Known,
     /// To a host that has not answered.
-    Stranger,
+    First,
     /// To one at an address or in a network where others stay silent.
     Suspect,
 }
 
 /// An address, or the network that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum NetworkKey {
     Address(IpAddr),
     Network(IpAddr),
 }
@@ -50,19 +50,19 @@ struct Known {
 
 /// First contacts that are under way, and what became of earlier ones.
 #[derive(Debug)]
-pub(super) struct Strangers {
-    /// How many more [`Knock::Suspect`] there are places for.
+pub(super) struct FirstContacts {
+    /// How many more [`Contact::Suspect`] there are places for.
     room: usize,
-    places: HashMap<Place, Known>,
+    places: HashMap<NetworkKey, Known>,
 }
 
-impl Default for Strangers {
+impl Default for FirstContacts {
     fn default() -> Self {
-        Strangers { room: usize::MAX, places: HashMap::new() }
+        FirstContacts { room: usize::MAX, places: HashMap::new() }
     }
 }
 
-impl Strangers {
+impl FirstContacts {
     /// Whether first contacts with `ip` stay silent.
     pub(super) fn is_silent(&self, ip: IpAddr, now: Time) -> bool {
         let is_silent = |known: &Known| known.under_way >= known.allowed && now.since(known.heard) >= SILENT_AFTER;
@@ -70,11 +70,11 @@ impl Strangers {
     }
 
     /// What a first contact with `ip` is; if nothing yet, it has to wait until others answer or are silent.
-    fn judge(&self, ip: IpAddr, now: Time) -> Option<Knock> {
+    fn judge(&self, ip: IpAddr, now: Time) -> Option<Contact> {
         match self.may_begin(ip) {
-            _ if self.is_silent(ip, now) => Some(Knock::Suspect),
+            _ if self.is_silent(ip, now) => Some(Contact::Suspect),
             0 => None,
-            _ => Some(Knock::Stranger),
+            _ => Some(Contact::First),
         }
     }
 
@@ -85,7 +85,7 @@ impl Strangers {
         least.unwrap_or(ADDRESS_START) as usize
     }
 
-    /// How many more [`Knock::Suspect`] there are places for.
+    /// How many more [`Contact::Suspect`] there are places for.
     pub(super) fn room(&self) -> usize {
         self.room
     }
@@ -122,17 +122,17 @@ impl Strangers {
     }
 }
 
-impl Place {
+impl NetworkKey {
     fn start(self) -> u32 {
         match self {
-            Place::Address(_) => ADDRESS_START,
-            Place::Network(_) => NETWORK_START,
+            NetworkKey::Address(_) => ADDRESS_START,
+            NetworkKey::Network(_) => NETWORK_START,
         }
     }
 }
 
-fn places(ip: IpAddr) -> [Place; 2] {
-    [Place::Address(ip), Place::Network(network(ip))]
+fn places(ip: IpAddr) -> [NetworkKey; 2] {
+    [NetworkKey::Address(ip), NetworkKey::Network(network(ip))]
 }
 
 fn network(ip: IpAddr) -> IpAddr {
@@ -143,45 +143,48 @@ fn network(ip: IpAddr) -> IpAddr {
 }
 
 impl Frontier {
-    /// How many more [`Knock::Suspect`] may begin, to be said before each [`Frontier::next`] where it matters.
+    /// How many more [`Contact::Suspect`] may begin, to be said before each [`Frontier::next`] where it matters.
     pub fn let_suspects_in(&mut self, room: usize) {
-        self.strangers.room = room;
+        self.first_contacts.room = room;
     }
 
     /// What the request that was handed out for `host` is.
-    pub fn knock_of(&self, host: HostId) -> Knock {
-        self.active.resolve_id(host).map_or(Knock::Known, |index| self.active.host(index).knock)
+    pub fn contact_of(&self, host: HostId) -> Contact {
+        self.active.resolve_id(host).map_or(Contact::Known, |index| self.active.host(index).contact)
     }
 
     /// Whether a host may be contacted at `ip` now: otherwise it comes up again when there is a place.
-    pub(super) fn may_knock(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
-        let knock = match self.active.host(index).standing.answered {
-            true => Some(Knock::Known),
-            false => self.strangers.judge(ip, now).filter(|&knock| knock != Knock::Suspect || self.strangers.room > 0),
+    pub(super) fn may_contact(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
+        let contact = match self.active.host(index).standing.answered {
+            true => Some(Contact::Known),
+            false => self
+                .first_contacts
+                .judge(ip, now)
+                .filter(|&contact| contact != Contact::Suspect || self.first_contacts.room > 0),
         };
-        match knock {
-            Some(knock) => self.active.host_mut(index).knock = knock,
+        match contact {
+            Some(contact) => self.active.host_mut(index).contact = contact,
             None => self.wait_as_suspect(index, network(ip), now),
         }
-        knock.is_some()
+        contact.is_some()
     }
 
     /// A request to an active host begins.
     pub(super) fn begin_knock(&mut self, index: u32, ip: IpAddr, now: Time) {
         let host = self.active.host_mut(index);
-        if !host.standing.answered && host.knocking.is_none() {
-            host.knocking = Some(ip);
-            self.strangers.begin(ip, now);
+        if !host.standing.answered && host.contacting.is_none() {
+            host.contacting = Some(ip);
+            self.first_contacts.begin(ip, now);
         }
     }
 
     /// It is over; whether it was answered, if it was made.
-    pub(super) fn end_knock(&mut self, index: u32, answered: Option<bool>) {
+    pub(super) fn end_contact(&mut self, index: u32, answered: Option<bool>) {
         let now = self.now;
-        if let Some(ip) = self.active.host_mut(index).knocking.take() {
-            self.strangers.end(ip, answered, now);
+        if let Some(ip) = self.active.host_mut(index).contacting.take() {
+            self.first_contacts.end(ip, answered, now);
             if answered == Some(true) {
-                self.wake_suspects(network(ip), self.strangers.may_begin(ip).min(EARNED), now);
+                self.wake_suspects(network(ip), self.first_contacts.may_begin(ip).min(EARNED), now);
             }
         }
     }
@@ -200,21 +203,21 @@ mod tests {
 
     #[test]
     fn n13_an_address_that_stays_silent_is_known_for_it_until_it_answers() {
-        let mut strangers = Strangers::default();
+        let mut first_contacts = FirstContacts::default();
         let (silent, other) = (ip("203.0.113.1"), ip("203.0.113.2"));
-        (0..ADDRESS_START - 1).for_each(|_| strangers.begin(silent, START));
-        assert!(!strangers.is_silent(silent, LATER), "it may have one more");
-        strangers.begin(silent, START);
-        assert!(!strangers.is_silent(silent, START), "it had no time to answer");
-        assert!(strangers.is_silent(silent, LATER));
-        assert!(!strangers.is_silent(other, LATER), "its network may have more");
-        (0..ADDRESS_START).for_each(|_| strangers.end(silent, Some(false), LATER));
-        assert!(!strangers.is_silent(silent, LATER), "one at a time");
-        strangers.begin(silent, LATER);
-        assert!(strangers.is_silent(silent, LATER), "it is known already");
-        strangers.end(silent, Some(true), LATER);
-        (0..ADDRESS_START).for_each(|_| strangers.begin(silent, LATER));
-        assert!(!strangers.is_silent(silent, LATER + SILENT_AFTER), "an answer has earned one more");
+        (0..ADDRESS_START - 1).for_each(|_| first_contacts.begin(silent, START));
+        assert!(!first_contacts.is_silent(silent, LATER), "it may have one more");
+        first_contacts.begin(silent, START);
+        assert!(!first_contacts.is_silent(silent, START), "it had no time to answer");
+        assert!(first_contacts.is_silent(silent, LATER));
+        assert!(!first_contacts.is_silent(other, LATER), "its network may have more");
+        (0..ADDRESS_START).for_each(|_| first_contacts.end(silent, Some(false), LATER));
+        assert!(!first_contacts.is_silent(silent, LATER), "one at a time");
+        first_contacts.begin(silent, LATER);
+        assert!(first_contacts.is_silent(silent, LATER), "it is known already");
+        first_contacts.end(silent, Some(true), LATER);
+        (0..ADDRESS_START).for_each(|_| first_contacts.begin(silent, LATER));
+        assert!(!first_contacts.is_silent(silent, LATER + SILENT_AFTER), "an answer has earned one more");
     }
 
     #[test]
@@ -222,21 +225,21 @@ mod tests {
         for (silent, beside, is_silent) in
             [("203.0.113.", "203.0.113.200", false), ("2001:db8:0:1::", "2001:db8:0:1:9::1", true)]
         {
-            let mut strangers = Strangers::default();
-            (1..=NETWORK_START).for_each(|n| strangers.begin(ip(&format!("{silent}{n}")), START));
-            assert_eq!(strangers.is_silent(ip(beside), LATER), is_silent, "{silent}");
+            let mut first_contacts = FirstContacts::default();
+            (1..=NETWORK_START).for_each(|n| first_contacts.begin(ip(&format!("{silent}{n}")), START));
+            assert_eq!(first_contacts.is_silent(ip(beside), LATER), is_silent, "{silent}");
         }
     }
 
     #[test]
     fn n13_what_is_remembered_of_addresses_is_bounded() {
-        let mut strangers = Strangers::default();
+        let mut first_contacts = FirstContacts::default();
         for n in 0..200_000_u32 {
             let ip = IpAddr::from(n.to_be_bytes());
-            strangers.begin(ip, START);
-            strangers.end(ip, Some(false), LATER);
+            first_contacts.begin(ip, START);
+            first_contacts.end(ip, Some(false), LATER);
         }
-        assert!(strangers.places.len() <= ADDRESSES_REMEMBERED_MAX + 2, "{}", strangers.places.len());
+        assert!(first_contacts.places.len() <= ADDRESSES_REMEMBERED_MAX + 2, "{}", first_contacts.places.len());
     }
 
     #[test]
@@ -248,7 +251,7 @@ mod tests {
         while crawl.requests.len() < 3 || crawl.requests.iter().any(|request| request.end >= crawl.clock.now()) {
             assert!(crawl.step());
         }
-        let places = &crawl.frontier.strangers.places;
+        let places = &crawl.frontier.first_contacts.places;
         assert!(!places.is_empty() && places.values().all(|known| known.under_way == 0));
     }
 
@@ -263,6 +266,6 @@ mod tests {
         let Some(Task::Resolve { host, .. }) = frontier.next(now).unwrap() else { panic!("a name is first") };
         frontier.resolved(host, NameAnswer::Found([ip("203.0.113.1")].into()), now + SILENT_AFTER * 9, now).unwrap();
         let Some(Task::Robots { host, .. }) = frontier.next(now).unwrap() else { panic!("robots.txt is second") };
-        assert_eq!(frontier.knock_of(host), Knock::Stranger);
+        assert_eq!(frontier.contact_of(host), Contact::First);
     }
 }

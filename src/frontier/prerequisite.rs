@@ -15,8 +15,8 @@ use crate::fingerprint::Fingerprint;
 
 impl Frontier {
     /// Takes `origin`, whose host's name is `name`, and `address` for a request at `now`; or says when to ask again. Once it
-    /// is made, [`Frontier::end_errand`] has to be called.
-    pub fn begin_errand(
+    /// is made, [`Frontier::end_prerequisite`] has to be called.
+    pub fn begin_prerequisite(
         &mut self,
         origin: Fingerprint,
         name: Fingerprint,
@@ -42,7 +42,7 @@ impl Frontier {
         if due > now {
             return Err(due);
         }
-        let delay = self.rest_after_errand(there, now);
+        let delay = self.rest_after_prerequisite(there, now);
         self.names.begin(name, now + delay, now);
         if !delay_per_ip.is_zero() {
             self.addresses.delay_until(address, now + delay_per_ip, now);
@@ -51,14 +51,14 @@ impl Frontier {
     }
 
     /// The request of an errand to `origin` of `name` took `duration` and is over, answered or not.
-    pub fn end_errand(&mut self, origin: Fingerprint, name: Fingerprint, duration: Duration, now: Time) {
+    pub fn end_prerequisite(&mut self, origin: Fingerprint, name: Fingerprint, duration: Duration, now: Time) {
         self.now = self.now.max(now);
         let there = self.active.find(origin);
         if let Some(index) = there {
             let standing = &mut self.active.host_mut(index).standing;
             self.options.politeness.learn(standing, duration, false);
         }
-        let delay = self.rest_after_errand(there, now).max(self.options.politeness.delay_after(duration));
+        let delay = self.rest_after_prerequisite(there, now).max(self.options.politeness.delay_after(duration));
         self.names.end(name);
         self.names.rest(name, now + delay, now);
         self.schedule_name(name);
@@ -83,7 +83,7 @@ impl Frontier {
         }
     }
 
-    fn rest_after_errand(&mut self, there: Option<u32>, now: Time) -> Duration {
+    fn rest_after_prerequisite(&mut self, there: Option<u32>, now: Time) -> Duration {
         let Some(index) = there else { return self.options.politeness.delay_after(Duration::ZERO) };
         self.rest(index, now);
         self.delay_of(index)

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// A number of places.
 #[derive(Clone, Debug)]
-pub(super) struct Places(Arc<Free>);
+pub(super) struct FindingsSemaphore(Arc<Free>);
 
 #[derive(Debug)]
 struct Free {
@@ -18,26 +18,26 @@ struct Free {
 
 /// A place, free again when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place(Arc<Free>);
+pub(super) struct FindingsPermit(Arc<Free>);
 
-impl Places {
+impl FindingsSemaphore {
     /// `number` places.
     pub(super) fn new(number: usize) -> Self {
-        Places(Arc::new(Free { places: Mutex::new(number.max(1)), freed: Condvar::new() }))
+        FindingsSemaphore(Arc::new(Free { places: Mutex::new(number.max(1)), freed: Condvar::new() }))
     }
 
     /// Waits for a place.
-    pub(super) fn take(&self) -> Place {
+    pub(super) fn take(&self) -> FindingsPermit {
         let mut free = self.0.places.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {
             free = self.0.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
         }
         *free -= 1;
-        Place(self.0.clone())
+        FindingsPermit(self.0.clone())
     }
 }
 
-impl Drop for Place {
+impl Drop for FindingsPermit {
     fn drop(&mut self) {
         *self.0.places.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.freed.notify_one();
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn no_more_places_are_held_than_there_are_and_all_who_wait_get_one() {
-        let places = Places::new(2);
+        let places = FindingsSemaphore::new(2);
         let (held, most, served) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|threads| {
             for _ in 0..8 {

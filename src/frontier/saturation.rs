@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Frontier;
-use super::tuning::{CROWDED_MAX, CROWDED_MIN, HELD_DOMAINS_MAX, HELD_MAX, TURN_REQUESTS};
+use super::tuning::{HELD_DOMAINS_MAX, HELD_MAX, SATURATED_MAX, SATURATED_MIN, TURN_REQUESTS};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
@@ -19,21 +19,21 @@ use crate::fingerprint::Fingerprint;
 impl Frontier {
     /// Whether as many busy hosts as may be share an address. Without a delay for addresses none is crowded: its hosts
     /// do not wait for each other.
-    pub(super) fn is_crowded(&self, ip: IpAddr) -> bool {
+    pub(super) fn is_saturated(&self, ip: IpAddr) -> bool {
         !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
     }
 
     /// When the host of `origin`, which finds its address crowded, may try again. Each has a turn of its own, so that they do not
     /// all come back at once; those whose turn is far away come back at moments spread over the last half of
-    /// [`CROWDED_MAX`].
-    pub(super) fn after_the_crowd(&mut self, ip: IpAddr, origin: Fingerprint, now: Time) -> Time {
+    /// [`SATURATED_MAX`].
+    pub(super) fn after_the_saturation(&mut self, ip: IpAddr, origin: Fingerprint, now: Time) -> Time {
         let turn = self.options.politeness.delay_per_ip.saturating_mul(TURN_REQUESTS);
-        let horizon = now + CROWDED_MAX;
+        let horizon = now + SATURATED_MAX;
         match self.addresses.promise(ip, turn, now, horizon) {
-            Some(due) => due.max(now + CROWDED_MIN),
+            Some(due) => due.max(now + SATURATED_MIN),
             None => {
-                let spread = CROWDED_MAX.as_millis() as u64 / 2;
-                now + CROWDED_MAX / 2 + Duration::from_millis(origin.bits() % spread)
+                let spread = SATURATED_MAX.as_millis() as u64 / 2;
+                now + SATURATED_MAX / 2 + Duration::from_millis(origin.bits() % spread)
             }
         }
     }
@@ -61,7 +61,7 @@ impl Frontier {
         let Some(ip) = host.counted_at.filter(|_| host.asked >= TURN_REQUESTS && host.is_at_rest()) else {
             return false;
         };
-        self.is_crowded(ip) && self.addresses.is_awaited(ip, self.now)
+        self.is_saturated(ip) && self.addresses.is_awaited(ip, self.now)
     }
 
     /// A host that gives way goes to the cold side.
@@ -73,7 +73,7 @@ impl Frontier {
     }
 
     fn send_away(&mut self, index: u32, ip: IpAddr, now: Time) -> Result<Time> {
-        let due = self.after_the_crowd(ip, self.active.host(index).origin, now);
+        let due = self.after_the_saturation(ip, self.active.host(index).origin, now);
         let standing = &mut self.active.host_mut(index).standing;
         standing.due = standing.due.max(due);
         let until = standing.due;
@@ -84,7 +84,7 @@ impl Frontier {
     fn hold_domain(&mut self, domain: Fingerprint, until: Time, now: Time) {
         let number = self.partition_of(domain);
         let held = &mut self.cold.partitions[number].held;
-        held.retain(|_, &mut until| until + CROWDED_MAX > now);
+        held.retain(|_, &mut until| until + SATURATED_MAX > now);
         if held.len() < HELD_DOMAINS_MAX || held.contains_key(&domain) {
             let before = held.entry(domain).or_insert(until);
             *before = until.max(*before);
