@@ -2,7 +2,7 @@
 //!
 //! Every URL ends in exactly one way: its answer is stored, its attempts brought none and it has failed, or it is
 //! dropped for a [`Reason`]. [`judge_answer`] and [`judge_failure`] are the one table that says whether an attempt ends
-//! the URL or is made again; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for: the URL alone, or its
+//! the URL or is rebuilt; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for: the URL alone, or its
 //! whole host. Live crawling and the replay after a crash ask the same table, so that they cannot disagree.
 
 mod cause;

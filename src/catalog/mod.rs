@@ -47,7 +47,7 @@ impl Batch {
 /// A small ordered map on disk that takes whole batches.
 ///
 /// What an opened catalog says is durable, even if a process that was killed wrote it a moment ago and never heard that
-/// it was: whoever opens it deletes files by what it says.
+/// it was: anyone who opens it deletes files by what it says.
 pub trait Catalog: Send + Sync {
     /// The value of `key`.
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>>;

@@ -10,7 +10,7 @@
 //! - a process that is killed while sled writes its snapshot leaves `snap.*.generating`, which the next open takes for
 //!   damage: such a file never counted, and is removed;
 //! - a kill while sled makes its files leaves a head that it refuses: as long as nothing is in the log, nothing was
-//!   committed, and the head is made again.
+//!   committed, and the head is rebuilt.
 //!
 //! Three more, since sled 0.34 takes an error of the system for the state of its files:
 //! - what it cannot read at an opening it takes for the end of its log, and writes over the rest. So every file is read

@@ -52,7 +52,7 @@ pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>, checksums: Option
                             }
                             Err(broken) => {
                                 stop.store(true, Ordering::Relaxed);
-                                // the smallest seed of those that were under way
+                                // the smallest seed of those that were in progress
                                 if sums.2.as_ref().is_none_or(|other| broken.seed < other.seed) {
                                     sums.2 = Some(broken);
                                 }

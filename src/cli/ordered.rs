@@ -1,6 +1,6 @@
 //! Work on many things at once whose results come in the order of the things.
 //!
-//! What is under way is bounded by number and by bytes, so a slow thing holds back what comes behind it instead of
+//! What is in progress is bounded by number and by bytes, so a slow thing holds back what comes behind it instead of
 //! piling it up. Work that panics gives no result, and the rest goes on.
 
 use std::collections::VecDeque;
@@ -9,9 +9,9 @@ use std::thread::{self, Scope};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-/// Things under way a thread.
+/// Things in progress a thread.
 const THINGS_A_THREAD: usize = 4;
-/// Bytes of the things under way; a single one may have more.
+/// Bytes of the things in progress; a single one may have more.
 const BYTES_MAX: usize = 64 << 20;
 
 /// Things that are worked on by the threads of a scope.
@@ -68,7 +68,7 @@ impl<T: Send, R: Send> Ordered<T, R> {
         done
     }
 
-    /// The oldest result, as soon as it is there; none where nothing is under way.
+    /// The oldest result, as soon as it is there; none where nothing is in progress.
     pub(super) fn next(&mut self) -> Option<Named<R>> {
         let Waiting { name, bytes, result } = self.waiting.pop_front()?;
         self.bytes -= bytes;

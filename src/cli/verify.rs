@@ -1,4 +1,4 @@
-//! `crawler verify`: checks a crawl directory for damage, or makes again what can be made again.
+//! `crawler verify`: checks a crawl directory for damage, or rebuilds what can be rebuilt.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};

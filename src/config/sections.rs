@@ -406,7 +406,7 @@ section! {
         interval: Duration = Duration::from_secs(10),
         /// How log and progress are written to standard error.
         log_format: LogFormat = LogFormat::Text,
-        /// Size at which crawl.log and skipped.jsonl get a number and are begun anew.
+        /// Size at which crawl.log and skipped.jsonl get a number and are started again.
         log_bytes: Option<Bytes> = Some(Bytes::gib(1)),
         /// Address at which metrics are served, with port 0 at any port; or `off`.
         metrics: String = "off".to_owned(),

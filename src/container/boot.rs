@@ -1,9 +1,9 @@
 //! `boot`: in which run of the machine the value files were written.
 //!
-//! A process that is killed leaves all that it wrote where the next one reads it; only the write that was under way may
-//! be torn, and nothing lies behind that. A power cut leaves of what was not synced any part, so that a hole in the
+//! A process that is killed leaves all that it wrote where the next one reads it; only the write that was in progress
+//! may be torn, and nothing lies behind that. A power cut leaves of what was not synced any part, so that a hole in the
 //! middle is no damage but what was never durable, and what lies behind it came before its time. The two look alike in
-//! a file. They are told apart by the id that Linux gives every run: whoever writes value files notes it here, once
+//! a file. They are told apart by the id that Linux gives every run: anyone who writes value files notes it here, once
 //! what he found there is in order.
 //!
 //! The file need not be durable. Where it is missing, old or garbled, or where the system has no such id, the power may

@@ -84,7 +84,7 @@ impl Killed {
     }
 }
 
-/// Numbers of the pages that were taken back in.
+/// Numbers of the pages that were recovered.
 fn numbers(replayed: &[ReplayedPage]) -> Vec<usize> {
     replayed.iter().map(|page| page.url.rsplit('/').next().unwrap().parse().unwrap()).collect()
 }

@@ -2,11 +2,11 @@
 //!
 //! A set-associative table like the one in front of URL-seen: the digest chooses a set of eight words, which are kept
 //! in the order of their use, the last used one first. A word is 24 bits of the digest and the offset of a key record,
-//! so a word that fits is only a candidate: whoever asks reads that record, which has the whole digest, and then
+//! so a word that fits is only a candidate: anyone who asks reads that record, which has the whole digest, and then
 //! believes. With 8 bytes a payload, 16 MiB know two million payloads. What is forgotten is stored once more, no worse.
 //!
-//! Digest and length are all that is compared. Whoever makes two payloads with one SHA-1, which can be done, has one of
-//! them archived in the place of the other; both are of his own making.
+//! Digest and length are all that is compared. Anyone who makes two payloads with one SHA-1, which can be done, has one
+//! of them archived in the place of the other; both are of his own making.
 //!
 //! The table is derived and never written. When the container is opened it is filled from the end of key.dat
 //! ([`Digests::fill`]), by one sequential read of at most 16 times its own size: as many records as it has room for.

@@ -139,7 +139,7 @@ fn check(memory: &SimulatedDisk) {
     let _ = verify(&memory.disk(), Path::new(DIR), &Standing::Unknown, Some(&maker()), &mut report);
 }
 
-/// A value file: read record by record, replayed, verified, indexed anew and read through that index.
+/// A value file: read record by record, replayed, verified, indexed again and read through that index.
 pub(crate) fn warc(bytes: &[u8]) -> bool {
     let (memory, dir) = (SimulatedDisk::with_dir(DIR), Path::new(DIR));
     let disk = memory.disk();

@@ -94,7 +94,7 @@ pub struct ContainerOptions {
     pub compression: Compression,
     /// Memory of the index of payloads; with none, every payload is stored.
     pub digest_memory: usize,
-    /// Memory of new slots, those of a cut under way included: [`Container::is_full`].
+    /// Memory of new slots, those of a cut in progress included: [`Container::is_full`].
     pub slot_memory: usize,
     /// The crawl's id, from which the ids of records follow.
     pub crawl_id: u128,
@@ -193,7 +193,7 @@ pub struct Container {
     addresses: AddressFile,
     /// Newest records of the URLs stored since the last cut: slots to be written.
     fresh: HashMap<Fingerprint, u64>,
-    /// Slots of the cut under way.
+    /// Slots of the cut in progress.
     frozen: Arc<HashMap<Fingerprint, u64>>,
     /// As many of the one as of the other fit into their memory.
     fresh_max: usize,
@@ -363,7 +363,7 @@ impl Container {
         self.keys.len() + self.addresses.bytes()
     }
 
-    /// Whether the memory of new slots is used up: a cut is due, and where one is under way, no more should be stored
+    /// Whether the memory of new slots is used up: a cut is due, and where one is in progress, no more should be stored
     /// than was asked for already.
     pub fn is_full(&self) -> bool {
         self.fresh.len() >= self.fresh_max
@@ -394,7 +394,7 @@ impl Container {
         self.frozen = Arc::default();
     }
 
-    /// The value file under way, if it will be full soon: a cut now spares whoever appends then a long sync.
+    /// The value file in progress, if it will be full soon: a cut now spares anyone who appends then a long sync.
     pub fn nearly_full(&self) -> Option<u32> {
         self.values.is_nearly_full().then(|| self.values.number())
     }

@@ -9,8 +9,8 @@
 //! 4. the caller renews what the last checkpoint notes of key.dat, in one batch of the catalog;
 //! 5. the mark is removed ([`Rebuilt::finish`]).
 //!
-//! A kill before 2 leaves the old files as they were. A kill after it leaves the mark, and whoever opens the directory
-//! is told to rebuild again, which does all of it anew: value files are only read.
+//! A kill before 2 leaves the old files as they were. A kill after it leaves the mark, and anyone who opens the
+//! directory is told to rebuild again, which does all of it again: value files are only read.
 //!
 //! A resumed crawl cuts key.dat to the length that its last checkpoint notes, and takes the exchanges behind the noted
 //! place of the value files back in. So [`Rebuilt::noted`] has the length of key.dat before the first exchange behind
@@ -38,7 +38,7 @@ const FILES: [&str; 3] = ["key.dat", "address.ovf", "address.idx"];
 /// Slots that gather in memory before they are written to the address pages.
 const INTERVAL_SLOTS: usize = 1 << 20;
 
-/// An index that was made again and is in place.
+/// An index that was rebuilt and is in place.
 #[derive(Debug)]
 pub struct Rebuilt {
     /// Key records that were written.
@@ -122,7 +122,7 @@ fn put_in_place(disk: &Disk, dir: &Path, staged: &Path) -> Result<()> {
     disk.remove(&staged.join("address.dw"))
 }
 
-/// The index files under way.
+/// The index files in progress.
 struct Index {
     disk: Disk,
     dir: PathBuf,
@@ -135,7 +135,7 @@ struct Index {
 }
 
 impl Index {
-    /// Begins anew in `dir`, whatever lies there.
+    /// Starts again in `dir`, whatever lies there.
     fn create(disk: &Disk, dir: &Path, interval_slots: usize) -> Result<Self> {
         disk.create_dir_all(dir)?;
         for name in disk.list(dir)? {

@@ -6,7 +6,7 @@
 //! - The power was cut. Of what was not durable any part may be missing, and what lies behind the hole must not be
 //!   there without it: a page may have been led to by what is lost (its site's robots.txt and the sitemaps that this
 //!   names). The file is cut there too, and the pages are fetched again.
-//! - The record is damaged. It is passed over, and all that follows it is taken back in.
+//! - The record is damaged. It is passed over, and all that follows it is recovered.
 //!
 //! A file that is full was durable before the next one was begun, so what is not whole there is damage. In the one that
 //! was written, [`boot`] says whether the power may have been cut. All of it is logged with file, offset and bytes.

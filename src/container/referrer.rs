@@ -1,7 +1,7 @@
 //! The page that named a URL, for those who make its request and its records.
 //!
 //! The frontier keeps of a referrer only where its record lies in key.dat. The engine does not read there: it hands the
-//! place on, and whoever builds the records reads it on a thread of his own.
+//! place on, and anyone who builds the records reads it on its own thread.
 
 use std::sync::Arc;
 

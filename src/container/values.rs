@@ -2,8 +2,9 @@
 //!
 //! The one that is written has the suffix `.open`. A full one is made durable and loses it before the next one is
 //! begun: what survives a power cut is the beginning of all that was stored, so that no page is there without what was
-//! stored before it led there (its site's robots.txt, say, and the sitemaps that this names). Whoever appends waits for
-//! that; [`ValueFiles::is_nearly_full`] says when it is time for a cut, whose [`SyncJob`] leaves little to wait for.
+//! stored before it led there (its site's robots.txt, say, and the sitemaps that this names). Anyone who appends waits
+//! for that; [`ValueFiles::is_nearly_full`] says when it is time for a cut, whose [`SyncJob`] leaves little to wait
+//! for.
 //!
 //! [`SyncJob`]: super::SyncJob
 
@@ -92,9 +93,9 @@ pub(super) struct ValueFiles {
     dir: PathBuf,
     options: ContainerOptions,
     info: WarcInfo,
-    /// The file under way; none before the first page and after a close.
+    /// The file in progress; none before the first page and after a close.
     open: Option<Open>,
-    /// Number of the file under way, or of the next one.
+    /// Number of the file in progress, or of the next one.
     number: u32,
     closed_bytes: u64,
 }
@@ -128,7 +129,7 @@ impl ValueFiles {
         &self.dir
     }
 
-    /// Number of the file under way.
+    /// Number of the file in progress.
     pub(super) fn number(&self) -> u32 {
         self.number
     }
@@ -146,7 +147,7 @@ impl ValueFiles {
         self.open.as_ref().map(|open| open.file.path().to_owned())
     }
 
-    /// Whether the file under way will be full soon.
+    /// Whether the file in progress will be full soon.
     pub(super) fn is_nearly_full(&self) -> bool {
         self.position() + NEARLY >= self.options.segment_bytes.max(4 * NEARLY)
     }
@@ -225,7 +226,7 @@ impl ValueFiles {
         Ok(())
     }
 
-    /// Ends the file under way, and makes it durable.
+    /// Ends the file in progress, and makes it durable.
     pub(super) fn close(&mut self) -> Result<()> {
         if let Some(open) = self.open.take() {
             seal(&self.disk, &self.dir, &open.file)?;

@@ -1,6 +1,6 @@
 //! A bounded number of connections to this process, of which the one that has idled longest gives way to a new one.
 //!
-//! Whoever opens connections and says nothing takes up places, and keeps nobody else out: a new connection is always
+//! Anyone who opens connections and says nothing takes up places, and keeps nobody else out: a new connection is always
 //! taken in, unless all places belong to connections that asked to stay.
 
 use std::collections::VecDeque;

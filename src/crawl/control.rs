@@ -69,7 +69,7 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         let Some(Running { dir, end, thread }) = self.running.take() else { return };
-        // whoever comes now finds no crawl; whoever is here already gets the answer
+        // anyone who comes now finds no crawl; anyone who is here already gets the answer
         socket::remove(&dir);
         let _ = end.send(());
         if thread.join().is_err() {

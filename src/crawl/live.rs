@@ -1,6 +1,6 @@
 //! What is told of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
 //!
-//! The engine's thread looks at itself here a few times a second, between two events. Whoever asks gets the same
+//! The engine's thread looks at itself here a few times a second, between two events. Anyone who asks gets the same
 //! figures, made by the same hands (`Sampler::live`).
 
 use std::collections::VecDeque;

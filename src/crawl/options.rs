@@ -32,7 +32,7 @@ use crate::web::url::KeyMaker;
 pub(super) const HOST_LRU_ENTRIES: usize = 16_384;
 /// Memory of their Bloom filters: at 1 % false positives it holds 7 M hosts.
 pub(super) const HOST_BLOOM_BYTES: usize = 8 << 20;
-/// A graceful stop waits this long for requests under way.
+/// A graceful stop waits this long for requests in progress.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 const NAME_SERVER_PORT: u16 = 53;
 /// Certificates in `fetch.ca_file`; a store of the whole web's has some 150.
@@ -240,7 +240,7 @@ fn name_settings(config: &Config) -> String {
     format!("{:?} {:?}", config.dns.nameservers, config.network.allow)
 }
 
-/// How many requests may be under way.
+/// How many requests may be in progress.
 pub(super) fn slots(config: &Config) -> SlotOptions {
     let fetch = &config.fetch;
     SlotOptions { workers: fetch.workers, slow: fetch.slow_workers, slow_after: fetch.slow_after }

@@ -1,8 +1,8 @@
 //! The threads of a process, and the channels between them and its engines.
 //!
 //! The threads are shared by all engines of the process: each job carries the address of the engine that sent it out,
-//! and is answered there. Every channel is bounded, and has room for every message that can be under way: of an engine
-//! at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier, one
+//! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
+//! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier, one
 //! checkpoint, one sync of the rests. So no engine ever waits on a send, and neither does a network thread.
 
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(super) struct ThreadExecutors {
 
 impl Threads {
     /// Starts everything for as many engines as there are `crawls`, each of which has its way of processing and may
-    /// have `workers` requests under way. Their ports come in the same order.
+    /// have `workers` requests in progress. Their ports come in the same order.
     pub(super) fn start(
         workers: usize,
         fetch: FetchOptions,

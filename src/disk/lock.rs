@@ -1,7 +1,7 @@
 //! One process a directory: an operating system lock on the file `LOCK`, gone with the process that held it.
 //!
-//! Whoever can open a file can lock it, and so keep every crawl out. So the file is its owner's alone, also one that an
-//! earlier version has made. Others who may read the directory learn from the system's list of locks whether it is
+//! Anyone who can open a file can lock it, and so keep every crawl out. So the file is its owner's alone, also one that
+//! an earlier version has made. Others who may read the directory learn from the system's list of locks whether it is
 //! held.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};

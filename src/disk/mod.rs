@@ -9,7 +9,7 @@
 //! - a file that replaces another is written aside, synced, renamed, and the directory synced
 //!   ([`Disk::replace`]); nothing is deleted first;
 //! - a failed sync is never tried again: the kernel clears the error and the second call would lie;
-//! - nothing is written through a symbolic link: whoever may write to the directory could lead it anywhere.
+//! - nothing is written through a symbolic link: anyone who may write to the directory could lead it anywhere.
 
 mod error;
 mod header;

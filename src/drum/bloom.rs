@@ -9,14 +9,14 @@
 //!
 //! (Bloom 1970). All k bits of a key lie in one block of 512 bits, a cache line (Putze, Sanders, Singler 2007), spread
 //! over its eight words, so that one mask asks for all of them. Blocks fill unevenly, so such a filter errs more often:
-//! with n/m * 512 keys a block on average, Poisson distributed, p = sum over i of P(i) (1 - (1 - 1/512)^(ik))^k. A slice
-//! is made as many bits larger as this needs.
+//! with n/m * 512 keys a block on average, Poisson distributed, p = sum over i of P(i) (1 - (1 - 1/512)^(ik))^k. A
+//! slice is made as many bits larger as this needs.
 //!
 //! When the keys to come are not known, one filter is not enough (Almeida and others 2007): a *slice* that holds its n
 //! is followed by one of four times the n and half the p. The first has p/2, so all together stay below p. They all
 //! have the k of the first: a key needs one mask, and the tighter ones take a few percent more bits. Under a
-//! memory ceiling the last slice takes what is left, is laid out for what the others leave of p, and then keeps filling:
-//! positives become more frequent, a negative is never wrong.
+//! memory ceiling the last slice takes what is left, is laid out for what the others leave of p, and then keeps
+//! filling: positives become more frequent, a negative is never wrong.
 
 use crate::fingerprint::Fingerprint;
 
@@ -144,7 +144,7 @@ impl Bloom {
     }
 
     /// Looks at a word of each block that asking for `keys` will look at, slice by slice: so short a loop has more
-    /// cache misses under way at a time than one over keys.
+    /// cache misses in progress at a time than one over keys.
     #[inline]
     pub(super) fn touch(&self, keys: impl Iterator<Item = Fingerprint> + Clone) -> u64 {
         let touch = |slice: &Slice| {

@@ -234,8 +234,8 @@ impl Bucket {
         Ok(())
     }
 
-    /// Calls `each` with every key that is stored, unless only pending ones are wanted, or will be when what is pending is merged, and with whether it
-    /// comes from an operation that is not dispatched. A key may come more than once.
+    /// Calls `each` with every key that is stored, unless only pending ones are wanted, or will be when what is pending
+    /// is merged, and with whether it comes from an operation that is not dispatched. A key may come more than once.
     pub fn for_each_key(&self, keys: Keys, fixed: Option<usize>, each: &mut impl FnMut(u64, bool)) -> Result<()> {
         if let Some(state) = self.state.repository.as_ref().filter(|_| keys == Keys::All) {
             let mut reader = RepositoryReader::open(&self.place, state, fixed)?;

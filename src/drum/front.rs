@@ -1,9 +1,9 @@
 //! What stands before a DRUM and answers most questions at once: an LRU of recent keys, then a Bloom filter.
 //!
-//! A filter under a ceiling of memory helps less and less as keys come. Of 160 MiB, laid out for 1 %, it takes 1 % of new keys for
-//! stored ones with 100 M keys, 23 % with 300 M, 66 % with 500 M, 91 % with 760 M and all but 1 in 100 with 1.1 G. To
-//! fill it at a start, every key has to be read: 3.6 GB with 760 M, 42 GB with 10 G. So where it would be [`USELESS`], there is
-//! none, and nothing is read for it.
+//! A filter under a ceiling of memory helps less and less as keys come. Of 160 MiB, laid out for 1 %, it takes 1 % of
+//! new keys for stored ones with 100 M keys, 23 % with 300 M, 66 % with 500 M, 91 % with 760 M and all but 1 in 100
+//! with 1.1 G. To fill it at a start, every key has to be read: 3.6 GB with 760 M, 42 GB with 10 G. So where it would
+//! be [`USELESS`], there is none, and nothing is read for it.
 
 use crate::fingerprint::Fingerprint;
 

@@ -56,7 +56,7 @@ pub fn look_up<K: Key, V: Value, A: Aux>(
     Ok(look.found)
 }
 
-/// A look-up under way.
+/// A look-up in progress.
 struct Look<'a, V, A> {
     place: &'a BucketFiles,
     key: u64,

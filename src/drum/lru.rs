@@ -50,8 +50,8 @@ impl<V> Lru<V> {
         self.values_mut(set, key, at)[0] = Some(value);
     }
 
-    /// Forgets values of the set of `key`, the least recently used first, until those that stay hold `bytes_max` bytes at
-    /// most by `bytes_of`; one that holds more by itself does not stay.
+    /// Forgets values of the set of `key`, the least recently used first, until those that stay hold `bytes_max` bytes
+    /// at most by `bytes_of`; one that holds more by itself does not stay.
     pub fn trim(&mut self, key: Fingerprint, bytes_max: usize, bytes_of: impl Fn(&V) -> usize) {
         let Some(set) = self.set(key).filter(|_| size_of::<V>() > 0) else { return };
         let mut keys = self.keys.get(set);

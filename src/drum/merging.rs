@@ -1,4 +1,4 @@
-//! The merges of one DRUM that are under way, and which bucket is the next.
+//! The merges of one DRUM that are in progress, and which bucket is the next.
 //!
 //! One merge runs at a time; while it does, the results of the one before are dispatched, so that neither the merging
 //! thread waits for the owner nor the owner for the thread. A bucket is in one of the two at most.
@@ -15,7 +15,7 @@ const STARVING_BYTES_PER_CHECK: u64 = 256 << 10;
 /// Finished merges whose results wait for their dispatch while another merge is begun.
 const DONE_MAX: usize = 1;
 
-/// Merges under way.
+/// Merges in progress.
 #[derive(Debug)]
 pub(super) struct Merging<V> {
     /// The bucket whose job was handed out.
@@ -34,7 +34,7 @@ impl<V> Merging<V> {
         self.running.is_none() && self.done.len() <= DONE_MAX
     }
 
-    /// Whether the merge of a bucket is under way, or its results wait to be dispatched.
+    /// Whether the merge of a bucket is in progress, or its results wait to be dispatched.
     pub fn has(&self, bucket: usize) -> bool {
         self.running == Some(bucket) || self.done.iter().any(|results| results.bucket == bucket)
     }

@@ -24,9 +24,9 @@
 //! # What it costs
 //! RAM: [`DrumOptions::ram_per_bucket`] for every bucket, and [`DrumOptions::merge_memory`] in a merge: some 40 bytes
 //! an operation, its value, and the stored values that it is to see. Disk: an operation is written and read once (9
-//! bytes and its auxiliary); a merge reads and writes its bucket (5 bytes a key). A bucket waits with its merge until it
-//! has gathered twice as many bytes as it stores, or as much as one merge may hold: up to then the repository costs no
-//! more than the operations do, and beyond it more buckets help.
+//! bytes and its auxiliary); a merge reads and writes its bucket (5 bytes a key). A bucket waits with its merge until
+//! it has gathered twice as many bytes as it stores, or as much as one merge may hold: up to then the repository costs
+//! no more than the operations do, and beyond it more buckets help.
 //!
 //! # What it refuses
 //! After an error of the disk or of the dispatcher every call fails: the cure is to reopen at the last durable cut.
@@ -175,7 +175,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     /// Opens the DRUM in `dir`: an empty one, or the one that a cut's state and RAM section describe.
     ///
     /// Files in `dir` that the state does not name are deleted, pending files cut to the lengths it notes; a file that
-    /// is missing or too short is an error. A state has its own number of buckets, which takes the place of the option's.
+    /// is missing or too short is an error. A state has its own number of buckets, which takes the place of the
+    /// option's.
     ///
     /// # Panics
     /// When `options.buckets` is not a power of two.
@@ -237,8 +238,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         self.push(Op::CheckUpdate, key, Some(value), aux)
     }
 
-    /// Freezes the bucket that is to be merged now, if any is, and gives the job. `None` while a merge is running, or when
-    /// the results of two wait to be dispatched. A batch that was frozen before a restart comes first.
+    /// Freezes the bucket that is to be merged now, if any is, and gives the job. `None` while a merge is running, or
+    /// when the results of two wait to be dispatched. A batch that was frozen before a restart comes first.
     pub fn next_merge(&mut self, need: Need) -> Result<Option<MergeJob<K, V, A>>> {
         self.refuse_after_failure()?;
         let ordinary = matches!(need, Need::Threshold | Need::Full);
@@ -299,8 +300,9 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         self.buckets.iter().map(Bucket::undispatched).sum()
     }
 
-    /// Checks that wait for a merge to begin: what starves while nothing is merged. Those of a merge that is under way,
-    /// or whose results are being dispatched, are not counted; those of a batch that was frozen before a restart are.
+    /// Checks that wait for a merge to begin: what starves while nothing is merged. Those of a merge that is in
+    /// progress, or whose results are being dispatched, are not counted; those of a batch that was frozen before a
+    /// restart are.
     pub fn pending_checks(&self) -> u64 {
         let checks = |(index, bucket): (usize, &Bucket)| {
             let frozen = if self.merging.has(index) { 0 } else { bucket.frozen_checks };
@@ -332,7 +334,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     }
 
     /// Calls `each` with every key that is stored or will be, possibly several times, and with whether it comes from
-    /// an operation that is not dispatched. `progress` gets the number of keys passed and how many there may be, now and then.
+    /// an operation that is not dispatched. `progress` gets the number of keys passed and how many there may be, now
+    /// and then.
     fn for_each_key(
         &self,
         keys: Keys,
@@ -356,8 +359,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
 
     /// Takes a consistent cut: appends the arrays in RAM to `ram` and says what to sync and to store.
     ///
-    /// Cuts are made durable one after the other. When this one is, what it supersedes may be deleted; it is the owner's to
-    /// do so ([`Ledger`](crate::disk::Ledger)).
+    /// Cuts are made durable one after the other. When this one is, what it supersedes may be deleted; it is the
+    /// owner's to do so ([`Ledger`](crate::disk::Ledger)).
     pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<DrumCut> {
         self.refuse_after_failure()?;
         let held = self.buckets.iter().filter(|bucket| bucket.ram.operations > 0);

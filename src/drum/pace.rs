@@ -2,9 +2,9 @@
 //!
 //! One [`Pace`] serves all DRUMs that merge on the same thread. After a merge that took the time t and moved b bytes,
 //! the next one begins no sooner than max(t / share, b / bandwidth) after that one began. Waiting is not lost: a bucket
-//! that gathers more merges cheaper. It would be lost once a batch is full, so that full batches need not wait for their
-//! share of the time, nor does an owner that has nothing else to do. The bandwidth holds always: it is for those who
-//! share the disk with others, and where it is set too low, what is pending grows on disk.
+//! that gathers more merges cheaper. It would be lost once a batch is full, so that full batches need not wait for
+//! their share of the time, nor does an owner that has nothing else to do. The bandwidth holds always: it is for those
+//! who share the disk with others, and where it is set too low, what is pending grows on disk.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! Writing buckets of a DRUM anew, beside the old ones, where these are damaged.
+//! Writing buckets of a DRUM again, beside the old ones, where these are damaged.
 //!
 //! A renewed bucket has a new generation: one repository of the keys that its owner knows, and one batch of the
 //! operations whose answers are still waited for. The old files are not touched: they are what the last cut names until
-//! its owner has made the new state durable; then they are unnamed, and removed by whoever opens the DRUM. So is a
+//! its owner has made the new state durable; then they are unnamed, and removed by anyone who opens the DRUM. So is a
 //! renewal that was interrupted. Memory holds a block and an array.
 
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ use super::verify::Check;
 /// Bytes of operations that gather before they are written.
 const ARRAY_BYTES: usize = 256 << 10;
 
-/// A DRUM of which some buckets are written anew.
+/// A DRUM of which some buckets are rewritten.
 #[derive(Debug)]
 pub struct Renewal<'a, V, A> {
     old: &'a Check<'a>,
@@ -53,7 +53,7 @@ impl<'a, V: Value, A: Aux> Renewal<'a, V, A> {
         Ok(Renewal { old, state, renewed: Vec::new(), written: Vec::new(), types: PhantomData })
     }
 
-    /// Writes `bucket` anew. `fill` is given a writer for keys without content, in rising order or equal to the one
+    /// Writes `bucket` again. `fill` is given a writer for keys without content, in rising order or equal to the one
     /// before, and for operations that wait.
     pub fn bucket(&mut self, bucket: usize, fill: &mut dyn FnMut(&mut dyn Renewed<A>) -> Result<()>) -> Result<()> {
         let newest = self.old.state_of(bucket).pending.generation;

@@ -16,7 +16,7 @@ use super::merge::{MergeDone, MergeJob};
 use super::unmerged::Unmerged;
 use super::{Drum, DrumCounters, DrumCut, DrumOptions, DrumState, Keys, Need};
 
-/// Keys that are looked up ahead of their turn when the Bloom filter is filled.
+/// Keys that are prefetched when the Bloom filter is filled.
 const KEYS_AT_ONCE: usize = 64;
 
 /// What became of a key that was to be admitted.
@@ -46,8 +46,8 @@ pub enum StoreAnswer<V, A> {
 pub struct Store<V, A> {
     front: Front<V>,
     drum: Drum<Fingerprint, V, A>,
-    /// Keys of values that are not dispatched: of such a one, what a merge found is older than what was put, and must not
-    /// be remembered as the present value. Not kept for values without content.
+    /// Keys of values that are not dispatched: of such a one, what a merge found is older than what was put, and must
+    /// not be remembered as the present value. Not kept for values without content.
     unmerged: Unmerged,
 }
 
@@ -110,8 +110,8 @@ impl<V: Value, A: Aux> Store<V, A> {
         }
     }
 
-    /// Whether `key` is in the LRU: then [`Store::admit`] would say that it is a duplicate, and need not be asked, nor an
-    /// auxiliary made for it.
+    /// Whether `key` is in the LRU: then [`Store::admit`] would say that it is a duplicate, and need not be asked, nor
+    /// an auxiliary made for it.
     pub fn is_recent(&mut self, key: Fingerprint) -> bool {
         self.front.is_recent(key)
     }
@@ -189,8 +189,8 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.unanswered()
     }
 
-    /// Distinct keys that were ever put or admitted, but for those that the Bloom filter took for others; where there is no
-    /// such filter, those that were merged.
+    /// Distinct keys that were ever put or admitted, but for those that the Bloom filter took for others; where there
+    /// is no such filter, those that were merged.
     pub fn known(&self) -> u64 {
         self.front.keys().unwrap_or_else(|| self.drum.keys())
     }

@@ -1,9 +1,9 @@
 //! Keys whose newest value was put and is not dispatched yet, in a fixed amount of memory.
 //!
 //! While there is one, what a merge finds under the key is older than what was put, and must not be remembered as the
-//! present value. Asking costs a byte: a counter by the key's hash (a counting Bloom filter with one hash; Fan, Cao, Almeida
-//! and Broder 2000). It may say so of a key that shares the counter of another; then a value that was found is not
-//! remembered, and is read once more when it is asked for again. It never denies one that was put. A counter that
+//! present value. Asking costs a byte: a counter by the key's hash (a counting Bloom filter with one hash; Fan, Cao,
+//! Almeida and Broder 2000). It may say so of a key that shares the counter of another; then a value that was found is
+//! not remembered, and is read once more when it is asked for again. It never denies one that was put. A counter that
 //! reached its end stays there until nothing at all waits.
 
 use crate::fingerprint::Fingerprint;

@@ -5,7 +5,8 @@
 //! values and auxiliaries against their types. Nothing is opened for writing. Memory holds a chunk and a block.
 //!
 //! What is wrong with a file ends the reading of that file only, and is a fault in a list; an error means that the disk
-//! refused. A file that is not there is a fault, too: beside a running crawl it may be one that a newer cut has replaced.
+//! refused. A file that is not there is a fault, too: beside a running crawl it may be one that a newer cut has
+//! replaced.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -58,8 +59,8 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// The DRUM in `dir`, by `state` and the arrays in `ram`, which lie in the file `checkpoint`. A state that no DRUM can
-    /// have noted is refused.
+    /// The DRUM in `dir`, by `state` and the arrays in `ram`, which lie in the file `checkpoint`. A state that no DRUM
+    /// can have noted is refused.
     pub fn new(
         disk: &Disk,
         dir: &'a Path,

@@ -20,8 +20,8 @@
 //!
 //! - **All that it names is durable.** It is written behind the syncs of step 2, so what a power cut leaves of it whole
 //!   names nothing that the cut has taken. After a sync of step 2 that failed there is no file N: the job has ended.
-//!   After a failed sync of the file itself it may be in memory only; whoever goes on from a file without the catalog
-//!   writes it anew first.
+//!   After a failed sync of the file itself it may be in memory only; anyone who goes on from a file without the
+//!   catalog writes it again first.
 //! - **Nothing that it names is deleted or cut.** What N names and N + 1 does not is deleted when N + 1 has been told
 //!   to the engine; that is behind step 5, which has removed N's file. A start that goes on from M removes the files of
 //!   all other checkpoints durably before it deletes or cuts anything that M does not name.
@@ -148,7 +148,7 @@ impl CheckpointJob {
 }
 
 /// Makes `checkpoint` with `sections` the last one: its file first, then the catalog's word. It must have a number that
-/// no file has, and everything that it names must be durable. Whoever opens the crawl removes the file of the one
+/// no file has, and everything that it names must be durable. Anyone who opens the crawl removes the file of the one
 /// before.
 pub fn renew(
     disk: &Disk,

@@ -1,7 +1,7 @@
 //! What makes a crawl this crawl, fixed when it was created.
 //!
 //! It lies in three places: in the catalog, whose word counts; in every checkpoint file, under a checksum, from which
-//! the catalog is made again where it is lost ([`crate::engine::mend`]); and as a plain copy for readers, which is
+//! the catalog is rebuilt where it is lost ([`crate::engine::mend`]); and as a plain copy for readers, which is
 //! derived.
 
 use std::path::Path;

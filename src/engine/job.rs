@@ -6,7 +6,7 @@
 //!        ◄───────────────────────── FetchFailed ◄──┘
 //! ```
 //! A job carries everything that it needs, so that an executor holds no crawl state, and it comes back whole with its
-//! answer, so that the engine keeps no table of what is under way.
+//! answer, so that the engine keeps no table of what is in progress.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -43,7 +43,7 @@ pub struct FetchJob {
     pub addresses: Arc<[IpAddr]>,
     /// The scope by which links of the answer are judged.
     pub scope: Arc<Scope>,
-    /// The page that named this one. Whoever builds the records, or tells the engine of a failure, reads its record.
+    /// The page that named this one. Anyone who builds the records, or tells the engine of a failure, reads its record.
     pub via: Referrer,
     /// What is asked only if it holds no more; a 304 says that it still holds.
     pub condition: Option<Condition>,

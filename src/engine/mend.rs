@@ -1,4 +1,4 @@
-//! Whether a crawl's catalog and the files beside it belong together, and the catalog made again where it is lost.
+//! Whether a crawl's catalog and the files beside it belong together, and the catalog rebuilt where it is lost.
 //!
 //! sled takes what it cannot read for the end of its log, and rewrites the file: what it says then is what was true
 //! some commits ago, or nothing. So its word is held against the directory before anything is deleted by it:
@@ -11,7 +11,7 @@
 //! | identity and commit N | no `checkpoint.gN`, no later one | it is believed; the missing file is damage |
 //! | anything else, or it cannot be read | | damage |
 //!
-//! A damaged catalog is made again from the newest whole checkpoint file: [`super::checkpoint`] shows why that is a
+//! A damaged catalog is rebuilt from the newest whole checkpoint file: [`super::checkpoint`] shows why that is a
 //! state to go on from. The old one is kept aside. What fails with an error of the system stays as it is: the next
 //! start may read it.
 
@@ -166,7 +166,7 @@ fn list(disk: &Disk, dir: &Path) -> Result<Vec<String>> {
     }
 }
 
-/// Opens the catalog of the crawl in `dir`. One that is lost or damaged is made again from the newest whole checkpoint
+/// Opens the catalog of the crawl in `dir`. One that is lost or damaged is rebuilt from the newest whole checkpoint
 /// file, where there is one, and `tell` hears of it.
 pub fn open_catalog(disk: &Disk, dir: &Path, tell: &mut dyn FnMut(String)) -> Result<SledCatalog> {
     let path = dir.join(CATALOG);
@@ -180,7 +180,7 @@ pub fn open_catalog(disk: &Disk, dir: &Path, tell: &mut dyn FnMut(String)) -> Re
     SledCatalog::open(&path)
 }
 
-/// The checkpoint that the catalog of the crawl in `dir` can be made again from, and whose crawl it is.
+/// The checkpoint that the catalog of the crawl in `dir` can be rebuilt from, and whose crawl it is.
 pub fn find(disk: &Disk, dir: &Path) -> Result<Option<(Identity, Option<Checkpoint>)>> {
     let found = newest_to_go_on_from(disk, dir)?;
     found.map(|(_, identity, file)| Ok((identity, file.record?))).transpose()

@@ -86,7 +86,7 @@ const RESULTS_PER_PUMP: usize = 2_000;
 /// What the engine decides by; all of it may change from one run to the next.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Requests that may be under way, slow ones beside them.
+    /// Requests that may be in progress, slow ones beside them.
     pub slots: SlotOptions,
     /// Attempts after the first.
     pub retries: u8,
@@ -114,7 +114,7 @@ pub struct Settings {
     pub merge_pace: PaceOptions,
     /// For how long a crawl goes on of which only hosts are left that never answered.
     pub linger: Duration,
-    /// For how long a graceful stop waits for what is under way.
+    /// For how long a graceful stop waits for what is in progress.
     pub stop_grace: Duration,
     /// Requests a second of the whole crawl.
     pub requests_per_second: Option<f64>,

@@ -25,7 +25,7 @@ use crate::web::url::KeyMaker;
 const ROWS: usize = 4;
 const ROW_BITS: u32 = 17;
 const CELLS: usize = ROWS << ROW_BITS;
-/// So many cells at half of the limit are a crowd.
+/// So many cells at half of the limit are saturation.
 const CROWD: usize = CELLS / 8;
 /// Odd numbers, one a row (digits of pi), that spread a hash over its row.
 const SPREAD: [u64; ROWS] =
@@ -58,7 +58,7 @@ impl PatternBudget {
         self.crowded = self.cells.iter().filter(|&&cell| cell >= half).count();
     }
 
-    /// Half of the limit, from which on a cell is crowded.
+    /// Half of the limit, from which on a cell is saturated.
     fn half(&self) -> u32 {
         let limit = self.limit.unwrap_or(u64::MAX);
         u32::try_from(limit.div_ceil(2).max(1)).unwrap_or(u32::MAX)

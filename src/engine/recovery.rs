@@ -1,7 +1,7 @@
 //! Replay: what the archive holds beyond the last checkpoint is done again, from the archive.
 //!
 //! After a kill the stores stand at the last checkpoint, but the value files hold the pages that were stored since.
-//! Each of them is taken back in: its key record is appended again, the outcome table is asked as if the page had just
+//! Each of them is recovered: its key record is appended again, the outcome table is asked as if the page had just
 //! come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met on its
 //! way, at its dequeue or when it is dropped; until then its page is counted against the budgets of its host all the
 //! same. So no page whose record is whole is asked for again. A stored answer that the table wants to retry (a 503)

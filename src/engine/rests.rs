@@ -7,10 +7,10 @@
 //! ```text
 //! rests.g000042: header 16, then | origin 8 | until 8, ms since 1970 | crc32 of both 4 |      little-endian
 //! ```
-//! The file is named by the checkpoint that it follows, and begins anew with each. Which files there are, and what they
-//! hold beyond the last whole record, is a matter of when the machine stopped: opening takes every record that is whole
-//! from the files that follow the checkpoint or a later one that was never finished, and puts what still holds into one
-//! new file before it removes the others.
+//! The file is named by the checkpoint that it follows, and starts again with each. Which files there are, and what
+//! they hold beyond the last whole record, is a matter of when the machine stopped: opening takes every record that is
+//! whole from the files that follow the checkpoint or a later one that was never finished, and puts what still holds
+//! into one new file before it removes the others.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ impl HoldLog {
         Ok(())
     }
 
-    /// When [`HoldLog::next_sync`] has something to do, unless a sync is under way.
+    /// When [`HoldLog::next_sync`] has something to do, unless a sync is in progress.
     pub fn next_sync_due(&self) -> Option<Time> {
         let wanted = self.unsynced || !self.older_unsynced.is_empty();
         (wanted && !self.syncing).then_some(self.sync_due)

@@ -1,9 +1,10 @@
 //! Rounds of fetching again: seeds that are asked for although they were seen (`--force`).
 //!
 //! A round has a number, and every seed remembers the last round that it was put into. It is put into a round once,
-//! whoever lists it how often. The seeds of a round enter the queue as *forced* URLs: the URL-seen test lets such a URL
-//! through where its key is known, and everything behind it (robots.txt, budgets, politeness) treats it like any other.
-//! One whose key is new is not forced but fetched as in any run. The target of a forced seed's redirect is forced too.
+//! no matter who lists it or how often. The seeds of a round enter the queue as *forced* URLs: the URL-seen test lets
+//! such a URL through where its key is known, and everything behind it (robots.txt, budgets, politeness) treats it like
+//! any other. One whose key is new is not forced but fetched as in any run. The target of a forced seed's redirect is
+//! forced too.
 //!
 //! A run with `--force` begins a round, or goes on with the last one: after a kill in it, and after a stop that left
 //! one of its listed seeds without an outcome. A crawl that came to its end, or a stop after the last of them, ends a

@@ -86,7 +86,7 @@ impl Robots {
         self.term.holds(now).then_some((&self.answer, self.term.until))
     }
 
-    /// The answer with its term, for reports: whoever decides by it asks [`Robots::fresh`].
+    /// The answer with its term, for reports: anyone who decides by it asks [`Robots::fresh`].
     pub fn told(&self) -> (&RobotsAnswer, Term) {
         (&self.answer, self.term)
     }
@@ -158,7 +158,7 @@ impl Addresses {
         Addresses { answer: if is_empty { NameAnswer::Unanswered } else { answer }, term }
     }
 
-    /// The answer with its term, for reports: whoever decides by it asks [`Addresses::fresh`].
+    /// The answer with its term, for reports: anyone who decides by it asks [`Addresses::fresh`].
     pub fn told(&self) -> (&NameAnswer, Term) {
         (&self.answer, self.term)
     }

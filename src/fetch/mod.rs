@@ -164,7 +164,7 @@ impl std::fmt::Debug for Shared {
 
 impl Fetcher {
     /// Starts the executor. Answers go to `answers`, everything else to the address of the job; both must have room for
-    /// a message of every request that may be under way, so that no network thread ever waits.
+    /// a message of every request that may be in progress, so that no network thread ever waits.
     pub fn start(
         options: FetchOptions,
         guard: AddressGuard,

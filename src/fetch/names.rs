@@ -38,7 +38,7 @@ const ADDRESSES_MAX: usize = 64;
 const STAGGER_MAX: Duration = Duration::from_secs(2);
 /// When one family has addresses, those of the other are waited for no longer: some servers never answer AAAA.
 const OTHER_FAMILY: Duration = Duration::from_millis(500);
-/// Questions under way over one TCP connection to a server.
+/// Questions in progress over one TCP connection to a server.
 const QUESTIONS_MAX: usize = 4_096;
 
 /// What the name servers say of a name.

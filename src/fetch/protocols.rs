@@ -3,7 +3,7 @@
 //! Some servers choose HTTP/2 in the TLS handshake and then cannot speak it. An origin that refuses it
 //! (HTTP_1_1_REQUIRED) or breaks its rules is remembered at once, one whose connections or streams only end early after
 //! [`STRIKES`] times in a row. The memory is bounded, the origins that were met last stay, and it lasts as long as the
-//! process: a server may be mended, and one failed request a start is what finding out costs.
+//! process: a server may be repaired, and one failed request a start is what finding out costs.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

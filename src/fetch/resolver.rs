@@ -1,6 +1,6 @@
 //! Names to addresses, and only to addresses that may be connected to.
 //!
-//! The client asks [`GuardedResolver`] for every name. For the host of a job under way it answers with the job's
+//! The client asks [`GuardedResolver`] for every name. For the host of a job in progress it answers with the job's
 //! addresses, which the engine got from [`GuardedResolver::lookup`] and keeps with their expiry; for any other name it
 //! asks the name servers. Either way the addresses pass the guard here, at connect time, so the address that was
 //! checked is the one that is connected to.
@@ -35,11 +35,11 @@ pub(super) struct GuardedResolver {
 struct Inner {
     servers: NameServers,
     guard: AddressGuard,
-    /// Hosts of the jobs under way: their addresses, and how many jobs there are.
+    /// Hosts of the jobs in progress: their addresses, and how many jobs there are.
     under_way: Mutex<HashMap<Box<str>, Hosting>>,
 }
 
-/// A host's addresses, and how many jobs it has under way.
+/// A host's addresses, and how many jobs it has in progress.
 type Hosting = (Arc<[IpAddr]>, usize);
 
 /// While it lives, the client gets a job's addresses for the job's host.

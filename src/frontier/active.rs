@@ -1,7 +1,7 @@
 //! The active side: a slab of hosts, found by origin, with their memory counted.
 //!
 //! A host that has nothing to do (its URLs are out, none is in flight) stays in an idle line until its place is
-//! wanted; one that is held back for long may be parked: its URLs then go to the cold side. A place that was left
+//! wanted; one that is held back for long may be parked: its URLs then go to the disk side. A place that was left
 //! gets a new generation, so that an old [`HostId`] or schedule entry never meets another host.
 
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ pub(super) struct Active {
     pub in_flight: usize,
     /// Hosts that have something to do.
     pub busy: usize,
-    /// Of those, the ones that came here without having been on the cold side.
+    /// Of those, the ones that came here without having been on the disk side.
     pub newcomers: usize,
 }
 
@@ -169,8 +169,8 @@ impl Active {
         }
     }
 
-    /// A host that may leave at `now`: one that has been idle longest, else one that is held back for long, else one that is
-    /// idle and still rests from its last request.
+    /// A host that may leave at `now`: one that has been idle longest, else one that is held back for long, else one
+    /// that is idle and still rests from its last request.
     pub(super) fn evictable(&mut self, now: Time) -> Option<u32> {
         let mut resting = None;
         for _ in 0..PLACE_TRIES {

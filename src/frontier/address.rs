@@ -62,8 +62,8 @@ impl Addresses {
         self.map.get(&ip).map_or(0, |address| address.hosts)
     }
 
-    /// When a host that is sent away from `ip` has its turn there: one `turn` after the one before it. None if that is beyond
-    /// `horizon`.
+    /// When a host that is sent away from `ip` has its turn there: one `turn` after the one before it. None if that is
+    /// beyond `horizon`.
     pub(super) fn promise(&mut self, ip: IpAddr, turn: Duration, now: Time, horizon: Time) -> Option<Time> {
         let address = self.map.entry(ip).or_default();
         address.promised = (address.promised.max(now) + turn).min(horizon);

@@ -20,8 +20,8 @@ impl Frontier {
     ///
     /// [`NameAnswer::NoSuchHost`] and [`NameAnswer::PrivateAddress`] end all URLs of the host, each by a
     /// [`Task::Drop`](super::Task::Drop) (the one for which the name was asked like the others), and those that come
-    /// while the answer holds. [`NameAnswer::Unanswered`] holds the host back, for a time of its own, and counts towards
-    /// its death.
+    /// while the answer holds. [`NameAnswer::Unanswered`] holds the host back, for a time of its own, and counts
+    /// towards its death.
     pub fn resolved(&mut self, host: HostId, answer: NameAnswer, expires: Time, now: Time) -> Result<()> {
         let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return Ok(()) };
         let expires = expires.max(now + HOLDS_MIN);
@@ -140,8 +140,9 @@ impl Frontier {
         Ok(())
     }
 
-    /// The answer to a [`Task::Fetch`](super::Task::Fetch). With [`Verdict::Retry`](crate::outcome::Verdict) the URL comes back as `requeue`, its
-    /// attempts raised: the next of its host, or, if the attempt speaks for it alone, after a time of its own.
+    /// The answer to a [`Task::Fetch`](super::Task::Fetch). With [`Verdict::Retry`](crate::outcome::Verdict) the URL
+    /// comes back as `requeue`, its attempts raised: the next of its host, or, if the attempt speaks for it alone,
+    /// after a time of its own.
     pub fn done(&mut self, host: HostId, feedback: &Feedback, requeue: Option<QueuedUrl>, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, item)) = self.land(host) else { return Ok(()) };
@@ -162,8 +163,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the page of the URL is in the archive already and was
-    /// counted ([`Frontier::charge`]), so its host was not asked and need not rest.
+    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the page of the URL is in the archive already
+    /// and was counted ([`Frontier::charge`]), so its host was not asked and need not rest.
     pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, _)) = self.land(host) else { return Ok(()) };
@@ -351,8 +352,8 @@ impl Frontier {
     }
 
     /// Whether a host may get `rules`. Those of usual size always fit in; all large ones together have a share of the
-    /// memory. Hosts that have nothing to do leave for it, and hosts with larger rules that are not being asked anything:
-    /// they take their URLs to the cold side and come back when there is room.
+    /// memory. Hosts that have nothing to do leave for it, and hosts with larger rules that are not being asked
+    /// anything: they take their URLs to the disk side and come back when there is room.
     fn finds_memory_for(&mut self, rules: &dyn Rules, now: Time) -> Result<bool> {
         let mut encoded = Vec::new();
         rules.encode(&mut encoded);
@@ -394,8 +395,8 @@ impl Frontier {
         self.holds.take_told()
     }
 
-    /// The host that `key` names, an origin or all origins of a name, must not be contacted before `until`: from the log of
-    /// long back-offs, after a restart.
+    /// The host that `key` names, an origin or all origins of a name, must not be contacted before `until`: from the
+    /// log of long back-offs, after a restart.
     pub fn hold(&mut self, key: Fingerprint, until: Time, now: Time) {
         let until = until.min(now + BACKOFF_MAX);
         if until <= now {

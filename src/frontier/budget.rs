@@ -2,7 +2,7 @@
 //!
 //! A page that is being fetched counts as if it were fetched until its answer says otherwise, so that a budget is
 //! never overrun; hosts that wait for such an answer are woken by it. Totals of a domain are kept as a sum of what
-//! the cold side knows and what was added since, and only the latter goes back there: nothing is counted twice, even
+//! the disk side knows and what was added since, and only the latter goes back there: nothing is counted twice, even
 //! if a domain became active without its old total being read.
 
 use super::by_fingerprint::ByFingerprint;
@@ -17,9 +17,9 @@ use crate::outcome::Reason;
 pub(super) enum Allowance {
     /// There is room.
     Free,
-    /// Answers under way may use up the rest of the host's.
+    /// Answers in progress may use up the rest of the host's.
     HostWaits,
-    /// Answers under way may use up the rest of the domain's.
+    /// Answers in progress may use up the rest of the domain's.
     DomainWaits,
     /// Nothing is left of the budget that this names.
     UsedUp(Reason),
@@ -32,11 +32,11 @@ pub(super) struct Domain {
     pub hosts: u32,
     /// Active hosts with something to do.
     pub busy: u32,
-    /// Pages that the cold side knows of.
+    /// Pages that the disk side knows of.
     pub known: u64,
     /// Pages since.
     pub added: u64,
-    /// Fetches under way.
+    /// Fetches in progress.
     pub in_flight: u32,
     /// Hosts that wait for one of them.
     pub waiting: Vec<HostRef>,
@@ -57,7 +57,7 @@ impl Domains {
         self.map.get_mut(&domain).expect("a domain with an active host is here")
     }
 
-    /// A host of `domain` becomes active; `known` is what the cold side knows, if it was asked.
+    /// A host of `domain` becomes active; `known` is what the disk side knows, if it was asked.
     pub(super) fn enter(&mut self, domain: Fingerprint, known: u64) {
         let entry = self.map.entry(domain).or_default();
         entry.hosts += 1;
@@ -90,7 +90,7 @@ impl Domains {
 }
 
 impl Budget {
-    /// Whether a host of this standing, with `in_flight` fetches under way, may have one more page.
+    /// Whether a host of this standing, with `in_flight` fetches in progress, may have one more page.
     pub(super) fn allows(&self, standing: &Standing, in_flight: usize, domain: &Domain) -> Allowance {
         let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         let domain_pages = domain.known + domain.added;

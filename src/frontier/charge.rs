@@ -1,9 +1,9 @@
 //! What a replay found to have been fetched, and which budgets have to know.
 //!
 //! An active host is charged at once, and so is a domain, whose pages are a sum. A host that is not active may have a
-//! record on the cold side, which only a take or a merge reads: its charge waits here until it becomes active, and is
-//! part of every cut. Where no record can lie there, one is made of the charge ([`Frontier::record_charges`]), so that what
-//! waits here is of hosts of the cold side only.
+//! record on the disk side, which only a take or a merge reads: its charge waits here until it becomes active, and is
+//! part of every cut. Where no record can lie there, one is made of the charge ([`Frontier::record_charges`]), so that
+//! what waits here is of hosts of the disk side only.
 
 use std::collections::BTreeMap;
 
@@ -87,7 +87,7 @@ impl Frontier {
         Ok(())
     }
 
-    /// Makes records of the charges of hosts of which the cold side has none, or one that is in memory.
+    /// Makes records of the charges of hosts of which the disk side has none, or one that is in memory.
     pub fn record_charges(&mut self) -> Result<()> {
         let mut kept = BTreeMap::new();
         for (origin, charge) in std::mem::take(&mut self.charges.0) {

@@ -1,4 +1,4 @@
-//! Between the active and the cold side: who enters, who leaves.
+//! Between the active side and the disk: who enters, who leaves.
 
 use super::Frontier;
 use super::host::{Host, Item};
@@ -10,7 +10,7 @@ use crate::clock::Time;
 use crate::disk::Result;
 
 impl Frontier {
-    /// Puts a URL on the cold side.
+    /// Puts a URL on the disk side.
     pub(super) fn push_cold(&mut self, item: &Item) -> Result<()> {
         self.cold.push(item, self.now)
     }
@@ -22,7 +22,7 @@ impl Frontier {
         self.push_cold(item)
     }
 
-    /// Puts what is known of a host of which the cold side holds nothing yet there, before its first URL.
+    /// Puts what is known of a host of which the disk side holds nothing yet there, before its first URL.
     pub(super) fn introduce(&mut self, item: &Item, known: &Known, now: Time) -> Result<()> {
         let key = HostKey { domain: item.url.domain, origin: item.url.origin };
         let number = self.partition_of(key.domain);
@@ -44,7 +44,7 @@ impl Frontier {
         Ok(())
     }
 
-    /// Gives a host a place on the active side. `known` is what the cold side knows of its domain's pages.
+    /// Gives a host a place on the active side. `known` is what the disk side knows of its domain's pages.
     pub(super) fn activate(&mut self, mut host: Host, known: u64) -> u32 {
         host.standing.due = host.standing.due.max(self.unclean_floor(host.standing.pace, host.crawl_delay()));
         if let Some(until) = self.holds.meet(host.origin) {
@@ -82,7 +82,7 @@ impl Frontier {
         Ok(self.active.len() < limit && self.has_memory())
     }
 
-    /// Moves a host at rest, with its URLs if it has any, to the cold side.
+    /// Moves a host at rest, with its URLs if it has any, to the disk side.
     pub(super) fn evict(&mut self, index: u32, now: Time) -> Result<()> {
         let host = self.active.host_mut(index);
         if host.buffer.is_empty() && !host.has_cold() {

@@ -1,4 +1,4 @@
-//! The cold side: all partitions with their files, and the jobs of them that are out.
+//! The disk side: all partitions with their files, and the jobs of them that are out.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! What may be done now: the walk from a due host to a task.
 //!
 //! A host that comes up is asked, in this order: is it given up or its budget used up (its URLs are dropped, without
-//! waiting for anything); may it be contacted now; is its name free; are its addresses known; is its address free; are its rules known;
-//! do they allow the URL. The first "no" makes the task, or the time at which it comes up again.
+//! waiting for anything); may it be contacted now; is its name free; are its addresses known; is its address free; are
+//! its rules known; do they allow the URL. The first "no" makes the task, or the time at which it comes up again.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -202,8 +202,8 @@ impl Frontier {
         self.sweep_schedule();
     }
 
-    /// Removes what hosts have left in the schedule and in the lines of addresses and names, when that is most of it. A host has
-    /// one entry of its own, or a place in the line of an address that has one.
+    /// Removes what hosts have left in the schedule and in the lines of addresses and names, when that is most of it. A
+    /// host has one entry of its own, or a place in the line of an address that has one.
     pub(super) fn sweep_schedule(&mut self) {
         let waiting = self.addresses.waiting() + self.suspects.len();
         if self.schedule.len() + waiting <= 4 * self.active.len() + ENTRIES_SPARE {

@@ -1,16 +1,18 @@
 //! First contacts: hosts that have not answered yet, and how many of them may keep workers waiting.
 //!
-//! Whether a host answers is not known before it does, and one that stays silent keeps its request under way for as long
-//! as the time-outs allow. Three thousand of them, each of a domain of its own, would have every worker before any other
-//! host has its first page. So a request to a host that never answered is told from others ([`Contact`]): it counts as slow,
-//! and gives up its worker, after a quarter of a second; and at an address where others stay silent it takes no worker at
-//! all but begins in a place for slow requests, of which it may have three quarters, so that hosts elsewhere find one.
+//! Whether a host answers is not known before it does, and one that stays silent keeps its request in progress for as
+//! long as the time-outs allow. Three thousand of them, each of a domain of its own, would have every worker before any
+//! other host has its first page. So a request to a host that never answered is told from others ([`Contact`]): it
+//! counts as slow, and gives up its worker, after a quarter of a second; and at an address where others stay silent it
+//! takes no worker at all but begins in a place for slow requests, of which it may have three quarters, so that hosts
+//! elsewhere find one.
 //!
-//! An address earns first contacts by answers, as a TCP connection earns its window (Jacobson, "Congestion Avoidance and
-//! Control", SIGCOMM 1988): it starts with a few at once, each answer of a new host allows one more, each silence halves
-//! them. While as many are under way as it may have, others wait; it is silent when none was answered for a while. The same is counted for
-//! the /64 of an IPv6 address, with more of them, which one machine has as easily as one address. The network of an IPv4
-//! address says nothing: silent and ordinary hosts lie side by side in a /24, and the ordinary ones would wait.
+//! An address earns first contacts by answers, as a TCP connection earns its window (Jacobson, "Congestion Avoidance
+//! and Control", SIGCOMM 1988): it starts with a few at once, each answer of a new host allows one more, each silence
+//! halves them. While as many are in progress as it may have, others wait; it is silent when none was answered for a
+//! while. The same is counted for the /64 of an IPv6 address, with more of them, which one machine has as easily as one
+//! address. The network of an IPv4 address says nothing: silent and ordinary hosts lie side by side in a /24, and the
+//! ordinary ones would wait.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -48,7 +50,7 @@ struct Known {
     heard: Time,
 }
 
-/// First contacts that are under way, and what became of earlier ones.
+/// First contacts that are in progress, and what became of earlier ones.
 #[derive(Debug)]
 pub(super) struct FirstContacts {
     /// How many more [`Contact::Suspect`] there are places for.

@@ -1,5 +1,5 @@
-//! What must not be contacted before a time, besides what hosts and names know themselves: what an earlier process left,
-//! and what has to be told to the next one.
+//! What must not be contacted before a time, besides what hosts and names know themselves: what an earlier process
+//! left, and what has to be told to the next one.
 
 use std::collections::BTreeMap;
 

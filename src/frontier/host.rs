@@ -66,7 +66,7 @@ impl Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pending {
     Resolve,
-    /// `moved`: it was answered with a redirect, and no request to the host is under way any more.
+    /// `moved`: it was answered with a redirect, and no request to the host is in progress any more.
     Robots {
         started: Time,
         moved: bool,
@@ -76,7 +76,7 @@ pub(super) enum Pending {
 /// Where a host waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitState {
-    /// For an answer, or for URLs from the cold side.
+    /// For an answer, or for URLs from the disk side.
     Nowhere,
     /// For its time.
     Scheduled(Time),
@@ -123,11 +123,11 @@ pub(super) struct Host {
     pub flights_made: u32,
     pub pending: Option<Pending>,
     pub place: WaitState,
-    /// URLs that it got from the cold side in this turn.
+    /// URLs that it got from the disk side in this turn.
     pub turn: u64,
     /// Requests that it has made since it became active.
     pub asked: u32,
-    /// When it last got URLs from the cold side, and how many buffers it may get the next time.
+    /// When it last got URLs from the disk side, and how many buffers it may get the next time.
     pub refilled: Time,
     pub refill_buffers: usize,
     /// URLs that are left in the base of its partition.
@@ -139,7 +139,7 @@ pub(super) struct Host {
     pub is_thirsty: bool,
     /// What its last request was, as far as it was known whether it answers.
     pub contact: Contact,
-    /// The address at which its first contact is under way, if it is.
+    /// The address at which its first contact is in progress, if it is.
     pub contacting: Option<IpAddr>,
     /// The address that answered last: kept connections lead there, so it stays the first one until it fails.
     pub answered_by: Option<IpAddr>,
@@ -147,7 +147,7 @@ pub(super) struct Host {
     pub counted_at: Option<IpAddr>,
     /// Whether it is counted as having something to do.
     pub busy: bool,
-    /// Whether it came here without having been on the cold side.
+    /// Whether it came here without having been on the disk side.
     pub newcomer: bool,
     /// Whether it stands in the line of hosts that may be parked.
     pub parkable: bool,
@@ -216,12 +216,12 @@ impl Host {
         HostRecord { written: now, standing: self.standing, rules, addresses }
     }
 
-    /// Whether URLs of the host may lie on the cold side.
+    /// Whether URLs of the host may lie on the disk side.
     pub(super) fn has_cold(&self) -> bool {
         self.base_left > 0 || self.may_tail || self.may_frozen
     }
 
-    /// Whether anything is under way for it.
+    /// Whether anything is in progress for it.
     pub(super) fn is_at_rest(&self) -> bool {
         self.flights.is_empty() && self.pending.is_none()
     }
@@ -275,8 +275,8 @@ impl Host {
     }
 }
 
-/// Whether a URL that must not be asked for before `due` has to wait at `now`; a time that only a set clock can have made
-/// counts as passed.
+/// Whether a URL that must not be asked for before `due` has to wait at `now`; a time that only a set clock can have
+/// made counts as passed.
 fn waits(due: Time, now: Time) -> bool {
     due > now && due <= now + 2 * URL_WAIT_MAX
 }

@@ -192,7 +192,7 @@ impl Frontier {
         Ok(())
     }
 
-    /// Gives a host from the cold side a place, if there is one.
+    /// Gives a host from the disk side a place, if there is one.
     fn admit(&mut self, number: usize, taken: Taken, now: Time) -> Result<()> {
         let Some(first) = taken.items.first() else { return Ok(()) };
         let mut host = Host::of(&first.url);

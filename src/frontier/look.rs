@@ -40,7 +40,7 @@ pub struct Wanted {
 /// Where a queued URL was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePlace {
-    /// First of its host: its request was under way, or it is to be tried again, perhaps after a while.
+    /// First of its host: its request was in progress, or it is to be tried again, perhaps after a while.
     Head,
     /// In memory, in the buffer of its active host.
     Buffer,
@@ -111,11 +111,12 @@ pub struct Look {
     pub host: Option<HostLook>,
     /// Whether the host was in memory.
     pub active: bool,
-    /// URLs of the host that are queued, in memory and on disk; those under way are among them.
+    /// URLs of the host that are queued, in memory and on disk; those in progress are among them.
     pub urls: u64,
     /// Pages fetched of the domain.
     pub domain_pages: u64,
-    /// The host is held back until then, by the record of long back-offs or by what other origins of its name were told.
+    /// The host is held back until then, by the record of long back-offs or by what other origins of its name were
+    /// told.
     pub held_until: Option<Time>,
 }
 

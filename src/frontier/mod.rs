@@ -1,26 +1,27 @@
 //! The frontier: per-host queues of URLs, in memory as far as they are needed now, on disk as far as they are many.
 //!
-//! A host is an origin (`scheme://host:port`); those of one host name share its delay and its limit of connections. It has an **active** side in memory (a bounded number of hosts, each
-//! with a short buffer of URLs and its state) and a **cold** side on disk (partitions by registrable domain, each
-//! with a tail that grows and a sorted base that is replaced). The way of a URL: [`Frontier::push`] puts it into the
-//! buffer of its host, if that is active or new and there is room, else into its partition; takes bring it from
-//! there; [`Frontier::next`] hands it out once its host's addresses and rules are known and politeness allows.
+//! A host is an origin (`scheme://host:port`); those of one host name share its delay and its limit of connections. It
+//! has an **active** side in memory (a bounded number of hosts, each with a short buffer of URLs and its state) and a
+//! **cold** side on disk (partitions by registrable domain, each with a tail that grows and a sorted base that is
+//! replaced). The way of a URL: [`Frontier::push`] puts it into the buffer of its host, if that is active or new and
+//! there is room, else into its partition; takes bring it from there; [`Frontier::next`] hands it out once its host's
+//! addresses and rules are known and politeness allows.
 //!
 //! Promises:
 //! - every URL that was pushed leaves exactly once, by [`Task::Fetch`] or [`Task::Drop`] (again after
 //!   [`Verdict::Retry`](crate::outcome::Verdict)); over a crash, what the last cut held leaves again;
 //! - nothing is fetched of an origin before its rules are known, and never what they forbid;
 //! - between two requests of a host name lies its delay, between two of an address `delay_per_ip`, also over a restart;
-//! - of a host, URLs leave by priority and then in the order of arrival, as far as they are in memory or were merged; one
-//!   that failed by itself is first again when it has waited for its time;
+//! - of a host, URLs leave by priority and then in the order of arrival, as far as they are in memory or were merged;
+//!   one that failed by itself is first again when it has waited for its time;
 //! - memory is bounded by [`FrontierOptions::memory`], whatever the numbers of hosts and URLs.
 //!
-//! It is synchronous and deterministic: time, randomness and disk are given. Work on files of the cold side is
+//! It is synchronous and deterministic: time, randomness and disk are given. Work on files of the disk side is
 //! handed out as [`PartitionJob`]s, so that the caller can do it on another thread. After an error of the disk the
 //! frontier is not to be used any more: opening it again from the last checkpoint is the cure.
 //!
-//! After Heritrix's frontier (active and inactive queues, snoozing, budgets) and BUbiNG's workbench (delay by host and by
-//! address); the cold side is new: no embedded store, one sequential merge a partition, no index of hosts in memory.
+//! After Heritrix's frontier (active and inactive queues, snoozing, budgets) and BUbiNG's workbench (delay by host and
+//! by address); the disk side is new: no embedded store, one sequential merge a partition, no index of hosts in memory.
 
 mod active;
 mod address;
@@ -194,7 +195,7 @@ impl Frontier {
         }
     }
 
-    /// A URL of an active host enters its buffer if nothing that comes before it may be on the cold side.
+    /// A URL of an active host enters its buffer if nothing that comes before it may be on the disk side.
     fn push_active(&mut self, index: u32, item: Item, now: Time) -> Result<()> {
         let host = self.active.host(index);
         let before_last = host.buffer.back().is_some_and(|last| item.order() < last.order());
@@ -214,15 +215,15 @@ impl Frontier {
         }
     }
 
-    /// A URL of an active host goes to the cold side.
+    /// A URL of an active host goes to the disk side.
     fn push_behind(&mut self, index: u32, item: &Item) -> Result<()> {
         self.active.host_mut(index).may_tail = true;
         self.note_thirst(index);
         self.push_cold(item)
     }
 
-    /// Whether a URL of a host that is not active can make it so: nothing of it is on the cold side, and there is
-    /// room. A quarter of the places are left to hosts from the cold side, if there are any.
+    /// Whether a URL of a host that is not active can make it so: nothing of it is on the disk side, and there is
+    /// room. A quarter of the places are left to hosts from the disk side, if there are any.
     fn may_start(&mut self, item: &Item) -> Result<bool> {
         let (origin, domain) = (item.url.origin, item.url.domain);
         let partition = &self.cold.partitions[self.partition_of(domain)];
@@ -252,7 +253,7 @@ impl Frontier {
         self.cold.number_of(domain)
     }
 
-    /// Whether the host of `origin` is active: its robots and DNS answers are here or under way.
+    /// Whether the host of `origin` is active: its robots and DNS answers are here or in progress.
     pub fn knows(&self, origin: Fingerprint) -> bool {
         self.active.find(origin).is_some()
     }
@@ -279,7 +280,7 @@ impl Frontier {
             self.set_rules(index, rules, expires);
         }
         if let Some((list, expires)) = known.addresses.filter(|(list, _)| !has_addresses && !list.is_empty()) {
-            // At a crowded address the host has to go the long way, which ends on the cold side.
+            // At a saturated address the host has to go the long way, which ends on the disk side.
             if !self.is_saturated(list[0]) {
                 self.set_addresses(index, list, expires);
             }
@@ -354,7 +355,7 @@ impl Frontier {
         self.queued() == 0 && self.active.in_flight == 0 && self.cold.jobs_out == 0
     }
 
-    /// Whether nothing is ready while something is on the cold side.
+    /// Whether nothing is ready while something is on the disk side.
     pub fn starving(&self, now: Time) -> bool {
         self.cold.urls > 0 && !self.has_ready(now)
     }

@@ -1,10 +1,10 @@
 //! Names: all origins of a host name, http and https and whatever ports, have one delay and one limit of connections.
 //!
-//! Queues and robots.txt belong to origins, but what answers is one host. So each name has the moment before which nothing
-//! is asked of any of its origins, and the number of requests under way to all of them; a Retry-After, 429 or 503 of one
-//! holds back all. An origin that asks for a Crawl-delay has it before its own requests too, whichever origin was asked
-//! before. Origins whose own time has come wait in line while the name is taken: each has its turn, and thousands of ports
-//! cost no more than thousands of hosts.
+//! Queues and robots.txt belong to origins, but what answers is one host. So each name has the moment before which
+//! nothing is asked of any of its origins, and the number of requests in progress to all of them; a Retry-After, 429 or
+//! 503 of one holds back all. An origin that asks for a Crawl-delay has it before its own requests too, whichever
+//! origin was asked before. Origins whose own time has come wait in line while the name is taken: each has its turn,
+//! and thousands of ports cost no more than thousands of hosts.
 //!
 //! A name is remembered while one of its origins is active or is asked for the sake of another host
 //! ([`prerequisite`](super::prerequisite)), and for as long as it rests and a Crawl-delay may last, unless more than
@@ -26,7 +26,7 @@ use crate::fingerprint::Fingerprint;
 struct Name {
     /// No request before: the delay after the last one.
     due: Time,
-    /// When a request was under way last.
+    /// When a request was in progress last.
     last: Time,
     /// `due` and `last` before the request that began last.
     before: (Time, Time),
@@ -80,13 +80,13 @@ impl Names {
     }
 
     /// When an origin of `name` that wants a delay of `own` before its requests may begin one; `None` while there are
-    /// `connections` requests under way.
+    /// `connections` requests in progress.
     fn free_at(&self, name: Fingerprint, own: Duration, connections: usize) -> Option<Time> {
         let Some(name) = self.map.get(&name) else { return Some(Time::ZERO) };
         ((name.requests as usize) < connections).then(|| name.due.max(name.last + own))
     }
 
-    /// Requests to `name` that are under way.
+    /// Requests to `name` that are in progress.
     pub(super) fn requests(&self, name: Fingerprint) -> usize {
         self.map.get(&name).map_or(0, |name| name.requests as usize)
     }
@@ -165,8 +165,8 @@ impl Names {
         self.map.entry(name).or_insert_with(|| Name { last, ..Name::default() })
     }
 
-    /// Forgets names that nobody uses: those that have rested for long, and if too many are left, those that owe nothing
-    /// to themselves, and then whichever.
+    /// Forgets names that nobody uses: those that have rested for long, and if too many are left, those that owe
+    /// nothing to themselves, and then whichever.
     fn sweep(&mut self, now: Time) {
         self.map.retain(|_, name| name.is_used() || name.owes(now) || name.last + NAME_REMEMBERED > now);
         for owes_at in [Some(now), None] {

@@ -12,16 +12,16 @@ use crate::clock::Time;
 /// Sizes and limits of a frontier.
 #[derive(Clone, Debug)]
 pub struct FrontierOptions {
-    /// Partitions of the cold side, a power of two; an existing frontier keeps its own number.
+    /// Partitions of the disk side, a power of two; an existing frontier keeps its own number.
     pub partitions: usize,
-    /// Bytes of memory for everything: half for the active side (of it, half for robots rules above 2 KiB), an eighth each
-    /// for the partitions' arrays, their newer host records and their filters, a sixteenth for a merge.
+    /// Bytes of memory for everything: half for the active side (of it, half for robots rules above 2 KiB), an eighth
+    /// each for the partitions' arrays, their newer host records and their filters, a sixteenth for a merge.
     pub memory: usize,
     /// Hosts that are in memory at once.
     pub active_hosts: usize,
     /// URLs that an active host has in memory; its others are on disk.
     pub buffer_urls: usize,
-    /// Bytes of a block of URLs on the cold side, before it is compressed.
+    /// Bytes of a block of URLs on the disk side, before it is compressed.
     pub block_bytes: usize,
     /// How hosts are treated.
     pub politeness: Politeness,
@@ -29,8 +29,8 @@ pub struct FrontierOptions {
     pub budget: Budget,
     /// How long a host may be dead, or its robots.txt unreachable, before its URLs are dropped.
     pub give_up: Duration,
-    /// What was known of hosts before that time is not held against those that were given up, or never answered: they are
-    /// asked again.
+    /// What was known of hosts before that time is not held against those that were given up, or never answered: they
+    /// are asked again.
     pub forgiven: Time,
     /// Active hosts with URLs that share an address, at most, and fewer where places are scarce; of no effect without
     /// `delay_per_ip`.

@@ -3,12 +3,12 @@
 //! - delay of a host = max(clamp(factor × duration of the last fetch, min, max), min(Crawl-delay, cap)). A
 //!   Crawl-delay never makes a host faster; by choice a host that asks for more than the cap is left alone.
 //! - The duration of an answer that is no page never lowers the delay: errors come quickly.
-//! - A URL that fails by itself (500, a body that breaks off) waits by itself: 60 s (10 s if there was no answer), doubling
-//!   with each attempt up to an hour, 0 to 10 % longer by chance. [`FAULTS_MAX`](super::tuning::FAULTS_MAX) such URLs in a
-//!   row are the host's trouble.
-//! - Back-off of a host: Retry-After where there is one, else 60 s (10 s for a connection that failed, 5 min for robots.txt)
-//!   doubling each time, 0 to 10 % longer by chance, at most a day, forgiven by a good answer and 30 quiet minutes
-//!   after its end. Without any delay configured (tests, one's own server) all of them start with 1 s.
+//! - A URL that fails by itself (500, a body that breaks off) waits by itself: 60 s (10 s if there was no answer),
+//!   doubling with each attempt up to an hour, 0 to 10 % longer by chance. [`FAULTS_MAX`](super::tuning::FAULTS_MAX)
+//!   such URLs in a row are the host's trouble.
+//! - Back-off of a host: Retry-After where there is one, else 60 s (10 s for a connection that failed, 5 min for
+//!   robots.txt) doubling each time, 0 to 10 % longer by chance, at most a day, forgiven by a good answer and 30 quiet
+//!   minutes after its end. Without any delay configured (tests, one's own server) all of them start with 1 s.
 
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ impl Politeness {
 
     /// Holds a host back for `trouble` that a request of `started` met, and says until when.
     ///
-    /// Requests that were under way together raise the back-off once.
+    /// Requests that were in progress together raise the back-off once.
     pub(super) fn back_off(
         &self,
         standing: &mut Standing,
@@ -141,8 +141,8 @@ impl Politeness {
         standing.backoff_until
     }
 
-    /// A request of `started` had a good answer: unless the host was held back after it began, the next back-off is a first
-    /// one again.
+    /// A request of `started` had a good answer: unless the host was held back after it began, the next back-off is a
+    /// first one again.
     pub(super) fn forgive(standing: &mut Standing, started: Time) {
         if started >= standing.backoff_set {
             standing.backoff_level = 0;

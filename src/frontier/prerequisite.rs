@@ -1,7 +1,8 @@
-//! Errands: requests that are made to an origin for the sake of another one. The robots.txt of a host may be a redirect
-//! to another host, which is asked then, although none of its URLs has come up.
+//! Prerequisites: requests that are made to an origin for the sake of another one. The robots.txt of a host may be a
+//! redirect to another host, which is asked then, although none of its URLs has come up.
 //!
-//! That host's name and its address have their delays and their limit of connections for such a request as for any other.
+//! That host's name and its address have their delays and their limit of connections for such a request as for any
+//! other.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,8 +15,8 @@ use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 
 impl Frontier {
-    /// Takes `origin`, whose host's name is `name`, and `address` for a request at `now`; or says when to ask again. Once it
-    /// is made, [`Frontier::end_prerequisite`] has to be called.
+    /// Takes `origin`, whose host's name is `name`, and `address` for a request at `now`; or says when to ask again.
+    /// Once it is made, [`Frontier::end_prerequisite`] has to be called.
     pub fn begin_prerequisite(
         &mut self,
         origin: Fingerprint,
@@ -50,7 +51,7 @@ impl Frontier {
         Ok(())
     }
 
-    /// The request of an errand to `origin` of `name` took `duration` and is over, answered or not.
+    /// The request of a prerequisite to `origin` of `name` took `duration` and is over, answered or not.
     pub fn end_prerequisite(&mut self, origin: Fingerprint, name: Fingerprint, duration: Duration, now: Time) {
         self.now = self.now.max(now);
         let there = self.active.find(origin);
@@ -71,7 +72,7 @@ impl Frontier {
         let Some(index) = self.active.resolve_id(host) else { return };
         let waiting = self.active.host_mut(index);
         self.options.politeness.learn(&mut waiting.standing, duration, false);
-        // hops are errands, whose requests are their own
+        // hops are prerequisites, whose requests are their own
         let is_over = match &mut waiting.pending {
             Some(Pending::Robots { moved, .. }) => !std::mem::replace(moved, true),
             _ => false,

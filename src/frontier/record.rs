@@ -186,8 +186,8 @@ impl HostRecord {
         reader.time().and_then(|_| reader.u8()).is_some_and(is_silent)
     }
 
-    /// What is to be asked again since `since` is not held against the host by a record of before: that it was given up,
-    /// and, where it never answered, its rests.
+    /// What is to be asked again since `since` is not held against the host by a record of before: that it was given
+    /// up, and, where it never answered, its rests.
     pub(super) fn forgive(&mut self, since: Time, now: Time) {
         if self.written <= since {
             self.standing.forgive(now);

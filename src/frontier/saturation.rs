@@ -1,10 +1,10 @@
-//! Hosts at a crowded address: who stays, who is sent away and until when.
+//! Hosts at a saturated address: who stays, who is sent away and until when.
 //!
-//! An address has so many active hosts at most ([`Frontier::address_share`]). Who finds it crowded goes to the cold side and comes
-//! back about when its turn has come; while somebody is away like that, those that are there leave after a turn of
-//! [`TURN_REQUESTS`] requests. So a host waits for as many turns as there are hosts, even if these have pages without end.
-//! Others of its domain are likely to be found at the same address: for a while they are not even resolved, and then one by
-//! one until one is found where nobody has been sent away.
+//! An address has so many active hosts at most ([`Frontier::address_share`]). Who finds it saturated goes to the disk
+//! side and comes back about when its turn has come; while somebody is away like that, those that are there leave after
+//! a turn of [`TURN_REQUESTS`] requests. So a host waits for as many turns as there are hosts, even if these have pages
+//! without end. Others of its domain are likely to be found at the same address: for a while they are not even
+//! resolved, and then one by one until one is found where nobody has been sent away.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 
 impl Frontier {
-    /// Whether as many busy hosts as may be share an address. Without a delay for addresses none is crowded: its hosts
-    /// do not wait for each other.
+    /// Whether as many busy hosts as may be share an address. Without a delay for addresses none is saturated: its
+    /// hosts do not wait for each other.
     pub(super) fn is_saturated(&self, ip: IpAddr) -> bool {
         !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
     }
 
-    /// When the host of `origin`, which finds its address crowded, may try again. Each has a turn of its own, so that they do not
-    /// all come back at once; those whose turn is far away come back at moments spread over the last half of
-    /// [`SATURATED_MAX`].
+    /// When the host of `origin`, which finds its address saturated, may try again. Each has a turn of its own, so that
+    /// they do not all come back at once; those whose turn is far away come back at moments spread over the last half
+    /// of [`SATURATED_MAX`].
     pub(super) fn after_the_saturation(&mut self, ip: IpAddr, origin: Fingerprint, now: Time) -> Time {
         let turn = self.options.politeness.delay_per_ip.saturating_mul(TURN_REQUESTS);
         let horizon = now + SATURATED_MAX;
@@ -38,11 +38,11 @@ impl Frontier {
         }
     }
 
-    /// Sends a host whose address is crowded to the cold side for a while.
+    /// Sends a host whose address is saturated to the disk side for a while.
     pub(super) fn postpone(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time, now: Time) -> Result<()> {
         let ip = addresses[0];
         if !self.active.host(index).flights.is_empty() {
-            // It has requests under way by an older answer: it may as well stay.
+            // It has requests in progress by an older answer: it may as well stay.
             self.set_addresses(index, addresses, expires);
             self.settle(index, now);
             return Ok(());
@@ -55,7 +55,7 @@ impl Frontier {
         Ok(())
     }
 
-    /// Whether a host at rest has had its turn at its address while others are away because of the crowd there.
+    /// Whether a host at rest has had its turn at its address while others are away because of the saturation there.
     pub(super) fn gives_way(&self, index: u32) -> bool {
         let host = self.active.host(index);
         let Some(ip) = host.counted_at.filter(|_| host.asked >= TURN_REQUESTS && host.is_at_rest()) else {
@@ -64,7 +64,7 @@ impl Frontier {
         self.is_saturated(ip) && self.addresses.is_awaited(ip, self.now)
     }
 
-    /// A host that gives way goes to the cold side.
+    /// A host that gives way goes to the disk side.
     pub(super) fn give_way(&mut self, index: u32, now: Time) -> Result<()> {
         if let Some(ip) = self.active.host(index).counted_at {
             self.send_away(index, ip, now)?;
@@ -100,8 +100,8 @@ impl Frontier {
         }
     }
 
-    /// When another host of `domain`, of which `busy` are active, may become active, if it has to wait: while the domain is held
-    /// back, and then one at a time until one finds its address not crowded.
+    /// When another host of `domain`, of which `busy` are active, may become active, if it has to wait: while the
+    /// domain is held back, and then one at a time until one finds its address not saturated.
     pub(super) fn held_until(&self, domain: Fingerprint, busy: u32) -> Option<Time> {
         let until = *self.cold.partitions[self.partition_of(domain)].held.get(&domain)?;
         (until > self.now || busy > 0).then_some(until)

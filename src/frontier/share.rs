@@ -1,10 +1,11 @@
 //! How many of the places one domain may have, and one address: as many as are left to others.
 //!
 //! A domain with sub-domains without end, or an address with sites without number, would take every place. The limit
-//! is the one that switches use for queues that share a memory (Choudhury and Hahne, "Dynamic Queue Length Thresholds for
-//! Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2), 1998): nobody grows beyond what is free. N greedy
-//! domains so take 1/(N+1) of the places each and leave as much for those that come; when these come, the share shrinks,
-//! and places that hosts of the greedy ones leave go to the others. Whoever has none gets one while there is one.
+//! is the one that switches use for queues that share a memory (Choudhury and Hahne, "Dynamic Queue Length Thresholds
+//! for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2), 1998): nobody grows beyond what is
+//! free. N greedy domains so take 1/(N+1) of the places each and leave as much for those that come; when these come,
+//! the share shrinks, and places that hosts of the greedy ones leave go to the others. Anyone who has none gets one
+//! while there is one.
 
 use super::Frontier;
 use super::policy::SlotCounts;

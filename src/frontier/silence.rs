@@ -1,9 +1,9 @@
 //! Hosts that were asked and never answered, and hosts that rest: who they are, why, until when.
 //!
-//! Whoever owns the frontier says what came of an attempt ([`Frontier::blame`], [`Frontier::heard`]); it is kept with the
-//! host, in memory and on the cold side, until the host answers. That a crawl has nothing left but such hosts is asked
-//! seldom: of the active side by a pass over it, which the first other host ends, and of the cold side by a pass over the
-//! directories of all bases.
+//! Anyone who owns the frontier says what came of an attempt ([`Frontier::blame`], [`Frontier::heard`]); it is kept
+//! with the host, in memory and on the disk side, until the host answers. That a crawl has nothing left but such hosts
+//! is asked seldom: of the active side by a pass over it, which the first other host ends, and of the disk side by a
+//! pass over the directories of all bases.
 
 use super::Frontier;
 use super::active::Active;
@@ -42,7 +42,7 @@ pub struct Resting {
     pub longest: Vec<RestingHost>,
 }
 
-/// What the cold side holds beside URLs of active hosts.
+/// What the disk side holds beside URLs of active hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColdSilence {
     /// Nothing but URLs of hosts that never answered.
@@ -88,7 +88,7 @@ impl Frontier {
         }
     }
 
-    /// What the cold side holds beside URLs of active hosts; reads the directories of all bases.
+    /// What the disk side holds beside URLs of active hosts; reads the directories of all bases.
     pub fn cold_silence(&self) -> Result<ColdSilence> {
         if self.cold.urls == 0 {
             return Ok(ColdSilence::Silent);

@@ -1,8 +1,8 @@
 //! What a checkpoint keeps of the frontier, and how it is taken up again.
 //!
-//! [`FrontierState`] names the files of the cold side with their lengths; everything else is one section of bytes that
+//! [`FrontierState`] names the files of the disk side with their lengths; everything else is one section of bytes that
 //! goes into the checkpoint's file of what was in memory: arrays, cursors, newer records, and the whole active side
-//! with the URLs that are in flight (they are first of their host again). A take or merge that is under way is as if
+//! with the URLs that are in flight (they are first of their host again). A take or merge that is in progress is as if
 //! it had not begun: what it reads stays until the next cut holds. docs/FORMATS.md draws the section.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,8 @@ pub struct FrontierCut {
     pub sync: Vec<PathBuf>,
     /// Directories to sync after them.
     pub sync_dirs: Vec<PathBuf>,
-    /// Files that earlier cuts may name and this one does not: they may be deleted when it is durable. There may be hundreds.
+    /// Files that earlier cuts may name and this one does not: they may be deleted when it is durable. There may be
+    /// hundreds.
     pub superseded: Vec<PathBuf>,
 }
 
@@ -258,7 +259,7 @@ pub(super) struct SavedHost {
     pub host: Host,
     /// What was in flight and in its buffer.
     pub items: Vec<Item>,
-    /// Requests to it were under way.
+    /// Requests to it were in progress.
     pub under_way: bool,
     /// When it was saved.
     pub written: Time,
@@ -266,7 +267,7 @@ pub(super) struct SavedHost {
 
 /// Of [`SavedHost`]: its tail may hold more of its URLs.
 const MAY_TAIL: u8 = 1;
-/// Of [`SavedHost`]: requests were under way.
+/// Of [`SavedHost`]: requests were in progress.
 const UNDER_WAY: u8 = 2;
 
 fn put_host(out: &mut Vec<u8>, host: &Host, now: Time) {

@@ -1,10 +1,10 @@
-//! Suspects that wait: hosts at addresses where others stay silent, while no place is free for them, or where as many first
-//! contacts are under way as may be and it is not known yet what these come to.
+//! Suspects that wait: hosts at addresses where others stay silent, while no place is free for them, or where as many
+//! first contacts are in progress as may be and it is not known yet what these come to.
 //!
-//! They may be thousands, and a place may take a minute to become free. So they are not asked one by one: they wait in a
-//! line for each network. Each answer there lets some of them come up at once; beside that, one entry of the schedule looks
-//! now and then how many places there are. So many have their turn then, of each silent network one after the other. One that
-//! finds no place nevertheless, because others were faster, waits again.
+//! They may be thousands, and a place may take a minute to become free. So they are not asked one by one: they wait in
+//! a line for each network. Each answer there lets some of them come up at once; beside that, one entry of the schedule
+//! looks now and then how many places there are. So many have their turn then, of each silent network one after the
+//! other. One that finds no place nevertheless, because others were faster, waits again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -83,7 +83,8 @@ impl Frontier {
         }
     }
 
-    /// Lets hosts come up: of networks that are silent as many as there are places, of others as many as these may have.
+    /// Lets hosts come up: of networks that are silent as many as there are places, of others as many as these may
+    /// have.
     pub(super) fn serve_suspects(&mut self, now: Time) {
         self.suspects.scheduled = false;
         let is_silent = |network: &IpAddr| self.first_contacts.is_silent(*network, now);

@@ -1,7 +1,8 @@
 //! What the frontier and the engine say to each other: tasks one way, answers the other.
 //!
 //! Every task but [`Task::Drop`] is answered exactly once: [`Task::Resolve`] by `resolved`, [`Task::Robots`] by
-//! `robots`, [`Task::Fetch`] by `done`, each with the [`HostId`] of the task; or, where the answer is to wait, by `defer`.
+//! `robots`, [`Task::Fetch`] by `done`, each with the [`HostId`] of the task; or, where the answer is to wait, by
+//! `defer`.
 
 use std::fmt::Debug;
 use std::net::IpAddr;

@@ -120,7 +120,7 @@ pub(super) const WAITING_MAX: usize = 64;
 
 // Places on the active side.
 
-/// The part of the places that is left to hosts from the cold side, if there are any: those that come new from pages
+/// The part of the places that is left to hosts from the disk side, if there are any: those that come new from pages
 /// would keep them out for ever. Chosen.
 pub(super) const COLD_PLACES_PART: usize = 4;
 /// A host that cannot be contacted for longer may give its place to another: a host that leaves and comes back costs a
@@ -139,12 +139,12 @@ pub(super) const USUAL_RULES_BYTES: usize = 8 << 10;
 /// Bytes of memory for each byte of encoded rules: short patterns have more of a table than of text. An estimate.
 pub(super) const RULES_IN_MEMORY: usize = 4;
 
-// Crowded addresses. That hosts without end keep out nobody is held by the tests that docs/ARCHITECTURE.md (Shares)
+// Saturated addresses. That hosts without end keep out nobody is held by the tests that docs/ARCHITECTURE.md (Shares)
 // names.
 
-/// Requests of a turn at a crowded address: with fewer, more of the time goes into coming and leaving. Chosen.
+/// Requests of a turn at a saturated address: with fewer, more of the time goes into coming and leaving. Chosen.
 pub(super) const TURN_REQUESTS: u32 = 8;
-/// A host that found its address crowded comes back after so long at the earliest, and at the latest. Chosen.
+/// A host that found its address saturated comes back after so long at the earliest, and at the latest. Chosen.
 pub(super) const SATURATED_MIN: Duration = Duration::from_secs(1);
 pub(super) const SATURATED_MAX: Duration = Duration::from_secs(600);
 /// No other host of its domain becomes active for so long at most. Chosen.
@@ -161,14 +161,14 @@ pub(super) const ADDRESS_START: u32 = 8;
 pub(super) const NETWORK_START: u32 = 32;
 /// The most first contacts at once that answers earn.
 pub(super) const ALLOWED_MAX: u32 = 1_024;
-/// Addresses and networks that are remembered without a request under way.
+/// Addresses and networks that are remembered without a request in progress.
 pub(super) const ADDRESSES_REMEMBERED_MAX: usize = 1 << 15;
-/// Where as many are under way as may be, silence of so long is told from slowness.
+/// Where as many are in progress as may be, silence of so long is told from slowness.
 pub(super) const SILENT_AFTER: Duration = Duration::from_millis(250);
 /// First contacts that may begin after an answer: one instead of it, and the one that it earned.
 pub(super) const EARNED: usize = 2;
-/// How often waiting hosts look whether there are places: more often than an answer is forgotten. Each of 2,200 hosts asked
-/// for itself before, every 250 ms, which cost the engine's thread 13 s of CPU in a crawl of some minutes.
+/// How often waiting hosts look whether there are places: more often than an answer is forgotten. Each of 2,200 hosts
+/// asked for itself before, every 250 ms, which cost the engine's thread 13 s of CPU in a crawl of some minutes.
 pub(super) const SUSPECTS_LOOK_EVERY: Duration = Duration::from_millis(100);
 
 // Back-offs of hosts and waits of single URLs. Their lengths are the promises of docs/ARCHITECTURE.md (Delays, Faults
@@ -195,9 +195,9 @@ pub(super) const URL_WAIT_MAX: Duration = Duration::from_secs(3_600);
 pub(super) const FAULTS_MAX: u32 = 5;
 /// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
 pub(super) const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
-/// A back-off that is longer is told to whoever keeps it over a restart; a shorter one has passed by then.
+/// A back-off that is longer is told to anyone who keeps it over a restart; a shorter one has passed by then.
 pub(super) const LOGGED_AFTER: Duration = Duration::from_secs(1);
-/// A request for the sake of another host waits for requests under way by asking again after so long: one comparison
+/// A request for the sake of another host waits for requests in progress by asking again after so long: one comparison
 /// each time, and at most one such request for each active host.
 pub(super) const ERRAND_ASKS_AGAIN: Duration = Duration::from_millis(20);
 

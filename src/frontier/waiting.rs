@@ -1,9 +1,10 @@
-//! URLs that failed by themselves (a 500, a body that broke off) and wait by themselves: their host goes on with others.
+//! URLs that failed by themselves (a 500, a body that broke off) and wait by themselves: their host goes on with
+//! others.
 //!
 //! They lie beside the buffer of their host, at most [`WAITING_MAX`] by failures; a host that has so many waits for the
 //! first of them. The time before which one must not be asked for is in its place in the order of its host
-//! ([`Item::again_at`]), so that it holds over a cut and over a stay on the cold side: of the URLs that are tried again,
-//! the one whose time comes first is first, and all of them come before those that were never tried.
+//! ([`Item::again_at`]), so that it holds over a cut and over a stay on the disk side: of the URLs that are tried
+//! again, the one whose time comes first is first, and all of them come before those that were never tried.
 
 use super::Frontier;
 use super::QueuedUrl;

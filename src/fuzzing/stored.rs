@@ -72,7 +72,7 @@ fn mend_sections(bytes: &mut [u8]) {
     }
 }
 
-/// The log of rests: what was read is written anew and read back the same.
+/// The hold log: what was read is rewritten and read back the same.
 pub(super) fn rests(bytes: &[u8]) -> bool {
     let whole = read_rests(bytes.to_vec());
     let mut mended = bytes.to_vec();

@@ -24,7 +24,7 @@ fn corpus(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
 }
 
-/// `CRAWLER_WRITE_CORPUS=1 cargo test --lib fuzzing` writes the examples of the program's own formats anew.
+/// `CRAWLER_WRITE_CORPUS=1 cargo test --lib fuzzing` writes the examples of the program's own formats again.
 fn write_corpus(target: &Target) {
     for (number, sample) in (target.samples)().into_iter().enumerate() {
         std::fs::create_dir_all(folder(target)).unwrap();
@@ -81,7 +81,7 @@ fn mutate(random: &mut fastrand::Rng, corpus: &[(PathBuf, Vec<u8>)]) -> Vec<u8> 
     bytes
 }
 
-/// Runs `targets`; says with which seed an input is made again that breaks one, and leaves it in the temporary
+/// Runs `targets`; says with which seed it reproduces an input that breaks one, and leaves it in the temporary
 /// directory.
 fn drive(is_wanted: impl Fn(&str) -> bool, rounds: u64) {
     if std::env::var_os("CRAWLER_WRITE_CORPUS").is_some() {

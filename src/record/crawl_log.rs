@@ -3,7 +3,8 @@
 //! The columns: time of the entry, status (negative: no answer, the crawler's own code), bytes, URL, discovery path,
 //! referrer, MIME type, worker, start and duration, digest, seed, annotations. Every field is escaped, so a line is
 //! always one line of twelve columns, whatever a server sent. Beside it lies `logs/politeness.jsonl`: a line for every
-//! change of the settings that say how a host is to be treated, so that whoever reads the log can judge the gaps in it.
+//! change of the settings that say how a host is to be treated, so that anyone who reads the log can judge the gaps in
+//! it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -17,7 +17,7 @@ pub enum Doing {
     Crawling,
     /// It makes none until `crawler ctl resume`.
     Paused,
-    /// It lets requests under way finish, and ends.
+    /// It lets requests in progress finish, and ends.
     Stopping,
     /// It makes its last checkpoint.
     Closing,
@@ -29,7 +29,7 @@ impl Doing {
     /// All of them.
     pub const ALL: [Doing; 5] = [Doing::Crawling, Doing::Paused, Doing::Stopping, Doing::Closing, Doing::Done];
 
-    /// What it means for whoever looks at it.
+    /// What it means for anyone who looks at it.
     pub fn meaning(self) -> &'static str {
         match self {
             Doing::Crawling => "crawling",

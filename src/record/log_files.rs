@@ -1,10 +1,10 @@
-//! Files of lines that grow for as long as a crawl does: written at their end, begun anew at a size, read from the
+//! Files of lines that grow for as long as a crawl does: written at their end, started again at a size, read from the
 //! oldest line to the newest.
 //!
 //! `crawl.log` is the file that is written. At its size it becomes `crawl.log.00001`, then `crawl.log.00002`, and an
-//! empty one takes its place; no numbered file is ever touched again, so whoever wants the room may remove the oldest
-//! ones. The files are told, not state: nothing is synced, and a line that a crash tore is ended where the next session
-//! begins.
+//! empty one takes its place; no numbered file is ever touched again, so anyone who wants the room may remove the
+//! oldest ones. The files are told, not state: nothing is synced, and a line that a crash tore is ended where the next
+//! session begins.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 const BLOCK_BYTES: usize = 256 << 10;
 /// No line of ours is longer; what is passes for no line.
 pub const LINE_BYTES_MAX: usize = 2 << 20;
-/// How often a reader begins again because a file was begun anew meanwhile.
+/// How often a reader begins again because a file was started again meanwhile.
 const LOOKS: usize = 20;
 /// Digits of a number in a name, at least.
 const DIGITS: usize = 5;
@@ -28,7 +28,7 @@ pub struct LogFile {
     path: PathBuf,
     writer: Writer,
     bytes_max: u64,
-    /// Of the file that is begun anew next.
+    /// Of the file that is started again next.
     number: u64,
 }
 

@@ -153,7 +153,7 @@ impl Snapshot {
 pub(crate) mod tests {
     use super::*;
 
-    /// A snapshot of a crawl under way.
+    /// A snapshot of a crawl in progress.
     pub(crate) fn example() -> Snapshot {
         let mut statistics = Statistics { pages_stored: 1_234, hosts: 56, ..Default::default() };
         statistics.count_status(200);

@@ -1,4 +1,4 @@
-//! The executors of a simulated crawl: what is under way, by the moment at which it is done.
+//! The executors of a simulated crawl: what is in progress, by the moment at which it is done.
 //!
 //! A request is seen by the network when it is made and answered later; work on the disk is done at one moment, some
 //! time after it was asked for. What is still in the queue when the process dies never happened.
@@ -31,7 +31,7 @@ enum Work {
     Rests(HoldSync),
 }
 
-/// What is under way in one process.
+/// What is in progress in one process.
 pub(super) struct EventQueue {
     work: BTreeMap<(Time, u64), Work>,
     made: u64,

@@ -386,7 +386,7 @@ impl Machine {
         Ok((opening, process))
     }
 
-    /// Whether the catalog is lost before this start, so that it has to be made again from a checkpoint file: in an
+    /// Whether the catalog is lost before this start, so that it has to be rebuilt from a checkpoint file: in an
     /// eighth of those that are not the last.
     fn loses_catalog(&self) -> bool {
         let drawn = (self.case.seed << 8 | u64::from(self.boot)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;

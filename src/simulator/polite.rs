@@ -145,7 +145,7 @@ fn rules(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
 fn rates(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
     /// Requests that may start together, one whose right was taken before, and one that a clock of milliseconds rounds.
     const TOGETHER: f64 = 3.0;
-    /// What was under way when the account of bytes was last asked.
+    /// What was in progress when the account of bytes was last asked.
     const BYTES_UNDER_WAY: u64 = 100_000;
     let settings = &machine.case().settings;
     let ends: Vec<u64> = machine.ends.iter().map(|end| end.at).chain([u64::MAX]).collect();

@@ -190,7 +190,7 @@ pub fn judge(log: &[Request], limits: &Limits) -> Vec<Violation> {
     violations
 }
 
-/// The most requests that were under way to one host at the same time, with the name of that host.
+/// The most requests that were in progress to one host at the same time, with the name of that host.
 pub fn largest_concurrency(log: &[Request]) -> Option<(String, usize)> {
     let (limits, terms) = (Limits::default(), Terms::default());
     let mut hosts: HashMap<&str, HostJudge<()>> = HashMap::new();
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!((then(asked.clone(), 39), then(asked, 40)), (1, 0));
         let robots = Request { path: "/robots.txt".to_owned(), status: 500, ..request("a", 0, 10) };
         assert_eq!((then(robots.clone(), 309), then(robots, 310)), (1, 0));
-        // one that was under way already is no offence
+        // one that was in progress already is no offence
         let next = Request { finished_us: 30_000, ..request("a", 9, 10) };
         assert_eq!(judge(&[refused, next], &Limits { connections_per_host: 2, ..limits }), []);
     }

@@ -1,4 +1,4 @@
-//! The bodies of pages, written anew for every request.
+//! The bodies of pages, written again for every request.
 //!
 //! A body depends on the seed, the URL and the port (absolute links name it), and on nothing else. Its text is cut
 //! from one pool of made-up words, so that it compresses about as well as prose and costs little more than a copy.

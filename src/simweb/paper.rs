@@ -61,7 +61,7 @@ impl PaperWeb {
     }
 
     /// The answer to a request for `path` (with its query) at the host `name`,
-    /// at `now` by the clock of whoever asks; `None` where no answer comes.
+    /// at `now` by the clock of anyone who asks; `None` where no answer comes.
     pub fn answer(&self, name: &str, path: &str, now: Time) -> Option<PaperAnswer> {
         let address = self.resolve(name).unwrap_or(Ipv4Addr::UNSPECIFIED);
         let answer = self.answers.to(address, name, path);

@@ -1,5 +1,5 @@
-//! A log over time: how many requests were under way and how many hosts had work, and when politeness alone would have
-//! let the crawl end.
+//! A log over time: how many requests were in progress and how many hosts had work, and when politeness alone would
+//! have let the crawl end.
 //!
 //! The forced end counts, for each host, its requests one after the other with what has to pass between them, from
 //! its first request on, and, for each address, its requests at `per_ip` from each other. Nothing that keeps the limits
@@ -36,7 +36,7 @@ pub struct Timeline {
 struct Row {
     from: Duration,
     started: usize,
-    /// Mean number of requests under way.
+    /// Mean number of requests in progress.
     under_way: f64,
     /// Hosts that were asked before or now and are asked now or later.
     hosts: usize,

@@ -2,7 +2,7 @@
 //!
 //! Most links of a page are plain paths, relative or of its own origin, in characters that the WHATWG parser leaves as
 //! they are. For those [`Shortcut::resolve`] gives what the parser would give, to the byte, at the price of a look at
-//! each byte and one allocation. It refuses everything else, so whoever calls it has the parser behind it.
+//! each byte and one allocation. It refuses everything else, so anyone who calls it has the parser behind it.
 
 use url::{Position, Url};
 

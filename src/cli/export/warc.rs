@@ -1,7 +1,7 @@
 //! `crawler export warc`: selected pages as one WARC file.
 //!
 //! The stream is gzip members, a record each, because every tool reads that. Members of a gzip archive are copied as
-//! they lie, checked on the way; records of a zstd or uncompressed archive are compressed anew, their content
+//! they lie, checked on the way; records of a zstd or uncompressed archive are compressed again, their content
 //! unchanged.
 
 use std::io::Write;

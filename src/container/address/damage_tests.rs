@@ -175,7 +175,7 @@ fn the_bytes_of_a_file_are_counted_without_overflow_whatever_its_head_says() {
 fn slots_that_lead_nowhere_are_dropped_also_where_the_head_counts_none() {
     let forged = Forged::new();
     let mut page = Page::new(PageId::bucket(0));
-    // a tag that has no bit left is made anew from its record, which is not there
+    // a tag that has no bit left is rebuilt from its record, which is not there
     page.push(1, 1 << 30);
     forged.put_page(page);
     super::super::keys::KeyFile::open(&forged.disk, forged.path(), None).unwrap();

@@ -6,7 +6,7 @@
 //!
 //! A slot is 8 bytes: 40 bits of offset in key.dat, and a tag. The tag holds the fingerprint's bits above those that
 //! chose the bucket, below a marker bit: a split takes its lowest bit to decide where the slot goes, and needs not read
-//! key.dat. A tag that has run out (after 23 doublings) is made anew from the key record.
+//! key.dat. A tag that has run out (after 23 doublings) is rebuilt from the key record.
 //!
 //! Between checkpoints nothing is written here. [`AddressFile::apply`] takes the slots of a whole interval in bucket
 //! order, so that a page is read and written once, in chunks of `CHUNK_PAGES`: the images go to address.dw and are

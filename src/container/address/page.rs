@@ -28,7 +28,7 @@ const LEVEL_FIRST: u32 = 2;
 /// No file has as many buckets.
 const LEVEL_END: u32 = 48;
 const HEAD_FREE_AT: usize = 60;
-/// Free overflow pages that the head has room for; more are forgotten until the file is made anew.
+/// Free overflow pages that the head has room for; more are forgotten until the file is rebuilt.
 const FREE_MAX: usize = (PAGE_BYTES - HEAD_FREE_AT) / 8;
 
 /// Which page: of address.idx by bucket, or of address.ovf.

@@ -6,7 +6,7 @@ use crate::disk::{DiskFile, Error, Result};
 /// A walk from a bucket page along its overflow pages.
 ///
 /// Checksums do not tell of a page that leads back. No walk passes a page twice, so one that meets the page again that
-/// it marked last goes in a circle. The mark is put anew after 1, 2, 4, ... steps (Brent 1980): a walk ends after at
+/// it marked last goes in a circle. The mark is put again after 1, 2, 4, ... steps (Brent 1980): a walk ends after at
 /// most three times as many steps as there are pages on it, and costs no memory.
 #[derive(Debug, Default)]
 pub(super) struct Walk {

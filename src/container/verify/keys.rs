@@ -169,7 +169,7 @@ impl Comparison<'_> {
     }
 
     /// Whether `exchange` has to have a key record. The crawl appends it after the exchange, and what was stored since
-    /// the last checkpoint is taken back in after a kill.
+    /// the last checkpoint is recovered after a kill.
     fn needs_key(&self, exchange: &Exchange, keys_are_done: bool) -> bool {
         match self.standing {
             Standing::Running | Standing::Unknown => !keys_are_done,

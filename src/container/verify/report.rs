@@ -9,7 +9,7 @@ pub struct Finding {
     pub file: PathBuf,
     /// Where in it.
     pub offset: u64,
-    /// What is wrong. It may quote the web: whoever prints it has to escape it.
+    /// What is wrong. It may quote the web: anyone who prints it has to escape it.
     pub what: String,
     /// Whether it is damage. What is not was left by a kill, and the next start tidies it up.
     pub damage: bool,

@@ -20,7 +20,7 @@ fn key_of(url: &str) -> crate::fingerprint::Fingerprint {
     maker().keys(&CanonicalUrl::parse(url).unwrap()).key
 }
 
-/// An archive under way.
+/// An archive in progress.
 struct Archive {
     dir: tempfile::TempDir,
     container: Container,

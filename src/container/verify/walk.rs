@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
         &self.files[self.next - 1]
     }
 
-    /// Whether what begins at `offset` of the file under way may be the rest of a write that was cut short.
+    /// Whether what begins at `offset` of the file in progress may be the rest of a write that was cut short.
     fn may_be_torn(&self, offset: u64) -> bool {
         let file = self.current();
         // after a power cut several files may be torn, after a kill and beside a crawl the last one

@@ -85,7 +85,7 @@ impl Orders {
         for Waiting { checkpoint, answer, reply } in
             self.waiting.extract_if(.., |waiting| waiting.checkpoint <= durable)
         {
-            // whoever asked may have gone
+            // anyone who asked may have gone
             let _ = reply.send(Reply { checkpoint: Some(checkpoint), ..answer });
         }
     }

@@ -1,6 +1,6 @@
 //! The control thread: reads a line of each connection, checks it, passes it on, and writes the answer.
 //!
-//! It has a thread and a runtime of its own, so that neither the engine nor the network waits for whoever is at the
+//! It has a thread and a runtime of its own, so that neither the engine nor the network waits for anyone who is at the
 //! other end. A connection that says too much, too slowly, or nothing, costs one of a few places for a few seconds, and
 //! gives way to a new one; one whose command has come stays until it is answered.
 

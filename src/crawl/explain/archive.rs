@@ -144,7 +144,7 @@ impl<'a> Archive<'a> {
         let (Some(offset), Some(reader)) = (via.checked_sub(1), &self.reader) else { return Ok(None) };
         match reader.record_at(offset) {
             Ok(record) => Ok(Some(record.url)),
-            // beyond what is there since a kill, or another record since the index was made again
+            // beyond what is there since a kill, or another record since the index was rebuilt
             Err(Error::Damaged { .. }) => Ok(None),
             Err(error) => Err(error),
         }

@@ -1,6 +1,6 @@
 //! What the newest checkpoint knows of a URL: URL-seen, the robots and DNS stores, the queue of its host.
 //!
-//! A crawl that runs deletes what its next checkpoint does not name. Whoever meets that begins again with the newest
+//! A crawl that runs deletes what its next checkpoint does not name. Anyone who meets that begins again with the newest
 //! one, a bounded number of times.
 
 use std::path::Path;

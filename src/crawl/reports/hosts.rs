@@ -37,7 +37,7 @@ pub struct Totals {
     pub requests: u64,
     /// The smallest gap of all.
     pub gap_min_ms: Option<u64>,
-    /// The most requests that a host had under way at once.
+    /// The most requests that a host had in progress at once.
     pub peak: u64,
     /// Answers with a Retry-After, and those that it was not kept to.
     pub retry_after: (u64, u64),

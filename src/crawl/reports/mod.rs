@@ -104,7 +104,7 @@ pub enum ReportError {
     /// What it is made of cannot be read, or a file cannot be written.
     #[error("{0}")]
     Disk(#[from] Error),
-    /// Whoever it is written to does not take it.
+    /// Anyone who it is written to does not take it.
     #[error("the report cannot be written: {0}")]
     Write(#[from] io::Error),
 }
@@ -160,7 +160,7 @@ pub fn path(dir: &Path, name: Name) -> PathBuf {
 }
 
 /// Puts the report `name` into the crawl directory `dir`, in the place of an older one. It is not synced: it can be
-/// made again.
+/// rebuilt.
 pub fn put(name: Name, dir: &Path) -> Result<(), ReportError> {
     put_at(name, dir, true)
 }

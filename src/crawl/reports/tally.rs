@@ -69,7 +69,7 @@ pub struct HostRow {
     pub gap_median_ms: Option<u64>,
     /// The smallest such time that was owed.
     pub owed_min_ms: Option<u64>,
-    /// Requests that were under way at once.
+    /// Requests that were in progress at once.
     pub peak: u64,
     /// Status and digest of the robots.txt that was kept to last.
     pub robots: Option<String>,
@@ -184,7 +184,7 @@ impl<'a> Tally<'a> {
     fn pause(&mut self, request: &Request<'_>, end: Time) -> Duration {
         let crawl_delay = self.crawl_delays.get(request.origin).copied();
         let delay = |politeness: &Politeness| politeness.delay(politeness.pace(request.took), crawl_delay);
-        // settings may change while a request is under way
+        // settings may change while a request is in progress
         let owed = [request.started, end].into_iter().filter_map(|time| at(self.notes, time)).map(delay).min();
         let owed = owed.unwrap_or_default();
         let ms = u64::try_from(owed.as_millis()).unwrap_or(u64::MAX);

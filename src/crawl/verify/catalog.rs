@@ -1,4 +1,4 @@
-//! The catalog of a crawl directory for whoever verifies: a copy of it, for opening sled writes.
+//! The catalog of a crawl directory for anyone who verifies: a copy of it, for opening sled writes.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;

@@ -1,6 +1,6 @@
 //! The small files beside the stores: plain copies of what the catalog has, seeds, rests, logs.
 //!
-//! A plain copy that is wrong misleads readers and nobody else: it is told, and made again. One that is older than the
+//! A plain copy that is wrong misleads readers and nobody else: it is told, and rebuilt. One that is older than the
 //! last checkpoint, or not there yet, was left so by a kill, and the next checkpoint or start replaces it.
 
 use std::path::Path;

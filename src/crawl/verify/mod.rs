@@ -1,4 +1,4 @@
-//! Verifying a crawl directory, and making again what can be made again: what is read, from where, under which lock.
+//! Verifying a crawl directory, and rebuilding what can be rebuilt: what is read, from where, under which lock.
 //!
 //! A verification writes nothing to the directory, not even through the catalog's own recovery: a copy of the catalog
 //! is opened, in the system's directory for temporary files. Beside a running crawl the catalog is not read at all: the

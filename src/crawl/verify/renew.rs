@@ -5,7 +5,7 @@
 //! checkpoint that names them is written: its file, then the record in the catalog, in one batch. That is the moment at
 //! which they count. A kill before it leaves the old checkpoint with the old files; the new ones are then unnamed. Only
 //! the index is renamed over the old one: from then on until the batch is durable the mark of
-//! [`container::rebuild`] keeps every crawl out, and whoever rebuilds again begins anew.
+//! [`container::rebuild`] keeps every crawl out, and anyone who rebuilds again starts again.
 //!
 //! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was
 //! queued in a damaged file is nowhere else.
@@ -66,7 +66,7 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
     said
 }
 
-/// Makes again what can be made again of the crawl in `dir`; returns the number of key records. Damage that stays goes
+/// Rebuilds what can be rebuilt of the crawl in `dir`; returns the number of key records. Damage that stays goes
 /// to `report`, what it means to `notice`.
 pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<u64> {
     let disk = Disk::real();
@@ -188,7 +188,7 @@ fn renew_checkpoint(
     Ok(())
 }
 
-/// Removes what only the checkpoint before named. Whoever opens the crawl would do it as well.
+/// Removes what only the checkpoint before named. Anyone who opens the crawl would do it as well.
 fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Result<()> {
     checkpoint::remove_others(disk, dir, next.number)?;
     for (of, path) in rests::files(disk, dir)? {
@@ -209,7 +209,7 @@ fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Resu
     Ok(())
 }
 
-/// Stores that are written anew, as far as they are harmed.
+/// Stores that are rewritten, as far as they are harmed.
 struct Renewing<'a> {
     disk: &'a Disk,
     dir: &'a Path,

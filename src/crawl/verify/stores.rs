@@ -36,7 +36,7 @@ const TOLD_MAX: u64 = 20;
 /// What was found, as far as a rebuild has to know it.
 #[derive(Debug, Default)]
 pub(super) struct Harm {
-    /// Buckets that have to be written anew.
+    /// Buckets that have to be written again.
     pub seen: BTreeSet<usize>,
     pub robots: BTreeSet<usize>,
     pub dns: BTreeSet<usize>,

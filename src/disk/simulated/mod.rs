@@ -210,7 +210,7 @@ impl fmt::Debug for Open {
 enum Go {
     /// Take place.
     On,
-    /// Take place, but whoever asked for it does not live to see that.
+    /// Take place, but anyone who asked for it does not live to see that.
     OnAndStop,
 }
 

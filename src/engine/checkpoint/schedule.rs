@@ -1,6 +1,6 @@
 //! When checkpoints are made, which of them is durable, and what each of them supersedes.
 //!
-//! - One checkpoint is under way at a time. It is cut when its time has come, when somebody wants one, or shortly
+//! - One checkpoint is in progress at a time. It is cut when its time has come, when somebody wants one, or shortly
 //!   before a value file is full, so that little of it is left to be synced; the last one when the crawl ends.
 //! - A number is given to a cut once. The newest durable one is the last cut, or the one before while that is under
 //!   way.
@@ -11,7 +11,7 @@
 //! |---|---|
 //! | a store's | the next merge of that store, before it begins: it needs the room |
 //! | the frontier's | the next checkpoint, before its syncs: there may be hundreds |
-//! | the log of rests | the engine, at once: it is one |
+//! | the hold log | the engine, at once: it is one |
 //! | the checkpoint file before | its own checkpoint, before the engine hears of it ([`super`]) |
 //!
 //! Behind the last checkpoint nothing comes that could carry them: the engine deletes what is left.
@@ -73,7 +73,7 @@ impl Checkpoints {
         }
     }
 
-    /// Makes one as soon as none is under way.
+    /// Makes one as soon as none is in progress.
     pub fn want(&mut self) {
         self.is_wanted = true;
     }
@@ -83,7 +83,7 @@ impl Checkpoints {
         self.due = self.due.min(due);
     }
 
-    /// Whether one is under way.
+    /// Whether one is in progress.
     pub fn are_under_way(&self) -> bool {
         self.is_under_way
     }
@@ -103,7 +103,7 @@ impl Checkpoints {
         self.number + u64::from(!self.is_last)
     }
 
-    /// When the next one is due, unless one is under way: one comes after the other.
+    /// When the next one is due, unless one is in progress: one comes after the other.
     pub fn next_due(&self) -> Option<Time> {
         (!self.is_under_way).then_some(self.due)
     }
@@ -127,7 +127,7 @@ impl Checkpoints {
         self.number
     }
 
-    /// What the cut supersedes waits for it, and so does the log of rests before it.
+    /// What the cut supersedes waits for it, and so does the hold log before it.
     pub fn supersede(&mut self, superseded: impl IntoIterator<Item = (Owner, Vec<PathBuf>)>) {
         let rests = self.rests.cut(self.number).into_iter().collect();
         for (owner, paths) in superseded.into_iter().chain([(Owner::Rests, rests)]) {
@@ -150,7 +150,7 @@ impl Checkpoints {
         self.cut_at = elapsed;
     }
 
-    /// The one under way is durable, at `now` and at `elapsed` by the two clocks; how long after its cut.
+    /// The one in progress is durable, at `now` and at `elapsed` by the two clocks; how long after its cut.
     pub fn committed(&mut self, now: Time, elapsed: Duration) -> Duration {
         self.is_under_way = false;
         self.durable_at = Some(now);

@@ -1,7 +1,7 @@
 //! The end of a crawl of which only hosts are left that never answered: it waits for them for a while of its own, not
 //! for as long as it takes to give a host up.
 //!
-//! The while begins when nothing else is left, and anew when anything else comes up. After it the crawl stops in good
+//! The while begins when nothing else is left, and again when anything else comes up. After it the crawl stops in good
 //! order; the URLs of these hosts stay queued, and the next start asks them at once ([`Recheck`]).
 //!
 //! [`Recheck`]: crate::engine::seeding::Recheck

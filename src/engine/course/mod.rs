@@ -22,7 +22,7 @@ const DISK_CHECK_MS: u64 = 5_000;
 pub enum Phase {
     /// Requests are made.
     Crawling,
-    /// No new requests; those under way may finish until the deadline.
+    /// No new requests; those in progress may finish until the deadline.
     Stopping {
         /// Why.
         finish: Finish,
@@ -84,7 +84,7 @@ impl Course {
         self.phase == Phase::Crawling
     }
 
-    /// Begins a graceful stop, unless the crawl stops already; what is under way has until `deadline`.
+    /// Begins a graceful stop, unless the crawl stops already; what is in progress has until `deadline`.
     pub fn stop(&mut self, finish: Finish, deadline: Time) {
         if self.is_crawling() {
             self.phase = Phase::Stopping { finish, deadline };
@@ -158,7 +158,7 @@ impl Engine {
         self.course.stop(finish, self.clock.now() + self.settings.stop_grace);
     }
 
-    /// Whether as many pages are done or under way as the crawl may have.
+    /// Whether as many pages are done or in progress as the crawl may have.
     pub(super) fn page_limit_reached(&self) -> bool {
         let pages = self.books.statistics.pages_stored + self.requests.pages();
         self.settings.pages_max.is_some_and(|limit| pages >= limit)
@@ -208,12 +208,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Nothing but a checkpoint is under way.
+    /// Nothing but a checkpoint is in progress.
     fn is_at_rest(&self) -> bool {
         self.requests.under_way() == 0 && self.stores.are_idle() && !self.stores.are_dispatching()
     }
 
-    /// Nothing is under way, and every URL that was ever admitted has its end.
+    /// Nothing is in progress, and every URL that was ever admitted has its end.
     fn nothing_left(&mut self) -> bool {
         let is_idle = self.requests.under_way() == 0 && self.stores.are_idle();
         let all_are_in = !self.seeding.intake.is_waiting();

@@ -1,4 +1,4 @@
-//! Requests: which are under way, and whether one more may begin.
+//! Requests: which are in progress, and whether one more may begin.
 //!
 //! - A request begins where a slot is free ([`slots`]), the rates of the whole crawl permit it ([`limits`]), nobody has
 //!   paused the crawl, and the checkpoint that it has to wait for is durable. Whose turn it is, is the frontier's to
@@ -24,9 +24,9 @@ use crate::frontier::{Contact, HostId};
 use hops::Hop;
 use slots::Slots;
 
-/// What is under way on the network, and what holds it back.
+/// What is in progress on the network, and what holds it back.
 pub(super) struct Requests {
-    /// Requests and look-ups that are under way.
+    /// Requests and look-ups that are in progress.
     slots: Slots,
     /// Pages among them.
     pages: u64,
@@ -146,7 +146,7 @@ impl Requests {
         self.limits.received(bytes);
     }
 
-    /// Requests and look-ups that are under way.
+    /// Requests and look-ups that are in progress.
     pub fn under_way(&self) -> usize {
         self.slots.len()
     }
@@ -165,7 +165,7 @@ impl Requests {
     pub fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
         let next = match self.slots.is_free(now) {
             true => due().into_iter().chain(self.next_hop_due()).min(),
-            // whoever is due has to wait for an answer, or until a request is slow
+            // anyone who is due has to wait for an answer, or until a request is slow
             false => self.slots.free_at(now),
         };
         next.map(|next| next.max(self.limited_until))

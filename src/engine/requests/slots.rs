@@ -1,14 +1,15 @@
 //! Places of requests: as many as there are workers, and more for those that are slow.
 //!
-//! A server that sends a byte every ten seconds keeps its request under way for as long as the limits of time allow. If
-//! it kept its worker too, some dozens of such servers would stop the crawl of all others. So a request that takes much
-//! longer than requests of this crawl usually do gives up its worker and goes on in one of the places for slow ones; it
-//! is bounded by all limits as before. What is usual is the median of the answers so far, followed step by step. With
-//! all places for slow requests taken, slow requests keep their workers: then the limits of time decide alone.
+//! A server that sends a byte every ten seconds keeps its request in progress for as long as the limits of time allow.
+//! If it kept its worker too, some dozens of such servers would stop the crawl of all others. So a request that takes
+//! much longer than requests of this crawl usually do gives up its worker and goes on in one of the places for slow
+//! ones; it is bounded by all limits as before. What is usual is the median of the answers so far, followed step by
+//! step. With all places for slow requests taken, slow requests keep their workers: then the limits of time decide
+//! alone.
 //!
-//! A request to a host that never answered is slow sooner, and one that is likely to stay silent (`frontier::first_contacts`
-//! says which are) begins in a place for slow ones, so that it costs no worker at all; a quarter of these places is
-//! left to others.
+//! A request to a host that never answered is slow sooner, and one that is likely to stay silent
+//! (`frontier::first_contacts` says which are) begins in a place for slow ones, so that it costs no worker at all; a
+//! quarter of these places is left to others.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -28,7 +29,7 @@ const STRANGER_SLOW_AFTER: Duration = Duration::from_millis(250);
 /// Bounds of the estimate.
 const USUAL_S: (f64, f64) = (0.001, 60.0);
 
-/// How many requests may be under way.
+/// How many requests may be in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotOptions {
     /// Requests that are not slow.
@@ -39,7 +40,7 @@ pub struct SlotOptions {
     pub slow_after: Duration,
 }
 
-/// The requests and look-ups that are under way, in the order of their beginning.
+/// The requests and look-ups that are in progress, in the order of their beginning.
 #[derive(Debug)]
 pub struct Slots {
     options: SlotOptions,
@@ -115,7 +116,7 @@ impl Slots {
         self.usual_s = (self.usual_s * step).clamp(USUAL_S.0, USUAL_S.1);
     }
 
-    /// Requests under way, slow ones included.
+    /// Requests in progress, slow ones included.
     pub fn len(&self) -> usize {
         self.under_way.len() + self.first_contacts.len() + self.suspects.len()
     }

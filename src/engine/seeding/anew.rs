@@ -1,4 +1,4 @@
-//! What a start asks anew although an answer of an earlier run still holds: bad answers, which the operator has reason
+//! What a start asks again although an answer of an earlier run still holds: bad answers, which the operator has reason
 //! to think are bad no longer.
 //!
 //! | start | why |
@@ -9,7 +9,7 @@
 //!
 //! Bad answers are: no such name, only private addresses, name servers that failed, a robots.txt that cannot be had, a
 //! host given up or resting without ever having answered. A moment is kept in the catalog; what was learnt up to it is
-//! not believed where it is bad. Good answers hold for their time as ever. The settings are kept with it, so that a
+//! not believed where it is bad. Good answers hold for their time as always. The settings are kept with it, so that a
 //! change is seen by the first start that gets as far as its first checkpoint.
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct Recheck {
 }
 
 impl Recheck {
-    /// What the start of a run with `settings` asks anew; `force` says that the operator wants it so.
+    /// What the start of a run with `settings` asks again; `force` says that the operator wants it so.
     pub(in crate::engine) fn at_start(
         catalog: &dyn Catalog,
         settings: &str,

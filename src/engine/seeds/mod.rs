@@ -9,7 +9,7 @@
 //! those that no checkpoint knows: an archived number means the same URL whatever the seeds file says later. Seeds that
 //! a run listed and never admitted are admitted by the next one.
 //!
-//! The fates begin anew behind the mark of the last checkpoint ([`Mark`]): what was written after it is done again, by
+//! The fates begin again behind the mark of the last checkpoint ([`Mark`]): what was written after it is done again, by
 //! the replay or because the URL is still queued.
 //!
 //! Memory is some ten to fifty bytes a seed, whatever its URL: where its record lies and how it stands, its place in an
@@ -131,7 +131,7 @@ pub struct SeedTable {
     /// The last seed with a fallback of each origin, and by number the one of the same tag before it.
     by_origin: Index,
     before: Vec<u32>,
-    /// Length of the list that is known to be durable, and that the checkpoint under way makes so.
+    /// Length of the list that is known to be durable, and that the checkpoint in progress makes so.
     durable_bytes: u64,
     cut_bytes: u64,
     mark: Mark,

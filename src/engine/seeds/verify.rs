@@ -1,4 +1,4 @@
-//! Whether the two files are as the last checkpoint says, and their mark for one that is made anew.
+//! Whether the two files are as the last checkpoint says, and their mark for one that is rebuilt.
 
 use std::path::Path;
 

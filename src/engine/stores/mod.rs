@@ -2,7 +2,7 @@
 //!
 //! - What is to be done for each of them alike (merges, cuts, what they need no more, what waits in them) is done here
 //!   once, by [`AnyStore`]; a URL's way from one to the next is [`way`].
-//! - One merge of all three is under way at a time, as fast as their pace permits. The store that is nearest to the
+//! - One merge of all three is in progress at a time, as fast as their pace permits. The store that is nearest to the
 //!   frontier comes first: what it gives can be fetched at once.
 //! - Results are handed on in the same order, so that a URL moves by one store in a call.
 //! - Jobs of the frontier are counted here too: while one of either kind is out, a file is half written that no cut
@@ -25,7 +25,7 @@ use crate::fingerprint::Fingerprint;
 use crate::frontier::{FrontierCut, PartitionDone, PartitionJob, QueuedUrl};
 use crate::record::{Layers, StoreLayers};
 
-/// Takes and merges of the frontier that may be under way.
+/// Takes and merges of the frontier that may be in progress.
 const PARTITION_JOBS_MAX: usize = 4;
 
 /// The stores, and the frontier behind them.
@@ -43,7 +43,7 @@ pub struct Stores {
     jobs: Jobs,
 }
 
-/// What is under way beside the engine.
+/// What is in progress beside the engine.
 struct Jobs {
     pace: Pace,
     is_merging: bool,
@@ -136,7 +136,7 @@ impl<V: Kind> AnyStore for Store<V, QueuedUrl> {
 }
 
 impl Stores {
-    /// The stores with nothing under way.
+    /// The stores with nothing in progress.
     pub fn new(
         seen: Store<(), QueuedUrl>,
         robots: Store<Robots, QueuedUrl>,
@@ -245,7 +245,7 @@ impl Stores {
         self.robots.known().max(self.dns.known())
     }
 
-    /// Whether a merge is under way.
+    /// Whether a merge is in progress.
     pub fn are_merging(&self) -> bool {
         self.jobs.is_merging
     }

@@ -30,7 +30,7 @@ pub struct Arrival {
     pub frontier: Frontier,
     /// URLs whose pages were found in the archive after the last checkpoint and which no stage has met again.
     pub replayed: HashSet<Replayed>,
-    /// The moment of the event under way.
+    /// The moment of the event in progress.
     pub now: Time,
     /// Bad answers of before are asked for again.
     pub anew: Time,

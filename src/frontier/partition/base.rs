@@ -128,7 +128,7 @@ impl BaseWriter {
         Spot { offset: self.writer.position(), index: self.urls.count }
     }
 
-    /// The next URL of the host that is under way.
+    /// The next URL of the host that is in progress.
     pub(super) fn url(&mut self, url: &UrlView<'_>) -> Result<()> {
         self.urls.push(url);
         self.summary.urls += 1;
@@ -161,7 +161,8 @@ impl BaseWriter {
         entry.put(&mut self.directory);
     }
 
-    /// Says that all URLs that were pushed are those of hosts that were entered: a full block of the directory is closed.
+    /// Says that all URLs that were pushed are those of hosts that were entered: a full block of the directory is
+    /// closed.
     pub(super) fn end_entries(&mut self) -> Result<()> {
         if self.directory.len() >= self.block_bytes {
             // URLs that wait in memory are to lie where their host's entry says: before the directory block.

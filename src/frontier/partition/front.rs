@@ -125,7 +125,7 @@ pub(super) struct Front {
     numbers: UrlView<'static>,
     hops: Vec<u8>,
     url: Vec<u8>,
-    /// Whether what is written next has to say that it was begun anew.
+    /// Whether what is written next has to say that it was started again.
     anew: bool,
 }
 

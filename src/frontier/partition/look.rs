@@ -1,4 +1,4 @@
-//! What lies of one host in a partition, read beside whoever owns it.
+//! What lies of one host in a partition, read beside its owner.
 //!
 //! Goes over the tails as a stream and to the host's place in the base; holds a frame and a block at a time. Nothing is
 //! opened for writing.
@@ -13,7 +13,7 @@ use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::host::Item;
 
-/// Something of a host on the cold side.
+/// Something of a host on the disk side.
 #[derive(Debug)]
 pub(in crate::frontier) enum Cold {
     /// A record of it; the last one counts.

@@ -1,11 +1,11 @@
 //! A merge: tails and what is not consumed of a base become the next generation of the base.
 //!
 //! One sequential pass: tails are sorted in memory a chunk at a time (sorted chunks are laid aside in a file of runs
-//! if there are several), then runs and base are merged by key. Where nothing of a tail comes between, blocks of the base
-//! are taken over as they are: a tail that is small beside its base, and of few hosts, costs little more than a copy of
-//! the file. Of several records of a host the last one counts,
-//! pages of a domain are added up, and what is no longer worth keeping of a host is left out. Nothing that a
-//! checkpoint names is touched: the old files stay until the frontier deletes them.
+//! if there are several), then runs and base are merged by key. Where nothing of a tail comes between, blocks of the
+//! base are taken over as they are: a tail that is small beside its base, and of few hosts, costs little more than a
+//! copy of the file. Of several records of a host the last one counts, pages of a domain are added up, and what is no
+//! longer worth keeping of a host is left out. Nothing that a checkpoint names is touched: the old files stay until the
+//! frontier deletes them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

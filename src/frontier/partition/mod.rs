@@ -1,7 +1,7 @@
-//! A partition of the cold side: array, tails, base, and what is newer than the base.
+//! A partition of the disk side: array, tails, base, and what is newer than the base.
 //!
 //! What comes in is appended to the array; a full array becomes a frame of the tail. A take reads the base, a merge
-//! folds the tails into its next generation. A partition has one job at a time; meanwhile it takes in as ever, for a
+//! folds the tails into its next generation. A partition has one job at a time; meanwhile it takes in as always, for a
 //! merge works on tails that were closed when it began.
 //!
 //! Guarantees: a URL that was pushed is in exactly one of array, tail and unconsumed base until it is taken; a host's
@@ -168,7 +168,7 @@ pub(super) struct Partition {
     /// Of the URLs in the array.
     front: Front,
     pub recent: Recent,
-    /// What a merge that is under way works on.
+    /// What a merge that is in progress works on.
     pub frozen: Recent,
     pub base: Option<BaseFile>,
     pub base_filter: Filter,

@@ -89,8 +89,8 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Takes over a stretch that `scan` has gone over: its blocks as they are, but for those at its ends, which it shares
-    /// with others, and for short ones.
+    /// Takes over a stretch that `scan` has gone over: its blocks as they are, but for those at its ends, which it
+    /// shares with others, and for short ones.
     pub(super) fn take_over(&mut self, scan: &mut Scan, stretch: &Stretch) -> Result<()> {
         self.close_group()?;
         self.close_domain()?;

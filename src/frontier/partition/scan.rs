@@ -129,8 +129,8 @@ impl Scan {
         }
     }
 
-    /// Goes over the hosts and domains that come next and lie before `limit`, if none of them is begun and their URLs take
-    /// at least `bytes_min` of the file; their entries take hardly more than `directory_max`.
+    /// Goes over the hosts and domains that come next and lie before `limit`, if none of them is begun and their URLs
+    /// take at least `bytes_min` of the file; their entries take hardly more than `directory_max`.
     pub(super) fn stretch(
         &mut self,
         limit: Option<Key>,

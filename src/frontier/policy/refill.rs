@@ -1,7 +1,7 @@
 //! How many URLs of a host lie in memory, and when it asks its partition for more.
 //!
 //! Every host may have a buffer of `buffer_urls`, as long as the active side has memory at all. What comes beyond it
-//! would wait on the cold side for a merge, which rewrites a partition: where memory is plentiful a large host of few
+//! would wait on the disk side for a merge, which rewrites a partition: where memory is plentiful a large host of few
 //! is better off with more. So URLs that are pushed may fill as many buffers as a host gets in one turn, but of half of
 //! the active side's memory no host more than a 64th part of what is free: few hosts grow large, many share what they
 //! have, and the other half is left to the first buffers of hosts that come (the rule of
@@ -33,9 +33,9 @@ pub(in crate::frontier) struct HostSnapshot {
     pub waiting: usize,
     /// Buffers that it may have after its next take.
     pub refill_buffers: usize,
-    /// URLs that it got from the cold side in this turn.
+    /// URLs that it got from the disk side in this turn.
     pub turn: u64,
-    /// Whether nothing is under way for it.
+    /// Whether nothing is in progress for it.
     pub is_at_rest: bool,
     /// Whether all places are taken, so that others may want its own.
     pub places_are_taken: bool,
@@ -57,7 +57,7 @@ impl RefillPolicy {
         self.active_bytes < self.memory / ACTIVE_PART
     }
 
-    /// URLs that a host gets from the cold side before others have their turn.
+    /// URLs that a host gets from the disk side before others have their turn.
     pub(in crate::frontier) fn turn_urls(&self) -> usize {
         self.buffer_urls.saturating_mul(TURN_BUFFERS)
     }

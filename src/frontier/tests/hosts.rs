@@ -211,7 +211,7 @@ fn a_host_whose_robots_txt_is_known_to_be_unreachable_rests_and_is_given_up_from
         options.give_up = S * 3_600;
         options.active_hosts = active_hosts;
         let mut crawl = Crawl::new(options, |host| Site { robots: (host > 1).then_some(None), ..plain(host) });
-        // with one place only, the host starts on the cold side
+        // with one place only, the host starts on the disk side
         crawl.push(url(9, 0, 1));
         let unreachable = Known {
             robots_failing_since: Some(START - S * 1_800),

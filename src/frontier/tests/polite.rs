@@ -220,7 +220,7 @@ fn p6_a_request_for_the_sake_of_another_host_keeps_the_delays_of_its_own_host_an
     crawl.clock.advance(S);
     assert_eq!(begin(&mut crawl, again), Ok(()));
     assert!(begin(&mut crawl, again).is_err(), "one is in flight");
-    // its own URLs wait for the end of the errand, and then for the delay
+    // its own URLs wait for the end of the prerequisite, and then for the delay
     crawl.push(url(2, 1, 1));
     crawl.run_until(again + S * 5);
     assert_eq!(crawl.out.len(), 2);

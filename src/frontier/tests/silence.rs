@@ -73,7 +73,7 @@ fn n13_hosts_without_a_place_wait_in_a_line_and_come_up_when_there_are_places() 
     let suspects = begin(&mut crawl, 3);
     assert!(suspects.iter().all(|&(_, contact)| contact == Contact::Suspect), "{suspects:?}");
     assert_eq!((suspects.len(), crawl.frontier.suspects.len()), (3, 29));
-    // or others answer: eleven were under way, sixteen may be
+    // or others answer: eleven were in progress, sixteen may be
     answer(&mut crawl, &first);
     let first_contacts = begin(&mut crawl, 0);
     assert!(first_contacts.iter().all(|&(_, contact)| contact == Contact::First), "{first_contacts:?}");

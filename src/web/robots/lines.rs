@@ -65,7 +65,7 @@ pub struct Placed<'a> {
     /// As it stands in the file.
     pub text: &'a [u8],
     pub line: Directive<'a>,
-    /// Whether the group under way is one of our agent, and whether one of `*`.
+    /// Whether the group in progress is one of our agent, and whether one of `*`.
     pub is_ours: bool,
     pub is_all: bool,
 }

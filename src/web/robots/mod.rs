@@ -24,7 +24,7 @@ use pattern::Subject;
 
 use super::coding::{self, Decoded};
 
-/// The longest delay: whoever asks for more gets this, never less than it would mean.
+/// The longest delay: anyone who asks for more gets this, never less than it would mean.
 pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The rules of one robots.txt for one agent.
