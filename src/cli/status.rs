@@ -352,7 +352,7 @@ mod tests {
         };
         let resting = crate::record::Resting { longest: vec![host], ..Default::default() };
         let rests = Left { hosts: 1, ..Left::default() }.with_rests(Some(&resting), now);
-        let expected = "1m 30s at least: http://b rests until 2027-01-15 08:01:30 UTC (connection refused)";
+        let expected = "1m 30s at least: http://b waits until 2027-01-15 08:01:30 UTC (connection refused)";
         assert_eq!(time_left(&rests), expected);
     }
 

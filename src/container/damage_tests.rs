@@ -419,17 +419,3 @@ fn a_file_under_way_in_another_coding_is_closed_and_a_new_one_begun() {
     names.sort();
     assert_eq!(names, ["value-00000.warc.gz", "value-00001.warc.zst.open"]);
 }
-
-#[test]
-fn the_files_of_a_cut_have_their_names_after_a_power_cut() {
-    for seed in 0..20 {
-        let simulated = SimulatedDisk::new(seed);
-        let (mut container, _) = reopened(&simulated, None).unwrap();
-        pages(Compression::None).store(&mut container, &url(0), "x", false);
-        let state = checkpoint(&mut container);
-        drop(container);
-        simulated.restart(Restart::PowerCut);
-        let (container, _) = reopened(&simulated, Some(&state)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        assert!(container.newest(key_of(&url(0)), &url(0)).unwrap().is_some(), "seed {seed}");
-    }
-}

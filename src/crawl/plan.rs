@@ -259,7 +259,7 @@ mod tests {
         config.politeness.delay_per_ip = Duration::ZERO;
         config.crawl.disk_floor = crate::config::Bytes::gib(1 << 30);
         let bold = plan(&config, "http://a.example/\nnot a url\x1b[2J\n").warnings.join("\n");
-        for words in ["line 2", "crawl.contact", "robots.obey", "no delay", "has no end", "crawl.disk_floor"] {
+        for words in ["line 2", "crawl.contact", "robots.obey", "no delay", "never ends", "crawl.disk_floor"] {
             assert!(bold.contains(words), "{words} in\n{bold}");
         }
         assert!(!bold.contains('\x1b'));

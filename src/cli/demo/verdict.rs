@@ -154,6 +154,6 @@ mod tests {
         let limits = Limits { delay_min: std::time::Duration::from_millis(100), ..Limits::default() };
         let verdict = Verdict::of(&FakeArchive::default(), expected, &log, web.http_port(), &limits).unwrap();
         assert_eq!(&verdict.forbidden, std::slice::from_ref(url));
-        assert_eq!(verdict.impolite.len(), 2, "after its start and after its end: {verdict}");
+        assert_eq!(verdict.impolite.len(), 1, "the request for the page came too soon: {verdict}");
     }
 }

@@ -62,7 +62,7 @@ fn n10_a_number_that_its_field_cannot_hold_is_an_error_and_not_another_number() 
         KeyRecord { time: Time::from_ms(1 << 48), ..record(url) },
     ] {
         let length = keys.len();
-        assert!(matches!(keys.append(&beyond), Err(Error::Io { .. })), "{beyond:?}");
+        assert!(matches!(keys.append(&beyond), Err(Error::Limit { .. })), "{beyond:?}");
         assert_eq!(keys.len(), length);
     }
 }

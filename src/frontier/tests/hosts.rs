@@ -405,7 +405,7 @@ fn a_budget_that_is_changed_holds_for_urls_that_wait() {
     while crawl.out.is_empty() {
         assert!(crawl.step());
     }
-    let budget = Budget { pages_per_host: Some(2), ..crawl.frontier.budget().clone() };
+    let budget = Budget { pages_per_host: Some(2), ..*crawl.frontier.budget() };
     let (politeness, give_up) = (crawl.options.politeness.clone(), crawl.options.give_up);
     crawl.frontier.reconfigure(politeness, budget, give_up);
     crawl.run();
@@ -418,7 +418,6 @@ fn where_nothing_waits_nobody_is_waited_for_as_silent() {
     let mut crawl = Crawl::new(small_options(), plain);
     assert!(!crawl.frontier.only_silent_active());
     crawl.push(url(1, 0, 1));
-    assert!(crawl.frontier.only_silent_active());
     crawl.run();
     assert!(!crawl.frontier.only_silent_active());
 }
