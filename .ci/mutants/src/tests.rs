@@ -185,7 +185,7 @@ fn failed(output: &Path) -> String {
     let text = String::from_utf8_lossy(&text);
     let name = |line: &str| Some(line.strip_prefix("test ")?.split(' ').next()?.to_owned());
     let failed = text.lines().find(|line| line.ends_with("FAILED") && line.starts_with("test ")).and_then(name);
-    failed.or_else(|| text.lines().filter_map(name).last()).unwrap_or("an abort".to_owned())
+    failed.or_else(|| text.lines().filter_map(name).next_back()).unwrap_or("an abort".to_owned())
 }
 
 fn wait(child: &mut Child, patience: Duration) -> Result<End, String> {
