@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(row(&text, "links found"), "67,890");
         assert_eq!(row(&text, "over pages_per_domain"), "maze.example: 1,234 URLs left out");
         assert_eq!(row(&text, "over pages_per_host"), "http://h0.test: 5 URLs left out");
-        assert!(row(&text, "over a limit").starts_with("3 others"), "{text}");
+        assert!(row(&text, "over a limit").starts_with("at least 3 others"), "{text}");
         assert!(row(&text, "robots.txt").ends_with("3 URLs denied"));
         assert!(row(&text, "same content").starts_with("1,234 stored as references, 5"), "{text}");
         assert_eq!(row(&text, "sitemaps"), "1 read, 50,000 URLs in them, 12 left out");

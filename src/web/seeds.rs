@@ -253,8 +253,8 @@ mod tests {
         assert!(why("mailto:somebody@example.com").contains("neither"));
         assert!(why("javascript:alert(1)").contains("only http and https"));
         assert!(why("word").contains("http://word/"));
-        assert!(why("http://a.com http://b.com").contains("one URL a line"));
-        assert!(why("http://a b.com/").contains("one URL a line"));
+        assert!(why("http://a.com http://b.com").contains("one URL per line"));
+        assert!(why("http://a b.com/").contains("one URL per line"));
         assert!(why("http://").contains("not a URL"));
     }
 
