@@ -111,7 +111,7 @@ fn seeds_of(request: &mut CrawlRequest) -> Result<ListedSeeds, CrawlError> {
     let first = seeds.next();
     if first.is_none() && !mend::is_begun(&Disk::real(), &request.dir) {
         return Err(CrawlError::Usage(format!(
-            "{}: no URL in it; write one URL a line, for example https://example.com/",
+            "{}: no URL in it; write one URL per line, for example https://example.com/",
             request.seeds_path.display()
         )));
     }

@@ -1,4 +1,4 @@
-//! The seed file: one URL a line.
+//! The seed file: one URL per line.
 //!
 //! Blank lines, `#` comments, CRLF and a byte order mark are tolerated. A line that is no URL is reported with its
 //! number and does not stop the rest; of a file that is full of such lines the first are reported and the others

@@ -51,7 +51,7 @@ fn names(dir: &Path) -> Vec<String> {
 fn without_seeds_it_says_how_to_write_some() {
     let dir = place();
     let said = refused(dir.path(), &[], 2);
-    assert!(said.contains("one a line") && said.contains("https://example.com/"), "{said}");
+    assert!(said.contains("one per line") && said.contains("https://example.com/"), "{said}");
     assert!(said.contains("crawler --seeds seeds.txt"), "{said}");
     assert_eq!(names(dir.path()), ["seeds.txt"]);
 }
@@ -128,15 +128,15 @@ fn a_command_line_that_cannot_be_read_is_a_usage_error() {
 fn seeds_that_cannot_be_read_or_hold_nothing_are_a_usage_error() {
     let dir = place();
     let said = refused(dir.path(), &["--seeds", "none.txt"], 2);
-    assert!(said.contains("none.txt") && said.contains("one URL a line"), "{said}");
+    assert!(said.contains("none.txt") && said.contains("one URL per line"), "{said}");
     let said = refused(dir.path(), &["--seeds", "."], 2);
     assert!(said.contains("cannot read the seeds"), "{said}");
     fs::write(dir.path().join("empty.txt"), "# nothing\n\n").unwrap();
     let said = refused(dir.path(), &["--seeds", "empty.txt"], 2);
-    assert!(said.contains("empty.txt holds no URL"), "{said}");
+    assert!(said.contains("empty.txt has no URL"), "{said}");
     let output = crawler_with_input(dir.path(), &["--seeds", "-"], b"# nothing\r\n");
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("standard input holds no URL"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("standard input has no URL"));
     assert_eq!(names(dir.path()), ["empty.txt", "seeds.txt"]);
 }
 

@@ -42,7 +42,7 @@ fn init_writes_the_first_files_and_never_again() {
 
     fs::write(dir.path().join("crawler.toml"), "# mine\n").unwrap();
     let said = refused(dir.path(), &["init", "https://example.net/"]);
-    assert!(said.contains("seeds.txt is there already"), "{said}");
+    assert!(said.contains("seeds.txt exists already"), "{said}");
     let told = prints(dir.path(), &["init"]);
     assert_eq!(told.matches("exists already and was not changed").count(), 2, "{told}");
     assert_eq!(fs::read_to_string(dir.path().join("seeds.txt")).unwrap(), seeds);
@@ -57,7 +57,7 @@ fn init_makes_a_directory_and_says_the_line_that_goes_on() {
     assert!(told.contains("write the seed URLs into it"), "{told}");
     // no seed yet: a crawl says so, and how to write one
     let said = refused(dir.path(), &["--seeds", "my crawl/seeds.txt", "--config", "my crawl/crawler.toml"]);
-    assert!(said.contains("holds no URL") && said.contains("https://example.com/"), "{said}");
+    assert!(said.contains("has no URL") && said.contains("https://example.com/"), "{said}");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn completions_and_manual_refuse_what_is_not_there() {
     let dir = tempfile::tempdir().unwrap();
     assert!(refused(dir.path(), &["completions"]).contains("<SHELL>"));
     assert!(refused(dir.path(), &["completions", "cmd"]).contains("bash, elvish, fish, powershell, zsh"));
-    assert!(refused(dir.path(), &["man", "gte"]).contains("has no command \"gte\"; there are: demo, get, list"));
+    assert!(refused(dir.path(), &["man", "gte"]).contains("has no command \"gte\"; known commands: demo, get, list"));
     assert!(refused(dir.path(), &["man", "export", "x"]).contains("there are: warc, cdxj, urls, links"));
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("there are: none"));
 }

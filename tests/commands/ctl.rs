@@ -221,7 +221,7 @@ fn seeds_come_from_a_file_too_and_lines_that_are_none_do_not_keep_the_others_out
     let output = piped.wait_with_output().unwrap();
     assert!(output.status.success() && text(&output.stdout).contains("0 seeds added, 1 known before"));
     let said = refused(&site.crawl, &["add-seeds", "a b", "me\u{1b}[2J@example.com"], 1);
-    assert!(said.contains("a b: one URL per line") && !said.contains('\u{1b}'), "{said}");
+    assert!(said.contains("a b: it contains blanks: write one URL per line") && !said.contains('\u{1b}'), "{said}");
     assert!(refused(&site.crawl, &["add-seeds"], 2).contains("<URL>"));
     assert!(refused(&site.crawl, &["add-seeds", "--file", "none.txt"], 2).contains("none.txt"));
     fs::write(site.crawl.path("empty.txt"), "# nothing\n").unwrap();

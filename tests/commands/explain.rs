@@ -128,7 +128,7 @@ fn a_finished_crawl_answers_for_every_kind_of_url_and_is_not_touched() {
     let outside = verdict(&site, &format!("{root}/x.zip"));
     assert!(outside.ends_with("never: out of scope: scope.exclude: \\.zip$."), "{outside}");
     assert!(
-        verdict(&site, "http://10.0.0.1/").contains("never: private address: 10.0.0.1 is not in the public internet")
+        verdict(&site, "http://10.0.0.1/").contains("never: private address: 10.0.0.1 is outside the public internet")
     );
     assert!(verdict(&site, &format!("{root}/a?\u{1b}[2J")).starts_with("http"), "escapes are encoded");
     assert_eq!(everything(&site.crawl.path("crawl")), before, "explain changed a file");

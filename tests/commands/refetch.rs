@@ -122,7 +122,7 @@ fn p8_a_304_is_stored_as_a_revisit_of_the_version_that_it_confirms() {
     let place = Place::new(&["/page", "/dated", "/forger"]);
     place.crawl(&[]);
     let told = place.crawl(&["--force"]);
-    assert!(told.contains("fetching 3 listed URLs"), "{told}");
+    assert!(told.contains("fetching 3 seed URLs"), "{told}");
     assert!(
         told.lines().any(|line| line.starts_with("fetched again") && line.ends_with("3 pages, 2 not modified")),
         "{told}"

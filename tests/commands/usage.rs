@@ -151,7 +151,7 @@ fn seeds_that_are_none_or_too_many_are_told_and_make_no_crawl() {
     fs::write(dir.path().join("mail.txt"), "\nmailto:me@example.com\n").unwrap();
     let said = refused(dir.path(), &["--seeds", "mail.txt"]);
     assert!(said.contains("mail.txt:2: ") && said.contains("mailto:me@example.com"), "{said}");
-    assert!(said.contains("mail.txt: no URL in it; write one URL a line"), "{said}");
+    assert!(said.contains("mail.txt: no URL in it; write one URL per line"), "{said}");
     // a file with a hole takes no room
     File::create(dir.path().join("all.txt")).unwrap().set_len((1 << 30) + 1).unwrap();
     for args in [&["--seeds", "all.txt"][..], &["plan", "all.txt"]] {

@@ -86,7 +86,7 @@ fn n22_passwords_of_seeds_and_a_depth_that_was_raised_too_late_are_told_once() {
     let seeds = fs::read_to_string(site.crawl.path("seeds.txt")).unwrap();
     fs::write(site.crawl.path("seeds.txt"), seeds.replacen("://", "://me:secret@", 1)).unwrap();
     let ended = site.crawl.run(&["--max-depth", "0"]);
-    assert_warned(&ended.said, "the user or password of this seed is left out", 1);
+    assert_warned(&ended.said, "the user or password of this seed is ignored", 1);
     assert_warned(&ended.said, "crawl.max_depth was", 0);
     assert!(!ended.said.contains("secret"), "{}", ended.said);
     let ended = site.crawl.run(&["--max-depth", "1"]);

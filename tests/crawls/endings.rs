@@ -105,7 +105,7 @@ fn a_seed_file_without_a_url_is_a_usage_error() {
     for seeds in ["", "\n\n# nothing yet\n"] {
         let ended = Crawl::new(seeds, "").run(&[]);
         tell("no seed", &ended);
-        ended.expect(2, &["holds no URL"]);
+        ended.expect(2, &["has no URL"]);
     }
 }
 
