@@ -167,7 +167,7 @@ fn trace_of(test: &str, below: &str) -> Option<(tempfile::TempDir, PathBuf, Vec<
         .args(["-f", "-y", "-xx", "-s", "100000000", "-e", CALLS, "-o"])
         .arg(root.join("trace"))
         .arg(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", test])
+        .args(["--ignored", "--exact", &format!("power_cut::{test}")])
         .env(DIR, &root)
         .output()
         .unwrap();
