@@ -200,8 +200,8 @@ fn completions_and_manual_refuse_what_is_not_there() {
     assert!(refused(dir.path(), &["completions"]).contains("<SHELL>"));
     assert!(refused(dir.path(), &["completions", "cmd"]).contains("bash, elvish, fish, powershell, zsh"));
     assert!(refused(dir.path(), &["man", "gte"]).contains("has no command \"gte\"; known commands: demo, get, list"));
-    assert!(refused(dir.path(), &["man", "export", "x"]).contains("there are: warc, cdxj, urls, links"));
-    assert!(refused(dir.path(), &["man", "get", "x"]).contains("there are: none"));
+    assert!(refused(dir.path(), &["man", "export", "x"]).contains("known commands: warc, cdxj, urls, links"));
+    assert!(refused(dir.path(), &["man", "get", "x"]).contains("known commands: none"));
 }
 
 /// The help of a command as a terminal of so many columns shows it.
