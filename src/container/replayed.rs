@@ -37,7 +37,7 @@ pub struct ReplayedPage {
     pub forced: bool,
     /// Headers of the answer, as stored.
     pub headers: Vec<Header>,
-    /// The body as sent; of a revisit empty until [`Container::read_through`].
+    /// The body as sent; of a revisit empty until `Container::read_through`.
     pub body: Vec<u8>,
     /// What a revisit refers to.
     pub refers_to: Option<RefersTo>,

@@ -16,7 +16,7 @@
 //! - **Durability.** [`Drum::cut`] takes a consistent cut. Once its owner has made it durable (synced the files,
 //!   stored state and RAM section), reopening with it continues as if nothing had happened after it: what was
 //!   dispatched before the cut does not come again, what was not does. Files that neither that cut nor the present
-//!   needs are deleted by [`Drum::committed`], never before.
+//!   needs are superseded, and the [`Ledger`](crate::disk::Ledger) says when they are deleted, never before.
 //! - **Damage is an error** with file and offset, never another answer: every byte of every file is under a checksum,
 //!   and every file says which bucket and generation it is.
 //! - "Exact" is meant up to equal keys: of 10^10 URLs with 64-bit fingerprints, about 3 share one with another.

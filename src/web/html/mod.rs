@@ -1,6 +1,6 @@
 //! Links of HTML pages, found in one pass without building a tree.
 //!
-//! [`LinkScan`] goes from tag to tag ([`tags`]), takes what names a URL out of the attributes ([`element`]), and
+//! [`LinkScan`] goes from tag to tag (`web::tags`), takes what names a URL out of the attributes ([`element`]), and
 //! resolves, canonicalises, deduplicates and fingerprints it. Beside it stand the other places where a page tells about
 //! links: `X-Robots-Tag` ([`x_robots_tag`]) and `Link` ([`link_header`]).
 //!
