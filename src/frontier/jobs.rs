@@ -21,8 +21,7 @@ use crate::fingerprint::Fingerprint;
 
 impl Frontier {
     /// A job that should be done now, if there is one and not too many are out (`frontier::policy`). `starving` allows
-    /// merges
-    /// that cost more than they should (see [`Frontier::starving`]).
+    /// merges that cost more than they should (see [`Frontier::starving`]).
     pub fn next_job(&mut self, starving: bool) -> Result<Option<PartitionJob>> {
         if !policy::may_begin(self.cold.jobs_out) {
             return Ok(None);
