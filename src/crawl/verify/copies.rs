@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::catalog::Known;
+use super::faults;
 use crate::container::Report;
 use crate::crawl::control::socket::SOCKET;
 use crate::crawl::options;
@@ -43,21 +44,6 @@ pub(super) struct CrawlDir<'a> {
     pub dir: &'a Path,
 }
 
-/// Tells of a fault of a file.
-pub(super) fn tell(report: &mut Report<'_>, fault: Error) {
-    match fault {
-        Error::Damaged { path, offset, expected, found } => {
-            report.damage(&path, offset, format!("expected {expected}, found {found}"));
-        }
-        Error::Io { path, .. } => report.damage(&path, 0, "missing; the last checkpoint lists it"),
-        Error::Newer { ref path, .. }
-        | Error::InUse { ref path, .. }
-        | Error::Link { ref path }
-        | Error::Poisoned { ref path, .. }
-        | Error::Limit { ref path, .. } => report.damage(path, 0, fault.to_string()),
-    }
-}
-
 /// Checks them all against the catalog.
 pub(super) fn check(
     place: &CrawlDir<'_>,
@@ -84,7 +70,7 @@ fn check_status(place: &CrawlDir<'_>, checkpoint: Option<&Checkpoint>, report: &
             return Ok(());
         }
         Err(error @ Error::Newer { .. }) => {
-            tell(report, error);
+            faults::tell(report, error);
             return Ok(());
         }
         Err(error) => return Err(error),
@@ -132,7 +118,7 @@ fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Report<'_>) -> 
                 if is_damage { report.damage(&path, at, what) } else { report.unfinished(&path, at, what) }
             }
         }
-        Err(error) if crate::drum::verify::is_fault(&error) => tell(report, error),
+        Err(error) if crate::drum::verify::is_fault(&error) => faults::tell(report, error),
         Err(error) => return Err(error),
     }
     Ok(())
@@ -155,7 +141,7 @@ fn check_rests(place: &CrawlDir<'_>, number: u64, report: &mut Report<'_>) -> Re
                 whole,
                 "no whole record: long holds of hosts from here on are lost and cannot be rebuilt",
             ),
-            Err(error) if crate::drum::verify::is_fault(&error) => tell(report, error),
+            Err(error) if crate::drum::verify::is_fault(&error) => faults::tell(report, error),
             Err(error) => return Err(error),
         }
     }

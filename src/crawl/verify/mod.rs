@@ -13,6 +13,7 @@
 mod agreement;
 mod catalog;
 mod copies;
+mod faults;
 mod renew;
 mod stores;
 
@@ -108,7 +109,7 @@ fn without_catalog(disk: &Disk, dir: &Path, notice: &mut dyn FnMut(String)) -> R
 /// The last checkpoint by the catalog, with its file.
 fn cut_of(dir: &Path, known: &mut Known, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Option<Cut> {
     if let Some(fault) = known.fault.take() {
-        copies::tell(report, fault);
+        faults::tell(report, fault);
         notice(
             "without the file of the last checkpoint the crawl cannot resume: it has the only copy of what was in \
              memory, including queued URLs; the stores are not verified"
@@ -127,7 +128,7 @@ fn newest(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<Option<Cut
     match checkpoint::newest(disk, dir) {
         Ok(found) => Ok(found.map(|found| Cut::new(dir, found))),
         Err(error) if drum::verify::is_fault(&error) => {
-            copies::tell(report, error);
+            faults::tell(report, error);
             Ok(None)
         }
         Err(error) => Err(error),

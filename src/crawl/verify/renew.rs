@@ -15,8 +15,8 @@ use std::path::Path;
 
 use super::agreement::KeyRef;
 use super::catalog::{self, Known};
-use super::copies;
 use super::stores::{Cut, Harm, Store, Stores};
+use super::{copies, faults};
 use crate::catalog::SledCatalog;
 use crate::container::{self, ContainerState, Rebuilt, Report, STAGED};
 use crate::disk::sorter::{Sorted, Sorter};
@@ -132,7 +132,7 @@ fn renew_checkpoint(
     notice: &mut dyn FnMut(String),
 ) -> Result<()> {
     if let Some(fault) = known.fault.take() {
-        copies::tell(report, fault);
+        faults::tell(report, fault);
         notice(
             "without the file of the last checkpoint the crawl cannot resume: the index is rebuilt for reading"
                 .to_owned(),
@@ -178,7 +178,7 @@ fn renew_checkpoint(
     next.number = number + 1;
     rests::carry_over(disk, dir, number, next.number)?;
     if let Err(error) = seeds::renew(disk, dir, number, next.number) {
-        copies::tell(report, error);
+        faults::tell(report, error);
         notice("the seeds are damaged, and cannot be rebuilt; the crawl cannot resume".to_owned());
         return Ok(());
     }

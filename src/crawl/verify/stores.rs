@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::agreement::{Join, KeyRef};
+use super::faults;
 use crate::container::Report;
 use crate::container::keys::KeyFile;
 use crate::disk::sorter::Sorter;
@@ -466,19 +467,7 @@ impl<'a, 'r> Stores<'a, 'r> {
 
     /// Tells of a fault of a file.
     fn tell(&mut self, fault: Error) {
-        match fault {
-            Error::Damaged { path, offset, expected, found } => {
-                self.report.damage(&path, offset, format!("expected {expected}, found {found}"));
-            }
-            Error::Io { path, .. } => self.report.damage(&path, 0, "missing; the last checkpoint lists it"),
-            Error::Newer { ref path, .. }
-            | Error::InUse { ref path, .. }
-            | Error::Link { ref path }
-            | Error::Poisoned { ref path, .. }
-            | Error::Limit { ref path, .. } => {
-                self.report.damage(path, 0, fault.to_string());
-            }
-        }
+        faults::tell(self.report, fault);
     }
 
     /// Tells of something of which there may be many.
