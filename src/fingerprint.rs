@@ -12,6 +12,9 @@
 //! Cost: a table look-up for each byte, in steps of sixteen bytes of which eight wait for the step before; 32 KiB of
 //! tables for each [`Fingerprinter`].
 
+mod collections;
+
+pub use collections::{ByFingerprint, FingerprintHasher, Fingerprints};
 use serde::{Deserialize, Serialize};
 
 /// A mixed 64-bit fingerprint: its top bits choose buckets and partitions.

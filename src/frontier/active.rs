@@ -6,12 +6,12 @@
 
 use std::collections::VecDeque;
 
-use super::by_fingerprint::ByFingerprint;
 use super::host::{Host, WaitState, large_rules_memory};
 use super::schedule::HostRef;
 use super::task::HostId;
 use super::tuning::{ENTRIES_SPARE, PLACE_TRIES};
 use crate::clock::Time;
+use crate::fingerprint::ByFingerprint;
 use crate::fingerprint::Fingerprint;
 
 #[derive(Debug, Default)]

@@ -5,10 +5,10 @@
 //! the disk side knows and what was added since, and only the latter goes back there: nothing is counted twice, even
 //! if a domain became active without its old total being read.
 
-use super::by_fingerprint::ByFingerprint;
 use super::options::Budget;
 use super::record::Standing;
 use super::schedule::HostRef;
+use crate::fingerprint::ByFingerprint;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
 

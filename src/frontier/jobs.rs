@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Frontier;
-use super::by_fingerprint::ByFingerprint;
 use super::host::Host;
 use super::partition::{
     Done, HostKey, Merge, MergeDone, NewBase, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
@@ -17,6 +16,7 @@ use super::tuning::{
 };
 use crate::clock::Time;
 use crate::disk::{Error, Result};
+use crate::fingerprint::ByFingerprint;
 use crate::fingerprint::Fingerprint;
 
 impl Frontier {

@@ -28,7 +28,6 @@ mod address;
 mod answers;
 mod budget;
 mod buffer;
-mod by_fingerprint;
 mod charge;
 mod cold;
 mod cold_side;

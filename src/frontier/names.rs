@@ -14,12 +14,12 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use super::Frontier;
-use super::by_fingerprint::ByFingerprint;
 use super::host::WaitState;
 use super::schedule::{Entry, HostRef};
 use super::task::Task;
 use super::tuning::{NAME_REMEMBERED, NAMES_RESTING_MAX, NAMES_SPARE};
 use crate::clock::Time;
+use crate::fingerprint::ByFingerprint;
 use crate::fingerprint::Fingerprint;
 
 #[derive(Debug, Default)]

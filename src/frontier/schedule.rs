@@ -16,9 +16,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::net::IpAddr;
 
-use super::by_fingerprint::ByFingerprint;
 use super::tuning::LANES_SPARE;
 use crate::clock::Time;
+use crate::fingerprint::ByFingerprint;
 use crate::fingerprint::Fingerprint;
 
 /// A host of the active side, perhaps one that has left since.

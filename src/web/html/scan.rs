@@ -4,8 +4,6 @@
 //! they stand, and resolved when the page is at its end.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use url::Url;
@@ -15,7 +13,7 @@ use super::element::{Element, Name, Values, link_kind};
 use super::sniff::is_xhtml;
 use super::text::AnchorTexts;
 use super::{BYTES_PER_LINK, Link, LinkKind, Links};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Fingerprints;
 use crate::web::charset;
 use crate::web::references::push_value;
 use crate::web::shortcut::Shortcut;
@@ -40,8 +38,8 @@ pub struct LinkScan {
     agent_token: String,
     found: Found,
     texts: Vec<String>,
-    values_seen: HashSet<Fingerprint, BuildHasherDefault<FingerprintHasher>>,
-    keys_seen: HashSet<Fingerprint, BuildHasherDefault<FingerprintHasher>>,
+    values_seen: Fingerprints,
+    keys_seen: Fingerprints,
 }
 
 /// What was found in a page, as it stands there.
@@ -73,8 +71,8 @@ impl LinkScan {
             agent_token: String::new(),
             found: Found { values_max: links_max.saturating_mul(VALUES_PER_LINK), ..Found::default() },
             texts: Vec::new(),
-            values_seen: HashSet::default(),
-            keys_seen: HashSet::default(),
+            values_seen: Fingerprints::default(),
+            keys_seen: Fingerprints::default(),
         }
     }
 
@@ -360,24 +358,4 @@ fn is_of_other_scheme(value: &[u8]) -> bool {
         && value.get(length) == Some(&b':')
         && !value[..length].eq_ignore_ascii_case(b"http")
         && !value[..length].eq_ignore_ascii_case(b"https")
-}
-
-/// Fingerprints are mixed already: their bits are their hash.
-#[derive(Debug, Default)]
-struct FingerprintHasher(u64);
-
-impl Hasher for FingerprintHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, bits: u64) {
-        self.0 = bits;
-    }
 }

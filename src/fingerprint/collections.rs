@@ -1,16 +1,19 @@
-//! Maps by fingerprint, which are not hashed once more.
+//! Maps by fingerprint and sets of them, which are not hashed once more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::fingerprint::Fingerprint;
+use super::Fingerprint;
 
 /// A map by fingerprint: those are mixed already.
-pub(super) type ByFingerprint<V> = HashMap<Fingerprint, V, BuildHasherDefault<FingerprintHasher>>;
+pub type ByFingerprint<V> = HashMap<Fingerprint, V, BuildHasherDefault<FingerprintHasher>>;
+
+/// A set of fingerprints.
+pub type Fingerprints = HashSet<Fingerprint, BuildHasherDefault<FingerprintHasher>>;
 
 /// Takes the bits of a fingerprint as they are.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FingerprintHasher(u64);
+pub struct FingerprintHasher(u64);
 
 impl Hasher for FingerprintHasher {
     fn finish(&self) -> u64 {
