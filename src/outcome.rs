@@ -44,23 +44,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All reasons, in the order of the closing report.
-    pub const ALL: [Reason; 13] = [
-        Reason::Scope,
-        Reason::Depth,
-        Reason::Robots,
-        Reason::Trap,
-        Reason::Pattern,
-        Reason::TooLong,
-        Reason::Redirects,
-        Reason::HostPages,
-        Reason::HostBytes,
-        Reason::DomainPages,
-        Reason::PrivateAddress,
-        Reason::HostGivenUp,
-        Reason::PageLimit,
-    ];
-
     /// The code of crawl.log, as Heritrix numbers them.
     pub fn code(self) -> i32 {
         match self {
