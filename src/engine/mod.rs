@@ -51,7 +51,7 @@ pub use course::{Phase, StopBy};
 pub use event::Event;
 pub use executors::Executors;
 pub use fault::Fault;
-pub use identity::Identity;
+pub use identity::{Identity, Sharding};
 pub use job::{
     FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response, Room,
     Target, Unresolved,
