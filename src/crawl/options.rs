@@ -204,6 +204,7 @@ pub(super) fn opening(
         warcinfo: warcinfo(&config),
         crawl_log,
         skipped_log,
+        exchange: None,
     }
 }
 

@@ -16,6 +16,7 @@ pub mod checkpoint;
 mod control;
 mod course;
 mod event;
+mod exchange;
 mod executors;
 mod fault;
 mod figures;
@@ -49,6 +50,7 @@ pub use checkpoint::Checkpoint;
 pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
 pub use event::Event;
+pub use exchange::ExchangeOptions;
 pub use executors::Executors;
 pub use fault::Fault;
 pub use identity::{Identity, Sharding};
@@ -71,11 +73,13 @@ use crate::container::Container;
 use crate::disk::{Disk, Result};
 use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, Task};
+use crate::shard::Shard;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use books::Books;
 use checkpoint::Checkpoints;
 use course::Course;
+use exchange::Exchange;
 use requests::Requests;
 use seeding::Seeding;
 use stores::Stores;
@@ -131,6 +135,8 @@ struct Home {
     identity: Arc<Identity>,
     /// Makes the crawl's fingerprints.
     keys: Arc<KeyMaker>,
+    /// Which shard of it this is.
+    shard: Shard,
 }
 
 /// The state machine.
@@ -153,6 +159,8 @@ pub struct Engine {
     books: Books,
     seeding: Seeding,
     course: Course,
+    /// Links from and to other shards, where there are any.
+    exchange: Option<Box<Exchange>>,
 }
 
 impl Engine {
@@ -176,6 +184,8 @@ impl Engine {
             Event::Resume => self.requests.pause(false),
             Event::Seeds(seeds) => self.take_seeds(&seeds)?,
             Event::Reconfigure(new) => self.reconfigure(*new),
+            Event::HeadChanged => self.hear_news()?,
+            Event::LinksRead(read) => self.take_links(*read)?,
         }
         self.collect_dropped()
     }
@@ -193,6 +203,7 @@ impl Engine {
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
         }
+        self.exchange_links(now)?;
         self.upkeep(now)?;
         self.watch_silence(now)?;
         self.watch_end(now)
@@ -248,7 +259,8 @@ impl Engine {
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());
-        next.into_iter().chain(checkpoint).chain(rests).min()
+        let early = self.early_cut_due();
+        next.into_iter().chain(checkpoint).chain(rests).chain(early).min()
     }
 
     /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.

@@ -358,6 +358,7 @@ impl Machine {
         let opening = Opening {
             crawl_log: CrawlLog::open(&disk, &dir)?,
             skipped_log: SkippedLog::open(&disk, &dir)?,
+            exchange: None,
             disk,
             dir,
             catalog,

@@ -63,6 +63,11 @@ impl Seeding {
         Refetch { round, goes_on, seeds: new.len() as u64, listed: listed.len() as u64 }
     }
 
+    /// Another shard has begun the round `number`: what lies in key.dat behind this moment belongs to it.
+    pub fn enter_round(&mut self, number: u32, key_bytes: u64) {
+        self.round = Round { number, from: key_bytes, running: true };
+    }
+
     fn round_goes_on(&self, listed: &[u32], seeds: &SeedTable) -> bool {
         let is_left = || listed.iter().any(|&seed| seeds.waits_in_round(seed, self.round.number));
         match self.past {
@@ -160,6 +165,9 @@ impl Engine {
 
     /// Admits the seed `number` as it was listed.
     fn admit_numbered(&mut self, number: u32) -> Result<()> {
+        if self.books.seeds.is_foreign(number) {
+            return Ok(());
+        }
         let Some(seed) = self.books.seeds.get(number)? else { return Ok(()) };
         self.route(Discovery::Seed { number, url: &queued_url(&seed.url), forced: false })
     }
@@ -172,7 +180,7 @@ impl Engine {
 
     /// Puts the seed `number` into the round, and admits it, unless that was done before.
     fn force(&mut self, number: u32) -> Result<()> {
-        if !self.books.seeds.enter_round(number, self.seeding.round.number)? {
+        if self.books.seeds.is_foreign(number) || !self.books.seeds.enter_round(number, self.seeding.round.number)? {
             return Ok(());
         }
         let Some(seed) = self.books.seeds.get(number)? else { return Ok(()) };
