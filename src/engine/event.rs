@@ -44,4 +44,6 @@ pub enum Event {
     Seeds(Vec<Seed>),
     /// Decide by other settings from now on.
     Reconfigure(Box<Reconfiguration>),
+    /// Another engine has left a slot for a request.
+    SlotFree,
 }
