@@ -244,21 +244,22 @@ impl Shared {
         if self.members.len() < 2 {
             return Vec::new();
         }
-        let free = self.free(now);
-        let sleeping = |member: &&Member| member.engine != engine && member.waits.is_some() && !member.is_woken;
-        let mut ranked: Vec<(bool, u64, u32)> = match free {
-            0 => return Vec::new(),
-            _ => self.members.iter().filter(sleeping).map(|member| (member, self.rank(member, now))),
+        let waiting = |member: &&Member| member.engine != engine && member.waits.is_some();
+        // those who were woken and have not looked yet have a slot each
+        let woken = self.members.iter().filter(waiting).filter(|member| member.is_woken).count();
+        let free = self.free(now).saturating_sub(woken);
+        if free == 0 {
+            return Vec::new();
         }
-        .map(|(member, (has_share, ticket))| (has_share, ticket, member.engine))
-        .collect();
+        let sleeping = self.members.iter().filter(waiting).filter(|member| !member.is_woken);
+        let mut ranked: Vec<_> = sleeping.map(|member| (self.rank(member, now), member.engine)).collect();
         ranked.sort_unstable();
-        let mut wake = |(_, _, engine): &(bool, u64, u32)| {
-            let member = self.member(*engine);
+        let wake = |(_, engine)| {
+            let member = self.member(engine);
             member.is_woken = true;
             member.wake.clone()
         };
-        ranked.iter().take(free).map(&mut wake).collect()
+        ranked.into_iter().take(free).map(wake).collect()
     }
 }
 
@@ -373,9 +374,11 @@ mod tests {
             let mut begun = vec![0; engines];
             let (mut now, mut next, mut heard) = (START, 0, vec![0; engines]);
             for step in 0..4_000 {
-                // those who were woken look first, as their events come first
-                let woken = (0..engines).find(|&n| members[n].1.load(Ordering::Relaxed) > heard[n]);
-                let n = woken.unwrap_or_else(|| rng.usize(0..engines));
+                // those who were woken look soon
+                let is_woken = |&n: &usize| members[n].1.load(Ordering::Relaxed) > heard[n];
+                let first = rng.usize(0..engines);
+                let woken = (0..engines).map(|n| (first + n) % engines).find(is_woken);
+                let n = woken.unwrap_or(first);
                 heard[n] = members[n].1.load(Ordering::Relaxed);
                 let own = &mut members[n].0;
                 if woken.is_none() && !running[n].is_empty() {
