@@ -37,7 +37,7 @@ use crossbeam_channel::Receiver;
 
 use crate::clock::{Clock, SystemClock};
 use crate::disk::Disk;
-use crate::engine::{Engine, Event, ListedSeeds, Opening, Past, Phase, Purpose, Refetch, mend};
+use crate::engine::{Commons, Engine, Event, ListedSeeds, Opening, Past, Phase, Purpose, Refetch, mend};
 use crate::process::Processor;
 use crate::record::Finish;
 use crate::report::closing;
@@ -72,7 +72,8 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let (mut runtime, ports) =
         Runtime::start(&request, &request.dir, clock.clone(), network, slice::from_ref(&process))?;
     let [Port { executors, events }] = <[Port; 1]>::try_from(ports).unwrap_or_else(|_| unreachable!("one crawl"));
-    let opening = directory.opening(&request, executors, seeds, clock)?;
+    let commons = Commons::new(&options::settings(&request.config), clock.clone());
+    let opening = directory.opening(&request, executors, seeds, clock, commons)?;
     let finish =
         drive(&request, opening, Processor::new(process), (&mut runtime, &events), Observer::new(ceiling.bytes));
     let finish = finish.map_err(|error| threads::cause(error, &events));

@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::config::Bytes;
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::engine::seeds::reader;
-use crate::engine::{Identity, ListedSeeds, Opening, mend};
+use crate::engine::{Commons, Identity, ListedSeeds, Opening, mend};
 use crate::record::{CrawlLog, SkippedLog};
 use crate::web::url::KeyMaker;
 
@@ -52,13 +52,14 @@ impl Directory {
         Ok(reader::count(&self.disk, &request.dir)?.unwrap_or(0))
     }
 
-    /// What its engine is opened with.
+    /// What its engine is opened with, which has `commons` in common with the others of the process.
     pub fn opening(
         self,
         request: &CrawlRequest,
         executors: ThreadExecutors,
         seeds: ListedSeeds,
         clock: Arc<dyn Clock>,
+        commons: Commons,
     ) -> disk::Result<Opening> {
         let Directory { keys, disk, catalog, identity } = self;
         let log_bytes = request.config.report.log_bytes.map(Bytes::get);
@@ -66,7 +67,8 @@ impl Directory {
             CrawlLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
             SkippedLog::open(&disk, &request.dir)?.rolled_at(log_bytes),
         );
-        let opening = options::opening(request, disk, catalog, clock, identity, keys);
-        Ok(opening(Box::new(executors), logs, seeds))
+        let opening = options::opening(request, disk, catalog, (clock, commons), identity, keys);
+        let wake = executors.waker();
+        Ok(opening((Box::new(executors), wake), logs, seeds))
     }
 }

@@ -19,7 +19,7 @@ use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, mend};
+use crate::engine::{Commons, Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, Waker, mend};
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
@@ -165,25 +165,28 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
     }
 }
 
-/// Everything that the engine is opened with. Executors, log and seeds are the caller's.
+/// Everything that the engine is opened with. Executors with the way to wake the engine, logs and seeds are the
+/// caller's.
 pub(super) fn opening(
     request: &CrawlRequest,
     disk: Disk,
     catalog: Arc<dyn Catalog>,
-    clock: Arc<dyn Clock>,
+    (clock, commons): (Arc<dyn Clock>, Commons),
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
-) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
+) -> impl FnOnce((Box<dyn Executors>, Waker), (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
     let config = request.config.clone();
     let dir = request.dir.clone();
     let crawl_id = identity.id;
     let force = request.force;
-    move |executors, (crawl_log, skipped_log), seeds| Opening {
+    move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,
         catalog,
         clock,
         executors,
+        commons,
+        wake,
         drum: drum(&config, identity.buckets),
         frontier: frontier(&config, identity.partitions),
         identity,

@@ -15,7 +15,7 @@ use super::{CrawlError, reports, signals};
 use crate::clock::Clock;
 use crate::disk;
 use crate::engine::checkpoint::CheckpointJob;
-use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge};
+use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge, Waker};
 use crate::exchange::LinkJob;
 use crate::fetch::{FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
@@ -148,6 +148,12 @@ pub(super) fn cores() -> usize {
 }
 
 impl ThreadExecutors {
+    /// Wakes the engine that this is the way of. One that has much before it looks for slots behind that anyway.
+    pub(super) fn waker(&self) -> Waker {
+        let reply = self.reply.clone();
+        Arc::new(move || reply.offer(Event::SlotFree))
+    }
+
     fn addressed<J>(&self, job: J) -> Addressed<J> {
         Addressed { job, reply: self.reply.clone() }
     }

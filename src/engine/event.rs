@@ -49,4 +49,6 @@ pub enum Event {
     HeadChanged,
     /// Links of another shard were read.
     LinksRead(Box<LinksRead>),
+    /// Another engine has left a slot for a request.
+    SlotFree,
 }

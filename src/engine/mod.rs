@@ -13,6 +13,7 @@ mod accounts;
 mod answers;
 mod books;
 pub mod checkpoint;
+mod commons;
 mod control;
 mod course;
 mod event;
@@ -47,6 +48,7 @@ use std::time::Duration;
 pub use accounts::Accounts;
 pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
+pub use commons::Commons;
 pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
 pub use event::Event;
@@ -62,7 +64,7 @@ pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use reply::{Addressed, ReplyTo};
-pub use requests::SlotOptions;
+pub use requests::{Rates, SlotOptions, SlotPool, Waker};
 pub use rests::HoldSync;
 pub use round::{Refetch, Round};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
@@ -186,6 +188,8 @@ impl Engine {
             Event::Reconfigure(new) => self.reconfigure(*new),
             Event::HeadChanged => self.hear_news()?,
             Event::LinksRead(read) => self.take_links(*read)?,
+            // what it may begin, the next pump does
+            Event::SlotFree => {}
         }
         self.collect_dropped()
     }
@@ -202,6 +206,9 @@ impl Engine {
             self.books.seeds.make_durable()?;
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
+            self.requests.settle(now);
+        } else {
+            self.requests.stand_back();
         }
         self.exchange_links(now)?;
         self.upkeep(now)?;
@@ -211,7 +218,7 @@ impl Engine {
 
     /// Starts requests while there are free workers and hosts that are due.
     fn request(&mut self, now: Time) -> Result<()> {
-        while self.requests.is_free(now) && !self.page_limit_reached() {
+        while self.requests.may_begin(now) && !self.page_limit_reached() {
             if !self.requests.take_right() {
                 return Ok(());
             }

@@ -10,13 +10,13 @@ use super::exchange::{Exchange, ExchangeOptions};
 use super::identity::Identity;
 use super::past::Past;
 use super::patterns::PatternBudget;
-use super::requests::{Limits, Requests};
+use super::requests::{Requests, Waker};
 use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::SeedTable;
 use super::stores::{Arrival, Stores};
 use super::values::decode_rules;
-use super::{Engine, Executors, Home, Settings};
+use super::{Commons, Engine, Executors, Home, Settings};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
@@ -44,6 +44,10 @@ pub struct Opening {
     pub clock: Arc<dyn Clock>,
     /// The hands.
     pub executors: Box<dyn Executors>,
+    /// What it shares with the other engines of the process.
+    pub commons: Commons,
+    /// Called when another engine has left a slot that this one waits for.
+    pub wake: Waker,
     /// The crawl's identity.
     pub identity: Identity,
     /// Whether the crawl was created just now: then no host can have been asked before.
@@ -130,9 +134,8 @@ impl Engine {
         let exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
         let shard = exchange.as_ref().map_or(Shard::WHOLE, |exchange| exchange.shard());
         let settings = opening.settings.clone();
-        let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
-        let requests = Requests::new(settings.slots, limits, rng);
+        let requests = Requests::new(opening.commons, opening.wake, rng);
         let engine = Engine {
             stores,
             container,

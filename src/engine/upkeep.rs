@@ -52,19 +52,18 @@ impl Engine {
     /// What merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
         let waiting = self.stores.waiting() > 0;
-        let (requests, busy) = (self.requests.under_way(), self.requests.busy(now));
+        let (requests, are_few) = (self.requests.under_way(), self.requests.are_few(now));
         let frontier = &self.stores.arrival.frontier;
         let idle = waiting && requests == 0 && frontier.is_idle();
-        let starving = waiting && busy < self.settings.slots.workers / 2 && !frontier.has_ready(now);
+        let starving = waiting && are_few && !frontier.has_ready(now);
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
             .into_iter()
             .filter_map(|(wanted, need)| wanted.then_some(need))
     }
 
     fn serve_frontier(&mut self, now: Time) -> Result<()> {
-        let workers = self.settings.slots.workers;
         // while nearly all of them are busy, what a costly merge brings has to wait for them anyway
-        let spare = self.requests.busy(now) < workers - workers / 8;
+        let spare = !self.requests.are_many(now);
         while let Some(job) = self.stores.next_partition(spare, now)? {
             self.executors.partition(job);
         }

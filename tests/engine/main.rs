@@ -33,8 +33,8 @@ use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past, Phase, Purpose,
-    ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
+    Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past, Phase,
+    Purpose, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
@@ -341,6 +341,8 @@ fn try_open(
         disk,
         dir: dir.to_owned(),
         catalog,
+        commons: Commons::new(&settings, clock.clone()),
+        wake: Arc::new(|| {}),
         clock: clock.clone(),
         executors: Box::new(executors),
         identity,
