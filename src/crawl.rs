@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 use crate::clock::{Clock, SystemClock};
 use crate::disk::Disk;
-use crate::engine::{ListedSeeds, SeedTable};
+use crate::engine::{Commons, ListedSeeds, SeedTable};
 use crate::process::{ProcessOptions, Processor};
 use crate::record::Finish;
 use crate::text::escape::Escaped;
@@ -94,7 +94,8 @@ fn run_alone(
     ceiling: u64,
 ) -> Result<Finish, CrawlError> {
     let (shard, clock) = (&directory.shards[0], runtime.clock.clone());
-    let opening = shard.opening(request, directory.keys.clone(), executors, seeds, (clock, None))?;
+    let commons = Commons::new(&options::settings(&request.config), clock.clone());
+    let opening = shard.opening(request, directory.keys.clone(), executors, seeds, (clock, commons, None))?;
     let (mut run, past) = ShardRun::open(opening, Processor::new(process), events)?;
     let mut crawl = || {
         let replayed = run.replay()?;

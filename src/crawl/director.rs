@@ -23,10 +23,10 @@ use super::runtime::Runtime;
 use super::seat::{Seat, Told, Word, Work};
 use super::shard_run::{Admission, Admitted};
 use super::threads::Port;
-use super::{CrawlError, CrawlRequest};
+use super::{CrawlError, CrawlRequest, options};
 use crate::clock::{Clock, Time};
 use crate::disk::Disk;
-use crate::engine::{Event, ExchangeOptions, RoundWanted, SeedTable};
+use crate::engine::{Commons, Event, ExchangeOptions, RoundWanted, SeedTable};
 use crate::exchange::{LocalRegistry, Registry};
 use crate::process::ProcessOptions;
 use crate::record::{Doing, Finish, Live, Snapshot};
@@ -76,6 +76,7 @@ pub(super) fn run(
     // one that is waited for, and a fault
     let (told_in, told) = bounded(2 * directory.shards.len());
     let clock = runtime.clock.clone();
+    let commons = Commons::new(&options::settings(&request.config), clock.clone());
     let ending = thread::scope(|scope| {
         let mut director = Director {
             request,
@@ -99,6 +100,7 @@ pub(super) fn run(
                 directory: shard_directory,
                 keys: directory.keys.clone(),
                 clock: clock.clone(),
+                commons: commons.clone(),
                 process: process.clone(),
                 ceiling,
                 seeds: seeds.clone(),
@@ -129,7 +131,7 @@ impl Director<'_, '_> {
         runtime.threads.engines_are_up();
         ending::tell_past(past, replayed.iter().map(|(count, _)| count).sum(), self.request);
         let admission = match self.request.force {
-            true => Admission::Again(RoundWanted::of_all(replayed.into_iter().map(|(_, wanted)| wanted))),
+            true => Admission::Again(Some(RoundWanted::of_all(replayed.into_iter().map(|(_, wanted)| wanted)))),
             false => Admission::Listed,
         };
         self.say(self.seats.iter().map(|_| Word::Admit(admission)).collect());

@@ -5,7 +5,7 @@
 //! made, with that identity and its own number; the identity is renamed to its place. A process that is killed meanwhile
 //! leaves the identity aside, by which the next one goes on. Once it is in its place, a shard that is missing is damage.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::shard_directory::ShardDirectory;
@@ -139,8 +139,9 @@ fn open_shards(
 fn make(request: &CrawlRequest, disk: &Disk, clock: &dyn Clock, count: usize) -> Result<Identity, CrawlError> {
     if let Some(name) = stray_shard(&request.dir) {
         let path = Identity::copy_path(&request.dir);
-        return Err(Error::damaged(&path, 0, "the identity of a crawl of several shards", format!("none, but {name}"))
-            .into());
+        return Err(
+            Error::damaged(&path, 0, "the identity of a crawl of several shards", format!("none, but {name}")).into()
+        );
     }
     let own = share::of_shard(&request.config);
     let partitions = FrontierOptions::default().partitions;
@@ -161,6 +162,8 @@ fn stray_shard(dir: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::clock::{ManualClock, Time};
     use crate::config::Config;
@@ -222,8 +225,10 @@ mod tests {
         let dir = dir.path();
         drop(open(dir, 1).unwrap());
         let names = || {
-            let mut names: Vec<_> =
-                std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            let mut names: Vec<_> = std::fs::read_dir(dir)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
             names.sort();
             names
         };

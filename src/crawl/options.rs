@@ -19,7 +19,7 @@ use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, mend};
+use crate::engine::{Commons, Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, Waker, mend};
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
@@ -171,23 +171,26 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
     }
 }
 
-/// Everything that the engine is opened with. Executors, log and seeds are the caller's.
+/// Everything that the engine is opened with. Executors with the way to wake the engine, logs and seeds are the
+/// caller's.
 pub(super) fn opening(
     request: &CrawlRequest,
     (disk, dir, catalog): (Disk, PathBuf, Arc<dyn Catalog>),
-    clock: Arc<dyn Clock>,
+    (clock, commons): (Arc<dyn Clock>, Commons),
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
-) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
+) -> impl FnOnce((Box<dyn Executors>, Waker), (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
     let (config, own) = (request.config.clone(), share::of_shard(&request.config));
     let crawl_id = identity.id;
     let force = request.force;
-    move |executors, (crawl_log, skipped_log), seeds| Opening {
+    move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,
         catalog,
         clock,
         executors,
+        commons,
+        wake,
         drum: drum(&own, identity.buckets),
         frontier: frontier(&own, identity.partitions),
         identity,
@@ -204,6 +207,7 @@ pub(super) fn opening(
         warcinfo: warcinfo(&config),
         crawl_log,
         skipped_log,
+        exchange: None,
     }
 }
 

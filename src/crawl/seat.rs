@@ -17,7 +17,7 @@ use super::shard_run::{Admission, Admitted, ShardRun};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::Clock;
-use crate::engine::{Event, ExchangeOptions, Fault, ListedSeeds, Past, ReplyTo, RoundWanted};
+use crate::engine::{Commons, Event, ExchangeOptions, Fault, ListedSeeds, Past, ReplyTo, RoundWanted};
 use crate::process::{ProcessOptions, Processor};
 use crate::shard::Shard;
 use crate::web::seeds::SeedLines;
@@ -32,6 +32,8 @@ pub(super) struct Work<'a> {
     pub directory: &'a ShardDirectory,
     pub keys: Arc<KeyMaker>,
     pub clock: Arc<dyn Clock>,
+    /// What all engines of the process share.
+    pub commons: Commons,
     pub process: ProcessOptions,
     /// The most memory that the process takes.
     pub ceiling: u64,
@@ -151,9 +153,8 @@ impl Work<'_> {
     fn run(&self, Port { executors, events }: Port, board: Board, line: &Line) -> Result<(), Broken> {
         let (request, shard) = (self.request, self.exchange.shard);
         let seeds = own_seeds(self.seeds.clone(), shard, self.keys.clone());
-        let exchange = Some(self.exchange.clone());
-        let opening =
-            self.directory.opening(request, self.keys.clone(), executors, seeds, (self.clock.clone(), exchange))?;
+        let shared = (self.clock.clone(), self.commons.clone(), Some(self.exchange.clone()));
+        let opening = self.directory.opening(request, self.keys.clone(), executors, seeds, shared)?;
         let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events)?;
         let mut observer = ShardObserver::new(self.ceiling, board);
         self.crawl(&mut run, past, &mut observer, line).map_err(|broken| match broken {
@@ -162,13 +163,7 @@ impl Work<'_> {
         })
     }
 
-    fn crawl(
-        &self,
-        run: &mut ShardRun,
-        past: Past,
-        observer: &mut ShardObserver,
-        line: &Line,
-    ) -> Result<(), Broken> {
+    fn crawl(&self, run: &mut ShardRun, past: Past, observer: &mut ShardObserver, line: &Line) -> Result<(), Broken> {
         const ORDER: &str = "the director says one word after the other";
         let Word::Replay = line.tell(Told::Opened(past))? else { unreachable!("{ORDER}") };
         run.engine.take_notes()?;

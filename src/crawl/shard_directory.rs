@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::Bytes;
 use crate::disk::{self, DirectoryLock, Disk, Error};
-use crate::engine::{ExchangeOptions, Identity, ListedSeeds, Opening, mend};
+use crate::engine::{Commons, ExchangeOptions, Identity, ListedSeeds, Opening, mend};
 use crate::record::{CrawlLog, SkippedLog};
 use crate::web::url::KeyMaker;
 
@@ -42,11 +42,7 @@ impl ShardDirectory {
 
     /// Opens the shard with this `identity` of the crawl of `request`. Unless the crawl `is_made`, it makes the shard
     /// where there is none.
-    pub fn open_shard(
-        request: &CrawlRequest,
-        identity: Identity,
-        is_made: bool,
-    ) -> Result<ShardDirectory, CrawlError> {
+    pub fn open_shard(request: &CrawlRequest, identity: Identity, is_made: bool) -> Result<ShardDirectory, CrawlError> {
         let (disk, dir) = (Disk::real(), request.dir.join(identity.shard().dir_name()));
         let missing = || Error::damaged(&dir, 0, "the directory of a shard of this crawl", "no crawl in it");
         if is_made && !mend::is_begun(&disk, &dir) {
@@ -63,22 +59,22 @@ impl ShardDirectory {
         Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: Some(lock) })
     }
 
-    /// What its engine is opened with.
+    /// What its engine is opened with, which has `commons` in common with the others of the process.
     pub fn opening(
         &self,
         request: &CrawlRequest,
         keys: Arc<KeyMaker>,
         executors: ThreadExecutors,
         seeds: ListedSeeds,
-        (clock, exchange): (Arc<dyn Clock>, Option<ExchangeOptions>),
+        (clock, commons, exchange): (Arc<dyn Clock>, Commons, Option<ExchangeOptions>),
     ) -> disk::Result<Opening> {
         let ShardDirectory { dir, identity, is_new, disk, catalog, .. } = self;
         let log_bytes = request.config.report.log_bytes.map(Bytes::get);
-        let logs =
-            (CrawlLog::open(disk, dir)?.rolled_at(log_bytes), SkippedLog::open(disk, dir)?.rolled_at(log_bytes));
+        let logs = (CrawlLog::open(disk, dir)?.rolled_at(log_bytes), SkippedLog::open(disk, dir)?.rolled_at(log_bytes));
         let place = (disk.clone(), dir.clone(), catalog.clone());
-        let opening = options::opening(request, place, clock, (identity.clone(), *is_new), keys);
-        Ok(Opening { exchange, ..opening(Box::new(executors), logs, seeds) })
+        let opening = options::opening(request, place, (clock, commons), (identity.clone(), *is_new), keys);
+        let wake = executors.waker();
+        Ok(Opening { exchange, ..opening((Box::new(executors), wake), logs, seeds) })
     }
 }
 

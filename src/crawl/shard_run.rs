@@ -113,12 +113,7 @@ impl ShardRun {
     }
 
     /// Feeds the engine events until it is done.
-    pub fn run(
-        &mut self,
-        clock: &dyn Clock,
-        orders: &mut Orders,
-        view: &mut impl View,
-    ) -> Result<Finish, CrawlError> {
+    pub fn run(&mut self, clock: &dyn Clock, orders: &mut Orders, view: &mut impl View) -> Result<Finish, CrawlError> {
         let ShardRun { engine, events, .. } = self;
         loop {
             engine.pump()?;

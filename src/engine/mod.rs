@@ -13,9 +13,11 @@ mod accounts;
 mod answers;
 mod books;
 pub mod checkpoint;
+mod commons;
 mod control;
 mod course;
 mod event;
+mod exchange;
 mod executors;
 mod fault;
 mod figures;
@@ -46,9 +48,11 @@ use std::time::Duration;
 pub use accounts::Accounts;
 pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
+pub use commons::Commons;
 pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
 pub use event::Event;
+pub use exchange::ExchangeOptions;
 pub use executors::Executors;
 pub use fault::Fault;
 pub use identity::{Identity, Sharding};
@@ -60,9 +64,9 @@ pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use reply::{Addressed, ReplyTo};
-pub use requests::SlotOptions;
+pub use requests::{Rates, SlotOptions, SlotPool, Waker};
 pub use rests::HoldSync;
-pub use round::{Refetch, Round};
+pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
@@ -71,11 +75,13 @@ use crate::container::Container;
 use crate::disk::{Disk, Result};
 use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, Task};
+use crate::shard::Shard;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use books::Books;
 use checkpoint::Checkpoints;
 use course::Course;
+use exchange::Exchange;
 use requests::Requests;
 use seeding::Seeding;
 use stores::Stores;
@@ -131,6 +137,8 @@ struct Home {
     identity: Arc<Identity>,
     /// Makes the crawl's fingerprints.
     keys: Arc<KeyMaker>,
+    /// Which shard of it this is.
+    shard: Shard,
 }
 
 /// The state machine.
@@ -153,6 +161,8 @@ pub struct Engine {
     books: Books,
     seeding: Seeding,
     course: Course,
+    /// Links from and to other shards, where there are any.
+    exchange: Option<Box<Exchange>>,
 }
 
 impl Engine {
@@ -176,6 +186,10 @@ impl Engine {
             Event::Resume => self.requests.pause(false),
             Event::Seeds(seeds) => self.take_seeds(&seeds)?,
             Event::Reconfigure(new) => self.reconfigure(*new),
+            Event::HeadChanged => self.hear_news()?,
+            Event::LinksRead(read) => self.take_links(*read)?,
+            // what it may begin, the next pump does
+            Event::SlotFree => {}
         }
         self.collect_dropped()
     }
@@ -192,7 +206,11 @@ impl Engine {
             self.books.seeds.make_durable()?;
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
+            self.requests.settle(now);
+        } else {
+            self.requests.stand_back();
         }
+        self.exchange_links(now)?;
         self.upkeep(now)?;
         self.watch_silence(now)?;
         self.watch_end(now)
@@ -200,7 +218,7 @@ impl Engine {
 
     /// Starts requests while there are free workers and hosts that are due.
     fn request(&mut self, now: Time) -> Result<()> {
-        while self.requests.is_free(now) && !self.page_limit_reached() {
+        while self.requests.may_begin(now) && !self.page_limit_reached() {
             if !self.requests.take_right() {
                 return Ok(());
             }
@@ -248,7 +266,8 @@ impl Engine {
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());
-        next.into_iter().chain(checkpoint).chain(rests).min()
+        let early = self.early_cut_due();
+        next.into_iter().chain(checkpoint).chain(rests).chain(early).min()
     }
 
     /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.

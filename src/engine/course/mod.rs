@@ -177,11 +177,15 @@ impl Engine {
 
     /// Stops when only hosts were left for long enough that never answered.
     pub(super) fn watch_silence(&mut self, now: Time) -> Result<()> {
-        if self.course.is_crawling()
-            && !self.is_paused()
-            && self.course.linger.is_over(now, &mut self.stores, self.settings.linger)?
-        {
-            self.begin_stop(Finish::OnlySilentHosts);
+        if !self.course.is_crawling() || self.is_paused() {
+            return Ok(());
+        }
+        let is_over = self.course.linger.is_over(now, &mut self.stores, self.settings.linger)?;
+        match self.exchange {
+            None if is_over => self.begin_stop(Finish::OnlySilentHosts),
+            Some(_) if is_over => self.set_silent(true),
+            Some(_) if !self.course.linger.has_begun() => self.set_silent(false),
+            _ => {}
         }
         Ok(())
     }
@@ -193,9 +197,18 @@ impl Engine {
 
     /// Moves on to the last checkpoint once nothing is left to do or to wait for.
     pub(super) fn watch_end(&mut self, now: Time) -> Result<()> {
-        let nothing_left = self.course.is_crawling() && self.nothing_left();
+        if self.course.is_crawling() {
+            // one of several shards ends with all others
+            let end = match self.exchange.is_some() {
+                true => self.end_of_all(),
+                false => self.nothing_left().then_some(Finish::Complete),
+            };
+            match end {
+                Some(Finish::Complete) => self.course.close(Finish::Complete),
+                other => other.into_iter().for_each(|finish| self.begin_stop(finish)),
+            }
+        }
         match self.course.phase() {
-            Phase::Crawling if nothing_left => self.course.close(Finish::Complete),
             // merges too: a bucket or partition that is half way leaves a file behind that no checkpoint names
             Phase::Stopping { finish, deadline } if self.is_at_rest() || now >= deadline => {
                 self.course.close(finish);
@@ -210,11 +223,12 @@ impl Engine {
 
     /// Nothing but a checkpoint is in progress.
     fn is_at_rest(&self) -> bool {
-        self.requests.under_way() == 0 && self.stores.are_idle() && !self.stores.are_dispatching()
+        let is_reading = self.exchange.as_ref().is_some_and(|exchange| exchange.is_reading());
+        !is_reading && self.requests.under_way() == 0 && self.stores.are_idle() && !self.stores.are_dispatching()
     }
 
     /// Nothing is in progress, and every URL that was ever admitted has its end.
-    fn nothing_left(&mut self) -> bool {
+    pub(super) fn nothing_left(&mut self) -> bool {
         let is_idle = self.requests.under_way() == 0 && self.stores.are_idle();
         let all_are_in = !self.seeding.intake.is_waiting();
         all_are_in && is_idle && self.stores.arrival.frontier.is_idle() && self.accounts().are_closed()

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::migrate::OldLine;
-use super::records::{Fate, ListedSeed, Scan, fates_path, list_path, read};
+use super::records::{Fate, ListedSeed, Scan, fates_path, list_path, open_list, read};
 use super::{SeedRecord, SeedStatus};
 use crate::disk::{Disk, DiskFile, Kind, Result};
 
@@ -43,7 +43,7 @@ impl SeedReader {
             }
             change(&mut last[number as usize]);
         }
-        let Some(list) = disk.open_if_there(list_path(dir))? else { return Ok(None) };
+        let Some(list) = open_list(disk, dir)? else { return Ok(None) };
         Ok(Some(SeedReader { list, fates, last }))
     }
 
@@ -96,7 +96,7 @@ pub fn for_each<E: From<crate::disk::Error>>(
 
 /// Calls `each` with every seed of the crawl in `dir` as it was listed, by number; says whether there is a list.
 pub fn for_each_listed(disk: &Disk, dir: &Path, mut each: impl FnMut(u32, ListedSeed)) -> Result<bool> {
-    let Some(file) = disk.open_if_there(list_path(dir))? else {
+    let Some(file) = open_list(disk, dir)? else {
         let old = OldLine::read(disk, dir)?;
         let any = !old.is_empty();
         old.into_iter().for_each(|(number, line)| each(number, line.listed()));

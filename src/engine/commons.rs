@@ -1,0 +1,26 @@
+//! What the engines of a process have in common, beside its threads.
+
+use std::sync::Arc;
+
+use super::Settings;
+use super::requests::{Rates, SlotPool};
+use crate::clock::Clock;
+
+/// What the engines of a process share; an engine alone has it for itself.
+#[derive(Clone)]
+pub struct Commons {
+    /// The requests that may be in progress.
+    pub slots: Arc<SlotPool>,
+    /// Requests and bytes a second.
+    pub rates: Arc<Rates>,
+}
+
+impl Commons {
+    /// Those of engines with these settings.
+    pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
+        Commons {
+            slots: Arc::new(SlotPool::new(settings.slots)),
+            rates: Arc::new(Rates::new(clock, settings.requests_per_second, settings.bytes_per_second)),
+        }
+    }
+}
