@@ -23,6 +23,7 @@ pub mod plan;
 pub mod reports;
 mod request;
 mod runtime;
+mod share;
 pub(crate) mod signals;
 pub mod sizes;
 mod threads;

@@ -12,7 +12,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::files::IDLE_CONNECTIONS_MAX;
-use super::{CrawlError, CrawlRequest};
+use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::{self, Config};
@@ -28,10 +28,6 @@ use crate::web::address::{AddressGuard, Cidr};
 use crate::web::scope::ScopeOptions;
 use crate::web::url::KeyMaker;
 
-/// Keys whose values the fronts of the robots and DNS stores keep in memory.
-pub(super) const HOST_LRU_ENTRIES: usize = 16_384;
-/// Memory of their Bloom filters: at 1 % false positives it holds 7 M hosts.
-pub(super) const HOST_BLOOM_BYTES: usize = 8 << 20;
 /// A graceful stop waits this long for requests in progress.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 const NAME_SERVER_PORT: u16 = 53;
@@ -174,7 +170,7 @@ pub(super) fn opening(
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
 ) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
-    let config = request.config.clone();
+    let (config, own) = (request.config.clone(), share::of_shard(&request.config));
     let dir = request.dir.clone();
     let crawl_id = identity.id;
     let force = request.force;
@@ -184,8 +180,8 @@ pub(super) fn opening(
         catalog,
         clock,
         executors,
-        drum: drum(&config, identity.buckets),
-        frontier: frontier(&config, identity.partitions),
+        drum: drum(&own, identity.buckets),
+        frontier: frontier(&own, identity.partitions),
         identity,
         is_new,
         keys,
@@ -194,13 +190,9 @@ pub(super) fn opening(
         force,
         name_settings: name_settings(&config),
         seeds,
-        seen_front: seen_front(&config),
-        host_front: FrontOptions {
-            lru_entries: HOST_LRU_ENTRIES,
-            bloom_memory: HOST_BLOOM_BYTES,
-            bloom_fpr: config.seen.bloom_fpr,
-        },
-        container: container(&config, crawl_id),
+        seen_front: seen_front(&own),
+        host_front: share::host_front(&config),
+        container: container(&own, crawl_id),
         warcinfo: warcinfo(&config),
         crawl_log,
         skipped_log,
