@@ -178,3 +178,79 @@ fn of_any_shard(disk: &Disk, dir: &Path) -> Option<Identity> {
     let (identity, sharding) = identities.filter_map(sharding).find(|(_, sharding)| sharding.shard.is_some())?;
     Some(Identity { sharding: Some(Sharding { shard: None, ..sharding }), ..identity })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Time;
+
+    fn identity(shards: u32) -> Identity {
+        Identity::of_crawl(Time::from_ms(9), 77, (64, 16, &[]), shards)
+    }
+
+    /// A crawl directory with the identities of so many shards.
+    fn crawl(shards: u32) -> tempfile::TempDir {
+        let (dir, disk, identity) = (tempfile::tempdir().unwrap(), Disk::real(), identity(shards));
+        identity.write_copy(&disk, dir.path()).unwrap();
+        for shard in Shard::all(shards).filter(|shard| !shard.is_whole()) {
+            let path = dir.path().join(shard.dir_name());
+            std::fs::create_dir(&path).unwrap();
+            identity.of_shard(shard).write_copy(&disk, &path).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn a_crawl_of_one_shard_is_its_directory_whether_its_identity_can_be_read_or_not() {
+        let dir = crawl(1);
+        for _ in 0..2 {
+            let dirs = CrawlDirs::open(&Disk::real(), dir.path()).unwrap();
+            assert_eq!(
+                (dirs.root(), dirs.home(), dirs.shards()),
+                (dir.path(), dir.path(), &[dir.path().to_owned()][..])
+            );
+            assert_eq!((dirs.is_sharded(), dirs.name(0), dirs.place_of_text("http://a.example/")), (false, None, 0));
+            assert_eq!((dirs.referrer(41), dirs.referrer(0)), (Some((0, 40)), None));
+            std::fs::write(dir.path().join("identity.json"), "{").unwrap();
+        }
+    }
+
+    #[test]
+    fn every_domain_has_a_directory_and_a_crawl_whose_copy_is_lost_is_known_by_its_shards() {
+        let dir = crawl(4);
+        let keys = identity(4).key_maker();
+        for _ in 0..2 {
+            let dirs = CrawlDirs::open(&Disk::real(), dir.path()).unwrap();
+            assert_eq!((dirs.shards().len(), dirs.name(3).as_deref()), (4, Some("shard-003")));
+            for number in 0..50 {
+                let url = CanonicalUrl::parse(&format!("http://www.site{number}.example/")).unwrap();
+                let place = dirs.place_of_url(&url);
+                assert!(dirs.shard(place).owns(keys.keys(&url).domain));
+                assert_eq!(place, dirs.place_of_text(&format!("http://site{number}.example/x")));
+            }
+            assert_eq!(dirs.referrer(Shard::new(2, 4).via(40)), Some((2, 40)));
+            std::fs::remove_file(dir.path().join("identity.json")).unwrap_or_default();
+        }
+    }
+
+    #[test]
+    fn a_shard_is_read_by_itself_and_knows_the_crawl_around_it() {
+        let dir = crawl(4);
+        let part = dir.path().join("shard-002");
+        let dirs = CrawlDirs::open(&Disk::real(), &part).unwrap();
+        assert_eq!((dirs.is_sharded(), dirs.shard(0), dirs.home()), (false, Shard::new(2, 4), dir.path()));
+        assert_eq!(dirs.referrer(Shard::new(2, 4).via(40)), Some((0, 40)));
+        assert_eq!(dirs.referrer(Shard::new(1, 4).via(40)), None, "its archive is not looked at");
+        assert_eq!(CrawlDirs::around(&Disk::real(), &part).unwrap().root(), dir.path());
+        assert_eq!(CrawlDirs::around(&Disk::real(), dir.path()).unwrap().root(), dir.path());
+    }
+
+    #[test]
+    fn a_shard_that_is_gone_is_damage() {
+        let dir = crawl(3);
+        std::fs::remove_dir_all(dir.path().join("shard-001")).unwrap();
+        let error = CrawlDirs::open(&Disk::real(), dir.path()).unwrap_err();
+        assert!(matches!(&error, Error::Damaged { path, .. } if path.ends_with("shard-001")), "{error}");
+        assert_eq!(CrawlDirs::find(&Disk::real(), dir.path()).unwrap().missing().count(), 1);
+    }
+}
