@@ -10,10 +10,12 @@
 //! through that engine's bounded channel of [`Event`]s. One more takes commands of the operator in, which have a
 //! channel of their own ([`control`]). What is the crawl directory's is apart (`crawl::directory`).
 
+pub mod archives;
 mod connections;
 pub mod control;
 mod director;
 mod directory;
+pub mod dirs;
 mod ending;
 pub mod explain;
 mod files;

@@ -269,7 +269,7 @@ impl Engine {
         let is_open = self.course.is_crawling();
         let is_hungry = is_open
             && self.may_request_now()
-            && self.requests.has_slot(now)
+            && self.requests.are_few(now)
             && !self.stores.arrival.frontier.has_ready(now);
         let keys = self.home.keys.clone();
         let Some(exchange) = &mut self.exchange else { return Ok(()) };
