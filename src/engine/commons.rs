@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Settings;
+use super::quota::Quota;
 use super::requests::{Rates, SlotPool};
 use crate::clock::Clock;
 
@@ -13,6 +14,8 @@ pub struct Commons {
     pub slots: Arc<SlotPool>,
     /// Requests and bytes a second.
     pub rates: Arc<Rates>,
+    /// Pages and bytes of the whole crawl, and why it stops.
+    pub quota: Arc<Quota>,
 }
 
 impl Commons {
@@ -21,6 +24,7 @@ impl Commons {
         Commons {
             slots: Arc::new(SlotPool::new(settings.slots)),
             rates: Arc::new(Rates::new(clock, settings.requests_per_second, settings.bytes_per_second)),
+            quota: Arc::default(),
         }
     }
 }

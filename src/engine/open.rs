@@ -135,14 +135,15 @@ impl Engine {
         let shard = exchange.as_ref().map_or(Shard::WHOLE, |exchange| exchange.shard());
         let settings = opening.settings.clone();
         let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
+        let quota = opening.commons.quota.clone();
         let requests = Requests::new(opening.commons, opening.wake, rng);
-        let engine = Engine {
+        let mut engine = Engine {
             stores,
             container,
             requests,
             scope: Arc::new(scope),
             seeding: Seeding::new(intake, round, anew, past),
-            course: Course::new(now, statistics.elapsed),
+            course: Course::new(now, statistics.elapsed, quota),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
             home: Home {
@@ -158,6 +159,7 @@ impl Engine {
             clock,
             exchange,
         };
+        engine.settle_quota();
         Ok((engine, recovery, past))
     }
 }
