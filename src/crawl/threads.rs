@@ -72,7 +72,7 @@ impl Threads {
         let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
         let count = crawls.len();
         let (answers_in, answers) = bounded(workers * count + 1);
-        let pool = ProcessPool::start(cores(), crawls, &answers).map_err(no_thread)?;
+        let pool = ProcessPool::start(cores(), &crawls[0], &answers).map_err(no_thread)?;
         let shared = Arc::new(Shared {
             fetcher: Fetcher::start(fetch, guard, clock, answers_in)?,
             merges: Worker::start("merge", count, |job: StoreMerge| job.run().map(Event::Merged)).map_err(no_thread)?,
