@@ -4,7 +4,7 @@
 //! configuration that says otherwise later changes nothing there, and the operator is told.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,11 +80,22 @@ pub(super) fn identity(
     now: Time,
 ) -> disk::Result<(Identity, bool)> {
     let config = &request.config;
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).expect("the operating system has randomness");
     let partitions = FrontierOptions::default().partitions;
     let shape = (config.drum.buckets, partitions, config.scope.strip_query_params.as_slice());
-    let (identity, is_new) = mend::begin(disk, catalog, &request.dir, (now, u128::from_le_bytes(random)), shape)?;
+    let (identity, is_new) = mend::begin(disk, catalog, &request.dir, (now, random()), shape)?;
+    tell_fixed(&identity, config);
+    Ok((identity, is_new))
+}
+
+/// What a crawl gets its polynomial and its id from.
+pub(super) fn random() -> u128 {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).expect("the operating system has randomness");
+    u128::from_le_bytes(random)
+}
+
+/// Warns of settings that are other than those with which the crawl was created; `config` is a shard's share of them.
+pub(super) fn tell_fixed(identity: &Identity, config: &Config) {
     let fixed = [
         ("drum.buckets", identity.buckets == config.drum.buckets),
         ("scope.strip_query_params", identity.strip_query_params == config.scope.strip_query_params),
@@ -94,7 +105,6 @@ pub(super) fn identity(
             tracing::warn!("{key} was fixed when this crawl was created; the configured value is ignored");
         }
     }
-    Ok((identity, is_new))
 }
 
 /// Options of the network side.
@@ -165,14 +175,12 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
 /// caller's.
 pub(super) fn opening(
     request: &CrawlRequest,
-    disk: Disk,
-    catalog: Arc<dyn Catalog>,
+    (disk, dir, catalog): (Disk, PathBuf, Arc<dyn Catalog>),
     (clock, commons): (Arc<dyn Clock>, Commons),
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
 ) -> impl FnOnce((Box<dyn Executors>, Waker), (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
     let (config, own) = (request.config.clone(), share::of_shard(&request.config));
-    let dir = request.dir.clone();
     let crawl_id = identity.id;
     let force = request.force;
     move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {

@@ -60,19 +60,18 @@ pub(super) struct ThreadExecutors {
 }
 
 impl Threads {
-    /// Starts everything for as many engines as there are `crawls`, each of which has its way of processing and may
-    /// have `workers` requests in progress. Their ports come in the same order.
+    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress. Their
+    /// ports come in the order of their numbers.
     pub(super) fn start(
+        count: usize,
         workers: usize,
-        fetch: FetchOptions,
-        guard: AddressGuard,
-        crawls: &[ProcessOptions],
+        (fetch, guard): (FetchOptions, AddressGuard),
+        process: &ProcessOptions,
         clock: Arc<dyn Clock>,
     ) -> Result<(Threads, Vec<Port>), CrawlError> {
         let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
-        let count = crawls.len();
-        let (answers_in, answers) = bounded(workers * count + 1);
-        let pool = ProcessPool::start(cores(), &crawls[0], &answers).map_err(no_thread)?;
+        let (answers_in, answers) = bounded(workers + 1);
+        let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
         let shared = Arc::new(Shared {
             fetcher: Fetcher::start(fetch, guard, clock, answers_in)?,
             merges: Worker::start("merge", count, |job: StoreMerge| job.run().map(Event::Merged)).map_err(no_thread)?,
@@ -148,6 +147,11 @@ pub(super) fn cores() -> usize {
 }
 
 impl ThreadExecutors {
+    /// The address of its engine.
+    pub(super) fn reply(&self) -> &ReplyTo {
+        &self.reply
+    }
+
     /// Wakes the engine that this is the way of. One that has much before it looks for slots behind that anyway.
     pub(super) fn waker(&self) -> Waker {
         let reply = self.reply.clone();

@@ -4,7 +4,7 @@
 //! the catalog is rebuilt where it is lost ([`crate::engine::mend`]); and as a plain copy for readers, which is
 //! derived.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -151,12 +151,17 @@ impl Identity {
     pub fn write_copy(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let mut json = serde_json::to_vec_pretty(self).expect("an identity consists of plain data");
         json.push(b'\n');
-        disk.replace(&dir.join(COPY_FILE), &json)
+        disk.replace(&Identity::copy_path(dir), &json)
+    }
+
+    /// Where the copy lies in `dir`.
+    pub fn copy_path(dir: &Path) -> PathBuf {
+        dir.join(COPY_FILE)
     }
 
     /// Reads the copy.
     pub fn read_copy(disk: &Disk, dir: &Path) -> Result<Self> {
-        let path = dir.join(COPY_FILE);
+        let path = Identity::copy_path(dir);
         let json = disk.read(&path)?;
         serde_json::from_slice(&json).map_err(|e| Error::damaged(&path, 0, "the identity of a crawl", e.to_string()))
     }

@@ -66,7 +66,7 @@ pub use past::Past;
 pub use reply::{Addressed, ReplyTo};
 pub use requests::{Rates, SlotOptions, SlotPool, Waker};
 pub use rests::HoldSync;
-pub use round::{Refetch, Round};
+pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
