@@ -28,6 +28,7 @@ mod merge;
 mod open;
 mod past;
 mod patterns;
+mod quota;
 pub mod recovery;
 mod reply;
 mod requests;
@@ -63,6 +64,7 @@ pub use job::{
 pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
+pub use quota::Quota;
 pub use reply::{Addressed, ReplyTo};
 pub use requests::{Rates, SlotOptions, SlotPool, Waker};
 pub use rests::HoldSync;
@@ -201,12 +203,14 @@ impl Engine {
         self.stores.dispatch(RESULTS_PER_PUMP)?;
         self.collect_dropped()?;
         self.admit_waiting()?;
+        self.settle_quota();
         self.watch_limits(now)?;
         if self.course.is_crawling() && self.may_request_now() {
             self.books.seeds.make_durable()?;
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
             self.requests.settle(now);
+            self.course.quota.give_back();
         } else {
             self.requests.stand_back();
         }
@@ -218,7 +222,7 @@ impl Engine {
 
     /// Starts requests while there are free workers and hosts that are due.
     fn request(&mut self, now: Time) -> Result<()> {
-        while self.requests.may_begin(now) && !self.page_limit_reached() {
+        while self.requests.may_begin(now) && self.may_begin_page() {
             if !self.requests.take_right() {
                 return Ok(());
             }
@@ -236,7 +240,11 @@ impl Engine {
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
                 self.requests.use_right();
             }
+            let pages = self.requests.pages();
             self.start(task)?;
+            if self.requests.pages() > pages {
+                self.course.quota.begin();
+            }
         }
         Ok(())
     }

@@ -120,6 +120,7 @@ impl Engine {
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let anew = Recheck::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
         opening.frontier.forgiven = anew.since;
+        opening.frontier.ledger = opening.commons.ledger.clone();
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
@@ -135,14 +136,15 @@ impl Engine {
         let shard = exchange.as_ref().map_or(Shard::WHOLE, |exchange| exchange.shard());
         let settings = opening.settings.clone();
         let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
+        let quota = opening.commons.quota.clone();
         let requests = Requests::new(opening.commons, opening.wake, rng);
-        let engine = Engine {
+        let mut engine = Engine {
             stores,
             container,
             requests,
             scope: Arc::new(scope),
             seeding: Seeding::new(intake, round, anew, past),
-            course: Course::new(now, statistics.elapsed),
+            course: Course::new(now, statistics.elapsed, quota),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
             home: Home {
@@ -158,6 +160,7 @@ impl Engine {
             clock,
             exchange,
         };
+        engine.settle_quota();
         Ok((engine, recovery, past))
     }
 }

@@ -6,12 +6,14 @@
 
 mod linger;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::quota::{OwnQuota, Quota};
 use super::{Engine, Settings};
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::record::{Finish, Statistics};
+use crate::record::Finish;
 use linger::Linger;
 
 /// Free space is asked for this often.
@@ -59,11 +61,13 @@ pub(super) struct Course {
     disk_check_due: Time,
     started: Time,
     elapsed_before: Duration,
+    /// Limits of the whole crawl that all engines of the process keep together.
+    pub quota: OwnQuota,
 }
 
 impl Course {
     /// The course of a crawl that took `elapsed_before` so far, and goes on from `now`.
-    pub fn new(now: Time, elapsed_before: Duration) -> Course {
+    pub fn new(now: Time, elapsed_before: Duration, quota: Arc<Quota>) -> Course {
         Course {
             phase: Phase::Crawling,
             linger: Linger::default(),
@@ -71,6 +75,7 @@ impl Course {
             disk_check_due: now,
             started: now,
             elapsed_before,
+            quota: OwnQuota::new(quota),
         }
     }
 
@@ -118,14 +123,13 @@ impl Course {
         &mut self,
         now: Time,
         settings: &Settings,
-        statistics: &Statistics,
         free_bytes: impl FnOnce() -> Result<u64>,
     ) -> Result<Option<Finish>> {
         let reached = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
-        if reached(settings.pages_max, statistics.pages_stored) {
+        if reached(settings.pages_max, self.quota.stored()) {
             return Ok(Some(Finish::PageLimit));
         }
-        if reached(settings.bytes_max, statistics.bytes_received) {
+        if reached(settings.bytes_max, self.quota.bytes()) {
             return Ok(Some(Finish::ByteLimit));
         }
         if settings.time_max.is_some_and(|limit| self.elapsed(now) >= limit) {
@@ -158,10 +162,15 @@ impl Engine {
         self.course.stop(finish, self.clock.now() + self.settings.stop_grace);
     }
 
-    /// Whether as many pages are done or in progress as the crawl may have.
-    pub(super) fn page_limit_reached(&self) -> bool {
-        let pages = self.books.statistics.pages_stored + self.requests.pages();
-        self.settings.pages_max.is_some_and(|limit| pages >= limit)
+    /// Whether fewer pages are done or in progress than the crawl may have: then one is reserved.
+    pub(super) fn may_begin_page(&mut self) -> bool {
+        self.settings.pages_max.is_none_or(|limit| self.course.quota.reserve(limit))
+    }
+
+    /// Says what this engine has of the limits of the whole crawl.
+    pub(super) fn settle_quota(&mut self) {
+        let statistics = &self.books.statistics;
+        self.course.quota.settle(statistics.pages_stored, self.requests.pages(), statistics.bytes_received);
     }
 
     /// Stops when a limit of the whole crawl is reached.
@@ -170,8 +179,9 @@ impl Engine {
             return Ok(());
         }
         let free_bytes = || self.home.disk.free_bytes(&self.home.dir);
-        let reached = self.course.limit_reached(now, &self.settings, &self.books.statistics, free_bytes)?;
-        reached.into_iter().for_each(|finish| self.begin_stop(finish));
+        let reached = self.course.limit_reached(now, &self.settings, free_bytes)?;
+        reached.into_iter().for_each(|finish| self.course.quota.stop_all(finish));
+        self.course.quota.stop().into_iter().for_each(|finish| self.begin_stop(finish));
         Ok(())
     }
 
@@ -243,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_crawl_stops_once_and_ends_only_behind_its_last_checkpoint() {
-        let mut course = Course::new(NOW, Duration::from_secs(5));
+        let mut course = Course::new(NOW, Duration::from_secs(5), Arc::default());
         assert_eq!(course.elapsed(NOW + Duration::from_secs(2)), Duration::from_secs(7));
         course.end();
         assert!(course.is_crawling());
