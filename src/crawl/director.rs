@@ -1,8 +1,8 @@
 //! A crawl of several shards: an engine thread for each, and the calling thread, which directs them.
 //!
 //! ```text
-//! director   seeds numbered ─► all opened ─► all replayed ─► one round ─► all crawl ─► all done ─► closing statistics
-//! engine                       heads known   notes, replay   seeds        ...          answers commands
+//! director   seeds numbered ─► all opened ─► all replayed ─► one round ─► all crawl ─► all done ─► statistics
+//! engine                       head known    notes, replay   seeds        ...          answers commands
 //! ```
 //! No engine replays before all have told what they have for the others, and none admits a seed before all have
 //! replayed. What is of the whole crawl is the director's: the list of seeds, display and warnings, the metrics, the one

@@ -108,6 +108,15 @@ fn a_stopped_crawl_of_four_shards_goes_on_whatever_the_configuration_says_by_the
 }
 
 #[test]
+fn a_page_limit_counts_over_all_shards() {
+    let site = rushed(small().smooth(), 4);
+    for limit in [40, 40, 70] {
+        site.crawl.run(&["--max-pages", &limit.to_string()]).expect(0, &["page limit reached"]);
+        assert_eq!(site.crawl.stored().len(), limit);
+    }
+}
+
+#[test]
 fn seeds_are_fetched_again_in_one_round_of_all_shards() {
     let site = rushed(SimOptions { hosts: 20, pages: 100, ..small().smooth() }, 4);
     site.crawl.run(&[]).expect(0, &[]);
