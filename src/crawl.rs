@@ -1,6 +1,8 @@
 //! A crawl from start to end: what is opened, in which order, and how it stops.
 //!
-//! ```text lock ─► catalog ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report ```
+//! ```text
+//! lock ─► catalog ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report
+//! ```
 //! The calling thread becomes the engine thread; of a crawl with several shards it directs an engine thread for each
 //! (`crawl::director`). The others are: a network thread (fetch) for four cores, a process thread a core, one for
 //! merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits for signals.
