@@ -76,7 +76,7 @@ pub(super) fn run(
     // one that is waited for, and a fault
     let (told_in, told) = bounded(2 * directory.shards.len());
     let clock = runtime.clock.clone();
-    let commons = Commons::new(&options::settings(&request.config), clock.clone());
+    let commons = Commons::of_shards(&options::settings(&request.config), clock.clone());
     let ending = thread::scope(|scope| {
         let mut director = Director {
             request,

@@ -120,6 +120,7 @@ impl Engine {
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let anew = Recheck::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
         opening.frontier.forgiven = anew.since;
+        opening.frontier.ledger = opening.commons.ledger.clone();
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),

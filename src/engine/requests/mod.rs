@@ -222,6 +222,7 @@ mod tests {
             slots: Arc::new(SlotPool::new(slots)),
             rates: Arc::new(Rates::new(clock.clone(), per_second, None)),
             quota: Arc::default(),
+            ledger: None,
         };
         (Requests::new(commons, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
     }

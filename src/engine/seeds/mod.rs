@@ -210,12 +210,14 @@ impl SeedTable {
             let expected = format!("{} seeds in {} bytes", table.mark.seeds, table.mark.list_bytes);
             return Err(Error::damaged(list.path(), end, expected, format!("{} whole ones", table.len())));
         }
+        if !is_shared {
+            cut(&list, end)?;
+        }
         cut(&fates, fates_end)?;
         let list = if is_shared {
             table.durable_bytes = end;
             list
         } else {
-            cut(&list, end)?;
             if end > table.mark.list_bytes.max(HEADER_BYTES) {
                 copy_again(disk, &list, end)?;
             }
