@@ -36,7 +36,8 @@ use crate::shard::Shard;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
 use incoming::Incoming;
-use outgoing::{Kept, Outgoing};
+pub use outgoing::Kept;
+use outgoing::Outgoing;
 
 /// An early checkpoint begins when so many times the cost of the last one has passed behind it.
 const EARLY_FACTOR: u32 = 20;
@@ -68,10 +69,23 @@ pub(super) struct Exchange {
 }
 
 /// What a checkpoint keeps of it.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct State {
-    positions: Vec<Position>,
-    kept: Vec<Kept>,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExchangeState {
+    /// How far the links of each shard are read.
+    pub positions: Vec<Position>,
+    /// The link files that others may still have to read.
+    pub kept: Vec<Kept>,
+}
+
+impl ExchangeState {
+    /// Reads the section of a checkpoint's file, which lies at `path`; that of checkpoint 0 is empty.
+    pub fn read(section: &[u8], path: &Path) -> Result<ExchangeState> {
+        if section.is_empty() {
+            return Ok(ExchangeState::default());
+        }
+        postcard::from_bytes(section)
+            .map_err(|error| Error::damaged(path, 0, "positions in the links of other shards", error.to_string()))
+    }
 }
 
 /// What a cut needs of it.
@@ -106,13 +120,8 @@ impl Publish {
 impl Exchange {
     /// Opens the links of the shard in `dir` as checkpoint `number` has them, with `section` of its file.
     pub fn open(options: ExchangeOptions, disk: &Disk, dir: &Path, number: u64, section: &[u8]) -> Result<Exchange> {
-        let State { positions, kept } = match section {
-            [] => State::default(),
-            section => postcard::from_bytes(section).map_err(|error| {
-                let path = super::checkpoint::checkpoint_path(dir, number);
-                Error::damaged(&path, 0, "positions in the links of other shards", error.to_string())
-            })?,
-        };
+        let path = super::checkpoint::checkpoint_path(dir, number);
+        let ExchangeState { positions, kept } = ExchangeState::read(section, &path)?;
         disk.create_dir_all(&links_dir(dir))?;
         disk.sync_dir(dir)?;
         let shard = options.shard;
@@ -152,7 +161,8 @@ impl Exchange {
     fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
         let superseded = self.outgoing.release(&self.news, self.me());
         let written = self.outgoing.cut()?;
-        let state = State { positions: self.incoming.positions().to_vec(), kept: self.outgoing.kept().to_vec() };
+        let state =
+            ExchangeState { positions: self.incoming.positions().to_vec(), kept: self.outgoing.kept().to_vec() };
         let section = postcard::to_stdvec(&state).expect("positions are plain data");
         let head = self.head(number, idle);
         let publish = Publish { registry: self.options.registry.clone(), shard: self.me(), head };

@@ -16,12 +16,13 @@ use crate::shard::Shard;
 
 /// A link file that a checkpoint names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub struct Kept {
     /// The checkpoint that it came with.
-    number: u64,
-    has_notes: bool,
+    pub number: u64,
+    /// Whether it has notes, which are for all shards.
+    pub has_notes: bool,
     /// The shards that it has links for.
-    receivers: Vec<u32>,
+    pub receivers: Vec<u32>,
 }
 
 pub(super) struct Outgoing {
