@@ -12,7 +12,7 @@ use std::io::Read;
 
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use whole::WholeInflater;
+pub(super) use whole::WholeInflater;
 
 /// Codings that are undone one after the other; longer lists serve nobody but attackers.
 const LAYERS_MAX: usize = 4;
