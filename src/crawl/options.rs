@@ -4,7 +4,7 @@
 //! configuration that says otherwise later changes nothing there, and the operator is told.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::files::IDLE_CONNECTIONS_MAX;
-use super::{CrawlError, CrawlRequest};
+use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, mend};
+use crate::engine::{Commons, Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, Waker, mend};
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
@@ -28,10 +28,6 @@ use crate::web::address::{AddressGuard, Cidr};
 use crate::web::scope::ScopeOptions;
 use crate::web::url::KeyMaker;
 
-/// Keys whose values the fronts of the robots and DNS stores keep in memory.
-pub(super) const HOST_LRU_ENTRIES: usize = 16_384;
-/// Memory of their Bloom filters: at 1 % false positives it holds 7 M hosts.
-pub(super) const HOST_BLOOM_BYTES: usize = 8 << 20;
 /// A graceful stop waits this long for requests in progress.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 const NAME_SERVER_PORT: u16 = 53;
@@ -84,11 +80,22 @@ pub(super) fn identity(
     now: Time,
 ) -> disk::Result<(Identity, bool)> {
     let config = &request.config;
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).expect("the operating system has randomness");
     let partitions = FrontierOptions::default().partitions;
     let shape = (config.drum.buckets, partitions, config.scope.strip_query_params.as_slice());
-    let (identity, is_new) = mend::begin(disk, catalog, &request.dir, (now, u128::from_le_bytes(random)), shape)?;
+    let (identity, is_new) = mend::begin(disk, catalog, &request.dir, (now, random()), shape)?;
+    tell_fixed(&identity, config);
+    Ok((identity, is_new))
+}
+
+/// What a crawl gets its polynomial and its id from.
+pub(super) fn random() -> u128 {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).expect("the operating system has randomness");
+    u128::from_le_bytes(random)
+}
+
+/// Warns of settings that are other than those with which the crawl was created; `config` is a shard's share of them.
+pub(super) fn tell_fixed(identity: &Identity, config: &Config) {
     let fixed = [
         ("drum.buckets", identity.buckets == config.drum.buckets),
         ("scope.strip_query_params", identity.strip_query_params == config.scope.strip_query_params),
@@ -98,7 +105,6 @@ pub(super) fn identity(
             tracing::warn!("{key} was fixed when this crawl was created; the configured value is ignored");
         }
     }
-    Ok((identity, is_new))
 }
 
 /// Options of the network side.
@@ -165,27 +171,28 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
     }
 }
 
-/// Everything that the engine is opened with. Executors, log and seeds are the caller's.
+/// Everything that the engine is opened with. Executors with the way to wake the engine, logs and seeds are the
+/// caller's.
 pub(super) fn opening(
     request: &CrawlRequest,
-    disk: Disk,
-    catalog: Arc<dyn Catalog>,
-    clock: Arc<dyn Clock>,
+    (disk, dir, catalog): (Disk, PathBuf, Arc<dyn Catalog>),
+    (clock, commons): (Arc<dyn Clock>, Commons),
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
-) -> impl FnOnce(Box<dyn Executors>, (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
-    let config = request.config.clone();
-    let dir = request.dir.clone();
+) -> impl FnOnce((Box<dyn Executors>, Waker), (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
+    let (config, own) = (request.config.clone(), share::of_shard(&request.config));
     let crawl_id = identity.id;
     let force = request.force;
-    move |executors, (crawl_log, skipped_log), seeds| Opening {
+    move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,
         catalog,
         clock,
         executors,
-        drum: drum(&config, identity.buckets),
-        frontier: frontier(&config, identity.partitions),
+        commons,
+        wake,
+        drum: drum(&own, identity.buckets),
+        frontier: frontier(&own, identity.partitions),
         identity,
         is_new,
         keys,
@@ -194,16 +201,13 @@ pub(super) fn opening(
         force,
         name_settings: name_settings(&config),
         seeds,
-        seen_front: seen_front(&config),
-        host_front: FrontOptions {
-            lru_entries: HOST_LRU_ENTRIES,
-            bloom_memory: HOST_BLOOM_BYTES,
-            bloom_fpr: config.seen.bloom_fpr,
-        },
-        container: container(&config, crawl_id),
+        seen_front: seen_front(&own),
+        host_front: share::host_front(&config),
+        container: container(&own, crawl_id),
         warcinfo: warcinfo(&config),
         crawl_log,
         skipped_log,
+        exchange: None,
     }
 }
 

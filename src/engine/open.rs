@@ -6,16 +6,17 @@ use std::sync::Arc;
 use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
+use super::exchange::{Exchange, ExchangeOptions};
 use super::identity::Identity;
 use super::past::Past;
 use super::patterns::PatternBudget;
-use super::requests::{Limits, Requests};
+use super::requests::{Requests, Waker};
 use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::SeedTable;
 use super::stores::{Arrival, Stores};
 use super::values::decode_rules;
-use super::{Engine, Executors, Home, Settings};
+use super::{Commons, Engine, Executors, Home, Settings};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
@@ -23,6 +24,7 @@ use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::frontier::{Frontier, FrontierOptions};
 use crate::record::{CrawlLog, SkippedLog};
+use crate::shard::Shard;
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::seeds::Seed;
 use crate::web::url::KeyMaker;
@@ -42,6 +44,10 @@ pub struct Opening {
     pub clock: Arc<dyn Clock>,
     /// The hands.
     pub executors: Box<dyn Executors>,
+    /// What it shares with the other engines of the process.
+    pub commons: Commons,
+    /// Called when another engine has left a slot that this one waits for.
+    pub wake: Waker,
     /// The crawl's identity.
     pub identity: Identity,
     /// Whether the crawl was created just now: then no host can have been asked before.
@@ -74,6 +80,8 @@ pub struct Opening {
     pub crawl_log: CrawlLog,
     /// logs/skipped.jsonl.
     pub skipped_log: SkippedLog,
+    /// What makes it a shard, where the crawl has several.
+    pub exchange: Option<ExchangeOptions>,
 }
 
 /// Why a crawl cannot be opened.
@@ -102,7 +110,8 @@ impl Engine {
         let Some(last) = checkpoint::load(disk, &*catalog, dir)? else {
             return Err(Error::damaged(&dir.join("catalog"), 0, "the last checkpoint", "none").into());
         };
-        let Last { commit, checkpoint: saved, sections } = last;
+        let Last { commit, checkpoint: saved, mut sections } = last;
+        let exchange_section = std::mem::take(&mut sections.exchange);
         // before anything is deleted that the last one does not name
         checkpoint::remove_others(disk, dir, commit.number)?;
         let (mut seeds, intake) = open_seeds(&mut opening, saved.as_ref())?;
@@ -111,6 +120,7 @@ impl Engine {
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let anew = Recheck::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
         opening.frontier.forgiven = anew.since;
+        opening.frontier.ledger = opening.commons.ledger.clone();
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
@@ -122,17 +132,19 @@ impl Engine {
         stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         checkpoint::go_on_from(&*catalog, commit)?;
+        let exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
+        let shard = exchange.as_ref().map_or(Shard::WHOLE, |exchange| exchange.shard());
         let settings = opening.settings.clone();
-        let limits = Limits::new(clock.clone(), settings.requests_per_second, settings.bytes_per_second);
         let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
-        let requests = Requests::new(settings.slots, limits, rng);
-        let engine = Engine {
+        let quota = opening.commons.quota.clone();
+        let requests = Requests::new(opening.commons, opening.wake, rng);
+        let mut engine = Engine {
             stores,
             container,
             requests,
             scope: Arc::new(scope),
             seeding: Seeding::new(intake, round, anew, past),
-            course: Course::new(now, statistics.elapsed),
+            course: Course::new(now, statistics.elapsed, quota),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
             home: Home {
@@ -141,11 +153,14 @@ impl Engine {
                 catalog,
                 identity: Arc::new(opening.identity),
                 keys: opening.keys,
+                shard,
             },
             executors: opening.executors,
             settings,
             clock,
+            exchange,
         };
+        engine.settle_quota();
         Ok((engine, recovery, past))
     }
 }
@@ -203,10 +218,19 @@ fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::R
 /// The seeds as `saved` has them, with those of this run under numbers of their own.
 fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result<(SeedTable, Intake)> {
     let number = saved.map(|checkpoint| checkpoint.number);
-    let mut table = SeedTable::open(&opening.disk, &opening.dir, number)?;
+    let share = opening.exchange.as_ref().map(|options| (options.shard, opening.keys.clone()));
+    let mut table = SeedTable::open_share(&opening.disk, &opening.dir, number, share)?;
     let listed = std::mem::replace(&mut opening.seeds, Box::new(std::iter::empty()));
     let intake = Intake::number(&mut table, listed)?;
     Ok((table, intake))
+}
+
+/// What this shard has of the others, at checkpoint `number`, which is durable: they may read what it names.
+fn open_exchange(opening: &mut Opening, number: u64, section: &[u8]) -> disk::Result<Option<Box<Exchange>>> {
+    let Some(options) = opening.exchange.take() else { return Ok(None) };
+    let exchange = Exchange::open(options, &opening.disk, &opening.dir, number, section)?;
+    exchange.publish_opened(number);
+    Ok(Some(Box::new(exchange)))
 }
 
 fn open_scope(options: &ScopeOptions, seeds: &mut SeedTable) -> Result<Scope, OpenError> {

@@ -18,7 +18,8 @@ impl Engine {
         self.log_rests(now)?;
         self.books.flush_when_due(now)?;
         let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
-        if open && self.checkpoints.is_due(now, &self.container) {
+        let is_early = self.early_cut_due().is_some_and(|due| due <= now);
+        if open && (is_early || self.checkpoints.is_due(now, &self.container)) {
             self.cut(now, None)?;
         }
         Ok(())
@@ -51,19 +52,18 @@ impl Engine {
     /// What merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
         let waiting = self.stores.waiting() > 0;
-        let (requests, busy) = (self.requests.under_way(), self.requests.busy(now));
+        let (requests, are_few) = (self.requests.under_way(), self.requests.are_few(now));
         let frontier = &self.stores.arrival.frontier;
         let idle = waiting && requests == 0 && frontier.is_idle();
-        let starving = waiting && busy < self.settings.slots.workers / 2 && !frontier.has_ready(now);
+        let starving = waiting && are_few && !frontier.has_ready(now);
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
             .into_iter()
             .filter_map(|(wanted, need)| wanted.then_some(need))
     }
 
     fn serve_frontier(&mut self, now: Time) -> Result<()> {
-        let workers = self.settings.slots.workers;
         // while nearly all of them are busy, what a costly merge brings has to wait for them anyway
-        let spare = self.requests.busy(now) < workers - workers / 8;
+        let spare = !self.requests.are_many(now);
         while let Some(job) = self.stores.next_partition(spare, now)? {
             self.executors.partition(job);
         }
@@ -73,11 +73,17 @@ impl Engine {
     /// Makes a consistent cut and sends it out to be made durable. With `finish`, it is the last one.
     pub(super) fn cut(&mut self, now: Time, finish: Option<Finish>) -> Result<()> {
         let begun = self.clock.elapsed();
+        let idle = self.idle();
         let number = self.checkpoints.begin(now + self.settings.checkpoint_interval, finish.is_some());
         let mut sections = Sections::default();
         let mut stores = self.stores.cut(&mut sections)?;
         self.checkpoints.supersede(stores.take_superseded());
-        let (mut sync, sync_dirs) = stores.take_syncs();
+        let (mut sync, mut sync_dirs) = stores.take_syncs();
+        let mut exchange = self.cut_exchange(number, idle)?;
+        self.checkpoints.supersede([(Owner::Frontier, exchange.superseded)]);
+        sync.append(&mut exchange.sync);
+        sync_dirs.append(&mut exchange.sync_dirs);
+        sections.exchange = exchange.section;
         if finish.is_some() {
             self.container.close()?;
         }
@@ -114,6 +120,7 @@ impl Engine {
             sync_dirs,
             container: container.job,
             batch,
+            publish: exchange.publish,
             snapshot,
         });
         let cut_at = self.clock.elapsed();
@@ -140,6 +147,7 @@ impl Engine {
         self.container.synced(done.container);
         self.checkpoints.take_removal(Owner::Rests, &self.home.disk).run()?;
         self.books.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
+        self.exchange_committed(self.clock.now(), after)?;
         if self.checkpoints.are_over() {
             self.checkpoints.remove_all(&self.home.disk)?;
             self.course.end();

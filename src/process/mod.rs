@@ -67,7 +67,8 @@ pub struct Processor {
     decoder: BodyDecoder,
     scan: LinkScan,
     encoder: Encoder,
-    referrers: Referrers,
+    /// By the number of the engine, whose pages they are.
+    referrers: Vec<Referrers>,
 }
 
 impl std::fmt::Debug for Processor {
@@ -87,14 +88,22 @@ impl Processor {
         let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max)
             .with_agent(&options.agent_token);
         let encoder = Encoder::new(options.compression);
-        Processor { options, decoder: BodyDecoder::default(), scan, encoder, referrers: Referrers::default() }
+        Processor { options, decoder: BodyDecoder::default(), scan, encoder, referrers: Vec::new() }
     }
 
     /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the
     /// URL.
     pub fn process(&mut self, fetched: Fetched) -> disk::Result<Processed> {
+        self.process_for(0, fetched)
+    }
+
+    /// The same for that one of several engines which has this number.
+    pub fn process_for(&mut self, engine: usize, fetched: Fetched) -> disk::Result<Processed> {
         let Fetched { mut job, mut response } = fetched;
-        self.referrers.resolve(&mut job.via)?;
+        if self.referrers.len() <= engine {
+            self.referrers.resize_with(engine + 1, Referrers::default);
+        }
+        self.referrers[engine].resolve(&mut job.via)?;
         let findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
         let records = self.records(&job, &response, findings.canonical.as_deref());
         let mime = mime::essence(response.content_type().as_deref());

@@ -17,6 +17,7 @@ use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, ResolveJob, StoreMerge};
+use crate::exchange::LinkJob;
 use crate::frontier::PartitionJob;
 use crate::process::Processor;
 
@@ -28,6 +29,7 @@ enum Work {
     Merge(Box<StoreMerge>),
     Partition(Box<PartitionJob>),
     Checkpoint(Box<CheckpointJob>),
+    Links(LinkJob),
     Rests(HoldSync),
 }
 
@@ -86,6 +88,7 @@ impl EventQueue {
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
+            Work::Links(job) => Event::LinksRead(Box::new(job.run()?)),
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;
@@ -165,6 +168,10 @@ impl Executors for Hands {
 
     fn checkpoint(&mut self, job: CheckpointJob) {
         self.later(Work::Checkpoint(Box::new(job)));
+    }
+
+    fn read_links(&mut self, job: LinkJob) {
+        self.later(Work::Links(job));
     }
 
     fn sync_rests(&mut self, job: HoldSync) {

@@ -20,7 +20,7 @@ use crate::container::Reader;
 use crate::container::WarcInfo;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{self, Disk};
-use crate::engine::{Accounts, Engine, Event, Opening, Past, Phase, Processed, Purpose, StopBy, mend};
+use crate::engine::{Accounts, Commons, Engine, Event, Opening, Past, Phase, Processed, Purpose, StopBy, mend};
 use crate::process::{ProcessOptions, Processor};
 use crate::record::{CrawlLog, Finish, SkippedLog, Statistics};
 use crate::simweb::PaperWeb;
@@ -358,9 +358,12 @@ impl Machine {
         let opening = Opening {
             crawl_log: CrawlLog::open(&disk, &dir)?,
             skipped_log: SkippedLog::open(&disk, &dir)?,
+            exchange: None,
             disk,
             dir,
             catalog,
+            commons: Commons::new(&self.case.settings, clock.clone()),
+            wake: Arc::new(|| {}),
             clock,
             executors,
             container: crate::container::ContainerOptions { crawl_id: identity.id, ..self.case.container.clone() },

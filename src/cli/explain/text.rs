@@ -49,6 +49,9 @@ impl Page<'_> {
         self.row("SURT", &told.surt);
         self.row("origin", &told.origin);
         self.row("domain", &told.domain);
+        if let Some(shard) = &told.shard {
+            self.row("shard", shard);
+        }
         let prints = &told.fingerprints;
         let (key, origin, host, domain) = (&prints.key, &prints.origin, &prints.host, &prints.domain);
         self.row("fingerprints", format!("key {key}, origin {origin}, host {host}, domain {domain}"));

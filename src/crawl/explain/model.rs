@@ -26,6 +26,9 @@ pub struct Explanation {
     pub domain: String,
     /// By the crawl's own polynomial.
     pub fingerprints: Fingerprints,
+    /// The shard that owns it; nothing where the crawl has only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
     /// How the crawl stands.
     pub crawl: Standing,
     /// Whether it belongs to the crawl.

@@ -169,6 +169,7 @@ fn renew_checkpoint(
     let mut sections = Sections { replayed: cut.sections.replayed.clone(), ..Sections::default() };
     sections.frontier.clone_from(&cut.sections.frontier);
     sections.patterns.clone_from(&cut.sections.patterns);
+    sections.exchange.clone_from(&cut.sections.exchange);
     let renewing = Renewing { disk, dir, cut: &cut, harm: &harm };
     (next.seen, sections.seen) = renewing.seen(wanted.finish()?)?;
     (next.robots, sections.robots) = renewing.emptied::<Robots>(Store::Robots)?;

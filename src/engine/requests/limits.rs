@@ -2,9 +2,10 @@
 //!
 //! governor keeps the accounts (the generic cell rate algorithm), on the engine's clock. A request is asked for before
 //! it is made. Bytes are known only after they have come: they are a debt, and no request is made before it is paid.
+//! All engines of a process have one account.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use governor::clock::Clock as GovernorClock;
@@ -31,47 +32,79 @@ impl GovernorClock for Source {
 
 type Limiter = RateLimiter<NotKeyed, InMemoryState, Source, NoOpMiddleware<Duration>>;
 
-/// Both limits; one that is not set does not limit.
-pub struct Limits {
+/// The rates of a process, shared exactly by all of its engines.
+pub struct Rates {
+    limits: Mutex<Limits>,
+}
+
+impl Rates {
+    /// Limits of `requests_per_second` and `bytes_per_second`; one that is not set does not limit.
+    pub fn new(clock: Arc<dyn Clock>, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) -> Self {
+        Rates { limits: Mutex::new(Limits::new(clock, (requests_per_second, bytes_per_second))) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Limits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Other limits from now on; what was received and is not paid for stays a debt. Each engine may say so: it is done
+    /// once.
+    pub fn renew(&self, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) {
+        let mut limits = self.lock();
+        if limits.rates != (requests_per_second, bytes_per_second) {
+            limits.renew((requests_per_second, bytes_per_second));
+        }
+    }
+
+    /// `count` bytes have come.
+    pub fn received(&self, count: u64) {
+        let mut limits = self.lock();
+        if limits.bytes.is_some() {
+            limits.debt_bytes = limits.debt_bytes.saturating_add(count);
+        }
+    }
+
+    /// Takes the right to make one request, or says when to ask again.
+    pub fn request(&self) -> Result<(), Time> {
+        self.lock().request()
+    }
+}
+
+/// What is asked for: requests and bytes a second.
+type PerSecond = (Option<f64>, Option<u64>);
+
+/// Both limits.
+struct Limits {
     clock: Arc<dyn Clock>,
+    rates: PerSecond,
     requests: Option<Limiter>,
     bytes: Option<(Limiter, u32)>,
     debt_bytes: u64,
 }
 
 impl Limits {
-    /// Limits of `requests_per_second` and `bytes_per_second`.
-    pub fn new(clock: Arc<dyn Clock>, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) -> Self {
+    fn new(clock: Arc<dyn Clock>, rates: PerSecond) -> Self {
         let source = Source(clock.clone());
-        let requests = requests_per_second.and_then(|rate| {
+        let requests = rates.0.and_then(|rate| {
             // what falls into BURST may start at once, or a clock of milliseconds could not keep up with a high rate
             let burst = NonZeroU32::new((rate * BURST.as_secs_f64()) as u32).unwrap_or(NonZeroU32::MIN);
             let quota = Quota::with_period(Duration::from_secs_f64(1.0 / rate.max(1e-6)))?.allow_burst(burst);
             Some(RateLimiter::direct_with_clock(quota, source.clone()))
         });
-        let bytes = bytes_per_second.map(|rate| {
+        let bytes = rates.1.map(|rate| {
             let rate = NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
             (RateLimiter::direct_with_clock(Quota::per_second(rate), source), rate.get())
         });
-        Limits { clock, requests, bytes, debt_bytes: 0 }
+        Limits { clock, rates, requests, bytes, debt_bytes: 0 }
     }
 
-    /// Other limits from now on; what was received and is not paid for stays a debt.
-    pub fn renew(&mut self, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) {
-        let renewed = Limits::new(self.clock.clone(), requests_per_second, bytes_per_second);
+    fn renew(&mut self, rates: PerSecond) {
+        let renewed = Limits::new(self.clock.clone(), rates);
         let debt_bytes = if renewed.bytes.is_some() { self.debt_bytes } else { 0 };
         *self = Limits { debt_bytes, ..renewed };
     }
 
-    /// `count` bytes have come.
-    pub fn received(&mut self, count: u64) {
-        if self.bytes.is_some() {
-            self.debt_bytes = self.debt_bytes.saturating_add(count);
-        }
-    }
-
-    /// Takes the right to make one request, or says when to ask again.
-    pub fn request(&mut self) -> Result<(), Time> {
+    fn request(&mut self) -> Result<(), Time> {
         self.pay_debt()?;
         match &self.requests {
             Some(limiter) => limiter.check().map_err(|refusal| self.when(refusal.earliest_possible())),
@@ -108,7 +141,7 @@ mod tests {
     #[test]
     fn requests_are_spread_over_the_second() {
         let clock = Arc::new(ManualClock::new(Time::from_ms(1_000_000)));
-        let mut limits = Limits::new(clock.clone(), Some(10.0), None);
+        let limits = Rates::new(clock.clone(), Some(10.0), None);
         let mut made = 0;
         for _ in 0..1_000 {
             made += u32::from(limits.request().is_ok());
@@ -120,7 +153,7 @@ mod tests {
     #[test]
     fn bytes_that_came_hold_the_next_request_back() {
         let clock = Arc::new(ManualClock::new(Time::from_ms(1_000_000)));
-        let mut limits = Limits::new(clock.clone(), None, Some(1_000));
+        let limits = Rates::new(clock.clone(), None, Some(1_000));
         assert!(limits.request().is_ok());
         limits.received(5_000);
         let began = clock.now();
@@ -135,7 +168,7 @@ mod tests {
     #[test]
     fn a_debt_outlives_a_change_of_the_limit_and_not_its_end() {
         let clock = Arc::new(ManualClock::new(Time::from_ms(1_000_000)));
-        let mut limits = Limits::new(clock.clone(), None, Some(1_000));
+        let limits = Rates::new(clock.clone(), None, Some(1_000));
         limits.received(50_000);
         limits.renew(None, Some(2_000));
         let again = limits.request().unwrap_err();
@@ -144,5 +177,23 @@ mod tests {
         assert!(limits.request().is_ok());
         limits.renew(None, Some(1_000));
         assert!(limits.request().is_ok(), "what came while there was no limit is no debt");
+    }
+
+    #[test]
+    fn engines_of_a_process_share_one_rate_and_one_debt() {
+        let clock = Arc::new(ManualClock::new(Time::from_ms(1_000_000)));
+        let rates = Arc::new(Rates::new(clock.clone(), Some(10.0), None));
+        let mut made = [0; 3];
+        for step in 0..3_000 {
+            made[step % 3] += u32::from(rates.request().is_ok());
+            clock.advance(Duration::from_millis(10));
+        }
+        let all: u32 = made.iter().sum();
+        assert!((295..=302).contains(&all), "{made:?} requests in 30 s at 10 a second");
+        rates.renew(None, Some(1_000));
+        rates.received(3_000);
+        // the others hear of the same change, and nothing is forgiven by that
+        rates.renew(None, Some(1_000));
+        assert!(rates.request().is_err());
     }
 }

@@ -3,35 +3,39 @@
 //! - A request begins where a slot is free ([`slots`]), the rates of the whole crawl permit it ([`limits`]), nobody has
 //!   paused the crawl, and the checkpoint that it has to wait for is durable. Whose turn it is, is the frontier's to
 //!   say.
-//! - The right to a request is taken before a task is, for a task that is out of the frontier has to be done; it is
-//!   kept until there is one.
+//! - Slots and rates are those of the process: several engines share them ([`pool`]).
+//! - A slot is reserved, and the right to a request is taken, before a task is, for a task that is out of the frontier
+//!   has to be done. The slot is given back where there is none; the right is kept until there is one.
 //! - What begins ends once: [`Requests::end`] and [`Requests::end_fetch`] give the slot back, whatever came.
 //! - Nothing of this is in a checkpoint: a crawl that is started again makes requests.
 
 mod hops;
 mod limits;
+mod pool;
 mod slots;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use limits::Limits;
+pub use limits::Rates;
+pub use pool::{SlotPool, Waker};
 pub use slots::SlotOptions;
 
-use super::Settings;
 use super::job::{FetchJob, Target};
+use super::{Commons, Settings};
 use crate::clock::Time;
 use crate::frontier::{Contact, HostId};
 use hops::Hop;
-use slots::Slots;
+use pool::OwnSlots;
 
 /// What is in progress on the network, and what holds it back.
 pub(super) struct Requests {
     /// Requests and look-ups that are in progress.
-    slots: Slots,
+    slots: OwnSlots,
     /// Pages among them.
     pages: u64,
     /// Rates of the whole crawl, and until when they permit nothing.
-    limits: Limits,
+    rates: Arc<Rates>,
     limited_until: Time,
     /// The right to one request, taken and not used yet.
     has_right: bool,
@@ -47,11 +51,11 @@ pub(super) struct Requests {
 
 impl Requests {
     /// None yet.
-    pub fn new(slots: SlotOptions, limits: Limits, rng: fastrand::Rng) -> Requests {
+    pub fn new(commons: Commons, wake: Waker, rng: fastrand::Rng) -> Requests {
         Requests {
-            slots: Slots::new(slots),
+            slots: OwnSlots::join(commons.slots, wake),
             pages: 0,
-            limits,
+            rates: commons.rates,
             limited_until: Time::ZERO,
             has_right: false,
             hops: Vec::new(),
@@ -83,18 +87,28 @@ impl Requests {
 
     /// Other rates from now on.
     pub fn renew_limits(&mut self, settings: &Settings) {
-        self.limits.renew(settings.requests_per_second, settings.bytes_per_second);
+        self.rates.renew(settings.requests_per_second, settings.bytes_per_second);
         self.limited_until = Time::ZERO;
     }
 
-    /// Whether one more may begin, as far as slots and rates go.
-    pub fn is_free(&self, now: Time) -> bool {
-        self.slots.is_free(now) && now >= self.limited_until
+    /// Whether one more may begin, as far as slots and rates go: then a slot is reserved for it.
+    pub fn may_begin(&self, now: Time) -> bool {
+        now >= self.limited_until && self.slots.reserve(now)
     }
 
-    /// Whether a slot is free.
+    /// Reserves a slot, unless that is done; says whether there is one now.
     pub fn has_slot(&self, now: Time) -> bool {
-        self.slots.is_free(now)
+        self.slots.reserve(now)
+    }
+
+    /// All has begun that can at `now`: a slot that is reserved and was not needed is for other engines.
+    pub fn settle(&self, now: Time) {
+        self.slots.settle(now);
+    }
+
+    /// None is to begin for the time being, and so no slot is waited for.
+    pub fn stand_back(&self) {
+        self.slots.stand_back();
     }
 
     /// How many more may begin that are likely to stay silent.
@@ -105,7 +119,7 @@ impl Requests {
     /// Takes the right to one request, unless it is there; says whether it is now.
     pub fn take_right(&mut self) -> bool {
         if !self.has_right {
-            match self.limits.request() {
+            match self.rates.request() {
                 Ok(()) => self.has_right = true,
                 Err(again) => self.limited_until = again,
             }
@@ -143,7 +157,7 @@ impl Requests {
     /// An answer came: `bytes`, and how long that took where it says what is usual.
     pub fn answered(&mut self, bytes: u64, usual: Option<Duration>) {
         usual.into_iter().for_each(|duration| self.slots.learn(duration));
-        self.limits.received(bytes);
+        self.rates.received(bytes);
     }
 
     /// Requests and look-ups that are in progress.
@@ -156,17 +170,27 @@ impl Requests {
         self.pages
     }
 
-    /// Workers that are busy.
-    pub fn busy(&self, now: Time) -> usize {
-        self.slots.busy(now)
+    /// Whether most workers of the process have nothing to do.
+    pub fn are_few(&self, now: Time) -> bool {
+        let (busy, workers) = self.slots.busy(now);
+        busy < workers / 2
+    }
+
+    /// Whether nearly all workers of the process are busy.
+    pub fn are_many(&self, now: Time) -> bool {
+        let (busy, workers) = self.slots.busy(now);
+        busy >= workers - workers / 8
     }
 
     /// When the next one may begin, of which the frontier says that it is due at `due`.
     pub fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
-        let next = match self.slots.is_free(now) {
-            true => due().into_iter().chain(self.next_hop_due()).min(),
+        let own = |due: Option<Time>| due.into_iter().chain(self.next_hop_due()).min();
+        let next = match self.slots.ask(now) {
+            true => own(due()),
             // anyone who is due has to wait for an answer, or until a request is slow
-            false => self.slots.free_at(now),
+            false if !self.slots.are_shared() => self.slots.free_at(now),
+            // or to be woken by another engine; who is due later has to ask then
+            false => self.slots.free_at(now).into_iter().chain(own(due()).filter(|&due| due > now)).min(),
         };
         next.map(|next| next.max(self.limited_until))
     }
@@ -194,20 +218,25 @@ mod tests {
     fn requests(per_second: Option<f64>) -> (Requests, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(NOW));
         let slots = SlotOptions { workers: 2, slow: 1, slow_after: Duration::from_secs(2) };
-        let limits = Limits::new(clock.clone(), per_second, None);
-        (Requests::new(slots, limits, fastrand::Rng::with_seed(1)), clock)
+        let commons = Commons {
+            slots: Arc::new(SlotPool::new(slots)),
+            rates: Arc::new(Rates::new(clock.clone(), per_second, None)),
+            quota: Arc::default(),
+            ledger: None,
+        };
+        (Requests::new(commons, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
     }
 
     #[test]
     fn a_right_is_kept_until_a_request_uses_it() {
         let (mut requests, clock) = requests(Some(1.0));
-        assert!(requests.is_free(NOW) && requests.take_right() && requests.take_right());
+        assert!(requests.may_begin(NOW) && requests.take_right() && requests.take_right());
         requests.use_right();
-        assert!(!requests.take_right() && !requests.is_free(NOW) && requests.has_slot(NOW));
+        assert!(!requests.take_right() && !requests.may_begin(NOW) && requests.has_slot(NOW));
         let next = requests.next_due(|| Some(NOW), NOW).unwrap();
         assert!(next > NOW && next <= NOW + Duration::from_millis(1_001));
         clock.advance(next.since(NOW));
-        assert!(requests.is_free(next) && requests.take_right());
+        assert!(requests.may_begin(next) && requests.take_right());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Places of requests: as many as there are workers, and more for those that are slow.
+//! Slots of requests: as many as there are workers, and more for those that are slow.
 //!
 //! A server that sends a byte every ten seconds keeps its request in progress for as long as the limits of time allow.
 //! If it kept its worker too, some dozens of such servers would stop the crawl of all others. So a request that takes
@@ -10,6 +10,8 @@
 //! A request to a host that never answered is slow sooner, and one that is likely to stay silent
 //! (`frontier::first_contacts` says which are) begins in a place for slow ones, so that it costs no worker at all; a
 //! quarter of these places is left to others.
+//!
+//! The list is that of all engines of the process: a request belongs to one of them, its place is everybody's.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -40,15 +42,32 @@ pub struct SlotOptions {
     pub slow_after: Duration,
 }
 
+/// A request or look-up that is in progress.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    began: Time,
+    /// The number of its engine.
+    engine: u32,
+    host: HostId,
+    /// The number of its worker.
+    worker: u32,
+}
+
+impl Running {
+    fn is(&self, engine: u32, host: HostId) -> bool {
+        self.host == host && self.engine == engine
+    }
+}
+
 /// The requests and look-ups that are in progress, in the order of their beginning.
 #[derive(Debug)]
-pub struct Slots {
+pub(super) struct Slots {
     options: SlotOptions,
-    under_way: VecDeque<(Time, HostId, u32)>,
+    under_way: VecDeque<Running>,
     /// The same of first contacts.
-    first_contacts: VecDeque<(Time, HostId, u32)>,
+    first_contacts: VecDeque<Running>,
     /// Those beside them that began as slow ones.
-    suspects: Vec<(HostId, u32)>,
+    suspects: Vec<Running>,
     /// Numbers of workers that were given back.
     free: BinaryHeap<Reverse<u32>>,
     /// Workers that were needed at once so far.
@@ -71,15 +90,22 @@ impl Slots {
         }
     }
 
-    /// A request for `host` begins. A host has one look-up or robots.txt at a time, and pages have a flight each, so
-    /// that no two requests have the same id.
-    pub fn begin(&mut self, host: HostId, contact: Contact, now: Time) {
+    /// Workers that there are.
+    pub fn workers(&self) -> usize {
+        self.options.workers
+    }
+
+    /// A request of `engine` for `host` begins. A host has one look-up or robots.txt at a time, and pages have a flight
+    /// each, so that no two requests of an engine have the same id.
+    pub fn begin(&mut self, engine: u32, host: HostId, contact: Contact, now: Time) {
         let worker = self.free.pop().map_or(self.numbered + 1, |Reverse(worker)| worker);
         self.numbered = self.numbered.max(worker);
+        let running = Running { began: now, engine, host, worker };
         match contact {
-            Contact::Suspect if self.options.slow > 0 => self.suspects.push((host, worker)),
-            Contact::Suspect | Contact::First => self.first_contacts.push_back((now, host, worker)),
-            Contact::Known => self.under_way.push_back((now, host, worker)),
+            // another engine may have taken the last place for slow ones since this one was told of it
+            Contact::Suspect if self.slow(now) < self.options.slow => self.suspects.push(running),
+            Contact::Suspect | Contact::First => self.first_contacts.push_back(running),
+            Contact::Known => self.under_way.push_back(running),
         }
     }
 
@@ -92,22 +118,35 @@ impl Slots {
         }
     }
 
-    /// The request for `host` has ended; the number of the worker that made it, 1 and upwards.
-    pub fn end(&mut self, host: HostId) -> u32 {
-        let worker = self.remove(host);
-        debug_assert!(worker.is_some(), "what ends has begun");
-        self.free.extend(worker.map(Reverse));
-        worker.unwrap_or(0)
+    /// The request of `engine` for `host` has ended; the number of the worker that made it, 1 and upwards.
+    pub fn end(&mut self, engine: u32, host: HostId) -> u32 {
+        let ended = self.remove(engine, host);
+        debug_assert!(ended.is_some(), "what ends has begun");
+        self.free.extend(ended.map(|running| Reverse(running.worker)));
+        ended.map_or(0, |running| running.worker)
     }
 
-    fn remove(&mut self, host: HostId) -> Option<u32> {
+    fn remove(&mut self, engine: u32, host: HostId) -> Option<Running> {
         for line in [&mut self.under_way, &mut self.first_contacts] {
-            if let Some(place) = line.iter().position(|&(_, other, _)| other == host) {
-                return line.remove(place).map(|(_, _, worker)| worker);
+            if let Some(place) = line.iter().position(|running| running.is(engine, host)) {
+                return line.remove(place);
             }
         }
-        let place = self.suspects.iter().position(|&(other, _)| other == host)?;
-        Some(self.suspects.swap_remove(place).1)
+        let place = self.suspects.iter().position(|running| running.is(engine, host))?;
+        Some(self.suspects.swap_remove(place))
+    }
+
+    /// All requests of `engine` are over, for it is gone.
+    pub fn end_all(&mut self, engine: u32) {
+        let Slots { under_way, first_contacts, suspects, free, .. } = self;
+        let mut keep = |running: &Running| {
+            let others = running.engine != engine;
+            free.extend((!others).then_some(Reverse(running.worker)));
+            others
+        };
+        under_way.retain(&mut keep);
+        first_contacts.retain(&mut keep);
+        suspects.retain(&mut keep);
     }
 
     /// An answer took `duration`.
@@ -126,9 +165,12 @@ impl Slots {
         self.len() - self.slow(now)
     }
 
-    /// Whether a worker is free.
-    pub fn is_free(&self, now: Time) -> bool {
-        self.busy(now) < self.options.workers
+    /// Requests of `engine` that are not slow, and so hold a worker in any case.
+    pub fn held(&self, engine: u32, now: Time) -> usize {
+        let of = |line: &VecDeque<Running>, after| {
+            line.range(late(line, now, after)..).filter(|running| running.engine == engine).count()
+        };
+        of(&self.under_way, self.slow_after()) + of(&self.first_contacts, self.first_contact_slow_after())
     }
 
     /// When a worker becomes free without an answer, if that can be.
@@ -137,9 +179,8 @@ impl Slots {
             return None;
         }
         // those that are slow by now have their places
-        let next = |line: &VecDeque<(Time, HostId, u32)>, after| {
-            line.get(late(line, now, after)).map(|&(began, ..)| began + after)
-        };
+        let next =
+            |line: &VecDeque<Running>, after| line.get(late(line, now, after)).map(|running| running.began + after);
         let known = next(&self.under_way, self.slow_after());
         known.into_iter().chain(next(&self.first_contacts, self.first_contact_slow_after())).min()
     }
@@ -160,8 +201,8 @@ impl Slots {
 }
 
 /// How many of `line` began so long ago.
-fn late(line: &VecDeque<(Time, HostId, u32)>, now: Time, after: Duration) -> usize {
-    line.partition_point(|&(began, ..)| began + after <= now)
+fn late(line: &VecDeque<Running>, now: Time, after: Duration) -> usize {
+    line.partition_point(|running| running.began + after <= now)
 }
 
 #[cfg(test)]
@@ -178,35 +219,39 @@ mod tests {
         Slots::new(SlotOptions { workers, slow, slow_after: Duration::from_secs(2) })
     }
 
+    fn is_free(slots: &Slots, now: Time) -> bool {
+        slots.busy(now) < slots.workers()
+    }
+
     #[test]
     fn a_slow_request_gives_its_worker_to_others_as_long_as_there_is_place_for_slow_ones() {
         let mut slots = slots(2, 3);
-        (0..2).for_each(|n| slots.begin(host(n), Contact::Known, START));
-        assert!(!slots.is_free(START));
+        (0..2).for_each(|n| slots.begin(0, host(n), Contact::Known, START));
+        assert!(!is_free(&slots, START));
         assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
         let later = START + Duration::from_secs(2);
-        assert!(slots.is_free(later));
-        (2..4).for_each(|n| slots.begin(host(n), Contact::Known, later));
-        assert!(!slots.is_free(later));
+        assert!(is_free(&slots, later));
+        (2..4).for_each(|n| slots.begin(0, host(n), Contact::Known, later));
+        assert!(!is_free(&slots, later));
         let last = later + Duration::from_secs(2);
         // four are slow now, and there is place for three of them
         assert_eq!((slots.len(), slots.busy(last)), (4, 1));
-        slots.begin(host(4), Contact::Known, last);
-        assert!(!slots.is_free(last));
+        slots.begin(0, host(4), Contact::Known, last);
+        assert!(!is_free(&slots, last));
         assert_eq!(slots.free_at(last), None);
-        slots.end(host(1));
+        slots.end(0, host(1));
         assert_eq!((slots.len(), slots.busy(last)), (4, 1));
     }
 
     #[test]
     fn a_worker_has_the_lowest_number_that_is_free() {
         let mut slots = slots(2, 3);
-        (0..3).for_each(|n| slots.begin(host(n), Contact::Known, START));
-        assert_eq!((slots.end(host(1)), slots.end(host(0))), (2, 1));
-        slots.begin(host(3), Contact::Known, START);
-        slots.begin(host(4), Contact::Known, START);
-        slots.begin(host(5), Contact::Known, START);
-        let ended = [5, 4, 3, 2].map(|n| slots.end(host(n)));
+        (0..3).for_each(|n| slots.begin(0, host(n), Contact::Known, START));
+        assert_eq!((slots.end(0, host(1)), slots.end(0, host(0))), (2, 1));
+        slots.begin(0, host(3), Contact::Known, START);
+        slots.begin(0, host(4), Contact::Known, START);
+        slots.begin(0, host(5), Contact::Known, START);
+        let ended = [5, 4, 3, 2].map(|n| slots.end(0, host(n)));
         assert_eq!(ended, [4, 2, 1, 3]);
     }
 
@@ -227,32 +272,32 @@ mod tests {
     fn n13_hosts_that_are_likely_to_stay_silent_take_no_worker_and_not_all_slow_places() {
         let mut slots = slots(8, 6);
         assert_eq!(slots.room_for_suspects(START), 5);
-        (0..5).for_each(|n| slots.begin(host(n), Contact::Suspect, START));
+        (0..5).for_each(|n| slots.begin(0, host(n), Contact::Suspect, START));
         assert_eq!(slots.room_for_suspects(START), 0);
         assert_eq!((slots.busy(START), slots.len()), (0, 5));
-        (5..13).for_each(|n| slots.begin(host(n), Contact::Known, START));
-        assert!(!slots.is_free(START));
+        (5..13).for_each(|n| slots.begin(0, host(n), Contact::Known, START));
+        assert!(!is_free(&slots, START));
         assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
-        slots.end(host(1));
+        slots.end(0, host(1));
         assert_eq!(slots.room_for_suspects(START), 1);
         // without such places they are like all others
         let mut none = Slots::new(SlotOptions { workers: 1, slow: 0, slow_after: Duration::from_secs(2) });
-        none.begin(host(0), Contact::Suspect, START);
+        none.begin(0, host(0), Contact::Suspect, START);
         assert_eq!(none.room_for_suspects(START), usize::MAX);
-        assert!(!none.is_free(START + Duration::from_secs(9)));
-        assert_eq!(none.end(host(0)), 1);
+        assert!(!is_free(&none, START + Duration::from_secs(9)));
+        assert_eq!(none.end(0, host(0)), 1);
     }
 
     #[test]
     fn n13_a_first_contact_gives_its_worker_up_after_a_quarter_of_a_second() {
         let mut slots = slots(2, 3);
-        slots.begin(host(0), Contact::Known, START);
-        slots.begin(host(1), Contact::First, START);
-        assert!(!slots.is_free(START));
+        slots.begin(0, host(0), Contact::Known, START);
+        slots.begin(0, host(1), Contact::First, START);
+        assert!(!is_free(&slots, START));
         let then = START + Duration::from_millis(250);
         assert_eq!(slots.free_at(START), Some(then));
-        assert!(slots.is_free(then) && slots.busy(then) == 1);
-        assert_eq!(slots.end(host(1)), 2);
-        assert!(slots.is_free(START));
+        assert!(is_free(&slots, then) && slots.busy(then) == 1);
+        assert_eq!(slots.end(0, host(1)), 2);
+        assert!(is_free(&slots, START));
     }
 }
