@@ -21,7 +21,7 @@ use super::directory::Directory;
 use super::ending::{self, Ending};
 use super::live::{DISPLAY, Posted, Teller};
 use super::runtime::Runtime;
-use super::seat::{Seat, Told, Word, Work};
+use super::seat::{Abandoned, Seat, Told, Word, Work};
 use super::shard_run::{Admission, Admitted};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest, options};
@@ -244,7 +244,8 @@ impl Director<'_, '_> {
             Ok(ending) => return Ok(ending),
             Err(error) => error,
         };
-        while !abandoned.iter().fold(true, |all, engine| engine.has_ended() && all) {
+        while !abandoned.iter().all(Abandoned::has_ended) {
+            abandoned.iter().for_each(Abandoned::tell);
             if let Ok(Err(CrawlError::Disk(error))) = self.told.recv_timeout(TELL_AGAIN)
                 && !error.is_secondary()
                 && matches!(&cause, CrawlError::Disk(first) if first.is_secondary())

@@ -131,13 +131,14 @@ pub(super) struct Abandoned<'scope> {
 }
 
 impl Abandoned<'_> {
-    /// Says so to the engine, unless it has ended; an engine that has much before it hears of it the next time.
+    /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
-        let has_ended = self.thread.is_finished();
-        if !has_ended {
-            self.reply.offer(Event::Fault(Fault::Panic(ABANDONED.to_owned())));
-        }
-        has_ended
+        self.thread.is_finished()
+    }
+
+    /// Tells the engine; one that has much before it hears of it the next time.
+    pub fn tell(&self) {
+        self.reply.offer(Event::Fault(Fault::Panic(ABANDONED.to_owned())));
     }
 }
 
