@@ -79,6 +79,11 @@ fn rows(site: &Site, dir: &str, args: &[&str], but: &[&str]) -> BTreeSet<String>
     let row = |line: &String| {
         let mut row: Value = serde_json::from_str(line).unwrap();
         but.iter().for_each(|field| _ = row.as_object_mut().unwrap().remove(*field));
+        if row["redirected_to"].is_string() {
+            // a target that a link led to first has no answer to the seed
+            assert!(row["code"].is_u64(), "{row}");
+            row["code"] = Value::Null;
+        }
         row.to_string()
     };
     lines(site, dir, args).iter().map(row).collect()
@@ -99,6 +104,11 @@ fn assert_same(one: &BTreeSet<String>, four: &BTreeSet<String>, what: &str) {
 
 fn crawled() -> Site {
     let site = site(web());
+    // seeds that redirect, some of them to the domain of another shard
+    let pages = site.web.expected().pages.iter();
+    let moved: Vec<&str> = pages.filter(|(_, page)| (300..400).contains(&page.status)).map(|(url, _)| &**url).collect();
+    let seeds = format!("{}\n{}\n", site.web.seeds().join("\n"), moved.join("\n"));
+    fs::write(site.crawl.path("seeds.txt"), seeds).unwrap();
     site.crawl.run(&["-q"]).expect(0, &[]);
     run_four(&site).expect(0, &[]);
     site
