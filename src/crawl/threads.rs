@@ -5,9 +5,10 @@
 //! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier, one
 //! checkpoint, one sync of the rests. So no engine ever waits on a send, and neither does a network thread.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -23,6 +24,8 @@ use crate::process::{ProcessOptions, ProcessPool};
 use crate::web::address::AddressGuard;
 
 const PARTITION_PLACES: usize = 8;
+/// Reports of a crawl of several shards are written no more often than this.
+const REPORTS_EVERY: Duration = Duration::from_secs(10);
 /// Jobs that read links of other shards.
 const LINK_PLACES: usize = 4;
 /// Events that are not the answer to a request: merges, takes, checkpoints, signals.
@@ -79,7 +82,10 @@ impl Threads {
                 job.run().map(Event::Partition)
             })
             .map_err(no_thread)?,
-            checkpoints: Worker::start("checkpoint", count, checkpoint).map_err(no_thread)?,
+            checkpoints: {
+                let reports = CheapReports::of_crawl_with(count);
+                Worker::start("checkpoint", count, move |job| checkpoint(job, &reports)).map_err(no_thread)?
+            },
             links: Worker::start("links", LINK_PLACES * count, |job: LinkJob| {
                 job.run().map(|read| Event::LinksRead(Box::new(read)))
             })
@@ -131,14 +137,40 @@ pub(super) fn cause(error: CrawlError, events: &Receiver<Event>) -> CrawlError {
 }
 
 /// Makes a checkpoint, and the reports that cost little beside it.
-fn checkpoint(job: CheckpointJob) -> disk::Result<Event> {
+fn checkpoint(job: CheckpointJob, reports: &CheapReports) -> disk::Result<Event> {
     let dir = job.dir().to_owned();
     let done = job.run()?;
-    // nothing depends on them
-    if let Err(error) = reports::put_cheap(&dir) {
-        tracing::warn!(%error, "a report could not be written");
+    if reports.are_due() {
+        // nothing depends on them
+        if let Err(error) = reports::put_cheap(&dir) {
+            tracing::warn!(%error, "a report could not be written");
+        }
     }
     Ok(Event::Checkpointed(done))
+}
+
+/// The reports that are written at checkpoints. They are of the whole crawl, and shards make checkpoints far more often
+/// than a crawl of one.
+struct CheapReports {
+    every: Duration,
+    written: Mutex<Option<Instant>>,
+}
+
+impl CheapReports {
+    fn of_crawl_with(shards: usize) -> CheapReports {
+        let every = if shards == 1 { Duration::ZERO } else { REPORTS_EVERY };
+        CheapReports { every, written: Mutex::new(None) }
+    }
+
+    /// Whether it is time to write them, which is done then.
+    fn are_due(&self) -> bool {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let are_due = written.is_none_or(|written| written.elapsed() >= self.every);
+        if are_due {
+            *written = Some(Instant::now());
+        }
+        are_due
+    }
 }
 
 /// Process threads: one a core.
