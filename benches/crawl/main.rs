@@ -5,6 +5,7 @@
 //!     cargo bench --bench crawl -- growth                500,000 pages of 8 KB, told for each tenth of the crawl
 //!     cargo bench --bench crawl -- past                  from stores that hold millions of URLs already
 //!     cargo bench --bench crawl -- --site URL            a site that is served already, on loopback
+//!     cargo bench --bench crawl -- --shards 1,4          the same in one shard and in four, in turn
 //!     cargo bench --bench crawl -- --help                sizes, rounds, peers, other builds to compare with
 //!
 //! CPU (user and system of the crawling process alone, from /proc when it has ended) is the figure: the synthetic web
@@ -31,6 +32,7 @@ mod table;
 mod thread;
 
 use options::{Options, Variant};
+use own::Crawler;
 use table::{Row, Table};
 
 /// What is crawled.
@@ -63,20 +65,20 @@ fn main() -> Result<()> {
     let scratch = scratch.context("cannot make a directory for the crawls")?;
     let mut table = Table::default();
     for round in 0..options.rounds {
-        let mut turns = binaries(&options);
+        let mut turns = crawlers(&options);
         // who comes first changes, so that nobody always meets the warmer machine
         if round % 2 == 1 {
             turns.reverse();
         }
-        for (name, binary) in turns {
+        for (name, crawler) in turns {
             if options.variant == Variant::Past {
                 for past in options.pasts() {
-                    let run = own::crawl(&binary, &options, &target, Some(past), scratch.path())?;
+                    let run = own::crawl(&crawler, &options, &target, Some(past), scratch.path())?;
                     table::tell_past(&name, past, &run);
                 }
                 continue;
             }
-            let run = own::crawl(&binary, &options, &target, None, scratch.path())?;
+            let run = own::crawl(&crawler, &options, &target, None, scratch.path())?;
             if options.variant == Variant::Growth {
                 table::tell_growth(&name, &run.samples);
             }
@@ -93,6 +95,18 @@ fn main() -> Result<()> {
     }
     print!("\n{table}");
     Ok(())
+}
+
+/// What is measured, by its name: each build with each number of shards.
+fn crawlers(options: &Options) -> Vec<(String, Crawler)> {
+    let mut crawlers = Vec::new();
+    for (name, binary) in binaries(options) {
+        for &shards in &options.shards {
+            let name = if shards == 1 { name.clone() } else { format!("{name}, {shards} shards") };
+            crawlers.push((name, Crawler { binary: binary.clone(), shards }));
+        }
+    }
+    crawlers
 }
 
 /// Names and paths of the builds to measure.

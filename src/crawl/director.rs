@@ -1,14 +1,15 @@
 //! A crawl of several shards: an engine thread for each, and the calling thread, which directs them.
 //!
 //! ```text
-//! director   seeds numbered ─► all opened ─► all replayed ─► one round ─► all crawl ─► all done ─► closing statistics
-//! engine                       heads known   notes, replay   seeds        ...          answers commands
+//! director   seeds numbered ─► all opened ─► all replayed ─► one round ─► all crawl ─► all done ─► statistics
+//! engine                       head known    notes, replay   seeds        ...          answers commands
 //! ```
 //! No engine replays before all have told what they have for the others, and none admits a seed before all have
-//! replayed. What is of the whole crawl is the director's: the list of seeds, display and warnings, the metrics, the one
-//! end. Signals and commands go to every engine directly. A fault of one ends all, as the fault of any thread does:
+//! replayed. What is of the whole crawl is the director's: the list of seeds, display and warnings, the metrics, the
+//! one end. Signals and commands go to every engine directly. A fault of one ends all, as the fault of any thread does:
 //! without a last checkpoint, as a kill would.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -110,7 +111,11 @@ pub(super) fn run(
             Ok(())
         });
         drop((told_in, seeds));
-        let ended = started.and_then(|()| director.direct(runtime));
+        // a panic here must not leave engines that crawl on
+        let ended = started.and_then(|()| {
+            catch_unwind(AssertUnwindSafe(|| director.direct(runtime)))
+                .unwrap_or_else(|_| Err(CrawlError::Internal("the directing thread panicked".to_owned())))
+        });
         director.dismiss(ended)
     })?;
     runtime.hang_up();

@@ -1,7 +1,7 @@
 //! The thread of one engine of a crawl with several shards, and what goes between it and the director.
 //!
-//! The engine tells one thing at a time, and waits for the director's word before it goes on. Where no word can come any
-//! more, another engine has failed, or all are done.
+//! The engine tells one thing at a time, and waits for the director's word before it goes on. Where no word can come
+//! any more, another engine has failed, or all are done.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -60,8 +60,8 @@ pub(super) struct ThreadExecutors {
 }
 
 impl Threads {
-    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress. Their
-    /// ports come in the order of their numbers.
+    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress.
+    /// Their ports come in the order of their numbers.
     pub(super) fn start(
         count: usize,
         workers: usize,

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +43,8 @@ pub(super) struct EventQueue {
     /// True time at the start of the process, and the crawler's time then.
     begin: (u64, Time),
     disk: SimulatedDisk,
+    /// Where the shard lies whose queue it is.
+    dir: PathBuf,
     mistake: Option<Mistake>,
 }
 
@@ -51,11 +53,11 @@ impl EventQueue {
         clock: Arc<ManualClock>,
         network: Rc<RefCell<Network>>,
         (disk, mistake): (SimulatedDisk, Option<Mistake>),
-        true_begin: u64,
+        (true_begin, dir): (u64, PathBuf),
         seed: u64,
     ) -> Self {
         let (begin, rng) = ((true_begin, clock.now()), fastrand::Rng::with_seed(seed));
-        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, mistake }
+        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, dir, mistake }
     }
 
     /// True time now.
@@ -99,13 +101,19 @@ impl EventQueue {
 
     fn checkpoint(&self, job: CheckpointJob) -> Result<Event> {
         if let Some(mistake) = self.mistake {
-            mistake.before_checkpoint(&self.disk, Path::new(super::DIR))?;
+            mistake.before_checkpoint(&self.disk, &self.dir)?;
         }
         let done = job.run();
         if let Some(mistake) = self.mistake {
             mistake.after_checkpoint(&self.disk);
         }
         Ok(Event::Checkpointed(done?))
+    }
+
+    /// The engine hears of `event` after a while.
+    pub(super) fn tell_soon(&mut self, event: Event) {
+        let soon = self.soon();
+        self.put(soon, Work::Event(Box::new(event)));
     }
 
     fn put(&mut self, after: Duration, work: Work) {

@@ -34,7 +34,7 @@ pub(super) fn waiting(
         let path = checkpoint_path(&dirs.shards()[other], checkpoint.number);
         let from = own.positions.get(other).copied().unwrap_or_default();
         for kept in ExchangeState::read(&sections.exchange, &path)?.kept {
-            if kept.number < from.number || !kept.receivers.contains(&dirs.shard(place).index()) {
+            if kept.number < from.number {
                 continue;
             }
             match in_file(disk, dirs, (place, other), (kept.number, from), key, &mut left) {

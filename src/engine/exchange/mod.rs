@@ -9,7 +9,7 @@
 //! - A link that comes in is admitted, and the position moved behind it, in one event; the next cut has both.
 //! - At an opening the scope gets all notes that are not read yet, before anything is replayed or read. Behind a note no
 //!   frame of a later commit is admitted before the note is in the scope.
-//! - A file goes when every shard that it is for has a committed checkpoint that has read it.
+//! - A file goes when every other shard has a committed checkpoint that has read it.
 //!
 //! A link waits for its sender's checkpoint. So a shard cuts early while another one has free workers and waits for its
 //! links, and when it has nothing left to do itself: no more often than such that a twentieth of its time goes into
