@@ -270,6 +270,7 @@ impl Engine {
     /// Links of another shard come in: they are admitted, and the position moves behind them.
     pub(super) fn take_links(&mut self, read: LinksRead) -> Result<()> {
         let LinksRead { sender, from, to, notes, links } = read;
+        tracing::debug!(sender, number = from.number, links = links.len(), "links of another shard");
         for note in &notes {
             self.scope = Arc::new(with_note(&self.scope, note));
             self.books.seeds.add_scope(note.as_str())?;
