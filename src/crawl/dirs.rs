@@ -85,7 +85,7 @@ impl CrawlDirs {
         &self.root
     }
 
-    /// The directory with the settings and the list of the seeds: the one above, where a single shard is read by itself.
+    /// The directory with the settings and the list of the seeds: the one above, where one shard is read by itself.
     pub fn home(&self) -> &Path {
         let is_part = !self.first.is_whole() && !self.is_sharded();
         self.root.parent().filter(|_| is_part).unwrap_or(&self.root)

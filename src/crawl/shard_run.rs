@@ -117,7 +117,12 @@ impl ShardRun {
         let ShardRun { engine, processor, .. } = self;
         let mut find =
             |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
-        Ok(engine.replay(recovery, &mut find, &mut tell_replay())?)
+        let replayed = engine.replay(recovery, &mut find, &mut tell_replay())?;
+        let sent = engine.resend(&mut find, &mut tell_resend())?;
+        if sent > 0 {
+            tracing::warn!("links to other shards were lost: those of {sent} archived pages are sent again");
+        }
+        Ok(replayed)
     }
 
     /// Lets the seeds in.
@@ -183,6 +188,17 @@ fn tell_keys() -> impl FnMut(u64, u64) {
         if told.elapsed() > TELL {
             told = Instant::now();
             tracing::warn!("reading the URLs seen before: {done} of {total} keys");
+        }
+    }
+}
+
+/// Progress of sending links again, now and then.
+fn tell_resend() -> impl FnMut(u64, u64) {
+    let mut told = Instant::now();
+    move |done, total| {
+        if told.elapsed() > TELL {
+            told = Instant::now();
+            tracing::warn!("sending the links of archived pages to other shards again: {done} of {total} pages");
         }
     }
 }

@@ -406,6 +406,44 @@ fn damage_of_what_shards_have_of_one_another_is_found_and_named() {
 }
 
 #[test]
+fn links_that_are_lost_with_a_damaged_file_are_sent_again_from_the_archive() {
+    let site = slow_site();
+    stop_after(&site, 700);
+    let four = site.crawl.path(FOUR);
+    let mut lost = 0;
+    for shard in 0..4 {
+        for (number, entry) in fs::read_dir(four.join(format!("shard-{shard:03}/links"))).unwrap().enumerate() {
+            let path = entry.unwrap().path();
+            let mut bytes = fs::read(&path).unwrap();
+            let at = if number % 2 == 0 { 60 } else { bytes.len() - 3 };
+            bytes[at] ^= 0x55;
+            fs::write(&path, bytes).unwrap();
+            lost += 1;
+        }
+    }
+    assert!(lost > 1, "links wait");
+    let before = site.log().len();
+    let refused = run_four(&site);
+    assert_eq!(refused.code, Some(3), "{}", refused.said);
+    assert!(refused.said.contains("links/out.g"), "{}", refused.said);
+    assert_found(&site, &["links/out.g", "--rebuild drops a damaged link file"]);
+    let (code, told) = verify(&site, &["--rebuild"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("sends the links of all archived pages to other shards again"), "{told}");
+    assert_sound(&site);
+    run_four(&site).expect(0, &["archived pages are sent again"]);
+    assert_sound(&site);
+    let stored: BTreeSet<String> = lines(&site, FOUR, &["list"]).into_iter().collect();
+    let expected: BTreeSet<String> = site.web.expected().pages.keys().cloned().collect();
+    assert_same(&stored, &expected, "pages");
+    assert!(site.log().len() > before);
+    assert_eq!(site.fetched_twice(), [String::new(); 0], "nothing is fetched again for it");
+    // it is done once
+    let again = run_four(&site);
+    assert!(!again.said.contains("are sent again"), "{}", again.said);
+}
+
+#[test]
 fn a_shard_that_was_put_back_is_found_by_those_that_have_read_more_of_it() {
     let site = slow_site();
     stop_after(&site, 400);

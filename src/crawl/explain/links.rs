@@ -1,5 +1,5 @@
-//! Whether a URL was found by another shard and not read yet by the one that owns it: what lies in the link files behind
-//! the positions of the newest checkpoint.
+//! Whether a URL was found by another shard and not read yet by the one that owns it: what lies in the link files
+//! behind the positions of the newest checkpoint.
 
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{Disk, Error, Result};

@@ -54,6 +54,7 @@ pub(super) fn check(
     running: bool,
     noted: &[ShardNoted],
     report: &mut Report<'_>,
+    notice: &mut dyn FnMut(String),
 ) -> Result<()> {
     for (place, of) in noted.iter().enumerate() {
         if let Some(exchange) = &of.exchange {
@@ -61,8 +62,13 @@ pub(super) fn check(
         }
     }
     for (place, of) in noted.iter().enumerate() {
-        if let Some(exchange) = &of.exchange {
-            check_files(disk, dirs, running, (place, &exchange.kept), report)?;
+        let Some(exchange) = &of.exchange else { continue };
+        if !check_files(disk, dirs, running, (place, &exchange.kept), report)? {
+            notice(format!(
+                "{}: --rebuild drops a damaged link file, and the next start sends the links of all archived pages to \
+                 other shards again; no page is fetched again for it",
+                dirs.shard(place).dir_name()
+            ));
         }
     }
     Ok(())
@@ -109,7 +115,8 @@ pub(super) fn whole_of(shard: &Identity) -> Identity {
     Identity { sharding, ..shard.clone() }
 }
 
-/// How far a shard has read the others: no further than they have committed, and where it goes on there is a file.
+/// How far a shard has read the others: no further than they have committed. A file that is read in part may be gone
+/// since its sender was rebuilt.
 fn check_positions(
     disk: &Disk,
     dirs: &CrawlDirs,
@@ -134,17 +141,6 @@ fn check_positions(
                 position.number
             );
             report.damage(&path, 0, what);
-            continue;
-        }
-        let kept = of.exchange.as_ref().map(|exchange| &exchange.kept);
-        let is_there = |kept: &Vec<Kept>| kept.iter().any(|kept| kept.number == position.number);
-        if position.frames > 0 && !running && kept.is_some_and(|kept| !is_there(kept)) {
-            let what = format!("links of {name} are read in part, and its last checkpoint names no such file");
-            report.damage(
-                &path,
-                0,
-                format!("{what}: {}", link_path(&dirs.shards()[sender], position.number).display()),
-            );
         }
     }
     Ok(())
@@ -162,7 +158,8 @@ fn check_files(
     running: bool,
     (place, kept): (usize, &[Kept]),
     report: &mut Report<'_>,
-) -> Result<()> {
+) -> Result<bool> {
+    let mut is_whole = true;
     let (dir, sender) = (&dirs.shards()[place], dirs.shard(place));
     for Kept { number, .. } in kept {
         let path = link_path(dir, *number);
@@ -173,22 +170,49 @@ fn check_files(
             }
             // read by everybody meanwhile
             Err(_) if running && !path.exists() => {}
-            Err(error) if is_fault(&error) => faults::tell(report, error),
+            Err(error) if is_fault(&error) => {
+                is_whole = false;
+                faults::tell(report, error);
+            }
             Err(error) => return Err(error),
         }
     }
     if running {
-        return Ok(());
+        return Ok(is_whole);
     }
     let links = links_dir(dir);
     let names = match disk.list(&links) {
-        Err(error) if error.is_not_found() => return Ok(()),
+        Err(error) if error.is_not_found() => return Ok(is_whole),
         names => names?.into_iter(),
     };
     let is_kept = |name: &str| number_of(name).is_some_and(|number| kept.iter().any(|kept| kept.number == number));
     let unknown: Vec<(PathBuf, bool)> =
         names.filter(|name| !is_kept(name)).map(|name| (links.join(&name), number_of(&name).is_some())).collect();
     left_over(report, &links, unknown);
+    Ok(is_whole)
+}
+
+/// Takes the link files of a shard that are not whole out of what its checkpoint keeps, and has their links sent again;
+/// tells of each. `keys` are those of the crawl.
+pub(super) fn drop_damaged(
+    disk: &Disk,
+    (dir, sender): (&Path, Shard),
+    state: &mut ExchangeState,
+    keys: &KeyMaker,
+    notice: &mut dyn FnMut(String),
+) -> Result<()> {
+    let mut whole = Vec::new();
+    for kept in std::mem::take(&mut state.kept) {
+        match check_file(disk, (dir, sender, kept.number), Some(keys)) {
+            Ok(_) => whole.push(kept),
+            Err(error) if is_fault(&error) => {
+                state.resends = true;
+                notice(format!("{error}; the next start sends the links of all archived pages to other shards again"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    state.kept = whole;
     Ok(())
 }
 

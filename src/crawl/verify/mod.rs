@@ -90,7 +90,7 @@ fn verify_shards(
         }
     }
     across::check_identities(disk, dirs, &identities, report, notice)?;
-    across::check(disk, dirs, running, &noted, report)?;
+    across::check(disk, dirs, running, &noted, report, notice)?;
     let root = copies::CrawlDir { disk, dir: dirs.root(), shard: Shard::WHOLE };
     copies::check_config(&root, report)?;
     if !running {

@@ -29,7 +29,7 @@ use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::rests;
 use crate::engine::seeds;
 use crate::engine::values::{Addresses, Robots};
-use crate::engine::{Identity, mend};
+use crate::engine::{ExchangeState, Identity, mend};
 use crate::frontier::QueuedUrl;
 use crate::shard::Shard;
 use crate::web::url::KeyMaker;
@@ -205,7 +205,11 @@ fn renew_checkpoint(
     let mut sections = Sections { replayed: cut.sections.replayed.clone(), ..Sections::default() };
     sections.frontier.clone_from(&cut.sections.frontier);
     sections.patterns.clone_from(&cut.sections.patterns);
-    sections.exchange.clone_from(&cut.sections.exchange);
+    if !identity.shard().is_whole() {
+        let mut exchange = ExchangeState::read(&cut.sections.exchange, &checkpoint_path(dir, number))?;
+        across::drop_damaged(disk, (dir, identity.shard()), &mut exchange, maker, notice)?;
+        sections.exchange = exchange.to_section();
+    }
     let renewing = Renewing { disk, dir, cut: &cut, harm: &harm };
     (next.seen, sections.seen) = renewing.seen(wanted.finish()?)?;
     (next.robots, sections.robots) = renewing.emptied::<Robots>(Store::Robots)?;

@@ -17,6 +17,7 @@
 
 mod incoming;
 mod outgoing;
+mod resend;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,8 @@ pub(super) struct Exchange {
     news: News,
     outgoing: Outgoing,
     incoming: Incoming,
+    /// Whether the links of all archived pages are still to be sent again.
+    resends: bool,
     /// Whether only hosts are left that never answered, and that for long enough.
     is_silent: bool,
     /// When the last checkpoint was durable, and what it took.
@@ -75,9 +78,16 @@ pub struct ExchangeState {
     pub positions: Vec<Position>,
     /// The link files that others may still have to read.
     pub kept: Vec<Kept>,
+    /// Whether a file is lost that others had to read: the links of all archived pages are sent again (`resend`).
+    pub resends: bool,
 }
 
 impl ExchangeState {
+    /// The section of a checkpoint's file.
+    pub fn to_section(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("positions are plain data")
+    }
+
     /// Reads the section of a checkpoint's file, which lies at `path`; that of checkpoint 0 is empty.
     pub fn read(section: &[u8], path: &Path) -> Result<ExchangeState> {
         if section.is_empty() {
@@ -111,6 +121,11 @@ pub(super) struct Publish {
 }
 
 impl Publish {
+    /// The shard, and what it says.
+    pub fn head(&self) -> (u32, &Head) {
+        (self.shard, &self.head)
+    }
+
     /// Makes the checkpoint count.
     pub fn run(self) {
         self.registry.commit(self.shard, self.head);
@@ -121,7 +136,7 @@ impl Exchange {
     /// Opens the links of the shard in `dir` as checkpoint `number` has them, with `section` of its file.
     pub fn open(options: ExchangeOptions, disk: &Disk, dir: &Path, number: u64, section: &[u8]) -> Result<Exchange> {
         let path = super::checkpoint::checkpoint_path(dir, number);
-        let ExchangeState { positions, kept } = ExchangeState::read(section, &path)?;
+        let ExchangeState { positions, kept, resends } = ExchangeState::read(section, &path)?;
         disk.create_dir_all(&links_dir(dir))?;
         disk.sync_dir(dir)?;
         let shard = options.shard;
@@ -133,6 +148,7 @@ impl Exchange {
             news: News::default(),
             outgoing,
             incoming,
+            resends,
             is_silent: false,
             last: (Time::ZERO, Duration::ZERO),
             foreign: HashMap::new(),
@@ -161,9 +177,8 @@ impl Exchange {
     fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
         let superseded = self.outgoing.release(&self.news, self.me());
         let written = self.outgoing.cut()?;
-        let state =
-            ExchangeState { positions: self.incoming.positions().to_vec(), kept: self.outgoing.kept().to_vec() };
-        let section = postcard::to_stdvec(&state).expect("positions are plain data");
+        let (positions, kept) = (self.incoming.positions().to_vec(), self.outgoing.kept().to_vec());
+        let section = ExchangeState { positions, kept, resends: self.resends }.to_section();
         let head = self.head(number, idle);
         let publish = Publish { registry: self.options.registry.clone(), shard: self.me(), head };
         let sync_dirs = written.iter().map(|_| links_dir(dir)).collect();

@@ -158,8 +158,8 @@ impl SeedReader {
     }
 
     /// The same in a crawl of several shards, where `owner` says which of them owns a URL. What became of a seed is
-    /// what its owner noted, and, where that is a redirect to another shard's domain, what that shard noted for the same
-    /// number behind it, and so on.
+    /// what its owner noted, and, where that is a redirect to another shard's domain, what that shard noted for the
+    /// same number behind it, and so on.
     pub fn for_each_owned<E: From<crate::disk::Error>>(
         &self,
         owner: &dyn Fn(&str) -> usize,
