@@ -55,7 +55,7 @@ use live::Observer;
 pub use options::key_maker;
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use runtime::{Network, Runtime};
-use shard_run::{Admission, ShardRun};
+use shard_run::{Admission, News, ShardRun};
 use threads::Port;
 
 /// Runs the crawl of `request` to its end, and prints how it went.
@@ -98,7 +98,7 @@ fn run_alone(
     let (shard, clock) = (&directory.shards[0], runtime.clock.clone());
     let commons = Commons::new(&options::settings(&request.config), clock.clone());
     let opening = shard.opening(request, directory.keys.clone(), executors, seeds, (clock, commons, None))?;
-    let (mut run, past) = ShardRun::open(opening, Processor::new(process), events)?;
+    let (mut run, past) = ShardRun::open(opening, Processor::new(process), events, News::default())?;
     let mut crawl = || {
         let replayed = run.replay()?;
         runtime.threads.engines_are_up();

@@ -21,13 +21,13 @@ use super::directory::Directory;
 use super::ending::{self, Ending};
 use super::live::{DISPLAY, Posted, Teller};
 use super::runtime::Runtime;
-use super::seat::{Seat, Told, Word, Work};
-use super::shard_run::{Admission, Admitted};
+use super::seat::{Abandoned, Seat, Told, Word, Work};
+use super::shard_run::{Admission, Admitted, News};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest, options};
 use crate::clock::{Clock, Time};
 use crate::disk::Disk;
-use crate::engine::{Commons, Event, ExchangeOptions, RoundWanted, SeedTable};
+use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedTable};
 use crate::exchange::{LocalRegistry, Registry};
 use crate::process::ProcessOptions;
 use crate::record::{Doing, Finish, Live, Snapshot};
@@ -93,8 +93,9 @@ pub(super) fn run(
         };
         let started = directory.shards.iter().zip(ports).try_for_each(|(shard_directory, port)| {
             let shard = shard_directory.identity.shard();
-            let wake = port.executors.reply().clone();
-            registry.watch(shard.index(), Box::new(move || wake.offer(Event::HeadChanged)));
+            let (news, reply) = (News::default(), port.executors.reply().clone());
+            let told = news.clone();
+            registry.watch(shard.index(), Box::new(move || told.tell(&reply)));
             let exchange = ExchangeOptions { shard, registry: registry.clone(), crawl_dir: request.dir.clone() };
             let work = Work {
                 request,
@@ -106,6 +107,7 @@ pub(super) fn run(
                 ceiling,
                 seeds: seeds.clone(),
                 exchange,
+                news,
             };
             director.seats.push(Seat::take(scope, work, port, told_in.clone())?);
             Ok(())
@@ -244,7 +246,8 @@ impl Director<'_, '_> {
             Ok(ending) => return Ok(ending),
             Err(error) => error,
         };
-        while !abandoned.iter().fold(true, |all, engine| engine.has_ended() && all) {
+        while !abandoned.iter().all(Abandoned::has_ended) {
+            abandoned.iter().for_each(Abandoned::tell);
             if let Ok(Err(CrawlError::Disk(error))) = self.told.recv_timeout(TELL_AGAIN)
                 && !error.is_secondary()
                 && matches!(&cause, CrawlError::Disk(first) if first.is_secondary())

@@ -1,6 +1,8 @@
 //! One engine of the process, from its opening to its end: of a crawl with one shard on the calling thread, of one with
 //! several on a thread for each ([`director`](super::director)).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
@@ -10,7 +12,7 @@ use super::live::{DISPLAY, View};
 use super::{CrawlError, threads};
 use crate::clock::Clock;
 use crate::container::Recovery;
-use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, RoundWanted};
+use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, ReplyTo, RoundWanted};
 use crate::process::Processor;
 use crate::record::Finish;
 
@@ -76,6 +78,25 @@ pub(super) struct ShardRun {
     processor: Processor,
     events: Receiver<Event>,
     recovery: Option<Recovery>,
+    news: News,
+}
+
+/// Whether something has changed that all shards hear of, since the engine looked last. Its event only wakes the
+/// engine: where there is no place for it, nothing is lost, and of many changes it hears once.
+#[derive(Clone, Default)]
+pub(super) struct News(Arc<AtomicBool>);
+
+impl News {
+    /// Something has changed; the engine at `reply` is woken, unless it is on its way.
+    pub fn tell(&self, reply: &ReplyTo) {
+        if !self.0.swap(true, Ordering::AcqRel) {
+            reply.offer(Event::HeadChanged);
+        }
+    }
+
+    fn take(&self) -> bool {
+        self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::AcqRel)
+    }
 }
 
 impl ShardRun {
@@ -84,9 +105,10 @@ impl ShardRun {
         opening: Opening,
         processor: Processor,
         events: Receiver<Event>,
+        news: News,
     ) -> Result<(ShardRun, Past), CrawlError> {
         let (engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
-        Ok((ShardRun { engine, processor, events, recovery: Some(recovery) }, past))
+        Ok((ShardRun { engine, processor, events, recovery: Some(recovery), news }, past))
     }
 
     /// Replays what was stored after the last checkpoint, and says how many responses that are.
@@ -119,8 +141,11 @@ impl ShardRun {
 
     /// Feeds the engine events until it is done.
     pub fn run(&mut self, clock: &dyn Clock, orders: &mut Orders, view: &mut impl View) -> Result<Finish, CrawlError> {
-        let ShardRun { engine, events, .. } = self;
+        let ShardRun { engine, events, news, .. } = self;
         loop {
+            if news.take() {
+                engine.handle(Event::HeadChanged)?;
+            }
             engine.pump()?;
             orders.answer_durable(engine);
             if let Phase::Done { finish } = engine.phase() {
@@ -150,6 +175,8 @@ impl ShardRun {
 fn take_in(engine: &mut Engine, event: Event) -> Result<(), CrawlError> {
     match event {
         Event::Fault(fault) => Err(fault.into()),
+        // the news themselves are told by their flag
+        Event::HeadChanged => Ok(()),
         event => Ok(engine.handle(event)?),
     }
 }

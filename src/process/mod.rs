@@ -22,7 +22,7 @@ use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, 
 use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
-use crate::web::coding;
+use crate::web::coding::{self, BodyDecoder};
 use crate::web::headers;
 use crate::web::html::{
     Link, LinkKind, LinkScan, RobotsDirectives, canonical_header, is_html, link_header, may_be_html, x_robots_tag,
@@ -64,6 +64,7 @@ pub struct ProcessOptions {
 /// One thread's tools, reused from answer to answer.
 pub struct Processor {
     options: ProcessOptions,
+    decoder: BodyDecoder,
     scan: LinkScan,
     encoder: Encoder,
     /// By the number of the engine, whose pages they are.
@@ -87,7 +88,7 @@ impl Processor {
         let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max)
             .with_agent(&options.agent_token);
         let encoder = Encoder::new(options.compression);
-        Processor { options, scan, encoder, referrers: Vec::new() }
+        Processor { options, decoder: BodyDecoder::default(), scan, encoder, referrers: Vec::new() }
     }
 
     /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the
@@ -209,7 +210,7 @@ impl Processor {
             return;
         }
         let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
-        let decoded = coding::decode(response.content_encoding().as_deref(), &response.body, decoded_max);
+        let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, decoded_max);
         if !is_html(content_type, &decoded.bytes) {
             return;
         }

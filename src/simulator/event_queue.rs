@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use super::mistake::Mistake;
 use super::network::{Network, Outcome};
+use super::registry::MistakenRegistry;
 use crate::clock::{Clock, ManualClock, Time};
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, ResolveJob, StoreMerge};
-use crate::exchange::LinkJob;
+use crate::exchange::{LinkJob, LinksRead, Registry, link_path};
 use crate::frontier::PartitionJob;
 use crate::process::Processor;
 
@@ -46,6 +47,8 @@ pub(super) struct EventQueue {
     /// Where the shard lies whose queue it is.
     dir: PathBuf,
     mistake: Option<Mistake>,
+    /// Where commits are kept, where the crawl has several shards.
+    pub registry: Option<Arc<MistakenRegistry>>,
 }
 
 impl EventQueue {
@@ -57,7 +60,7 @@ impl EventQueue {
         seed: u64,
     ) -> Self {
         let (begin, rng) = ((true_begin, clock.now()), fastrand::Rng::with_seed(seed));
-        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, dir, mistake }
+        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, dir, mistake, registry: None }
     }
 
     /// True time now.
@@ -90,13 +93,22 @@ impl EventQueue {
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
-            Work::Links(job) => Event::LinksRead(Box::new(job.run()?)),
+            Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;
                 Event::HoldsSynced
             }
         }))
+    }
+
+    fn links(&mut self, job: LinkJob) -> Result<LinksRead> {
+        let file = link_path(&job.dir, job.from.number);
+        let mut read = job.run()?;
+        if let Some(mistake) = self.mistake {
+            mistake.on_links(&mut read, (&self.disk, &file), &mut self.rng)?;
+        }
+        Ok(read)
     }
 
     fn checkpoint(&self, job: CheckpointJob) -> Result<Event> {
@@ -108,6 +120,14 @@ impl EventQueue {
             mistake.after_checkpoint(&self.disk);
         }
         Ok(Event::Checkpointed(done?))
+    }
+
+    fn publish_early(&self, job: &CheckpointJob) {
+        if let (Some(Mistake::PublishesEarly), Some(registry)) = (self.mistake, &self.registry)
+            && let Some((shard, head)) = job.head()
+        {
+            registry.commit(shard, head.clone());
+        }
     }
 
     /// The engine hears of `event` after a while.
@@ -175,6 +195,7 @@ impl Executors for Hands {
     }
 
     fn checkpoint(&mut self, job: CheckpointJob) {
+        self.0.borrow().publish_early(&job);
         self.later(Work::Checkpoint(Box::new(job)));
     }
 

@@ -25,6 +25,7 @@ mod opening;
 mod outcomes;
 mod polite;
 mod process;
+mod registry;
 #[cfg(test)]
 mod tests;
 

@@ -12,8 +12,10 @@ use super::case::WholeLimits;
 use super::clause::Violation;
 use super::event_queue::{EventQueue, Hands};
 use super::machine::Machine;
+use super::mistake::Mistake;
 use super::moment;
 use super::process::{Member, Process};
+use super::registry::MistakenRegistry;
 use crate::catalog::{Catalog, MemoryCatalog};
 use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
@@ -37,7 +39,7 @@ struct Shared {
     clock: Arc<ManualClock>,
     commons: Commons,
     limits: WholeLimits,
-    registry: Option<Arc<LocalRegistry>>,
+    registry: Option<(Arc<LocalRegistry>, Arc<MistakenRegistry>)>,
 }
 
 impl Machine {
@@ -86,7 +88,10 @@ impl Machine {
             let commons = Commons::new(settings, clock.clone());
             return Ok(Shared { clock, commons, limits, registry: None });
         }
-        let commons = Commons::of_shards(settings, clock.clone());
+        let commons = match self.case().mistake {
+            Some(Mistake::SharesNoTurns) => Commons::new(settings, clock.clone()),
+            _ => Commons::of_shards(settings, clock.clone()),
+        };
         let disk = self.disk();
         disk.create_dir_all(Path::new(DIR))?;
         let mut list = SeedTable::open(&disk, Path::new(DIR), None)?;
@@ -95,22 +100,24 @@ impl Machine {
         }
         list.make_durable()?;
         let registry = Arc::new(LocalRegistry::new(self.case().shards, list.len()));
-        Ok(Shared { clock, commons, limits, registry: Some(registry) })
+        let mistaken = Arc::new(MistakenRegistry::new(registry.clone(), self.case().mistake));
+        Ok(Shared { clock, commons, limits, registry: Some((registry, mistaken)) })
     }
 
     fn open_shard(&mut self, shard: Shard, shared: &Shared) -> disk::Result<(Member, Recovery)> {
         let boot_seed = u64::from(self.boot) << 32 ^ u64::from(shard.index()) << 56;
-        let event_queue = EventQueue::new(
+        let mut event_queue = EventQueue::new(
             shared.clock.clone(),
             self.network.clone(),
             (self.simulated.clone(), self.case().mistake),
             (self.true_now, self.dir_of(shard)),
             self.case().seed ^ boot_seed,
         );
+        event_queue.registry = shared.registry.as_ref().map(|(_, mistaken)| mistaken.clone());
         let event_queue = Rc::new(RefCell::new(event_queue));
         let (opening, process) = self.opening(shard, shared, Box::new(Hands(event_queue.clone())))?;
         let is_woken = Arc::new(AtomicBool::new(false));
-        if let Some(registry) = &shared.registry {
+        if let Some((registry, _)) = &shared.registry {
             let woken = is_woken.clone();
             registry.watch(shard.index(), Box::new(move || woken.store(true, Ordering::Relaxed)));
         }
@@ -147,8 +154,11 @@ impl Machine {
         let mut settings = self.case().settings.clone();
         (settings.pages_max, settings.bytes_max, settings.time_max) =
             (shared.limits.pages, shared.limits.bytes, shared.limits.time);
-        let exchange =
-            shared.registry.clone().map(|registry| ExchangeOptions { shard, registry, crawl_dir: PathBuf::from(DIR) });
+        let exchange = shared.registry.clone().map(|(_, registry)| ExchangeOptions {
+            shard,
+            registry,
+            crawl_dir: PathBuf::from(DIR),
+        });
         let case = self.case();
         let opening = Opening {
             crawl_log: CrawlLog::open(&disk, &dir)?,

@@ -121,6 +121,11 @@ pub(super) struct Publish {
 }
 
 impl Publish {
+    /// The shard, and what it says.
+    pub fn head(&self) -> (u32, &Head) {
+        (self.shard, &self.head)
+    }
+
     /// Makes the checkpoint count.
     pub fn run(self) {
         self.registry.commit(self.shard, self.head);
