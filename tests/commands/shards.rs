@@ -407,8 +407,9 @@ fn damage_of_what_shards_have_of_one_another_is_found_and_named() {
 
 #[test]
 fn links_that_are_lost_with_a_damaged_file_are_sent_again_from_the_archive() {
-    let site = slow_site();
-    stop_after(&site, 700);
+    // most URLs are named once
+    let site = site(SimOptions { links: 1, hosts: 80, pages: 500, latency: ms(4), robots_moved_share: 0.0, ..web() });
+    stop_after(&site, 120);
     let four = site.crawl.path(FOUR);
     let mut lost = 0;
     for shard in 0..4 {
