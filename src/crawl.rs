@@ -4,11 +4,11 @@
 //! lock ─► catalog ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report
 //! ```
 //! The calling thread becomes the engine thread; of a crawl with several shards it directs an engine thread for each
-//! (`crawl::director`). The others are: a network thread (fetch) for four cores, a process
-//! thread a core, one for merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that
-//! waits for signals. They are the process's (`crawl::runtime`), and each answers a job to the engine that sent it out,
-//! through that engine's bounded channel of [`Event`]s. One more takes commands of the operator in, which have a
-//! channel of their own ([`control`]). What is the crawl directory's is apart (`crawl::directory`).
+//! (`crawl::director`). The others are: a network thread (fetch) for four cores, a process thread a core, one for
+//! merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits for signals.
+//! They are the process's (`crawl::runtime`), and each answers a job to the engine that sent it out, through that
+//! engine's bounded channel of [`Event`]s. One more takes commands of the operator in, which have a channel of their
+//! own ([`control`]). What is the crawl directory's is apart (`crawl::directory`).
 
 pub mod archives;
 mod connections;
@@ -55,7 +55,7 @@ use live::Observer;
 pub use options::key_maker;
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use runtime::{Network, Runtime};
-use shard_run::{Admission, ShardRun};
+use shard_run::{Admission, News, ShardRun};
 use threads::Port;
 
 /// Runs the crawl of `request` to its end, and prints how it went.
@@ -98,7 +98,7 @@ fn run_alone(
     let (shard, clock) = (&directory.shards[0], runtime.clock.clone());
     let commons = Commons::new(&options::settings(&request.config), clock.clone());
     let opening = shard.opening(request, directory.keys.clone(), executors, seeds, (clock, commons, None))?;
-    let (mut run, past) = ShardRun::open(opening, Processor::new(process), events)?;
+    let (mut run, past) = ShardRun::open(opening, Processor::new(process), events, News::default())?;
     let mut crawl = || {
         let replayed = run.replay()?;
         runtime.threads.engines_are_up();

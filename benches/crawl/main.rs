@@ -5,6 +5,7 @@
 //!     cargo bench --bench crawl -- growth                500,000 pages of 8 KB, told for each tenth of the crawl
 //!     cargo bench --bench crawl -- past                  from stores that hold millions of URLs already
 //!     cargo bench --bench crawl -- --site URL            a site that is served already, on loopback
+//!     cargo bench --bench crawl -- --shards 1,4          the same in one shard and in four, in turn
 //!     cargo bench --bench crawl -- --files DIR           the files below a directory, served by this process
 //!     cargo bench --bench crawl -- --codings plain,gzip  pages without and with Content-Encoding, in turns
 //!     cargo bench --bench crawl -- --help                sizes, rounds, peers, other builds to compare with
@@ -36,6 +37,7 @@ mod thread;
 
 use files::FileServer;
 use options::{Coding, Options, Variant};
+use own::Crawler;
 use table::{Row, Table};
 
 /// What is crawled.
@@ -99,23 +101,35 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// What is measured, by its name: each build with each number of shards.
+fn crawlers(options: &Options) -> Vec<(String, Crawler)> {
+    let mut crawlers = Vec::new();
+    for (name, binary) in binaries(options) {
+        for &shards in &options.shards {
+            let name = if shards == 1 { name.clone() } else { format!("{name}, {shards} shards") };
+            crawlers.push((name, Crawler { binary: binary.clone(), shards }));
+        }
+    }
+    crawlers
+}
+
 /// One turn of each build and each peer.
 fn round_of(round: usize, options: &Options, target: &Target, scratch: &Path, table: &mut Table) -> Result<()> {
-    let mut turns = binaries(options);
+    let mut turns = crawlers(options);
     // who comes first changes, so that nobody always meets the warmer machine
     if round % 2 == 1 {
         turns.reverse();
     }
-    for (name, binary) in turns {
+    for (name, crawler) in turns {
         let name = format!("{name}{}", target.suffix);
         if options.variant == Variant::Past {
             for past in options.pasts() {
-                let run = own::crawl(&binary, options, target, Some(past), scratch)?;
+                let run = own::crawl(&crawler, options, target, Some(past), scratch)?;
                 table::tell_past(&name, past, &run);
             }
             continue;
         }
-        let run = own::crawl(&binary, options, target, None, scratch)?;
+        let run = own::crawl(&crawler, options, target, None, scratch)?;
         if options.variant == Variant::Growth {
             table::tell_growth(&name, &run.samples);
         }

@@ -87,6 +87,9 @@ pub struct Options {
     /// Another build to measure instead of this one; several are measured in turn.
     #[arg(long, value_name = "PROGRAM")]
     pub binary: Vec<PathBuf>,
+    /// Shards of the crawl; several numbers are measured in turn.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1])]
+    pub shards: Vec<usize>,
     /// More of the crawler's configuration: a file of sections that this bench does not write itself.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -102,7 +102,7 @@ pub trait Archive {
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>>;
     /// All versions of all URLs, in the order in which they were stored, shard after shard.
     fn entries(&self) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_>;
-    /// Whether a newer version of the URL is there that does not name `entry`, or a version after it, as the one before.
+    /// Whether a newer version of the URL is there that does not lead back to `entry`.
     fn is_superseded(&self, _: &Entry) -> anyhow::Result<bool> {
         Ok(false)
     }

@@ -23,8 +23,9 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Prints one line per URL, separated by tabs: fetch form, key form, origin, registrable domain, SURT, and with --dir the \
-fingerprints of key form, origin, host and domain, and the shard of a crawl that has several. A crawl treats two URLs with the same key form as the same URL. The \
-key form leaves out the query parameters that the crawl in --dir, the file of --config or the default settings name.
+fingerprints of key form, origin, host and domain, and the shard if the crawl has several. A crawl treats two URLs \
+with the same key form as the same URL. The key form leaves out the query parameters that the crawl in --dir, the \
+file of --config or the default settings name.
 
 Examples:
   crawler canonical 'HTTP://Example.COM:80/a/../b?utm_source=x#top'

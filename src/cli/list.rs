@@ -15,7 +15,8 @@ use crate::text::figures::iso_ms;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Lists the newest version of every URL, in the order in which they were stored. Several filters of one kind widen the \
+Lists the newest version of every URL, in the order in which they were stored (shard after shard, if the crawl has \
+several). Several filters of one kind widen the \
 list; filters of different kinds narrow it. Filters apply to the newest version.
 
 Examples:

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use data_encoding::BASE32;
 
+use super::keys::KeyRecord;
+use super::reader::Reader;
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Result};
 use crate::web::mime;
@@ -103,6 +105,22 @@ pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<
             }
             kind => return damaged("the next record of an exchange", &format!("a {kind:?} record that is none of it")),
         }
+    }
+}
+
+impl Reader {
+    /// The page that `key` leads to, with the body that it refers to where it is a revisit; nothing where its metadata
+    /// is gone.
+    pub fn page(&self, key: &KeyRecord) -> Result<Option<ReplayedPage>> {
+        let records = self.exchange(key)?;
+        let answer = records.last().map(|stored| &stored.record);
+        let metadata = records.iter().map(|stored| &stored.record).find(|record| record.kind() == "metadata");
+        let (Some(metadata), Some(answer)) = (metadata, answer) else { return Ok(None) };
+        let Some(page) = page(key.file, metadata, answer) else { return Ok(None) };
+        Ok(Some(match page.refers_to {
+            None => page,
+            Some(_) => ReplayedPage { body: self.response(key)?.body, mime: key.mime.clone(), ..page },
+        }))
     }
 }
 

@@ -4,12 +4,12 @@
 //! client ──line──► control thread: bounds, parses, reads files ──Order──► engine thread, between two events
 //!        ◄─line──                                             ◄──Reply──
 //! ```
-//! A crawl of several shards has an engine thread for each, and an order goes to all of them; seeds go to the thread that
-//! numbers them. What comes over the socket is hostile until it is parsed: lines, connections and times are bounded, and the engine's
-//! thread never reads or writes it. An order becomes an [`Event`](crate::engine::Event), or a question that is answered
-//! between two events. Its answer says whether it is done; what has to survive a crash is answered when it is durable.
-//! Nothing of it is needed to crawl: where the socket cannot be made, the crawl goes on, and says why nobody can talk
-//! to it.
+//! A crawl of several shards has an engine thread for each, and an order goes to all of them; seeds go to the thread
+//! that numbers them. What comes over the socket is hostile until it is parsed: lines, connections and times are
+//! bounded, and the engine's thread never reads or writes it. An order becomes an [`Event`](crate::engine::Event), or a
+//! question that is answered between two events. Its answer says whether it is done; what has to survive a crash is
+//! answered when it is durable. Nothing of it is needed to crawl: where the socket cannot be made, the crawl goes on,
+//! and says why nobody can talk to it.
 
 mod answer;
 mod orders;

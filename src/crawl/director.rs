@@ -1,14 +1,15 @@
 //! A crawl of several shards: an engine thread for each, and the calling thread, which directs them.
 //!
 //! ```text
-//! director   seeds numbered ─► all opened ─► all replayed ─► one round ─► all crawl ─► all done ─► closing statistics
-//! engine                       heads known   notes, replay   seeds        ...          answers commands
+//! director   seeds numbered ─► all opened ─► all replayed ─► one round ─► all crawl ─► all done ─► statistics
+//! engine                       head known    notes, replay   seeds        ...          answers commands
 //! ```
 //! No engine replays before all have told what they have for the others, and none admits a seed before all have
-//! replayed. What is of the whole crawl is the director's: the list of seeds, display and warnings, the metrics, the one
-//! end. Signals and commands go to every engine directly. A fault of one ends all, as the fault of any thread does:
+//! replayed. What is of the whole crawl is the director's: the list of seeds, display and warnings, the metrics, the
+//! one end. Signals and commands go to every engine directly. A fault of one ends all, as the fault of any thread does:
 //! without a last checkpoint, as a kill would.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -20,13 +21,13 @@ use super::directory::Directory;
 use super::ending::{self, Ending};
 use super::live::{DISPLAY, Posted, Teller};
 use super::runtime::Runtime;
-use super::seat::{Seat, Told, Word, Work};
-use super::shard_run::{Admission, Admitted};
+use super::seat::{Abandoned, Seat, Told, Word, Work};
+use super::shard_run::{Admission, Admitted, News};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest, options};
 use crate::clock::{Clock, Time};
 use crate::disk::Disk;
-use crate::engine::{Commons, Event, ExchangeOptions, RoundWanted, SeedTable};
+use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedTable};
 use crate::exchange::{LocalRegistry, Registry};
 use crate::process::ProcessOptions;
 use crate::record::{Doing, Finish, Live, Snapshot};
@@ -92,8 +93,9 @@ pub(super) fn run(
         };
         let started = directory.shards.iter().zip(ports).try_for_each(|(shard_directory, port)| {
             let shard = shard_directory.identity.shard();
-            let wake = port.executors.reply().clone();
-            registry.watch(shard.index(), Box::new(move || wake.offer(Event::HeadChanged)));
+            let (news, reply) = (News::default(), port.executors.reply().clone());
+            let told = news.clone();
+            registry.watch(shard.index(), Box::new(move || told.tell(&reply)));
             let exchange = ExchangeOptions { shard, registry: registry.clone(), crawl_dir: request.dir.clone() };
             let work = Work {
                 request,
@@ -105,12 +107,17 @@ pub(super) fn run(
                 ceiling,
                 seeds: seeds.clone(),
                 exchange,
+                news,
             };
             director.seats.push(Seat::take(scope, work, port, told_in.clone())?);
             Ok(())
         });
         drop((told_in, seeds));
-        let ended = started.and_then(|()| director.direct(runtime));
+        // a panic here must not leave engines that crawl on
+        let ended = started.and_then(|()| {
+            catch_unwind(AssertUnwindSafe(|| director.direct(runtime)))
+                .unwrap_or_else(|_| Err(CrawlError::Internal("the directing thread panicked".to_owned())))
+        });
         director.dismiss(ended)
     })?;
     runtime.hang_up();
@@ -239,7 +246,8 @@ impl Director<'_, '_> {
             Ok(ending) => return Ok(ending),
             Err(error) => error,
         };
-        while !abandoned.iter().fold(true, |all, engine| engine.has_ended() && all) {
+        while !abandoned.iter().all(Abandoned::has_ended) {
+            abandoned.iter().for_each(Abandoned::tell);
             if let Ok(Err(CrawlError::Disk(error))) = self.told.recv_timeout(TELL_AGAIN)
                 && !error.is_secondary()
                 && matches!(&cause, CrawlError::Disk(first) if first.is_secondary())

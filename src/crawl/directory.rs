@@ -1,9 +1,11 @@
-//! A crawl directory: what the crawl has once (lock, identity, settings), and its shards, each in a directory of its own.
+//! A crawl directory: what the crawl has once (lock, identity, settings), and its shards, each in a directory of its
+//! own.
 //!
 //! A crawl of one shard has both in the same directory. One of several has `shard-000/`, `shard-001/`, ... in it, each
 //! laid out as a crawl of one shard is. It is made in this order: its identity is put aside, durably; every shard is
-//! made, with that identity and its own number; the identity is renamed to its place. A process that is killed meanwhile
-//! leaves the identity aside, by which the next one goes on. Once it is in its place, a shard that is missing is damage.
+//! made, with that identity and its own number; the identity is renamed to its place. A process that is killed
+//! meanwhile leaves the identity aside, by which the next one goes on. Once it is in its place, a shard that is missing
+//! is damage.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -283,9 +285,9 @@ mod tests {
         drop(open(dir, 2).unwrap());
         let path = dir.join("identity.json");
         let json = std::fs::read_to_string(&path).unwrap();
-        let mut identity: serde_json::Value = serde_json::from_str(&json).unwrap();
-        identity["sharding"]["suffixes"] = 7.into();
-        std::fs::write(&path, identity.to_string()).unwrap();
+        let known = crate::shard::SUFFIXES.to_string();
+        assert!(json.contains(&known), "{json}");
+        std::fs::write(&path, json.replace(&known, "7")).unwrap();
         let refused = open(dir, 2).err().unwrap();
         assert!(matches!(&refused, CrawlError::Usage(said) if said.contains("public suffix list")), "{refused}");
         std::fs::remove_file(&path).unwrap();

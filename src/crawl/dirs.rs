@@ -17,6 +17,9 @@ use crate::record::Snapshot;
 use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
+/// The identity of a crawl of several shards while these are made.
+const MAKING: &str = "identity.new.json";
+
 /// The directories of a crawl.
 #[derive(Debug)]
 pub struct CrawlDirs {
@@ -24,6 +27,8 @@ pub struct CrawlDirs {
     dirs: Vec<PathBuf>,
     /// The shard of the first one; as many follow as there are directories.
     first: Shard,
+    /// Whether the crawl was not wholly made yet when this was found, so that shards may be missing.
+    is_being_made: bool,
     /// Makes the fingerprints of the crawl, if its identity can be read; always where there are several directories.
     keys: Option<KeyMaker>,
 }
@@ -32,7 +37,8 @@ impl CrawlDirs {
     /// Finds the directories of the crawl in `dir`. Those of all shards have to be there.
     pub fn open(disk: &Disk, dir: &Path) -> Result<CrawlDirs> {
         let dirs = CrawlDirs::find(disk, dir)?;
-        let missing = dirs.missing().next().filter(|_| dirs.is_sharded()).map(Path::to_owned);
+        let must_be_there = dirs.is_sharded() && !dirs.is_being_made;
+        let missing = dirs.missing().next().filter(|_| must_be_there).map(Path::to_owned);
         match missing {
             Some(path) => Err(Error::damaged(&path, 0, "the directory of a shard of this crawl", "none")),
             None => Ok(dirs),
@@ -45,6 +51,7 @@ impl CrawlDirs {
             root: dir.to_owned(),
             dirs: vec![dir.to_owned()],
             first: identity.as_ref().map_or(Shard::WHOLE, Identity::shard),
+            is_being_made: false,
             keys: identity.map(|identity| identity.key_maker()),
         };
         let identity = match Identity::read_copy(disk, dir) {
@@ -59,6 +66,7 @@ impl CrawlDirs {
             root: dir.to_owned(),
             dirs: Shard::all(identity.shards()).map(|shard| dir.join(shard.dir_name())).collect(),
             first: identity.shard(),
+            is_being_made: dir.join(MAKING).exists(),
             keys: Some(identity.key_maker()),
         })
     }
@@ -77,7 +85,7 @@ impl CrawlDirs {
         &self.root
     }
 
-    /// The directory with the settings and the list of the seeds: the one above, where a single shard is read by itself.
+    /// The directory with the settings and the list of the seeds: the one above, where one shard is read by itself.
     pub fn home(&self) -> &Path {
         let is_part = !self.first.is_whole() && !self.is_sharded();
         self.root.parent().filter(|_| is_part).unwrap_or(&self.root)

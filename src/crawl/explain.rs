@@ -7,6 +7,7 @@
 mod archive;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod links;
 mod logs;
 mod model;
 mod state;
@@ -23,6 +24,7 @@ use crate::config::Config;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
 use crate::engine::values::RobotsAnswer;
+use crate::fingerprint::Fingerprint;
 use crate::frontier::{Forbidden, FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
 use crate::outcome::{HostFault, Reason};
 use crate::web::robots::{RobotsFile, RobotsRules};
@@ -67,8 +69,9 @@ pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result
     let mut gatherer =
         Gatherer { disk: &disk, dirs: &dirs, place, url, config: &config, now, archive, told: explanation };
     gatherer.standing(state.as_ref());
-    gatherer.stored(state.as_ref())?;
-    gatherer.queue(state.as_ref());
+    let sent = gatherer.sent(state.as_ref(), prints.key)?;
+    gatherer.stored(state.as_ref(), sent.as_ref())?;
+    gatherer.queue(state.as_ref(), sent.as_ref());
     gatherer.scope(state.as_ref())?;
     gatherer.robots(state.as_ref())?;
     gatherer.dns(state.as_ref());
@@ -130,7 +133,7 @@ impl Gatherer<'_> {
     }
 
     /// Versions, redirects, and how the URL was found: by the queue's word where it is queued, else by the archive's.
-    fn stored(&mut self, state: Option<&State>) -> Result<(), Error> {
+    fn stored(&mut self, state: Option<&State>, sent: Option<&links::Waiting>) -> Result<(), Error> {
         let (versions, more) = self.archive.versions(self.url)?;
         self.told.versions = versions;
         if more {
@@ -155,6 +158,7 @@ impl Gatherer<'_> {
                 seed: None,
                 attempts: url.attempts,
             }),
+            (None, None) => sent.map(|sent| self.found_by(sent)).transpose()?,
             (archived, _) => archived,
         };
         self.told.redirects_to = self.archive.redirects_to(self.url)?;
@@ -164,12 +168,39 @@ impl Gatherer<'_> {
         Ok(())
     }
 
-    fn queue(&mut self, state: Option<&State>) {
-        let Some(state) = state else { return };
+    /// The link to it that another shard has found and this one has not read yet, where it does not know it otherwise.
+    fn sent(&self, state: Option<&State>, key: Fingerprint) -> Result<Option<links::Waiting>, Error> {
+        let is_known = |state: &State| state.seen || state.on_its_way.is_some();
+        if !self.dirs.is_sharded() || state.is_some_and(is_known) {
+            return Ok(None);
+        }
+        let exchange = state.map(|state| state.exchange.clone()).unwrap_or_default();
+        links::waiting(self.disk, self.dirs, self.place, &exchange, key)
+    }
+
+    fn found_by(&self, sent: &links::Waiting) -> Result<model::Found, Error> {
+        let from = &sent.link.from;
+        Ok(model::Found {
+            hops: from.hops.to_string(),
+            depth: from.depth,
+            via: self.archive.via(sent.via)?,
+            seed_number: from.seed,
+            seed: None,
+            attempts: 0,
+        })
+    }
+
+    fn queue(&mut self, state: Option<&State>, sent: Option<&links::Waiting>) {
+        let sent_by = sent.map(|sent| sent.sender.dir_name());
+        let Some(state) = state else {
+            self.told.seen.sent_by = sent_by;
+            return;
+        };
         self.told.seen = model::Seen {
             seen: Some(state.seen),
             waiting: state.waiting,
             waits_in: state.on_its_way.as_ref().map(|(_, store)| *store),
+            sent_by,
         };
         if state.replayed {
             let note = "its page was found in the archive when the crawl was resumed: it will not be fetched again";

@@ -14,7 +14,7 @@ use crate::config::Config;
 /// Files of the crawl itself at most: archive, stores, merges, takes, logs, catalog, metrics, control, the runtime.
 const RESERVE: usize = 160;
 /// Those of each shard beyond the first: its archive, stores, catalog, logs, the link files that it writes and reads.
-const RESERVE_SHARD: usize = 64;
+const RESERVE_SHARD: usize = 32;
 const PER_REQUEST: usize = 2;
 /// Connections without a request that are kept at most.
 pub(super) const IDLE_CONNECTIONS_MAX: usize = 8_192;

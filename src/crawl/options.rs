@@ -171,6 +171,9 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
     }
 }
 
+/// An engine's executors, and how it is woken.
+type Hands = (Box<dyn Executors>, Waker);
+
 /// Everything that the engine is opened with. Executors with the way to wake the engine, logs and seeds are the
 /// caller's.
 pub(super) fn opening(
@@ -179,7 +182,7 @@ pub(super) fn opening(
     (clock, commons): (Arc<dyn Clock>, Commons),
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
-) -> impl FnOnce((Box<dyn Executors>, Waker), (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
+) -> impl FnOnce(Hands, (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
     let (config, own) = (request.config.clone(), share::of_shard(&request.config));
     let crawl_id = identity.id;
     let force = request.force;

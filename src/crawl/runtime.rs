@@ -33,8 +33,8 @@ pub(super) struct Network {
 }
 
 impl Runtime {
-    /// Starts it by the settings of `request`, with an engine for each shard. The ports of the engines come in the order
-    /// of the shards.
+    /// Starts it by the settings of `request`, with an engine for each shard. The ports of the engines come in the
+    /// order of the shards.
     pub fn start(
         request: &CrawlRequest,
         clock: Arc<dyn Clock>,

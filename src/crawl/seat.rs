@@ -1,7 +1,7 @@
 //! The thread of one engine of a crawl with several shards, and what goes between it and the director.
 //!
-//! The engine tells one thing at a time, and waits for the director's word before it goes on. Where no word can come any
-//! more, another engine has failed, or all are done.
+//! The engine tells one thing at a time, and waits for the director's word before it goes on. Where no word can come
+//! any more, another engine has failed, or all are done.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::control::Orders;
 use super::ending::Ending;
 use super::live::{Board, ShardObserver, View};
 use super::shard_directory::ShardDirectory;
-use super::shard_run::{Admission, Admitted, ShardRun};
+use super::shard_run::{Admission, Admitted, News, ShardRun};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::Clock;
@@ -40,6 +40,8 @@ pub(super) struct Work<'a> {
     /// The seeds file, whose lines are numbered by now.
     pub seeds: Arc<[u8]>,
     pub exchange: ExchangeOptions,
+    /// Of the other shards.
+    pub news: News,
 }
 
 /// What an engine tells.
@@ -131,13 +133,14 @@ pub(super) struct Abandoned<'scope> {
 }
 
 impl Abandoned<'_> {
-    /// Says so to the engine, unless it has ended; an engine that has much before it hears of it the next time.
+    /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
-        let has_ended = self.thread.is_finished();
-        if !has_ended {
-            self.reply.offer(Event::Fault(Fault::Panic(ABANDONED.to_owned())));
-        }
-        has_ended
+        self.thread.is_finished()
+    }
+
+    /// Tells the engine; one that has much before it hears of it the next time.
+    pub fn tell(&self) {
+        self.reply.offer(Event::Fault(Fault::Panic(ABANDONED.to_owned())));
     }
 }
 
@@ -155,7 +158,7 @@ impl Work<'_> {
         let seeds = own_seeds(self.seeds.clone(), shard, self.keys.clone());
         let shared = (self.clock.clone(), self.commons.clone(), Some(self.exchange.clone()));
         let opening = self.directory.opening(request, self.keys.clone(), executors, seeds, shared)?;
-        let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events)?;
+        let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events, self.news.clone())?;
         let mut observer = ShardObserver::new(self.ceiling, board);
         self.crawl(&mut run, past, &mut observer, line).map_err(|broken| match broken {
             Broken::Fault(error) => Broken::Fault(run.cause(error)),

@@ -1,6 +1,8 @@
 //! One engine of the process, from its opening to its end: of a crawl with one shard on the calling thread, of one with
 //! several on a thread for each ([`director`](super::director)).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
@@ -10,7 +12,7 @@ use super::live::{DISPLAY, View};
 use super::{CrawlError, threads};
 use crate::clock::Clock;
 use crate::container::Recovery;
-use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, RoundWanted};
+use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, ReplyTo, RoundWanted};
 use crate::process::Processor;
 use crate::record::Finish;
 
@@ -76,6 +78,25 @@ pub(super) struct ShardRun {
     processor: Processor,
     events: Receiver<Event>,
     recovery: Option<Recovery>,
+    news: News,
+}
+
+/// Whether something has changed that all shards hear of, since the engine looked last. Its event only wakes the
+/// engine: where there is no place for it, nothing is lost, and of many changes it hears once.
+#[derive(Clone, Default)]
+pub(super) struct News(Arc<AtomicBool>);
+
+impl News {
+    /// Something has changed; the engine at `reply` is woken, unless it is on its way.
+    pub fn tell(&self, reply: &ReplyTo) {
+        if !self.0.swap(true, Ordering::AcqRel) {
+            reply.offer(Event::HeadChanged);
+        }
+    }
+
+    fn take(&self) -> bool {
+        self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::AcqRel)
+    }
 }
 
 impl ShardRun {
@@ -84,9 +105,10 @@ impl ShardRun {
         opening: Opening,
         processor: Processor,
         events: Receiver<Event>,
+        news: News,
     ) -> Result<(ShardRun, Past), CrawlError> {
         let (engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
-        Ok((ShardRun { engine, processor, events, recovery: Some(recovery) }, past))
+        Ok((ShardRun { engine, processor, events, recovery: Some(recovery), news }, past))
     }
 
     /// Replays what was stored after the last checkpoint, and says how many responses that are.
@@ -95,7 +117,12 @@ impl ShardRun {
         let ShardRun { engine, processor, .. } = self;
         let mut find =
             |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
-        Ok(engine.replay(recovery, &mut find, &mut tell_replay())?)
+        let replayed = engine.replay(recovery, &mut find, &mut tell_replay())?;
+        let sent = engine.resend(&mut find, &mut tell_resend())?;
+        if sent > 0 {
+            tracing::warn!("links to other shards were lost: those of {sent} archived pages are sent again");
+        }
+        Ok(replayed)
     }
 
     /// Lets the seeds in.
@@ -114,8 +141,11 @@ impl ShardRun {
 
     /// Feeds the engine events until it is done.
     pub fn run(&mut self, clock: &dyn Clock, orders: &mut Orders, view: &mut impl View) -> Result<Finish, CrawlError> {
-        let ShardRun { engine, events, .. } = self;
+        let ShardRun { engine, events, news, .. } = self;
         loop {
+            if news.take() {
+                engine.handle(Event::HeadChanged)?;
+            }
             engine.pump()?;
             orders.answer_durable(engine);
             if let Phase::Done { finish } = engine.phase() {
@@ -145,6 +175,8 @@ impl ShardRun {
 fn take_in(engine: &mut Engine, event: Event) -> Result<(), CrawlError> {
     match event {
         Event::Fault(fault) => Err(fault.into()),
+        // the news themselves are told by their flag
+        Event::HeadChanged => Ok(()),
         event => Ok(engine.handle(event)?),
     }
 }
@@ -156,6 +188,17 @@ fn tell_keys() -> impl FnMut(u64, u64) {
         if told.elapsed() > TELL {
             told = Instant::now();
             tracing::warn!("reading the URLs seen before: {done} of {total} keys");
+        }
+    }
+}
+
+/// Progress of sending links again, now and then.
+fn tell_resend() -> impl FnMut(u64, u64) {
+    let mut told = Instant::now();
+    move |done, total| {
+        if told.elapsed() > TELL {
+            told = Instant::now();
+            tracing::warn!("sending the links of archived pages to other shards again: {done} of {total} pages");
         }
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! The threads are shared by all engines of the process: each job carries the address of the engine that sent it out,
 //! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
-//! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier, one
-//! checkpoint, one sync of the rests. So no engine ever waits on a send, and neither does a network thread.
+//! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier,
+//! [`LINK_PLACES`] that read links, one checkpoint, one sync of the rests. So no engine ever waits on a send, and
+//! neither does a network thread.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -23,6 +25,10 @@ use crate::process::{ProcessOptions, ProcessPool};
 use crate::web::address::AddressGuard;
 
 const PARTITION_PLACES: usize = 8;
+/// Engines that have one thread of each kind together.
+const ENGINES_PER_WORKER: usize = 4;
+/// Reports of a crawl of several shards are written no more often than this.
+const REPORTS_EVERY: Duration = Duration::from_secs(10);
 /// Jobs that read links of other shards.
 const LINK_PLACES: usize = 4;
 /// Events that are not the answer to a request: merges, takes, checkpoints, signals.
@@ -38,11 +44,11 @@ pub(super) struct Threads {
 /// What the engines send their jobs to.
 struct Shared {
     fetcher: Fetcher,
-    merges: Worker<StoreMerge>,
-    partitions: Worker<PartitionJob>,
-    checkpoints: Worker<CheckpointJob>,
-    links: Worker<LinkJob>,
-    rests: Worker<HoldSync>,
+    merges: Workers<StoreMerge>,
+    partitions: Workers<PartitionJob>,
+    checkpoints: Workers<CheckpointJob>,
+    links: Workers<LinkJob>,
+    rests: Workers<HoldSync>,
 }
 
 /// What one engine has of the threads.
@@ -60,8 +66,8 @@ pub(super) struct ThreadExecutors {
 }
 
 impl Threads {
-    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress. Their
-    /// ports come in the order of their numbers.
+    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress.
+    /// Their ports come in the order of their numbers.
     pub(super) fn start(
         count: usize,
         workers: usize,
@@ -74,17 +80,21 @@ impl Threads {
         let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
         let shared = Arc::new(Shared {
             fetcher: Fetcher::start(fetch, guard, clock, answers_in)?,
-            merges: Worker::start("merge", count, |job: StoreMerge| job.run().map(Event::Merged)).map_err(no_thread)?,
-            partitions: Worker::start("frontier", PARTITION_PLACES * count, |job: PartitionJob| {
+            merges: Workers::start("merge", (count, 1), |job: StoreMerge| job.run().map(Event::Merged))
+                .map_err(no_thread)?,
+            partitions: Workers::start("frontier", (count, PARTITION_PLACES), |job: PartitionJob| {
                 job.run().map(Event::Partition)
             })
             .map_err(no_thread)?,
-            checkpoints: Worker::start("checkpoint", count, checkpoint).map_err(no_thread)?,
-            links: Worker::start("links", LINK_PLACES * count, |job: LinkJob| {
+            checkpoints: {
+                let reports = CheapReports::of_crawl_with(count);
+                Workers::start("checkpoint", (count, 1), move |job| checkpoint(job, &reports)).map_err(no_thread)?
+            },
+            links: Workers::start("links", (count, LINK_PLACES), |job: LinkJob| {
                 job.run().map(|read| Event::LinksRead(Box::new(read)))
             })
             .map_err(no_thread)?,
-            rests: Worker::start("rests", count, |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
+            rests: Workers::start("rests", (count, 1), |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
         let port = |number| {
@@ -131,14 +141,40 @@ pub(super) fn cause(error: CrawlError, events: &Receiver<Event>) -> CrawlError {
 }
 
 /// Makes a checkpoint, and the reports that cost little beside it.
-fn checkpoint(job: CheckpointJob) -> disk::Result<Event> {
+fn checkpoint(job: CheckpointJob, reports: &CheapReports) -> disk::Result<Event> {
     let dir = job.dir().to_owned();
     let done = job.run()?;
-    // nothing depends on them
-    if let Err(error) = reports::put_cheap(&dir) {
-        tracing::warn!(%error, "a report could not be written");
+    if reports.are_due() {
+        // nothing depends on them
+        if let Err(error) = reports::put_cheap(&dir) {
+            tracing::warn!(%error, "a report could not be written");
+        }
     }
     Ok(Event::Checkpointed(done))
+}
+
+/// The reports that are written at checkpoints. They are of the whole crawl, and shards make checkpoints far more often
+/// than a crawl of one.
+struct CheapReports {
+    every: Duration,
+    written: Mutex<Option<Instant>>,
+}
+
+impl CheapReports {
+    fn of_crawl_with(shards: usize) -> CheapReports {
+        let every = if shards == 1 { Duration::ZERO } else { REPORTS_EVERY };
+        CheapReports { every, written: Mutex::new(None) }
+    }
+
+    /// Whether it is time to write them, which is done then.
+    fn are_due(&self) -> bool {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let are_due = written.is_none_or(|written| written.elapsed() >= self.every);
+        if are_due {
+            *written = Some(Instant::now());
+        }
+        are_due
+    }
 }
 
 /// Process threads: one a core.
@@ -193,39 +229,47 @@ impl Executors for ThreadExecutors {
     }
 }
 
-/// A thread that does jobs one after the other and answers each with an event.
-struct Worker<J> {
-    jobs: Option<Sender<Addressed<J>>>,
-    thread: Option<JoinHandle<()>>,
+/// Threads that do jobs and answer each with an event: one for some engines each, so that the jobs of an engine are done
+/// one after the other.
+struct Workers<J> {
+    jobs: Vec<Sender<Addressed<J>>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
-impl<J: Send + 'static> Worker<J> {
+impl<J: Send + 'static> Workers<J> {
+    /// Starts as many as it takes for `engines` engines, each of which may have `places` jobs out.
     fn start(
         name: &'static str,
-        places: usize,
-        work: impl Fn(J) -> disk::Result<Event> + Send + 'static,
+        (engines, places): (usize, usize),
+        work: impl Fn(J) -> disk::Result<Event> + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let (jobs_in, jobs) = bounded::<Addressed<J>>(places);
-        let thread = thread::Builder::new().name(name.into()).spawn(move || {
-            for Addressed { job, reply } in jobs {
-                let done = Fault::catch(|| format!("the {name} thread panicked"), || work(job));
-                reply.send(done.unwrap_or_else(Event::Fault));
-            }
-        })?;
-        Ok(Worker { jobs: Some(jobs_in), thread: Some(thread) })
+        let work = Arc::new(work);
+        let mut workers = Workers { jobs: Vec::new(), threads: Vec::new() };
+        for _ in 0..engines.div_ceil(ENGINES_PER_WORKER) {
+            let (jobs_in, jobs) = bounded::<Addressed<J>>(places * engines.min(ENGINES_PER_WORKER));
+            let work = work.clone();
+            let thread = thread::Builder::new().name(name.into()).spawn(move || {
+                for Addressed { job, reply } in jobs {
+                    let done = Fault::catch(|| format!("the {name} thread panicked"), || work(job));
+                    reply.send(done.unwrap_or_else(Event::Fault));
+                }
+            })?;
+            workers.jobs.push(jobs_in);
+            workers.threads.push(thread);
+        }
+        Ok(workers)
     }
 
     fn send(&self, job: Addressed<J>) {
-        if let Some(jobs) = &self.jobs {
-            jobs.send(job).expect("a worker ends only when its sender is dropped");
-        }
+        let worker = job.reply.engine() % self.jobs.len();
+        self.jobs[worker].send(job).expect("a worker ends only when its sender is dropped");
     }
 }
 
-impl<J> Drop for Worker<J> {
+impl<J> Drop for Workers<J> {
     fn drop(&mut self) {
-        drop(self.jobs.take());
-        if let Some(thread) = self.thread.take() {
+        self.jobs.clear();
+        for thread in self.threads.drain(..) {
             // a panic was reported as an event when it happened
             let _ = thread.join();
         }
@@ -241,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_job_is_answered_to_the_engine_that_sent_it_out() {
-        let worker = Worker::start("test", 4, |number: u64| match number {
+        let worker = Workers::start("test", (3, 4), |number: u64| match number {
             0 => Err(Error::limit("do", Path::new("job"), "no")),
             1 => panic!("a job that panics"),
             _ => Ok(Event::HoldsSynced),
@@ -262,8 +306,32 @@ mod tests {
     }
 
     #[test]
+    fn the_jobs_of_an_engine_are_done_in_their_order_however_many_workers_there_are() {
+        let done = Arc::new(Mutex::new(Vec::new()));
+        let told = done.clone();
+        let workers = Workers::start("test", (10, 8), move |(engine, number): (usize, usize)| {
+            told.lock().unwrap().push((engine, number));
+            Ok(Event::HoldsSynced)
+        });
+        let workers = workers.unwrap();
+        assert_eq!(workers.threads.len(), 3);
+        let (events_in, events) = bounded(80);
+        for number in 0..8 {
+            for engine in 0..10 {
+                workers.send(Addressed { job: (engine, number), reply: ReplyTo::new(engine, events_in.clone()) });
+            }
+        }
+        (0..80).for_each(|_| drop(events.recv().unwrap()));
+        for engine in 0..10 {
+            let all = done.lock().unwrap();
+            let own: Vec<usize> = all.iter().filter(|(of, _)| *of == engine).map(|(_, number)| *number).collect();
+            assert_eq!(own, (0..8).collect::<Vec<_>>(), "engine {engine}");
+        }
+    }
+
+    #[test]
     fn an_engine_that_is_gone_keeps_no_other_from_its_answers() {
-        let worker = Worker::start("test", 4, |()| Ok(Event::HoldsSynced)).unwrap();
+        let worker = Workers::start("test", (2, 4), |()| Ok(Event::HoldsSynced)).unwrap();
         let (gone, (events_in, events)) = (bounded(1).0, bounded(1));
         worker.send(Addressed { job: (), reply: ReplyTo::new(0, gone) });
         worker.send(Addressed { job: (), reply: ReplyTo::new(1, events_in) });

@@ -52,6 +52,7 @@ use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
 use crate::disk::{Disk, Removal, Result};
 use crate::drum::DrumState;
+use crate::exchange::Head;
 use crate::frontier::FrontierState;
 use crate::record::{Finish, Snapshot, Statistics};
 pub use commit::Commit;
@@ -126,6 +127,11 @@ impl CheckpointJob {
     /// The crawl directory.
     pub fn dir(&self) -> &Path {
         &self.home.dir
+    }
+
+    /// What the other shards hear of it, from which one, where there are others.
+    pub fn head(&self) -> Option<(u32, &Head)> {
+        self.publish.as_ref().map(Publish::head)
     }
 
     /// Makes the cut durable. After an error the stores must not be used any more: reopening is the cure.

@@ -53,7 +53,7 @@ pub use commons::Commons;
 pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
 pub use event::Event;
-pub use exchange::ExchangeOptions;
+pub use exchange::{ExchangeOptions, ExchangeState, Kept};
 pub use executors::Executors;
 pub use fault::Fault;
 pub use identity::{Identity, Sharding};

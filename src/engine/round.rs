@@ -49,8 +49,8 @@ pub struct RoundWanted {
 }
 
 impl RoundWanted {
-    /// The round of the crawl of which each shard wants one of these: the highest that any of them knows, if any goes on
-    /// with its own; else the one behind it.
+    /// The round of the crawl of which each shard wants one of these: the highest that any of them knows, if any goes
+    /// on with its own; else the one behind it.
     pub fn of_all(shards: impl IntoIterator<Item = RoundWanted>) -> RoundWanted {
         let none = RoundWanted { number: 0, goes_on: false };
         let last = shards.into_iter().fold(none, |all, shard| RoundWanted {

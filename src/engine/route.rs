@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use super::job::FoundLink;
+use super::job::{Findings, FoundLink};
 use super::rule::rule_of;
 use super::seeds::SeedStatus;
 use super::{Engine, queued_url};
@@ -115,6 +115,37 @@ impl Engine {
             Ok(()) => self.admit(url),
             Err(reason) => self.drop_now(url, reason),
         }
+    }
+
+    /// Sends what a page names whose record lies at `record` of key.dat to the shards that own it, as if it had just
+    /// come. Nothing is counted, and what belongs to this shard is left alone.
+    pub(super) fn resend_found(&mut self, url: &QueuedUrl, findings: Findings, record: u64) -> Result<()> {
+        let parent = Parent { url, record };
+        if let Some((target, keys)) = findings.redirect {
+            let redirect = Discovery::Redirect { parent: &parent, target: &target, keys };
+            if self.judge(&redirect)?.is_ok() {
+                self.send_again(redirect.into_url(&self.home.keys, self.home.shard))?;
+            }
+        }
+        for link in findings.links {
+            let link = Discovery::Link { parent: &parent, link };
+            self.send_again(link.into_url(&self.home.keys, self.home.shard))?;
+        }
+        Ok(())
+    }
+
+    /// The same for the sitemaps that a robots.txt names.
+    pub(super) fn resend_sitemaps(
+        &mut self,
+        provenance: &Provenance,
+        record: u64,
+        sitemaps: Vec<FoundLink>,
+    ) -> Result<()> {
+        for link in sitemaps {
+            let sitemap = Discovery::Sitemap { provenance, record, link };
+            self.send_again(sitemap.into_url(&self.home.keys, self.home.shard))?;
+        }
+        Ok(())
     }
 
     /// Routes the sitemaps that a robots.txt names.

@@ -77,10 +77,10 @@ impl Engine {
         let number = self.checkpoints.begin(now + self.settings.checkpoint_interval, finish.is_some());
         let mut sections = Sections::default();
         let mut stores = self.stores.cut(&mut sections)?;
-        self.checkpoints.supersede(stores.take_superseded());
         let (mut sync, mut sync_dirs) = stores.take_syncs();
         let mut exchange = self.cut_exchange(number, idle)?;
-        self.checkpoints.supersede([(Owner::Frontier, exchange.superseded)]);
+        let links = (Owner::Frontier, std::mem::take(&mut exchange.superseded));
+        self.checkpoints.supersede(stores.take_superseded().into_iter().chain([links]));
         sync.append(&mut exchange.sync);
         sync_dirs.append(&mut exchange.sync_dirs);
         sections.exchange = exchange.section;

@@ -1,9 +1,9 @@
 //! The figures of the shards of a crawl, added up to those of the crawl.
 //!
 //! What is counted adds up. Shards crawl at the same time, so of times and depths the largest holds; of what is done by
-//! all of them (a checkpoint, free space on their disk) the oldest or least. Every field is named where it is added: one
-//! that is new does not compile before somebody has decided what its sum is. A host, an origin and a domain belong to
-//! one shard, so their names come from one shard each.
+//! all of them (a checkpoint, free space on their disk) the oldest or least. Every field is named where it is added:
+//! one that is new does not compile before somebody has decided what its sum is. A host, an origin and a domain belong
+//! to one shard, so their names come from one shard each.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;

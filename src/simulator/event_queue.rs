@@ -5,19 +5,20 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::mistake::Mistake;
 use super::network::{Network, Outcome};
+use super::registry::MistakenRegistry;
 use crate::clock::{Clock, ManualClock, Time};
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, ResolveJob, StoreMerge};
-use crate::exchange::LinkJob;
+use crate::exchange::{LinkJob, LinksRead, Registry, link_path};
 use crate::frontier::PartitionJob;
 use crate::process::Processor;
 
@@ -43,7 +44,11 @@ pub(super) struct EventQueue {
     /// True time at the start of the process, and the crawler's time then.
     begin: (u64, Time),
     disk: SimulatedDisk,
+    /// Where the shard lies whose queue it is.
+    dir: PathBuf,
     mistake: Option<Mistake>,
+    /// Where commits are kept, where the crawl has several shards.
+    pub registry: Option<Arc<MistakenRegistry>>,
 }
 
 impl EventQueue {
@@ -51,11 +56,11 @@ impl EventQueue {
         clock: Arc<ManualClock>,
         network: Rc<RefCell<Network>>,
         (disk, mistake): (SimulatedDisk, Option<Mistake>),
-        true_begin: u64,
+        (true_begin, dir): (u64, PathBuf),
         seed: u64,
     ) -> Self {
         let (begin, rng) = ((true_begin, clock.now()), fastrand::Rng::with_seed(seed));
-        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, mistake }
+        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, dir, mistake, registry: None }
     }
 
     /// True time now.
@@ -88,7 +93,7 @@ impl EventQueue {
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
-            Work::Links(job) => Event::LinksRead(Box::new(job.run()?)),
+            Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;
@@ -97,15 +102,38 @@ impl EventQueue {
         }))
     }
 
+    fn links(&mut self, job: LinkJob) -> Result<LinksRead> {
+        let file = link_path(&job.dir, job.from.number);
+        let mut read = job.run()?;
+        if let Some(mistake) = self.mistake {
+            mistake.on_links(&mut read, (&self.disk, &file), &mut self.rng)?;
+        }
+        Ok(read)
+    }
+
     fn checkpoint(&self, job: CheckpointJob) -> Result<Event> {
         if let Some(mistake) = self.mistake {
-            mistake.before_checkpoint(&self.disk, Path::new(super::DIR))?;
+            mistake.before_checkpoint(&self.disk, &self.dir)?;
         }
         let done = job.run();
         if let Some(mistake) = self.mistake {
             mistake.after_checkpoint(&self.disk);
         }
         Ok(Event::Checkpointed(done?))
+    }
+
+    fn publish_early(&self, job: &CheckpointJob) {
+        if let (Some(Mistake::PublishesEarly), Some(registry)) = (self.mistake, &self.registry)
+            && let Some((shard, head)) = job.head()
+        {
+            registry.commit(shard, head.clone());
+        }
+    }
+
+    /// The engine hears of `event` after a while.
+    pub(super) fn tell_soon(&mut self, event: Event) {
+        let soon = self.soon();
+        self.put(soon, Work::Event(Box::new(event)));
     }
 
     fn put(&mut self, after: Duration, work: Work) {
@@ -167,6 +195,7 @@ impl Executors for Hands {
     }
 
     fn checkpoint(&mut self, job: CheckpointJob) {
+        self.0.borrow().publish_early(&job);
         self.later(Work::Checkpoint(Box::new(job)));
     }
 

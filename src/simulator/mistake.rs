@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{Disk, Result};
 use crate::engine::{Processed, checkpoint};
+use crate::exchange::LinksRead;
 
 /// A mistake that a crawler could make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -21,6 +22,16 @@ pub enum Mistake {
     LosesLinks,
     /// Every eighth request is taken for done before it is.
     Hurries,
+    /// Shards: links are visible to others before the checkpoint that they come with is durable.
+    PublishesEarly,
+    /// Shards: the position in the links of another one moves although some of them were not admitted.
+    MovesOn,
+    /// Shards: a link file is deleted when it was read, and not when that is committed.
+    DeletesLinks,
+    /// Shards: the crawl ends when all shards are idle, whatever they have not read.
+    EndsEarly,
+    /// Shards: every engine takes turns at addresses for itself.
+    SharesNoTurns,
 }
 
 impl Mistake {
@@ -46,6 +57,21 @@ impl Mistake {
         if self == Mistake::LosesLinks && rng.u8(0..8) == 0 {
             page.findings.links.clear();
         }
+    }
+
+    /// When links of another shard were read from `file`.
+    pub(super) fn on_links(
+        self,
+        read: &mut LinksRead,
+        (disk, file): (&SimulatedDisk, &Path),
+        rng: &mut fastrand::Rng,
+    ) -> Result<()> {
+        match self {
+            Mistake::MovesOn if rng.u8(0..4) == 0 => read.links.clear(),
+            Mistake::DeletesLinks => disk.disk().remove(file)?,
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Whether a request is taken for done too early.

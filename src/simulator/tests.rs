@@ -91,3 +91,52 @@ fn links_that_are_lost_are_found() {
 fn a_request_that_is_taken_for_done_too_early_is_found() {
     assert_eq!(found(Mistake::Hurries, 0..20), Clause::Polite);
 }
+
+/// The clause that breaks in the first case of `seeds` in three shards that shows the mistake.
+fn found_in_shards(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {
+    let broken = seeds.clone().find_map(|seed| run_in_shards(seed, Some(mistake), 3).err());
+    let broken = broken.unwrap_or_else(|| panic!("{mistake:?} is not found in {seeds:?}"));
+    println!("{mistake:?}: seed {}: {}", broken.seed, broken.violation);
+    broken.violation.clause
+}
+
+#[test]
+fn crawls_of_several_shards_keep_the_contract() {
+    let mut all = Held::default();
+    for seed in (0..16).chain(WIDE_FROM..WIDE_FROM + 6) {
+        let shards = 2 + (seed % 4) as u32;
+        match run_in_shards(seed, None, shards) {
+            Ok(held) => all.add(held),
+            Err(broken) => {
+                panic!("seed {seed}, {shards} shards: {}\n{}", broken.violation, broken.trace.join("\n"))
+            }
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 20 && all.requests > 500, "{all:?}");
+}
+
+#[test]
+fn links_that_are_visible_before_their_checkpoint_is_durable_are_found() {
+    assert_eq!(found_in_shards(Mistake::PublishesEarly, 0..60), Clause::Reopens);
+}
+
+#[test]
+fn a_position_that_moves_past_links_that_were_not_admitted_is_found() {
+    assert_eq!(found_in_shards(Mistake::MovesOn, 0..20), Clause::NothingMissing);
+}
+
+#[test]
+fn a_link_file_that_is_deleted_before_its_reader_has_committed_is_found() {
+    assert_eq!(found_in_shards(Mistake::DeletesLinks, 0..60), Clause::Reopens);
+}
+
+#[test]
+fn an_end_before_everything_is_read_is_found() {
+    assert_eq!(found_in_shards(Mistake::EndsEarly, 0..20), Clause::NothingMissing);
+}
+
+#[test]
+fn turns_that_engines_take_for_themselves_are_found() {
+    assert_eq!(found_in_shards(Mistake::SharesNoTurns, 0..60), Clause::Polite);
+}

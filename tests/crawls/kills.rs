@@ -9,6 +9,7 @@ mod damage;
 mod disk;
 mod moments;
 mod recovery;
+mod shards;
 
 use std::collections::HashMap;
 use std::fs;

@@ -147,6 +147,9 @@ impl Page<'_> {
         if let Some(store) = seen.waits_in {
             self.row("on its way", format!("waits for the {store} store"));
         }
+        if let Some(sender) = &seen.sent_by {
+            self.row("on its way", format!("in a link file of {sender} that is not read yet"));
+        }
         let Some(queue) = &self.told.queue else { return self.row("queue", "not queued") };
         let (before, attempts) = (count(queue.before), queue.attempts);
         self.row("queue", format!("{}; {before} URLs of its host are ahead of it", queue.place));

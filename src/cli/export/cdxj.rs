@@ -31,6 +31,8 @@ With pywb:
   ln -s \"$PWD\"/crawl/pages/value-*.warc.gz collections/my/archive/
   crawler export cdxj --all --output collections/my/indexes/index.cdxj
   wayback
+The index of a crawl of several shards names files such as shard-000/pages/value-00000.warc.gz; link the shards instead:
+  ln -s \"$PWD\"/crawl/shard-* collections/my/archive/
 
 Examples:
   crawler export cdxj --output index.cdxj

@@ -9,9 +9,9 @@
 //!
 //! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is
 //! locked and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of
-//! `seeds` is some twenty bytes a seed, with several shards some forty. At the end of a crawl those that take long are left out: `crawler report` makes
-//! them then. Nothing depends on the files. Of a crawl of several shards they are made from what all shards have, and
-//! lie in the directory of the crawl.
+//! `seeds` is some twenty bytes a seed, with several shards some forty. At the end of a crawl those that take long are
+//! left out: `crawler report` makes them then. Nothing depends on the files. Of a crawl of several shards they are made
+//! from what all shards have, and lie in the directory of the crawl.
 
 mod hosts;
 mod left;

@@ -9,7 +9,7 @@
 //! - A link that comes in is admitted, and the position moved behind it, in one event; the next cut has both.
 //! - At an opening the scope gets all notes that are not read yet, before anything is replayed or read. Behind a note no
 //!   frame of a later commit is admitted before the note is in the scope.
-//! - A file goes when every shard that it is for has a committed checkpoint that has read it.
+//! - A file goes when every other shard has a committed checkpoint that has read it.
 //!
 //! A link waits for its sender's checkpoint. So a shard cuts early while another one has free workers and waits for its
 //! links, and when it has nothing left to do itself: no more often than such that a twentieth of its time goes into
@@ -17,6 +17,7 @@
 
 mod incoming;
 mod outgoing;
+mod resend;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,8 @@ use crate::shard::Shard;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
 use incoming::Incoming;
-use outgoing::{Kept, Outgoing};
+pub use outgoing::Kept;
+use outgoing::Outgoing;
 
 /// An early checkpoint begins when so many times the cost of the last one has passed behind it.
 const EARLY_FACTOR: u32 = 20;
@@ -59,6 +61,8 @@ pub(super) struct Exchange {
     news: News,
     outgoing: Outgoing,
     incoming: Incoming,
+    /// Whether the links of all archived pages are still to be sent again.
+    resends: bool,
     /// Whether only hosts are left that never answered, and that for long enough.
     is_silent: bool,
     /// When the last checkpoint was durable, and what it took.
@@ -68,10 +72,30 @@ pub(super) struct Exchange {
 }
 
 /// What a checkpoint keeps of it.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct State {
-    positions: Vec<Position>,
-    kept: Vec<Kept>,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExchangeState {
+    /// How far the links of each shard are read.
+    pub positions: Vec<Position>,
+    /// The link files that others may still have to read.
+    pub kept: Vec<Kept>,
+    /// Whether a file is lost that others had to read: the links of all archived pages are sent again (`resend`).
+    pub resends: bool,
+}
+
+impl ExchangeState {
+    /// The section of a checkpoint's file.
+    pub fn to_section(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("positions are plain data")
+    }
+
+    /// Reads the section of a checkpoint's file, which lies at `path`; that of checkpoint 0 is empty.
+    pub fn read(section: &[u8], path: &Path) -> Result<ExchangeState> {
+        if section.is_empty() {
+            return Ok(ExchangeState::default());
+        }
+        postcard::from_bytes(section)
+            .map_err(|error| Error::damaged(path, 0, "positions in the links of other shards", error.to_string()))
+    }
 }
 
 /// What a cut needs of it.
@@ -97,6 +121,11 @@ pub(super) struct Publish {
 }
 
 impl Publish {
+    /// The shard, and what it says.
+    pub fn head(&self) -> (u32, &Head) {
+        (self.shard, &self.head)
+    }
+
     /// Makes the checkpoint count.
     pub fn run(self) {
         self.registry.commit(self.shard, self.head);
@@ -106,13 +135,8 @@ impl Publish {
 impl Exchange {
     /// Opens the links of the shard in `dir` as checkpoint `number` has them, with `section` of its file.
     pub fn open(options: ExchangeOptions, disk: &Disk, dir: &Path, number: u64, section: &[u8]) -> Result<Exchange> {
-        let State { positions, kept } = match section {
-            [] => State::default(),
-            section => postcard::from_bytes(section).map_err(|error| {
-                let path = super::checkpoint::checkpoint_path(dir, number);
-                Error::damaged(&path, 0, "positions in the links of other shards", error.to_string())
-            })?,
-        };
+        let path = super::checkpoint::checkpoint_path(dir, number);
+        let ExchangeState { positions, kept, resends } = ExchangeState::read(section, &path)?;
         disk.create_dir_all(&links_dir(dir))?;
         disk.sync_dir(dir)?;
         let shard = options.shard;
@@ -124,6 +148,7 @@ impl Exchange {
             news: News::default(),
             outgoing,
             incoming,
+            resends,
             is_silent: false,
             last: (Time::ZERO, Duration::ZERO),
             foreign: HashMap::new(),
@@ -152,8 +177,8 @@ impl Exchange {
     fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
         let superseded = self.outgoing.release(&self.news, self.me());
         let written = self.outgoing.cut()?;
-        let state = State { positions: self.incoming.positions().to_vec(), kept: self.outgoing.kept().to_vec() };
-        let section = postcard::to_stdvec(&state).expect("positions are plain data");
+        let (positions, kept) = (self.incoming.positions().to_vec(), self.outgoing.kept().to_vec());
+        let section = ExchangeState { positions, kept, resends: self.resends }.to_section();
         let head = self.head(number, idle);
         let publish = Publish { registry: self.options.registry.clone(), shard: self.me(), head };
         let sync_dirs = written.iter().map(|_| links_dir(dir)).collect();

@@ -1,9 +1,9 @@
 //! What goes to other shards: the file that is being written, and the files that others may still have to read.
 //!
-//! A file leaves the list at a cut at which every shard that it is for (with notes: every one) has a *committed*
-//! checkpoint that has read it; a reader's own progress never counts before it is committed, so a reader that goes back
-//! to its last checkpoint finds all files that it needs. The file is deleted when the cut without it is durable, by the
-//! rule of the [`Ledger`](crate::disk::Ledger).
+//! A file leaves the list at a cut at which every other shard has a *committed* checkpoint that has read it; a reader's
+//! own progress never counts before it is committed, so a reader that goes back to its last checkpoint finds all files
+//! that it needs. A shard for which nothing is in a file reads its index all the same: only then does it know. The file
+//! is deleted when the cut without it is durable, by the rule of the [`Ledger`](crate::disk::Ledger).
 
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,11 @@ use crate::shard::Shard;
 
 /// A link file that a checkpoint names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub struct Kept {
     /// The checkpoint that it came with.
-    number: u64,
-    has_notes: bool,
-    /// The shards that it has links for.
-    receivers: Vec<u32>,
+    pub number: u64,
+    /// Whether it has notes, which are for all shards.
+    pub has_notes: bool,
 }
 
 pub(super) struct Outgoing {
@@ -99,11 +98,10 @@ impl Outgoing {
             let head = news.heads.get(reader as usize).and_then(Option::as_ref);
             head.is_some_and(|at| at.head.read_to >= revision)
         };
-        let all: Vec<u32> = (0..self.shard.count()).filter(|&other| other != me).collect();
+        let others: Vec<u32> = (0..self.shard.count()).filter(|&other| other != me).collect();
         let is_done = |kept: &Kept| {
             let revision = revision_of(kept.number);
-            let readers = if kept.has_notes { &all } else { &kept.receivers };
-            readers.iter().all(|&reader| has_read(reader, revision))
+            others.iter().all(|&reader| has_read(reader, revision))
         };
         self.kept.extract_if(.., |kept| is_done(kept)).map(|kept| link_path(&self.dir, kept.number)).collect()
     }
@@ -114,7 +112,7 @@ impl Outgoing {
         let number = self.number;
         self.number += 1;
         Ok(written.map(|written| {
-            self.kept.push(Kept { number, has_notes: written.has_notes, receivers: written.receivers });
+            self.kept.push(Kept { number, has_notes: written.has_notes });
             written.path
         }))
     }

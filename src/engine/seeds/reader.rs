@@ -158,8 +158,8 @@ impl SeedReader {
     }
 
     /// The same in a crawl of several shards, where `owner` says which of them owns a URL. What became of a seed is
-    /// what its owner noted; where that is a redirect to another shard's domain, the status is the one that the last
-    /// shard of the chain noted for the same number.
+    /// what its owner noted, and, where that is a redirect to another shard's domain, what that shard noted for the
+    /// same number behind it, and so on.
     pub fn for_each_owned<E: From<crate::disk::Error>>(
         &self,
         owner: &dyn Fn(&str) -> usize,
@@ -188,13 +188,18 @@ impl SeedReader {
         mut shard: usize,
         owner: &dyn Fn(&str) -> usize,
     ) -> Result<(SeedStatus, Option<String>)> {
-        let (mut redirected_to, mut passed) = (None, Vec::new());
+        let (mut status, mut redirected_to, mut passed) = (SeedStatus::Waiting, None, Vec::new());
         loop {
-            let Some(fates) = self.of_shard(shard) else { return Ok((SeedStatus::Waiting, redirected_to)) };
+            let Some(fates) = self.of_shard(shard) else { return Ok((status, redirected_to)) };
+            // as one table notes it: an answer is not taken back, and what was never fetched again changes nothing
+            let noted = fates.status(number)?;
+            if !matches!(status, SeedStatus::Answered(_)) || matches!(noted, SeedStatus::Answered(_)) {
+                status = noted;
+            }
             // a chain that comes back to a shard ends there
             let next = if passed.contains(&shard) { None } else { fates.redirect(number)? };
             match next.as_deref().map(owner).filter(|&further| further != shard) {
-                None => return Ok((fates.status(number)?, next.or(redirected_to))),
+                None => return Ok((status, next.or(redirected_to))),
                 Some(further) => {
                     passed.push(shard);
                     (redirected_to, shard) = (next, further);
@@ -331,9 +336,11 @@ mod tests {
             shards[1].set_status(1, SeedStatus::Dropped("no word of its own".to_owned())).unwrap();
             shards[2].set_redirect(1, "http://s2.example/b").unwrap();
             shards[2].set_status(1, answered(404)).unwrap();
-            // the target was not fetched yet
+            // the target was not fetched yet, or was known before
+            shards[2].set_status(2, answered(301)).unwrap();
             shards[2].set_redirect(2, "http://s0.example/later").unwrap();
             // there and back again
+            shards[0].set_status(3, SeedStatus::Failed("an earlier attempt".to_owned())).unwrap();
             shards[0].set_redirect(3, "http://s1.example/y").unwrap();
             shards[1].set_redirect(3, "http://s0.example/z").unwrap();
             shards[0].set_status(3, answered(410)).unwrap();
@@ -345,7 +352,7 @@ mod tests {
         let expected = [
             (answered(200), None),
             (answered(404), to("http://s2.example/b")),
-            (SeedStatus::Waiting, to("http://s0.example/later")),
+            (answered(301), to("http://s0.example/later")),
             (answered(410), to("http://s0.example/z")),
         ];
         assert_eq!(told, expected);

@@ -1,0 +1,90 @@
+//! Links of all archived pages to other shards, sent once more.
+//!
+//! A link file that is damaged cannot be read again, and what was in it is nowhere else but on the pages that named the
+//! links. So `crawler verify --rebuild` takes such a file out of the checkpoint and notes that its shard is to send
+//! again. The next start does that behind its replay: it finds the links of every archived page and sitemap again, and
+//! of those that other shards own it writes all that the scope lets in. Its next checkpoint has them, and the note is
+//! gone. Links that had arrived are known to URL-seen where they arrive; none is fetched again for it.
+
+use super::super::recovery::Find;
+use super::super::route::queued;
+use super::super::{Engine, Purpose, Response};
+use crate::clock::Time;
+use crate::container::{KeyRecord, Reader, ReplayedPage};
+use crate::disk::{Error, Result};
+use crate::engine::seeds::reader;
+use crate::frontier::{Hops, Provenance, QueuedUrl};
+use crate::web::url::CanonicalUrl;
+use crate::web::warc::HttpVersion;
+use std::time::Duration;
+
+impl Engine {
+    /// Sends the links of archived pages again, if the last checkpoint says so; returns of how many pages. `find` finds
+    /// the links, `progress` hears of pages done and pages in all.
+    pub fn resend(&mut self, find: &mut Find<'_>, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        if !self.exchange.as_ref().is_some_and(|exchange| exchange.resends) {
+            return Ok(0);
+        }
+        let mut notes = Vec::new();
+        reader::for_each_scope(&self.home.disk, &self.home.dir, |url| notes.push(url))?;
+        notes.iter().filter_map(|url| CanonicalUrl::parse(url).ok()).for_each(|url| self.note_scope(&url));
+        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join("pages"))?;
+        let (mut pages, total) = (0, self.books.statistics.pages_stored);
+        for record in archive.records() {
+            let record = record?;
+            match archive.page(&record) {
+                Ok(Some(page)) => self.resend_page(&record, page, find)?,
+                Ok(None) => {}
+                // what cannot be read has no links any more
+                Err(error @ Error::Damaged { .. }) => tracing::warn!("{error}: the links of {} are lost", record.url),
+                Err(error) => return Err(error),
+            }
+            pages += 1;
+            progress(pages, total);
+        }
+        if let Some(exchange) = &mut self.exchange {
+            exchange.resends = false;
+        }
+        Ok(pages)
+    }
+
+    fn resend_page(&mut self, record: &KeyRecord, page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
+        let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
+        let keys = self.home.keys.keys(&url);
+        let hops = Hops::parse(&page.hops);
+        let response = Response {
+            status: page.status,
+            reason: String::new(),
+            version: HttpVersion::Http11,
+            headers: page.headers,
+            body: page.body,
+            truncated: page.truncated,
+            address: page.ip,
+            request: Vec::new(),
+            started: Time::ZERO,
+            duration: Duration::ZERO,
+        };
+        let scope = self.scope.clone();
+        if page.robots {
+            let asked = page.via.and_then(|via| CanonicalUrl::parse(&via).ok()).unwrap_or_else(|| url.clone());
+            let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth };
+            let findings = find(&url, purpose, &response, &scope);
+            let provenance = Provenance { depth: page.depth, seed: page.seed, hops };
+            return self.resend_sitemaps(&provenance, record.offset, findings.links);
+        }
+        let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
+        let parent = QueuedUrl { depth: page.depth, hops, seed: page.seed, ..queued(url.as_str(), keys) };
+        self.resend_found(&parent, findings, record.offset)
+    }
+
+    /// Writes `url` down for the shard that owns it, unless that is this one. It is not fetched again where it was.
+    pub(in crate::engine) fn send_again(&mut self, url: QueuedUrl) -> Result<()> {
+        let round = self.seeding.round.number;
+        match &mut self.exchange {
+            Some(exchange) if !exchange.shard().owns(url.domain) => {
+                exchange.outgoing.push(&QueuedUrl { forced: false, ..url }, round)
+            }
+            _ => Ok(()),
+        }
+    }
+}
