@@ -62,7 +62,7 @@ pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use reply::{Addressed, ReplyTo};
-pub use requests::{Rates, SlotOptions, SlotPool, Waker};
+pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;
 pub use round::{Refetch, Round};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};

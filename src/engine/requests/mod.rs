@@ -9,6 +9,7 @@
 //! - What begins ends once: [`Requests::end`] and [`Requests::end_fetch`] give the slot back, whatever came.
 //! - Nothing of this is in a checkpoint: a crawl that is started again makes requests.
 
+mod auto;
 mod hops;
 mod limits;
 mod pool;
@@ -17,6 +18,7 @@ mod slots;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use auto::{Pressure, WORKERS_START};
 pub use limits::Rates;
 pub use pool::{SlotPool, Waker};
 pub use slots::SlotOptions;
