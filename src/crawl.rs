@@ -15,6 +15,7 @@ mod directory;
 pub mod explain;
 mod files;
 pub mod live;
+mod machine;
 pub mod memory;
 mod metrics;
 mod nothing;
@@ -36,6 +37,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Receiver;
 
 use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
 use crate::disk::Disk;
 use crate::engine::{Commons, Engine, Event, ListedSeeds, Opening, Past, Phase, Purpose, Refetch, mend};
 use crate::process::Processor;
@@ -72,15 +74,22 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let (mut runtime, ports) =
         Runtime::start(&request, &request.dir, clock.clone(), network, slice::from_ref(&process))?;
     let [Port { executors, events }] = <[Port; 1]>::try_from(ports).unwrap_or_else(|_| unreachable!("one crawl"));
-    let commons = Commons::new(&options::settings(&request.config), clock.clone());
+    let commons = commons(&request.config, clock.clone());
+    let observer = Observer::new(ceiling.bytes, commons.slots.clone());
     let opening = directory.opening(&request, executors, seeds, clock, commons)?;
-    let finish =
-        drive(&request, opening, Processor::new(process), (&mut runtime, &events), Observer::new(ceiling.bytes));
+    let finish = drive(&request, opening, Processor::new(process), (&mut runtime, &events), observer);
     let finish = finish.map_err(|error| threads::cause(error, &events));
     // answers that wait there hold places in memory that the threads may wait for
     drop(events);
     runtime.stop();
     finish
+}
+
+/// What the engines of this process share. Where the number of workers is found, the machine bounds it.
+fn commons(config: &Config, clock: Arc<dyn Clock>) -> Commons {
+    let mut settings = options::settings(config);
+    settings.slots.workers_most = settings.slots.workers_most.map(|_| memory::workers_most(config));
+    Commons::new(&settings, clock)
 }
 
 /// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A

@@ -4,12 +4,15 @@
 //! figures, made by the same hands (`Sampler::live`).
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::machine::Lookout;
 use super::metrics::Endpoint;
+use super::threads::cores;
 use super::warnings::Warnings;
 use crate::clock::Time;
-use crate::engine::Engine;
+use crate::engine::{Engine, SlotPool};
 use crate::record::{Live, Rates, Statistics};
 use crate::report::Progress;
 
@@ -24,13 +27,17 @@ const WINDOW: Duration = Duration::from_secs(10);
 pub(super) struct Observer {
     pub sampler: Sampler,
     warnings: Warnings,
+    /// What the number of workers is found by, beside what the engines do.
+    slots: Arc<SlotPool>,
+    lookout: Lookout,
     due: Time,
 }
 
 impl Observer {
-    /// That of a crawl that takes no more memory than `ceiling`.
-    pub fn new(ceiling: u64) -> Observer {
-        Observer { sampler: Sampler::new(ceiling), warnings: Warnings::default(), due: Time::ZERO }
+    /// That of a crawl that takes no more memory than `ceiling`, and makes its requests in `slots`.
+    pub fn new(ceiling: u64, slots: Arc<SlotPool>) -> Observer {
+        let (sampler, warnings) = (Sampler::new(ceiling), Warnings::default());
+        Observer { sampler, warnings, slots, lookout: Lookout::new(cores()), due: Time::ZERO }
     }
 
     /// Looks at the crawl, if it is time to, and passes on what it sees.
@@ -43,8 +50,13 @@ impl Observer {
         display.tick(&statistics, &gauges, engine.doing(), engine.elapsed(now));
         self.warnings.look(now, gauges.disk_free_bytes, engine.disk_floor());
         self.warnings.look_at_rests(gauges.resting.as_ref());
-        if self.sampler.sample(&statistics, now) && endpoint.is_open() {
-            endpoint.put(self.sampler.live(engine));
+        if self.sampler.sample(&statistics, now) {
+            if gauges.workers.is_some() {
+                self.slots.press(self.lookout.look());
+            }
+            if endpoint.is_open() {
+                endpoint.put(self.sampler.live(engine));
+            }
         }
     }
 }

@@ -196,7 +196,7 @@ impl Engine {
             self.books.seeds.make_durable()?;
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
-            self.requests.settle(now);
+            self.requests.settle(self.stores.arrival.frontier.has_ready(now), now);
         } else {
             self.requests.stand_back();
         }
