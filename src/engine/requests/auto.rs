@@ -234,6 +234,7 @@ impl Controller {
             true if share >= WORTH => {
                 self.step = (self.step * STEP_UP.1).min(STEP_UP.0);
                 self.hold = 1;
+                self.bound = WorkersBound::Growing;
                 self.begin_trial(rate);
             }
             true => {
@@ -267,13 +268,15 @@ impl Controller {
         let from = self.workers;
         if !self.is_down_next {
             let more = ((from as f64 * self.step).ceil() as usize).min(self.most);
-            if more > from && !self.pressure.cores {
+            if more > from {
+                if matches!(self.bound, WorkersBound::Hosts | WorkersBound::Memory | WorkersBound::Ceiling) {
+                    self.bound = WorkersBound::Growing;
+                }
                 self.workers = more;
-                self.bound = WorkersBound::Growing;
                 self.trial = Some(Trial { is_up: true, from, rate });
                 return;
             }
-            self.bound = if self.pressure.cores { WorkersBound::Cores } else { WorkersBound::Ceiling };
+            self.bound = WorkersBound::Ceiling;
         }
         // fewer than at the start would be too few for the cores as soon as something is slower
         let least = if self.pressure.cores { self.start } else { WORKERS_MIN }.min(from);
