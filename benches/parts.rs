@@ -2,10 +2,11 @@
 //! 150 links like those of documentation; `-- DIR` takes the HTML files below a directory instead.
 //!
 //! Microseconds of the thread's CPU a page, the least and the median of the rounds; a step's own cost is the difference
-//! to the one that it includes.
+//! to the one that it includes. The second table compares compressors on the same pages in the same rounds.
 
 use std::fs;
 use std::hint::black_box;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,11 +18,15 @@ use crawler::fingerprint::Fingerprinter;
 use crawler::frontier::Hops;
 use crawler::process::{ProcessOptions, Processor};
 use crawler::web::address::AddressGuard;
+use crawler::web::coding::BodyDecoder;
 use crawler::web::html::{LinkScan, RobotsDirectives};
 use crawler::web::scope::{Scope, ScopeOptions};
 use crawler::web::tags::Tags;
 use crawler::web::url::{CanonicalUrl, KeyMaker};
 use crawler::web::warc::{Compression, Encoder, Exchange, HttpVersion, id_seed};
+use flate2::bufread::MultiGzDecoder;
+use flate2::{Compress, FlushCompress};
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use sha1::{Digest, Sha1};
 
 #[path = "crawl/thread.rs"]
@@ -35,6 +40,8 @@ const PAGE_BYTES: usize = 24_000;
 const LINKS: usize = 150;
 /// Files of a directory that are read, at most.
 const FILES_MAX: usize = 20_000;
+/// Where all pages are.
+const ROOT: &str = "http://docs.example/";
 const LINKS_MAX: usize = 10_000;
 const URL_BYTES_MAX: usize = 2_000;
 
@@ -53,7 +60,7 @@ fn main() -> Result<()> {
         }
     };
     ensure!(!pages.is_empty(), "there are no HTML files");
-    let bytes: usize = pages.iter().map(|page| page.response.body.len()).sum();
+    let bytes = bodies(&pages);
     let keys = Arc::new(KeyMaker::new(Fingerprinter::random(1), &[]));
     let scope = Scope::new(&ScopeOptions::default(), pages.iter().map(|page| &page.url))?;
     let mut scan = LinkScan::new(LINKS_MAX, true, URL_BYTES_MAX);
@@ -73,11 +80,90 @@ fn main() -> Result<()> {
         let mut encoder = Encoder::new(compression);
         tell(name, &pages, |page| encoder.encode(&exchange(page)).bytes.len());
     }
+    let packed: Vec<Page> = pages.iter().map(gzipped).collect::<Result<_>>()?;
+    println!("the same pages with Content-Encoding gzip, {:.0} bytes", mean(bodies(&packed)));
+    let mut decoder = BodyDecoder::default();
+    tell("inflate", &packed, |page| inflate(&mut decoder, page));
+    tell("findings: this, links in scope", &packed, |page| findings(&mut processor, page, &scope));
+    tell("SHA-1 of the body", &packed, |page| usize::from(Sha1::digest(&page.response.body)[0]));
+    let mut encoder = Encoder::new(Compression::Gzip);
+    tell("records, gzip", &packed, |page| encoder.encode(&exchange(page)).bytes.len());
+    tell("all of these", &packed, |page| {
+        findings(&mut processor, page, &scope) + encoder.encode(&exchange(page)).bytes.len()
+    });
+    compare(&pages, &packed);
     Ok(())
+}
+
+/// Compressors and decompressors beside one another.
+fn compare(pages: &[Page], packed: &[Page]) {
+    println!("\n{:44} {:>8} {:>8} {:>8} {:>8}", "compressors: CPU us a page", "least", "median", "MB/s", "bytes");
+    let plain_bytes = bodies(pages) as f64 / pages.len() as f64;
+    let tell = |name: &str, pages: &[Page], step: &mut dyn FnMut(&Page) -> usize| {
+        let out: usize = pages.iter().map(&mut *step).sum();
+        let [least, median] = rounds(pages, step);
+        println!(
+            "{name:44} {least:>8.1} {median:>8.1} {:>8.0} {:>8.0}",
+            plain_bytes / median,
+            out as f64 / pages.len() as f64
+        );
+    };
+    let largest = pages.iter().map(|page| page.response.body.len()).max().unwrap_or(0);
+    let mut room = vec![0; 2 * largest + 1_024];
+    tell("inflate: zlib-rs, by stream", packed, &mut |page| {
+        let mut text = Vec::new();
+        MultiGzDecoder::new(&page.response.body[..]).read_to_end(&mut text).map_or(0, |_| text.len())
+    });
+    let mut decompressor = Decompressor::new();
+    tell("inflate: libdeflate", packed, &mut |page| {
+        decompressor.gzip_decompress(&page.response.body, &mut room).unwrap_or(0)
+    });
+    let mut zlib = Compress::new(flate2::Compression::fast(), false);
+    tell("deflate: zlib-rs, level 1", pages, &mut |page| {
+        zlib.reset();
+        let done = zlib.compress(&page.response.body, &mut room, FlushCompress::Finish);
+        done.map_or(0, |_| usize::try_from(zlib.total_out()).unwrap_or(0))
+    });
+    for level in [1, 2, 3] {
+        let mut compressor = Compressor::new(CompressionLvl::new(level).unwrap_or_default());
+        tell(&format!("deflate: libdeflate, level {level}"), pages, &mut |page| {
+            compressor.deflate_compress(&page.response.body, &mut room).unwrap_or(0)
+        });
+    }
+    for level in [1, 3] {
+        let Ok(mut compressor) = zstd::bulk::Compressor::new(level) else { continue };
+        tell(&format!("zstd, level {level}"), pages, &mut |page| {
+            compressor.compress_to_buffer(&page.response.body, &mut room[..]).unwrap_or(0)
+        });
+    }
+}
+
+fn bodies(pages: &[Page]) -> usize {
+    pages.iter().map(|page| page.response.body.len()).sum()
+}
+
+/// The page as a server sends it that compresses.
+fn gzipped(page: &Page) -> Result<Page> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(&page.response.body)?;
+    let path = page.url.as_str().strip_prefix(ROOT).context("all pages have one root")?;
+    let mut packed = self::page(path, encoder.finish()?)?;
+    packed.response.headers.push((b"content-encoding"[..].into(), b"gzip"[..].into()));
+    Ok(packed)
+}
+
+fn inflate(decoder: &mut BodyDecoder, page: &Page) -> usize {
+    decoder.decode(Some("gzip"), &page.response.body, 16 << 20).bytes.len()
 }
 
 /// Measures a step in rounds over all pages.
 fn tell(name: &str, pages: &[Page], mut step: impl FnMut(&Page) -> usize) {
+    let [least, median] = rounds(pages, &mut step);
+    println!("{name:44} {least:>8.1} {median:>8.1}");
+}
+
+/// The least and the median of the rounds, in microseconds a page.
+fn rounds(pages: &[Page], step: &mut dyn FnMut(&Page) -> usize) -> [f64; 2] {
     let mut rounds: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let before = cpu_s();
@@ -88,7 +174,7 @@ fn tell(name: &str, pages: &[Page], mut step: impl FnMut(&Page) -> usize) {
         })
         .collect();
     rounds.sort_by(f64::total_cmp);
-    println!("{name:44} {:>8.1} {:>8.1}", rounds[0], rounds[ROUNDS / 2]);
+    [rounds[0], rounds[ROUNDS / 2]]
 }
 
 fn tags(html: &[u8]) -> usize {
@@ -147,7 +233,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
 }
 
 fn page(path: &str, body: Vec<u8>) -> Result<Page> {
-    let url = CanonicalUrl::parse(&format!("http://docs.example/{path}")).context("a path makes a URL")?;
+    let url = CanonicalUrl::parse(&format!("{ROOT}{path}")).context("a path makes a URL")?;
     let header = |name: &str, value: &str| (name.as_bytes().into(), value.as_bytes().into());
     let headers = vec![
         header("server", "nginx/1.22.1"),

@@ -20,6 +20,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`fingerprint`] | 64-bit Rabin fingerprints by a polynomial of the crawl's own |
+//! | [`shard`] | which shard of a crawl owns a URL |
 //! | [`clock`] | time, given to everything that needs it |
 //! | [`politeness`] | the judge of politeness: what a log of requests owed to hosts and addresses |
 //! | [`varint`] | numbers of variable length, one encoding for all formats |
@@ -32,6 +33,7 @@
 //! | [`catalog`] | what must change atomically: one batch a checkpoint |
 //! | [`frontier`] | per-host queues, politeness, budgets |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot |
+//! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count |
 //! | [`engine`] | the state machine that owns all of the above |
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
@@ -56,6 +58,7 @@ pub mod crawl;
 pub mod disk;
 pub mod drum;
 pub mod engine;
+pub mod exchange;
 pub mod fetch;
 pub mod fingerprint;
 pub mod frontier;
@@ -66,6 +69,7 @@ pub mod politeness;
 pub mod process;
 pub mod record;
 pub mod report;
+pub mod shard;
 pub mod simulator;
 pub mod simweb;
 pub mod text;

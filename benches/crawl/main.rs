@@ -5,6 +5,9 @@
 //!     cargo bench --bench crawl -- growth                500,000 pages of 8 KB, told for each tenth of the crawl
 //!     cargo bench --bench crawl -- past                  from stores that hold millions of URLs already
 //!     cargo bench --bench crawl -- --site URL            a site that is served already, on loopback
+//!     cargo bench --bench crawl -- --shards 1,4          the same in one shard and in four, in turn
+//!     cargo bench --bench crawl -- --files DIR           the files below a directory, served by this process
+//!     cargo bench --bench crawl -- --codings plain,gzip  pages without and with Content-Encoding, in turns
 //!     cargo bench --bench crawl -- --help                sizes, rounds, peers, other builds to compare with
 //!
 //! CPU (user and system of the crawling process alone, from /proc when it has ended) is the figure: the synthetic web
@@ -15,12 +18,14 @@
 //! `benches/crawl/README.md` says how to install the peers, and what each of them does and leaves out.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use crawler::simweb::SimWeb;
 
+mod files;
 mod filled;
 mod options;
 mod own;
@@ -30,30 +35,55 @@ mod process;
 mod table;
 mod thread;
 
-use options::{Options, Variant};
+use files::FileServer;
+use options::{Coding, Options, Variant};
+use own::Crawler;
 use table::{Row, Table};
 
 /// What is crawled.
 struct Target {
+    /// What is behind the names of the crawlers in the table.
+    suffix: &'static str,
     /// Keeps the synthetic web running, where it is one.
     web: Option<SimWeb>,
+    /// Keeps the files served, where it is some.
+    files: Option<Arc<FileServer>>,
     seeds: Vec<String>,
 }
 
 impl Target {
-    fn start(options: &Options) -> Result<Target> {
-        if let Some(seeds) = options.served_seeds()? {
-            return Ok(Target { web: None, seeds });
+    /// The web in each of the codings that are asked for.
+    fn start_all(options: &Options) -> Result<Vec<Target>> {
+        let served = options.served_seeds()?;
+        let files = if options.files.is_empty() { None } else { Some(Arc::new(FileServer::start(&options.files)?)) };
+        ensure!(served.is_none() || options.codings.len() == 1, "a site that is served already has the coding it has");
+        let start = |coding: &Coding| {
+            let suffix = if options.codings.len() > 1 { coding.suffix() } else { "" };
+            if let Some(seeds) = &served {
+                return Ok(Target { suffix, web: None, files: None, seeds: seeds.clone() });
+            }
+            if let Some(files) = &files {
+                let seeds = vec![files.root(*coding == Coding::Gzip)];
+                return Ok(Target { suffix, web: None, files: Some(files.clone()), seeds });
+            }
+            let web = SimWeb::start(options.web(*coding)).context("cannot start the synthetic web")?;
+            let seeds = web.seeds();
+            Ok(Target { suffix, web: Some(web), files: None, seeds })
+        };
+        options.codings.iter().map(start).collect()
+    }
+
+    /// Says how much of what was served since the last call was in gzip, where that is known.
+    fn tell_coding(&self, name: &str) {
+        if let Some(files) = &self.files {
+            println!("{name}: {:.1} % of the responses in gzip", files.take_gzip_share() * 100.0);
         }
-        let web = SimWeb::start(options.web()).context("cannot start the synthetic web")?;
-        let seeds = web.seeds();
-        Ok(Target { web: Some(web), seeds })
     }
 }
 
 fn main() -> Result<()> {
     let options = Options::parse();
-    let target = Target::start(&options)?;
+    let targets = Target::start_all(&options)?;
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("{}; load average {}", options.title(), load.trim());
     let scratch = match &options.dir {
@@ -63,35 +93,58 @@ fn main() -> Result<()> {
     let scratch = scratch.context("cannot make a directory for the crawls")?;
     let mut table = Table::default();
     for round in 0..options.rounds {
-        let mut turns = binaries(&options);
-        // who comes first changes, so that nobody always meets the warmer machine
-        if round % 2 == 1 {
-            turns.reverse();
-        }
-        for (name, binary) in turns {
-            if options.variant == Variant::Past {
-                for past in options.pasts() {
-                    let run = own::crawl(&binary, &options, &target, Some(past), scratch.path())?;
-                    table::tell_past(&name, past, &run);
-                }
-                continue;
-            }
-            let run = own::crawl(&binary, &options, &target, None, scratch.path())?;
-            if options.variant == Variant::Growth {
-                table::tell_growth(&name, &run.samples);
-            }
-            if options.stages {
-                table::tell_stages(&name, &run.measured, run.pages);
-            }
-            tell(&mut table, Row::of(name, &run.measured, run.pages, run.bytes_received, Some(run.bytes_on_disk)));
-        }
-        for peer in peers::found(&options) {
-            let run = peer.crawl(&options, &target, scratch.path())?;
-            let bytes = run.bytes;
-            tell(&mut table, Row::of(peer.name().to_owned(), &run.measured, run.pages, bytes, None));
+        for target in &targets {
+            round_of(round, &options, target, scratch.path(), &mut table)?;
         }
     }
     print!("\n{table}");
+    Ok(())
+}
+
+/// What is measured, by its name: each build with each number of shards.
+fn crawlers(options: &Options) -> Vec<(String, Crawler)> {
+    let mut crawlers = Vec::new();
+    for (name, binary) in binaries(options) {
+        for &shards in &options.shards {
+            let name = if shards == 1 { name.clone() } else { format!("{name}, {shards} shards") };
+            crawlers.push((name, Crawler { binary: binary.clone(), shards }));
+        }
+    }
+    crawlers
+}
+
+/// One turn of each build and each peer.
+fn round_of(round: usize, options: &Options, target: &Target, scratch: &Path, table: &mut Table) -> Result<()> {
+    let mut turns = crawlers(options);
+    // who comes first changes, so that nobody always meets the warmer machine
+    if round % 2 == 1 {
+        turns.reverse();
+    }
+    for (name, crawler) in turns {
+        let name = format!("{name}{}", target.suffix);
+        if options.variant == Variant::Past {
+            for past in options.pasts() {
+                let run = own::crawl(&crawler, options, target, Some(past), scratch)?;
+                table::tell_past(&name, past, &run);
+            }
+            continue;
+        }
+        let run = own::crawl(&crawler, options, target, None, scratch)?;
+        if options.variant == Variant::Growth {
+            table::tell_growth(&name, &run.samples);
+        }
+        if options.stages {
+            table::tell_stages(&name, &run.measured, run.pages);
+        }
+        target.tell_coding(&name);
+        tell(table, Row::of(name, &run.measured, run.pages, run.bytes_received, Some(run.bytes_on_disk)));
+    }
+    for peer in peers::found(options) {
+        let run = peer.crawl(options, target, scratch)?;
+        let name = format!("{}{}", peer.name(), target.suffix);
+        target.tell_coding(&name);
+        tell(table, Row::of(name, &run.measured, run.pages, run.bytes, None));
+    }
     Ok(())
 }
 

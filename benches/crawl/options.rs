@@ -24,6 +24,25 @@ pub enum Variant {
     Past,
 }
 
+/// How pages are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Coding {
+    /// As they are.
+    Plain,
+    /// With Content-Encoding gzip, to crawlers that accept it.
+    Gzip,
+}
+
+impl Coding {
+    /// What is behind the names of the crawlers in the table.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Coding::Plain => "",
+            Coding::Gzip => ", gzip",
+        }
+    }
+}
+
 /// Measures whole crawls by the real binary.
 #[derive(Debug, Parser)]
 pub struct Options {
@@ -47,6 +66,12 @@ pub struct Options {
     /// The same, with the URLs in a file.
     #[arg(long, value_name = "FILE")]
     pub seeds: Option<PathBuf>,
+    /// Crawls the files below a directory, which this process serves; may be given several times.
+    #[arg(long, value_name = "DIR")]
+    pub files: Vec<PathBuf>,
+    /// How pages are sent, each in every round; not with `--site`.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "plain")]
+    pub codings: Vec<Coding>,
     /// Tells the CPU of each thread of the crawler.
     #[arg(long)]
     pub stages: bool,
@@ -62,6 +87,9 @@ pub struct Options {
     /// Another build to measure instead of this one; several are measured in turn.
     #[arg(long, value_name = "PROGRAM")]
     pub binary: Vec<PathBuf>,
+    /// Shards of the crawl; several numbers are measured in turn.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1])]
+    pub shards: Vec<usize>,
     /// More of the crawler's configuration: a file of sections that this bench does not write itself.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -71,6 +99,9 @@ pub struct Options {
     /// Leave the peers out.
     #[arg(long)]
     pub no_peers: bool,
+    /// The peers that take part, by their programs [default: all that are found].
+    #[arg(long, value_delimiter = ',', value_name = "PROGRAM")]
+    pub peers: Vec<String>,
     /// Given by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -116,6 +147,7 @@ impl Options {
         match &self.seeds {
             Some(file) => format!("the web of {}", file.display()),
             None if !self.site.is_empty() => self.site.join(" "),
+            None if !self.files.is_empty() => format!("the files of {:?}", self.files),
             None => format!("{} hosts, {} pages of {} bytes", self.hosts(), self.pages(), self.page_bytes()),
         }
     }
@@ -131,13 +163,13 @@ impl Options {
         Ok((!seeds.is_empty()).then_some(seeds))
     }
 
-    /// Whether what is crawled is one site that is served already.
+    /// Whether what is crawled is one site.
     pub fn is_one_site(&self) -> bool {
-        self.site.len() == 1 && self.seeds.is_none()
+        self.seeds.is_none() && (self.site.len() == 1 || self.site.is_empty() && !self.files.is_empty())
     }
 
     /// The synthetic web: all hosts at one address, so that a peer can use it as its proxy and needs no names.
-    pub fn web(&self) -> SimOptions {
+    pub fn web(&self, coding: Coding) -> SimOptions {
         let options = SimOptions {
             seed: SEED,
             hosts: self.hosts(),
@@ -146,7 +178,7 @@ impl Options {
             page_bytes: self.page_bytes(),
             links: self.links.unwrap_or(if self.variant == Variant::Docs { 140 } else { 30 }),
             robots_missing_share: 0.1,
-            gzip_share: 0.0,
+            gzip_share: if coding == Coding::Gzip { 1.0 } else { 0.0 },
             ..SimOptions::default()
         };
         options.smooth()

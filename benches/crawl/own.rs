@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -37,11 +37,19 @@ pub struct Run {
     pub samples: Vec<Sample>,
 }
 
+/// A crawler to measure: a build, and into how many shards it cuts a crawl.
+#[derive(Clone, Debug)]
+pub struct Crawler {
+    pub binary: PathBuf,
+    pub shards: usize,
+}
+
 /// Crawls everything into a directory of its own, which is removed again. With a `past`, the crawl goes on from there.
-pub fn crawl(binary: &Path, options: &Options, target: &Target, past: Option<Past>, scratch: &Path) -> Result<Run> {
+pub fn crawl(crawler: &Crawler, options: &Options, target: &Target, past: Option<Past>, scratch: &Path) -> Result<Run> {
+    let Crawler { binary, shards } = crawler;
     let dir = tempfile::tempdir_in(scratch)?;
     fs::write(dir.path().join("seeds.txt"), target.seeds.join("\n"))?;
-    fs::write(dir.path().join("crawler.toml"), config(options, target)?)?;
+    fs::write(dir.path().join("crawler.toml"), config(options, target, *shards)?)?;
     if let Some(web) = &target.web {
         web.clear_log();
     }
@@ -98,7 +106,7 @@ fn command(binary: &Path, dir: &Path) -> Command {
     command
 }
 
-fn config(options: &Options, target: &Target) -> Result<String> {
+fn config(options: &Options, target: &Target, shards: usize) -> Result<String> {
     // a crawl with a past ends before its web does; the others end when dead hosts are given up
     let give_up = if options.variant == Variant::Past { "" } else { "give_up = \"1s\"\n" };
     let politeness = format!(
@@ -112,6 +120,9 @@ fn config(options: &Options, target: &Target) -> Result<String> {
     text.push_str("[report]\ninterval = \"1s\"\n");
     // no host of these webs is a trap
     text.push_str("[budget]\npages_per_host = \"unlimited\"\npages_per_domain = \"unlimited\"\n");
+    if shards > 1 {
+        text.push_str(&format!("[crawl]\nshards = {shards}\n"));
+    }
     if let Some(more) = &options.config {
         text.push_str(&fs::read_to_string(more).with_context(|| format!("cannot read {}", more.display()))?);
     }

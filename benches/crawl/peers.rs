@@ -51,6 +51,9 @@ pub fn found(options: &Options) -> Vec<Peer> {
         // it takes one site, and knows no names of a synthetic web
         all.retain(|peer| !matches!(peer, Peer::Spider));
     }
+    if !options.peers.is_empty() {
+        all.retain(|peer| options.peers.iter().any(|program| program == peer.program()));
+    }
     let (found, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|peer| is_there(peer.program()));
     for peer in missing {
         eprintln!("left out: {}, whose program {} is not found", peer.name(), peer.program());

@@ -49,7 +49,7 @@ impl Display for Row {
             |figure: Option<f64>, digits: usize| figure.map_or("-".into(), |figure| format!("{figure:.digits$}"));
         write!(
             f,
-            "{:<18} pages={} pages/s={:.0} MB/s={} cpu_ms/page={:.3} (user {:.3}, system {:.3}) \
+            "{:<22} pages={} pages/s={:.0} MB/s={} cpu_ms/page={:.3} (user {:.3}, system {:.3}) \
              rss_MB={:.0} disk_bytes/page={}",
             self.name,
             self.pages,
@@ -91,7 +91,7 @@ impl Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:<18} {:>7} {:>8} {:>7} {:>7} {:>17} {:>8} {:>11} {:>7}",
+            "{:<22} {:>7} {:>8} {:>7} {:>7} {:>17} {:>8} {:>11} {:>7}",
             "medians", "pages", "pages/s", "MB/s", "CPU ms", "least-most", "RSS MB", "disk B/page", "ratio"
         )?;
         let mut first = None;
@@ -102,7 +102,7 @@ impl Display for Table {
             let ratio = median(&cpu) / *first.get_or_insert(median(&cpu));
             writeln!(
                 f,
-                "{name:<18} {:>7.0} {:>8.0} {:>7.1} {:>7.3} {:>17} {:>8.0} {:>11.0} {ratio:>7.2}",
+                "{name:<22} {:>7.0} {:>8.0} {:>7.1} {:>7.3} {:>17} {:>8.0} {:>11.0} {ratio:>7.2}",
                 median(&of(&|row| row.pages as f64)),
                 median(&of(&|row| row.pages as f64 / row.wall_s)),
                 median(&of(&|row| row.megabytes_per_s.unwrap_or(f64::NAN))),

@@ -2,6 +2,7 @@
 //!
 //!     cargo bench --bench kills                  20,000 pages, 100 kills
 //!     cargo bench --bench kills -- 5000 30       5,000 pages, 30 kills
+//!     cargo bench --bench kills -- 20000 100 4   the same in four shards
 //!
 //! Prints kills, pages, pages that were asked for or stored twice, and whether the final set is the expected one; exits
 //! with 1 if it is not, or if anything is in the archive twice. The moments of the kills come from the clock: what is
@@ -28,6 +29,7 @@ fn main() {
     let mut numbers = std::env::args().filter_map(|word| word.parse::<usize>().ok());
     let pages = numbers.next().unwrap_or(20_000);
     let kills_wanted = numbers.next().unwrap_or(100);
+    let shards = numbers.next().unwrap_or(1);
     let options = SimOptions {
         seed: SEED,
         hosts: pages.div_ceil(20),
@@ -37,7 +39,7 @@ fn main() {
         flaky_share: 0.0,
         ..SimOptions::default()
     };
-    let politeness = format!("{RUSH}give_up = \"1s\"\n[crawl]\ncheckpoint_interval = \"1s\"\n");
+    let politeness = format!("{RUSH}give_up = \"1s\"\n[crawl]\nshards = {shards}\ncheckpoint_interval = \"1s\"\n");
     let site = Site::new(options, &politeness);
     let mut rng = fastrand::Rng::with_seed(SEED);
     let (start, mut kills) = (Instant::now(), 0);
@@ -63,8 +65,20 @@ fn main() {
     }
     let between = site.log().len();
     site.crawl.run(&["--quiet"]).expect(0, &[]);
-    let right = tell(&site, kills, between, start.elapsed());
+    let right = tell(&site, kills, between, start.elapsed()) && is_sound(&site);
     std::process::exit(i32::from(!right));
+}
+
+/// Whether `crawler verify` finds no damage.
+fn is_sound(site: &Site) -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let verified = command.args(["verify", "--dir"]).arg(site.crawl.path("crawl")).output();
+    let verified = verified.expect("the directory can be verified");
+    println!("verify               {}", if verified.status.success() { "no damage" } else { "damage" });
+    if !verified.status.success() {
+        print!("{}", String::from_utf8_lossy(&verified.stdout));
+    }
+    verified.status.success()
 }
 
 fn is_alive(child: &mut Child) -> bool {

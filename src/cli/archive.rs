@@ -84,7 +84,8 @@ impl Response {
 /// Where the record of an answer lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordLocation {
-    /// Name of the value file, as it is when nothing more is written to it.
+    /// Name of the value file, as it is when nothing more is written to it; in a crawl of several shards its path below
+    /// the crawl directory.
     pub file: String,
     /// Where the record begins in it.
     pub offset: u64,
@@ -99,8 +100,12 @@ pub trait Archive {
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>>;
     /// The version before `entry`.
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>>;
-    /// All versions of all URLs, in the order in which they were stored.
+    /// All versions of all URLs, in the order in which they were stored, shard after shard.
     fn entries(&self) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_>;
+    /// Whether a newer version of the URL is there that does not name `entry`, or a version after it, as the one before.
+    fn is_superseded(&self, _: &Entry) -> anyhow::Result<bool> {
+        Ok(false)
+    }
     /// What was answered; of a revisit, with the body that it refers to.
     fn response(&self, entry: &Entry) -> anyhow::Result<Response>;
     /// The records of the exchange as they are stored, that of the answer last.

@@ -10,6 +10,8 @@ use super::exit::{Exit, UsageError};
 use super::run;
 use crate::config::Config;
 use crate::crawl;
+use crate::crawl::dirs::CrawlDirs;
+use crate::disk::Disk;
 use crate::fingerprint::Fingerprinter;
 use crate::text::escape::{Escaped, json_line};
 use crate::web::surt::surt;
@@ -21,7 +23,7 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Prints one line per URL, separated by tabs: fetch form, key form, origin, registrable domain, SURT, and with --dir the \
-fingerprints of key form, origin, host and domain. A crawl treats two URLs with the same key form as the same URL. The \
+fingerprints of key form, origin, host and domain, and the shard of a crawl that has several. A crawl treats two URLs with the same key form as the same URL. The \
 key form leaves out the query parameters that the crawl in --dir, the file of --config or the default settings name.
 
 Examples:
@@ -56,18 +58,21 @@ struct Forms<'a> {
     fingerprints: Option<Fingerprints>,
 }
 
+/// A crawl's fingerprints; the shard, where it has several.
 #[derive(Serialize)]
 struct Fingerprints {
     key: String,
     origin: String,
     host: String,
     domain: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<String>,
 }
 
 /// Where lines go, and what was no URL so far.
 struct Printer<'a> {
     keys: KeyMaker,
-    has_crawl: bool,
+    crawl: Option<CrawlDirs>,
     json: bool,
     out: &'a mut dyn Write,
     errors: &'a mut dyn Write,
@@ -80,19 +85,20 @@ impl CanonicalArgs {
         self.print(&mut io::stdin().lock(), &mut out, &mut io::stderr())
     }
 
-    fn key_maker(&self) -> anyhow::Result<KeyMaker> {
+    fn key_maker(&self) -> anyhow::Result<(KeyMaker, Option<CrawlDirs>)> {
         if let Some(dir) = &self.dir {
             run::require_crawl(dir)?;
-            return Ok(crawl::key_maker(dir)?);
+            let dirs = CrawlDirs::find(&Disk::real(), dir)?;
+            return Ok((dirs.keys().map_or_else(|| crawl::key_maker(dir), |keys| Ok(keys.clone()))?, Some(dirs)));
         }
         let config = Config::load(self.config.as_deref())?;
         // fingerprints are of a crawl: without one they are not shown
-        Ok(KeyMaker::new(Fingerprinter::random(0), &config.scope.strip_query_params))
+        Ok((KeyMaker::new(Fingerprinter::random(0), &config.scope.strip_query_params), None))
     }
 
     fn print(&self, input: &mut dyn BufRead, out: &mut dyn Write, errors: &mut dyn Write) -> anyhow::Result<Exit> {
-        let (keys, has_crawl) = (self.key_maker()?, self.dir.is_some());
-        let mut printer = Printer { keys, has_crawl, json: self.json, out, errors, refused: false };
+        let (keys, crawl) = self.key_maker()?;
+        let mut printer = Printer { keys, crawl, json: self.json, out, errors, refused: false };
         for url in &self.urls {
             if url != "-" {
                 printer.line(url)?;
@@ -129,6 +135,7 @@ impl Printer<'_> {
         write!(self.out, "{}\t{}\t{}\t{}\t{}", forms.url, forms.key_form, forms.origin, forms.domain, forms.surt)?;
         if let Some(prints) = &forms.fingerprints {
             write!(self.out, "\t{}\t{}\t{}\t{}", prints.key, prints.origin, prints.host, prints.domain)?;
+            prints.shard.iter().try_for_each(|shard| write!(self.out, "\t{shard}"))?;
         }
         Ok(writeln!(self.out)?)
     }
@@ -143,11 +150,12 @@ impl Printer<'_> {
             origin: url.origin(),
             domain: url.registrable_domain(),
             surt: surt(url),
-            fingerprints: self.has_crawl.then(|| Fingerprints {
+            fingerprints: self.crawl.as_ref().map(|crawl| Fingerprints {
                 key: hex(prints.key),
                 origin: hex(prints.origin),
                 host: hex(prints.host),
                 domain: hex(prints.domain),
+                shard: crawl.name(crawl.place_of(prints.domain)),
             }),
         }
     }

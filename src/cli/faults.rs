@@ -23,7 +23,11 @@ pub(super) fn cases(text: &str) -> Result<Range<u64>, String> {
 
 /// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the
 /// contract, with what led to it. Checksums of their logs go to a file.
-pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>, checksums: Option<&Path>) -> anyhow::Result<()> {
+pub(super) fn run(
+    (seeds, shards): (Range<u64>, u32),
+    mistake: Option<Mistake>,
+    checksums: Option<&Path>,
+) -> anyhow::Result<()> {
     let started = Instant::now();
     let next = AtomicU64::new(seeds.start);
     let stop = AtomicBool::new(false);
@@ -41,7 +45,7 @@ pub(super) fn run(seeds: Range<u64>, mistake: Option<Mistake>, checksums: Option
                         if !seeds.contains(&seed) {
                             return;
                         }
-                        let result = simulator::run(seed, mistake);
+                        let result = simulator::run_in_shards(seed, mistake, shards);
                         let mut sums = sums.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                         match result {
                             Ok(held) => {

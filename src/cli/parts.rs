@@ -8,12 +8,14 @@ use anyhow::Context;
 use super::archive::{Archive, Entry, RecordLocation, Response};
 use super::exit::UsageError;
 use crate::container::{KeyRecord, Reader, StoredRecord};
+use crate::crawl::archives::{self, Archives};
+use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::{self, CrawlError, CrawlRequest};
-use crate::disk::{self, Disk, HEADER_BYTES};
+use crate::disk::{self, Disk};
 use crate::engine::Identity;
 use crate::record::Finish;
 use crate::web::coding;
-use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::url::CanonicalUrl;
 use crate::web::warc::Header;
 
 /// A body is decoded up to this size.
@@ -26,58 +28,98 @@ pub(super) fn crawl(request: CrawlRequest) -> Result<Finish, CrawlError> {
     catch_unwind(run).unwrap_or_else(|_| Err(CrawlError::Internal("the engine panicked".to_owned())))
 }
 
-/// Opens the archive in a crawl directory.
+/// Opens the archive in a crawl directory: of all shards, where there are several.
 pub(super) fn open_archive(dir: &Path) -> anyhow::Result<Box<dyn Archive>> {
     let disk = Disk::real();
     let open = || -> disk::Result<Container> {
-        let keys = Identity::read_copy(&disk, dir)?.key_maker();
-        Ok(Container { reader: Reader::open(disk.clone(), &dir.join("pages"))?, keys })
+        let dirs = CrawlDirs::open(&disk, dir)?;
+        let keys = match dirs.keys() {
+            Some(keys) => keys.clone(),
+            None => Identity::read_copy(&disk, dir)?.key_maker(),
+        };
+        Ok(Container { archives: Archives::new(disk.clone(), dirs, keys) })
     };
-    match open() {
-        Ok(container) => Ok(Box::new(container)),
-        Err(e) if e.is_not_found() && has_no_page(&disk, dir) => Err(UsageError::because(format!(
-            "nothing is stored in {} yet: the crawl has just begun, or ended before its first page",
-            dir.display()
-        ))),
-        Err(e) => Err(e.into()),
+    let container = match open() {
+        Ok(container) => container,
+        Err(e) if e.is_not_found() && archives::has_no_page(&disk, dir) => return Err(nothing_stored(dir)),
+        Err(e) => return Err(e.into()),
+    };
+    if !container.archives.open_all() {
+        return Err(nothing_stored(dir));
     }
+    if !container.archives.dirs().is_sharded() {
+        // what is faulty of several is told when it is met
+        container.archives.reader(0)?;
+    }
+    Ok(Box::new(container))
 }
 
-/// Whether nothing was ever stored: a file that is missing is not made yet then, and not lost.
-fn has_no_page(disk: &Disk, dir: &Path) -> bool {
-    let keys = disk.open_if_there(dir.join("pages").join("key.dat"));
-    matches!(keys.and_then(|keys| keys.map_or(Ok(0), |keys| keys.len())), Ok(length) if length <= HEADER_BYTES)
+fn nothing_stored(dir: &Path) -> anyhow::Error {
+    UsageError::because(format!(
+        "nothing is stored in {} yet: the crawl has just begun, or ended before its first page",
+        dir.display()
+    ))
 }
 
-/// The page container as an archive.
+/// The page containers of a crawl as an archive. A handle has the shard above the offset of the key record, so that
+/// handles rise in the order of the entries.
 struct Container {
-    reader: Reader,
-    keys: KeyMaker,
+    archives: Archives,
+}
+
+/// Where in a handle the offset ends and the shard begins.
+const OFFSET_BITS: u32 = 48;
+
+fn handle(place: usize, offset: u64) -> u64 {
+    (place as u64) << OFFSET_BITS | offset
+}
+
+impl Container {
+    /// The key record of `entry`, its shard, and that shard's reader.
+    fn record(&self, entry: &Entry) -> disk::Result<(usize, KeyRecord, &Reader)> {
+        let (place, offset) = ((entry.handle >> OFFSET_BITS) as usize, entry.handle & ((1 << OFFSET_BITS) - 1));
+        match self.archives.reader(place)? {
+            Some(reader) => Ok((place, reader.record_at(offset)?, reader)),
+            None => {
+                let pages = self.archives.dirs().shards()[place].join("pages");
+                Err(disk::Error::damaged(&pages, 0, "the archive of an entry that was read from it", "none"))
+            }
+        }
+    }
+
+    /// The entries of a shard in the order in which they were stored.
+    fn of_shard(&self, place: usize) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_> {
+        match self.archives.reader(place) {
+            Ok(None) => Box::new(std::iter::empty()),
+            Ok(Some(reader)) => Box::new(reader.records().map(move |record| Ok(entry((place, record?))))),
+            Err(error) => Box::new(std::iter::once(Err(error.into()))),
+        }
+    }
 }
 
 impl Archive for Container {
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
         let url = CanonicalUrl::parse(url).with_context(|| format!("{url} is not a URL that can be crawled"))?;
-        let key = self.keys.keys(&url).key;
-        let found = match self.reader.newest(key, url.as_str())? {
-            None => self.reader.newest_of_key(key)?,
-            found => found,
-        };
-        Ok(found.map(entry))
+        Ok(self.archives.newest(&url)?.map(entry))
     }
 
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>> {
-        let record = self.reader.record_at(entry.handle)?;
-        Ok(self.reader.previous(&record)?.map(self::entry))
+        let (place, record, reader) = self.record(entry)?;
+        Ok(reader.previous(&record)?.map(|record| self::entry((place, record))))
     }
 
     fn entries(&self) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_> {
-        Box::new(self.reader.records().map(|record| Ok(entry(record?))))
+        Box::new((0..self.archives.dirs().shards().len()).flat_map(|place| self.of_shard(place)))
+    }
+
+    fn is_superseded(&self, entry: &Entry) -> anyhow::Result<bool> {
+        let (place, record, _) = self.record(entry)?;
+        Ok(self.archives.is_superseded(place, &record)?)
     }
 
     fn response(&self, entry: &Entry) -> anyhow::Result<Response> {
-        let record = self.reader.record_at(entry.handle)?;
-        let stored = self.reader.response(&record)?;
+        let (_, record, reader) = self.record(entry)?;
+        let stored = reader.response(&record)?;
         let plain =
             |headers: Vec<Header>| headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         let mut response = Response {
@@ -94,17 +136,20 @@ impl Archive for Container {
     }
 
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {
-        Ok(self.reader.exchange(&self.reader.record_at(entry.handle)?)?)
+        let (_, record, reader) = self.record(entry)?;
+        Ok(reader.exchange(&record)?)
     }
 
     fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation> {
-        let record = self.reader.record_at(entry.handle)?;
-        let file = self.reader.value_name(&record)?;
+        let (place, record, reader) = self.record(entry)?;
+        let name = reader.value_name(&record)?;
+        // several archives have files of one name
+        let file = self.archives.dirs().name(place).map_or(name.clone(), |shard| format!("{shard}/pages/{name}"));
         Ok(RecordLocation { file, offset: record.value_offset, bytes: record.value_bytes })
     }
 }
 
-fn entry(record: KeyRecord) -> Entry {
+fn entry((place, record): (usize, KeyRecord)) -> Entry {
     Entry {
         status: record.status,
         time: record.time,
@@ -112,8 +157,8 @@ fn entry(record: KeyRecord) -> Entry {
         digest_sha1: record.payload_sha1,
         robots: record.robots,
         revisit: record.payload_at.is_some(),
-        previous: record.previous,
-        handle: record.offset,
+        previous: record.previous.map(|offset| handle(place, offset)),
+        handle: handle(place, record.offset),
         mime: record.mime,
         url: record.url,
     }

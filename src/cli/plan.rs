@@ -69,6 +69,9 @@ impl PlanArgs {
         let mut table = Table::default();
         let (seeds, hosts) = (counted(plan.seeds, "URL"), counted(plan.hosts, "host"));
         table.row("seeds", format!("{seeds} of {hosts}, {}", counted(plan.domains, "domain")));
+        if plan.shards > 1 {
+            table.row("shards", format!("{}, each with its own engine and a part of the memory", count(plan.shards)));
+        }
         table.row("user agent", config.user_agent());
         for bound in &plan.rates {
             let name = format!("answers in {}", brief(bound.answer));

@@ -119,7 +119,11 @@ impl Selection {
             match entry {
                 Ok(entry) => {
                     let is_old = older.as_mut().map_or(Ok(false), |older| older.has(entry.handle))?;
-                    if !is_old && self.wants(&entry) {
+                    if is_old || !self.wants(&entry) {
+                        continue;
+                    }
+                    // only answers that several shards may have of one URL cost a look
+                    if all || !entry.robots || !archive.is_superseded(&entry)? {
                         act(entry, damage, warnings)?;
                     }
                 }

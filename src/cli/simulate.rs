@@ -131,6 +131,10 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "A..B", default_value = "0..1000")]
     #[arg(value_parser = super::faults::cases, requires = "faults")]
     pub cases: std::ops::Range<u64>,
+    /// Shards of the simulated crawls.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "faults")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub shards: u32,
     /// Let the simulated crawler make a mistake, to see that the check finds it.
     #[arg(long, value_name = "MISTAKE", requires = "faults")]
     pub mistake: Option<crate::simulator::Mistake>,
@@ -220,7 +224,7 @@ impl SimulateArgs {
 /// Runs `crawler simulate` to its end.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     if args.faults {
-        return super::faults::run(args.cases.clone(), args.mistake, args.checksums.as_deref());
+        return super::faults::run((args.cases.clone(), args.shards), args.mistake, args.checksums.as_deref());
     }
     let web = SimWeb::start(args.options()).map_err(|e| match e.kind() {
         // options that no web can be made of

@@ -2,6 +2,8 @@
 //! does, and both show the same; of one that does not run, or does not answer, the plain copy of its last checkpoint is
 //! told.
 
+mod shards;
+
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,6 +16,7 @@ use super::{DirArg, parts, run};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::crawl::control;
 use crate::crawl::control::wire::AskError;
+use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::memory::Ceiling;
 use crate::crawl::reports::{self, Left};
 use crate::crawl::sizes::measure;
@@ -22,6 +25,7 @@ use crate::record::{Doing, Live, Rates, Snapshot, State};
 use crate::report::closing::{Table, figures, shell_word};
 use crate::text::escape::{Escaped, json_line};
 use crate::text::figures::{count, counted, date, rate, size, span};
+use shards::ShardRow;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,7 +37,8 @@ Examples:
   crawler status
   crawler status --dir news --json
   crawler status --estimate
-  crawler status --memory")]
+  crawler status --memory
+  crawler status --shards     of a crawl that has several, each of them")]
 pub(super) struct StatusArgs {
     #[command(flatten)]
     dir: DirArg,
@@ -43,6 +48,9 @@ pub(super) struct StatusArgs {
     /// Show the parts of the memory ceiling too
     #[arg(long)]
     memory: bool,
+    /// Show each shard too, of a crawl that has several
+    #[arg(long)]
+    shards: bool,
     /// Print the time left even if reading log and queue for it takes long
     #[arg(long)]
     estimate: bool,
@@ -75,6 +83,9 @@ struct Told<'a> {
     memory_ceiling: Option<&'a Ceiling>,
     /// `None` where it would take long to tell.
     left: Option<&'a Left>,
+    /// Each shard, where that is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<&'a [ShardRow]>,
 }
 
 impl<'a> Told<'a> {
@@ -92,6 +103,7 @@ impl<'a> Told<'a> {
             rates: None,
             memory_ceiling: None,
             left: None,
+            shards: None,
         }
     }
 
@@ -119,10 +131,15 @@ impl StatusArgs {
         let live = running.then(|| control::live(dir, control::LIVE_PATIENCE));
         // it may have ended in between
         let running = running && !matches!(live, Some(Err(AskError::NotRunning(_))));
-        let stored = Snapshot::read(&Disk::real(), dir)?.map(|mut stored| {
-            measure(&mut stored.stores, dir);
-            stored
-        });
+        let disk = Disk::real();
+        let dirs = CrawlDirs::open(&disk, dir)?;
+        let mut of_shards = dirs.snapshots(&disk)?;
+        for (stored, dir) in of_shards.iter_mut().zip(dirs.shards()) {
+            stored.iter_mut().for_each(|stored| measure(&mut stored.stores, dir));
+        }
+        let rows =
+            self.shards.then(|| shards::rows(&dirs, live.as_ref().and_then(|live| live.as_ref().ok()), &of_shards));
+        let stored = Snapshot::sum(of_shards.into_iter().flatten());
         let told = match (&live, &stored) {
             (Some(Ok(live)), stored) => Told::live(live, stored.as_ref().map(|stored| stored.updated)),
             (live, Some(stored)) => {
@@ -136,14 +153,15 @@ impl StatusArgs {
                 return Ok(Exit::Done);
             }
         };
-        let ceiling = Ceiling::of_crawl(&Disk::real(), dir)?;
+        let ceiling = Ceiling::of_crawl(&disk, dirs.home())?;
         let now = SystemClock::new().now();
         let left = left(dir, self.estimate)?.map(|left| left.with_rests(told.snapshot.gauges.resting.as_ref(), now));
-        let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), ..told };
+        let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), shards: rows.as_deref(), ..told };
         if self.json {
             writeln!(out, "{}", json_line(&told)?)?;
         } else {
             out.write_all(text(&told, dir, now).as_bytes())?;
+            out.write_all(rows.as_deref().map_or(String::new(), |rows| shards::text(rows, now)).as_bytes())?;
             if let Some(ceiling) = ceiling.as_ref().filter(|_| self.memory) {
                 out.write_all(parts(ceiling).as_bytes())?;
             }
@@ -167,8 +185,9 @@ fn ended(dir: &Path) -> String {
 
 /// What a crawl in `dir` said of itself, as `crawler status` shows it.
 pub(super) fn text_of(live: &Live, dir: &Path) -> anyhow::Result<String> {
-    let stored = Snapshot::read(&Disk::real(), dir)?;
-    let ceiling = Ceiling::of_crawl(&Disk::real(), dir)?;
+    let disk = Disk::real();
+    let stored = CrawlDirs::open(&disk, dir)?.snapshot(&disk)?;
+    let ceiling = Ceiling::of_crawl(&disk, dir)?;
     let now = SystemClock::new().now();
     let left = left(dir, false)?.map(|left| left.with_rests(live.figures.gauges.resting.as_ref(), now));
     let told = Told::live(live, stored.map(|stored| stored.updated));

@@ -17,6 +17,9 @@ pub(super) struct Limit {
 /// The most sitemaps that the reader of robots.txt keeps.
 const SITEMAPS_MAX: usize = 1_000;
 
+/// The most shards of a crawl in one process.
+const SHARDS_MAX: usize = 256;
+
 type Checked = Result<(), Limit>;
 
 /// Memory that a compiled regular expression may take, as the scope has it.
@@ -76,6 +79,8 @@ fn crawl(config: &Config) -> Checked {
     require(crawl.max_bytes != Some(Bytes(0)), "crawl.max_bytes", nothing)?;
     require(crawl.max_time != Some(Duration::ZERO), "crawl.max_time", nothing)?;
     at_least(crawl.checkpoint_interval, "1s", "crawl.checkpoint_interval")?;
+    let shards = (1..=SHARDS_MAX).contains(&crawl.shards);
+    require(shards, "crawl.shards", "must be from 1 to 256; the number of cores is a good choice for a large crawl")?;
     require(config.budget.pages_per_host != Some(0), "budget.pages_per_host", nothing)?;
     require(config.budget.pages_per_domain != Some(0), "budget.pages_per_domain", nothing)?;
     require(config.budget.bytes_per_host != Some(Bytes(0)), "budget.bytes_per_host", nothing)

@@ -134,6 +134,8 @@ section! {
         disk_floor: Bytes = Bytes::gib(2),
         /// Who may read a crawl directory that is made.
         readable_by: ReadableBy = ReadableBy::Owner,
+        /// Shards of a crawl that is made, each with an engine thread of its own. Fixed when a crawl is created.
+        shards: usize = 1,
     }
 }
 

@@ -75,7 +75,7 @@ pub use keys::KeyRecord;
 pub use reader::{Reader, StoredResponse};
 pub use rebuild::{Rebuilt, STAGED, rebuild};
 pub use recovery::Recovery;
-pub use referrer::{KeyPlace, Referrer};
+pub use referrer::{KeyPlace, Referrer, foreign_keys};
 pub use replayed::{RefersTo, ReplayedPage};
 pub use sync::{SyncDone, SyncJob};
 use values::ValueFiles;
@@ -316,9 +316,9 @@ impl Container {
         Ok(offset)
     }
 
-    /// The page whose record lies at `offset` of key.dat, to be read by somebody else.
-    pub fn referrer(&self, offset: u64) -> Referrer {
-        Referrer::Record(KeyPlace::new(self.keys.file().clone(), offset))
+    /// The page whose record lies at `offset` of key.dat, and which a history names `via`, to be read by somebody else.
+    pub fn referrer(&self, offset: u64, via: u64) -> Referrer {
+        Referrer::Record(KeyPlace::new(self.keys.file().clone(), offset, via))
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.

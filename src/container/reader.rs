@@ -48,8 +48,6 @@ pub struct StoredResponse {
     pub payload_headers: Vec<Header>,
     /// The body as sent; of a revisit, that of the page it refers to.
     pub body: Vec<u8>,
-    /// The whole record, uncompressed.
-    pub record: Vec<u8>,
 }
 
 impl Reader {
@@ -122,7 +120,6 @@ impl Reader {
         };
         let line = found.record.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
         let reason = String::from_utf8_lossy(line.get(13..).unwrap_or_default()).into_owned();
-        let whole = found.record.to_bytes();
         Ok(StoredResponse {
             fields: found.record.fields,
             status: found.status,
@@ -130,7 +127,6 @@ impl Reader {
             headers: found.headers,
             payload_headers,
             body,
-            record: whole,
         })
     }
 

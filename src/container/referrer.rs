@@ -3,10 +3,11 @@
 //! The frontier keeps of a referrer only where its record lies in key.dat. The engine does not read there: it hands the
 //! place on, and anyone who builds the records reads it on its own thread.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::keys::read_if_whole;
-use crate::disk::{DiskFile, Result};
+use super::keys::{KeyFile, read_if_whole};
+use crate::disk::{Disk, DiskFile, Result};
 
 /// The page that named a URL.
 #[derive(Clone, Debug, Default)]
@@ -20,26 +21,43 @@ pub enum Referrer {
     Record(KeyPlace),
 }
 
-/// A place in key.dat.
+/// A place in the key.dat of this shard or of another one.
 #[derive(Clone, Debug)]
 pub struct KeyPlace {
     keys: Arc<DiskFile>,
     offset: u64,
+    /// How a URL's history names it: no two places of a crawl have the same.
+    via: u64,
+    /// Whether it is in another shard's: that file may be rebuilt or damaged, which is not this shard's fault.
+    is_foreign: bool,
+}
+
+/// The key.dat of another shard, whose archive lies in `pages`; `None` where it cannot be opened.
+pub fn foreign_keys(disk: &Disk, pages: &Path) -> Option<Arc<DiskFile>> {
+    KeyFile::open_for_reading(disk, pages).ok().map(|keys| keys.file().clone())
 }
 
 impl KeyPlace {
-    pub(super) fn new(keys: Arc<DiskFile>, offset: u64) -> Self {
-        KeyPlace { keys, offset }
+    pub(super) fn new(keys: Arc<DiskFile>, offset: u64, via: u64) -> Self {
+        KeyPlace { keys, offset, via, is_foreign: false }
     }
 
-    /// The offset in key.dat.
-    pub fn offset(&self) -> u64 {
-        self.offset
+    /// The place at `offset` of the key.dat of another shard.
+    pub fn foreign(keys: Arc<DiskFile>, offset: u64, via: u64) -> Self {
+        KeyPlace { keys, offset, via, is_foreign: true }
+    }
+
+    /// How a URL's history names it.
+    pub fn via(&self) -> u64 {
+        self.via
     }
 
     /// The URL of the record that lies there; `None` where none lies.
     pub fn url(&self) -> Result<Option<String>> {
-        Ok(read_if_whole(&self.keys, self.offset)?.map(|record| record.url))
+        match read_if_whole(&self.keys, self.offset) {
+            Err(_) if self.is_foreign => Ok(None),
+            read => Ok(read?.map(|record| record.url)),
+        }
     }
 }
 

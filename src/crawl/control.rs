@@ -4,12 +4,14 @@
 //! client ──line──► control thread: bounds, parses, reads files ──Order──► engine thread, between two events
 //!        ◄─line──                                             ◄──Reply──
 //! ```
-//! What comes over the socket is hostile until it is parsed: lines, connections and times are bounded, and the engine's
-//! thread never reads or writes it. An order becomes an [`Event`](crate::engine::Event), or a question that is answered
-//! between two events. Its answer says whether it is done; what has to survive a crash is answered when it is durable.
-//! Nothing of it is needed to crawl: where the socket cannot be made, the crawl goes on, and says why nobody can talk
-//! to it.
+//! A crawl of several shards has an engine thread for each, and an order goes to all of them; seeds go to the thread
+//! that numbers them. What comes over the socket is hostile until it is parsed: lines, connections and times are
+//! bounded, and the engine's thread never reads or writes it. An order becomes an [`Event`](crate::engine::Event), or a
+//! question that is answered between two events. Its answer says whether it is done; what has to survive a crash is
+//! answered when it is durable. Nothing of it is needed to crawl: where the socket cannot be made, the crawl goes on,
+//! and says why nobody can talk to it.
 
+mod answer;
 mod orders;
 mod reload;
 mod server;
@@ -25,9 +27,9 @@ use tokio::sync::oneshot;
 
 use super::CrawlRequest;
 use crate::record::Live;
-use orders::Order;
-pub(super) use orders::Orders;
+pub(super) use orders::{Orders, SeedsOrder};
 use reload::Reloader;
+use server::Recipients;
 
 /// Commands that wait for the engine; more of them are told to come again.
 const ORDERS_WAITING: usize = 32;
@@ -44,26 +46,39 @@ struct Running {
 }
 
 impl Control {
-    /// Listens for commands to the crawl of `request`, whose directory this process has locked.
-    pub(super) fn start(request: &CrawlRequest) -> (Control, Orders) {
-        match Control::try_start(request) {
-            Ok((running, orders)) => (Control { running: Some(running) }, Orders::new(orders)),
+    /// Listens for commands to the crawl of `request`, whose directory this process has locked, and which has so many
+    /// `engines`.
+    pub(super) fn start(request: &CrawlRequest, engines: usize) -> (Control, Incoming) {
+        match Control::try_start(request, engines) {
+            Ok((running, incoming)) => (Control { running: Some(running) }, incoming),
             Err(error) => {
                 let path = request.dir.join(socket::SOCKET);
                 tracing::warn!("this crawl cannot be controlled by crawler ctl: {}: {error}", path.display());
-                (Control { running: None }, Orders::new(never()))
+                let orders = (0..engines).map(|_| Orders::new(never())).collect();
+                (Control { running: None }, Incoming { orders, seeds: never() })
             }
         }
     }
 
-    fn try_start(request: &CrawlRequest) -> std::io::Result<(Running, Receiver<Order>)> {
+    fn try_start(request: &CrawlRequest, engines: usize) -> std::io::Result<(Running, Incoming)> {
         let listener = socket::bind(&request.dir)?;
-        let (orders_in, orders) = bounded(ORDERS_WAITING);
+        let (to_engines, orders): (Vec<_>, Vec<_>) = (0..engines).map(|_| bounded(ORDERS_WAITING)).unzip();
+        let (seeds_in, seeds) = bounded(ORDERS_WAITING);
         let (end, ended) = oneshot::channel();
-        let thread = server::start(listener, orders_in, Reloader::new(request), request.dir.clone(), ended);
+        let to = Recipients { engines: to_engines, seeds: (engines > 1).then_some(seeds_in) };
+        let thread = server::start(listener, to, Reloader::new(request), request.dirs(), ended);
         let thread = thread.inspect_err(|_| socket::remove(&request.dir))?;
-        Ok((Running { dir: request.dir.clone(), end, thread }, orders))
+        let incoming = Incoming { orders: orders.into_iter().map(Orders::new).collect(), seeds };
+        Ok((Running { dir: request.dir.clone(), end, thread }, incoming))
     }
+}
+
+/// What comes of commands.
+pub(super) struct Incoming {
+    /// For each engine.
+    pub orders: Vec<Orders>,
+    /// Seeds for a crawl with more than one.
+    pub seeds: Receiver<SeedsOrder>,
 }
 
 impl Drop for Control {

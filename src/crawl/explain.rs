@@ -7,6 +7,7 @@
 mod archive;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod links;
 mod logs;
 mod model;
 mod state;
@@ -15,12 +16,15 @@ mod verdict;
 use std::path::Path;
 use std::time::Duration;
 
+use super::archives::Archives;
+use super::dirs::CrawlDirs;
 use super::{CrawlError, control, options};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
 use crate::engine::values::RobotsAnswer;
+use crate::fingerprint::Fingerprint;
 use crate::frontier::{Forbidden, FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
 use crate::outcome::{HostFault, Reason};
 use crate::web::robots::{RobotsFile, RobotsRules};
@@ -37,7 +41,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Explains `url` by the crawl in `dir`, with `config` in the place of the settings of its last run.
 pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result<Explanation, CrawlError> {
     let disk = Disk::real();
-    let keys = options::key_maker(dir)?;
+    let dirs = CrawlDirs::open(&disk, dir)?;
+    let keys = dirs.keys().map_or_else(|| options::key_maker(dir), |keys| Ok(keys.clone()))?;
     let mut explanation = Explanation {
         url: url.to_string(),
         key_form: keys.key_text(url),
@@ -47,7 +52,7 @@ pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result
         ..Explanation::default()
     };
     let now = SystemClock::new().now();
-    let config = settings(&disk, dir, config, &mut explanation)?;
+    let config = settings(&disk, dirs.home(), config, &mut explanation)?;
     let prints = keys.keys(url);
     let hex = |print: crate::fingerprint::Fingerprint| format!("{:016x}", print.bits());
     explanation.fingerprints = model::Fingerprints {
@@ -56,13 +61,17 @@ pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result
         host: hex(prints.host),
         domain: hex(prints.domain),
     };
-    let state = state::read(&disk, dir, prints)?;
+    let place = dirs.place_of(prints.domain);
+    explanation.shard = dirs.name(place);
+    let state = state::read(&disk, &dirs.shards()[place], prints)?;
     // opened after the state was read: what left the queue before is there
-    let archive = Archive::open(&disk, dir, &keys)?;
-    let mut gatherer = Gatherer { disk: &disk, dir, url, config: &config, now, archive: &archive, told: explanation };
+    let archive = Archive::new(Archives::new(disk.clone(), CrawlDirs::open(&disk, dir)?, keys));
+    let mut gatherer =
+        Gatherer { disk: &disk, dirs: &dirs, place, url, config: &config, now, archive, told: explanation };
     gatherer.standing(state.as_ref());
-    gatherer.stored(state.as_ref())?;
-    gatherer.queue(state.as_ref());
+    let sent = gatherer.sent(state.as_ref(), prints.key)?;
+    gatherer.stored(state.as_ref(), sent.as_ref())?;
+    gatherer.queue(state.as_ref(), sent.as_ref());
     gatherer.scope(state.as_ref())?;
     gatherer.robots(state.as_ref())?;
     gatherer.dns(state.as_ref());
@@ -96,20 +105,22 @@ fn settings(disk: &Disk, dir: &Path, given: Option<Config>, told: &mut Explanati
 /// Fills an explanation in, part by part.
 struct Gatherer<'a> {
     disk: &'a Disk,
-    dir: &'a Path,
+    dirs: &'a CrawlDirs,
+    /// The place of the directory whose shard owns the URL.
+    place: usize,
     url: &'a CanonicalUrl,
     config: &'a Config,
     now: Time,
-    archive: &'a Archive<'a>,
+    archive: Archive,
     told: Explanation,
 }
 
 impl Gatherer<'_> {
     fn standing(&mut self, state: Option<&State>) {
         let crawl = &mut self.told.crawl;
-        crawl.running = DirectoryLock::is_held(self.dir);
+        crawl.running = DirectoryLock::is_held(self.dirs.root());
         if crawl.running {
-            crawl.phase = control::live(self.dir, PATIENCE).ok().map(|live| live.phase);
+            crawl.phase = control::live(self.dirs.root(), PATIENCE).ok().map(|live| live.phase);
         }
         crawl.now = self.now;
         let Some(State { checkpoint, .. }) = state else {
@@ -122,7 +133,7 @@ impl Gatherer<'_> {
     }
 
     /// Versions, redirects, and how the URL was found: by the queue's word where it is queued, else by the archive's.
-    fn stored(&mut self, state: Option<&State>) -> Result<(), Error> {
+    fn stored(&mut self, state: Option<&State>, sent: Option<&links::Waiting>) -> Result<(), Error> {
         let (versions, more) = self.archive.versions(self.url)?;
         self.told.versions = versions;
         if more {
@@ -147,6 +158,7 @@ impl Gatherer<'_> {
                 seed: None,
                 attempts: url.attempts,
             }),
+            (None, None) => sent.map(|sent| self.found_by(sent)).transpose()?,
             (archived, _) => archived,
         };
         self.told.redirects_to = self.archive.redirects_to(self.url)?;
@@ -156,12 +168,39 @@ impl Gatherer<'_> {
         Ok(())
     }
 
-    fn queue(&mut self, state: Option<&State>) {
-        let Some(state) = state else { return };
+    /// The link to it that another shard has found and this one has not read yet, where it does not know it otherwise.
+    fn sent(&self, state: Option<&State>, key: Fingerprint) -> Result<Option<links::Waiting>, Error> {
+        let is_known = |state: &State| state.seen || state.on_its_way.is_some();
+        if !self.dirs.is_sharded() || state.is_some_and(is_known) {
+            return Ok(None);
+        }
+        let exchange = state.map(|state| state.exchange.clone()).unwrap_or_default();
+        links::waiting(self.disk, self.dirs, self.place, &exchange, key)
+    }
+
+    fn found_by(&self, sent: &links::Waiting) -> Result<model::Found, Error> {
+        let from = &sent.link.from;
+        Ok(model::Found {
+            hops: from.hops.to_string(),
+            depth: from.depth,
+            via: self.archive.via(sent.via)?,
+            seed_number: from.seed,
+            seed: None,
+            attempts: 0,
+        })
+    }
+
+    fn queue(&mut self, state: Option<&State>, sent: Option<&links::Waiting>) {
+        let sent_by = sent.map(|sent| sent.sender.dir_name());
+        let Some(state) = state else {
+            self.told.seen.sent_by = sent_by;
+            return;
+        };
         self.told.seen = model::Seen {
             seen: Some(state.seen),
             waiting: state.waiting,
             waits_in: state.on_its_way.as_ref().map(|(_, store)| *store),
+            sent_by,
         };
         if state.replayed {
             let note = "its page was found in the archive when the crawl was resumed: it will not be fetched again";
@@ -189,7 +228,7 @@ impl Gatherer<'_> {
         let options = options::scope(self.config);
         let number = self.told.found.as_ref().map(|found| found.seed_number);
         let (mut taking_in, mut ancestor) = (None, None);
-        let there = reader::for_each_listed(self.disk, self.dir, |at, seed| {
+        let there = reader::for_each_listed(self.disk, self.dirs.home(), |at, seed| {
             if number == Some(at) {
                 ancestor = Some(seed.url.clone());
             }
@@ -215,7 +254,9 @@ impl Gatherer<'_> {
                 scope = scope.with_seed(&url);
             }
         };
-        reader::for_each_scope(self.disk, self.dir, |url| add(&url))?;
+        for dir in self.dirs.shards() {
+            reader::for_each_scope(self.disk, dir, |url| add(&url))?;
+        }
         state.into_iter().flat_map(|state| &state.checkpoint.scope_added).for_each(|url| add(url));
         let depth = self.told.found.as_ref().map(|found| found.depth);
         let hops = Hops::parse(self.told.found.as_ref().map_or("", |found| &found.hops));
@@ -363,12 +404,17 @@ impl Gatherer<'_> {
     fn logs(&mut self) -> Result<(), Error> {
         let queued = self.told.queue.as_ref().map(|queue| queue.url.as_str());
         let other = self.told.fetched_as.as_deref().or(queued).filter(|other| *other != self.url.as_str());
+        let own = &self.dirs.shards()[self.place];
+        // what another shard found may have been skipped there
+        let others = self.dirs.shards().iter().filter(|dir| *dir != own);
         for spelling in std::iter::once(self.url.as_str()).chain(other) {
-            if self.told.skipped.is_none() {
-                self.told.skipped = logs::skipped(self.disk, self.dir, spelling)?;
+            for dir in std::iter::once(own).chain(others.clone()) {
+                if self.told.skipped.is_none() {
+                    self.told.skipped = logs::skipped(self.disk, dir, spelling)?;
+                }
             }
             if self.told.crawl_log.is_none() {
-                self.told.crawl_log = logs::attempt(self.disk, self.dir, spelling)?;
+                self.told.crawl_log = logs::attempt(self.disk, own, spelling)?;
             }
         }
         Ok(())

@@ -13,6 +13,8 @@ use crate::config::{Config, Workers};
 
 /// Files of the crawl itself at most: archive, stores, merges, takes, logs, catalog, metrics, control, the runtime.
 const RESERVE: usize = 160;
+/// Those of each shard beyond the first: its archive, stores, catalog, logs, the link files that it writes and reads.
+const RESERVE_SHARD: usize = 32;
 const PER_REQUEST: usize = 2;
 /// Workers that are ever found: more of them need more memory than they bring. At 300 ms a request, these make 13,000
 /// requests a second.
@@ -47,21 +49,22 @@ pub(super) fn limit() -> usize {
 
 /// Workers for which `limit` open files have room, where their number is found.
 pub(super) fn workers_most(config: &Config, limit: usize) -> usize {
-    shares(WORKERS_MOST, config.fetch.slow_workers, limit).map_or(0, |shares| shares.workers)
+    shares(WORKERS_MOST, config.fetch.slow_workers, limit, reserve(config.crawl.shards))
+        .map_or(0, |shares| shares.workers)
 }
 
 /// Lowers what `config` asks for to what `limit` open files have room for; says how many idle connections may be kept,
 /// and what was lowered.
 pub(super) fn fit(config: &mut Config, limit: usize) -> Result<(usize, Vec<String>), CrawlError> {
-    let fetch = &mut config.fetch;
+    let (fetch, reserve) = (&mut config.fetch, reserve(config.crawl.shards));
     let workers = match fetch.workers {
         Workers::Fixed(workers) => workers,
         Workers::Auto => WORKERS_MOST,
     };
-    let shares = shares(workers, fetch.slow_workers, limit).ok_or_else(|| {
+    let shares = shares(workers, fetch.slow_workers, limit, reserve).ok_or_else(|| {
         CrawlError::Usage(format!(
-            "the limit of open files is {limit}, and a crawl needs at least {}: raise it (ulimit -n)",
-            RESERVE + 2 * PER_REQUEST
+            "the limit of open files is {limit}, and this crawl needs at least {}: raise it (ulimit -n)",
+            reserve + 2 * PER_REQUEST
         ))
     })?;
     let mut lowered = Vec::new();
@@ -83,10 +86,15 @@ pub(super) fn fit(config: &mut Config, limit: usize) -> Result<(usize, Vec<Strin
     Ok((shares.idle, lowered))
 }
 
+/// What is kept for the files of a crawl of so many shards.
+fn reserve(shards: usize) -> usize {
+    RESERVE + (shards - 1) * RESERVE_SHARD
+}
+
 /// Half of what is not reserved is for workers, as far as they need it; of the rest a quarter at least for idle
 /// connections.
-fn shares(workers: usize, slow_workers: usize, limit: usize) -> Option<Shares> {
-    let free = limit.checked_sub(RESERVE)?;
+fn shares(workers: usize, slow_workers: usize, limit: usize, reserve: usize) -> Option<Shares> {
+    let free = limit.checked_sub(reserve)?;
     let workers = workers.min(free / 2 / PER_REQUEST);
     let left = free - workers * PER_REQUEST;
     let slow_workers = slow_workers.min((left - left / 4) / PER_REQUEST);
@@ -102,16 +110,16 @@ mod tests {
     fn n14_requests_and_idle_connections_never_need_more_files_than_there_are() {
         let default = Config::default().fetch;
         for limit in [256, 1_024, 4_096, 20_000, usize::MAX] {
-            let shares = shares(64, default.slow_workers, limit).unwrap();
+            let shares = shares(64, default.slow_workers, limit, RESERVE).unwrap();
             let needed = RESERVE + PER_REQUEST * (shares.workers + shares.slow_workers) + shares.idle;
             assert!(needed <= limit, "{limit}: {shares:?}");
             assert!(shares.idle > 0 && shares.slow_workers > 0, "{limit}: {shares:?}");
         }
-        let usual = shares(64, default.slow_workers, 1_024).unwrap();
+        let usual = shares(64, default.slow_workers, 1_024, RESERVE).unwrap();
         assert_eq!((usual.workers, usual.slow_workers), (64, 276));
-        let plenty = shares(64, default.slow_workers, 1 << 20).unwrap();
+        let plenty = shares(64, default.slow_workers, 1 << 20, RESERVE).unwrap();
         assert_eq!(plenty, Shares { workers: 64, slow_workers: 1_024, idle: IDLE_CONNECTIONS_MAX });
-        assert_eq!((shares(64, 1_024, RESERVE + 3), shares(64, 0, 10)), (None, None));
+        assert_eq!((shares(64, 1_024, RESERVE + 3, RESERVE), shares(64, 0, 10, RESERVE)), (None, None));
     }
 
     #[test]
@@ -123,6 +131,12 @@ mod tests {
         assert_eq!(lowered.len(), 2, "{lowered:?}");
         assert!(lowered[0].contains("fetch.workers is 984 in this run, not 10000"), "{lowered:?}");
         assert!(fit(&mut config, 4_096).unwrap().1.is_empty(), "it fits now");
+        config.crawl.shards = 32;
+        let (_, lowered) = fit(&mut config, 4_096).unwrap();
+        assert!(
+            !lowered.is_empty() && config.fetch.workers != Workers::Fixed(984),
+            "each shard needs files: {lowered:?}"
+        );
         assert!(fit(&mut Config::default(), 100).is_err_and(|error| error.to_string().contains("ulimit -n")));
     }
 }

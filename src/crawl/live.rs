@@ -1,10 +1,11 @@
 //! What is told of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
 //!
-//! The engine's thread looks at itself here a few times a second, between two events. Anyone who asks gets the same
-//! figures, made by the same hands (`Sampler::live`).
+//! The engine's thread looks at itself here a few times a second, between two events; each of several puts what it sees
+//! on a board, and the thread that has none adds that up. Anyone who asks gets the same figures, made by the same hands
+//! (`Sampler::live`).
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::machine::Lookout;
@@ -13,7 +14,7 @@ use super::threads::cores;
 use super::warnings::Warnings;
 use crate::clock::Time;
 use crate::engine::{Engine, SlotPool};
-use crate::record::{Live, Rates, Statistics};
+use crate::record::{Doing, Gauges, LimitedList, Live, Rates, Statistics};
 use crate::report::Progress;
 
 /// The display is looked after this often.
@@ -23,41 +24,136 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Time that a rate covers.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// What looks at one engine while it runs.
-pub(super) struct Observer {
-    pub sampler: Sampler,
-    warnings: Warnings,
-    /// What the number of workers is found by, beside what the engines do.
-    slots: Arc<SlotPool>,
-    lookout: Lookout,
+/// What looks at an engine while it runs.
+pub(super) trait View {
+    /// Looks at it, if it is time to. It is called between two events.
+    fn look(&mut self, engine: &mut Engine, now: Time);
+    /// Makes the figures of this moment, for anyone who asks.
+    fn sampler(&self) -> &Sampler;
+}
+
+/// What looks at the only engine of a crawl.
+pub(super) struct Observer<'a> {
+    sampler: Sampler,
+    teller: Teller,
+    display: &'a mut Progress,
+    endpoint: &'a mut Endpoint,
     due: Time,
 }
 
-impl Observer {
+impl<'a> Observer<'a> {
     /// That of a crawl that takes no more memory than `ceiling`, and makes its requests in `slots`.
-    pub fn new(ceiling: u64, slots: Arc<SlotPool>) -> Observer {
-        let (sampler, warnings) = (Sampler::new(ceiling), Warnings::default());
-        Observer { sampler, warnings, slots, lookout: Lookout::new(cores()), due: Time::ZERO }
+    pub fn new(
+        ceiling: u64,
+        slots: Arc<SlotPool>,
+        display: &'a mut Progress,
+        endpoint: &'a mut Endpoint,
+    ) -> Observer<'a> {
+        let (sampler, teller) = (Sampler::new(ceiling), Teller::new(slots));
+        Observer { sampler, teller, display, endpoint, due: Time::ZERO }
     }
+}
 
-    /// Looks at the crawl, if it is time to, and passes on what it sees.
-    pub fn look(&mut self, engine: &mut Engine, now: Time, display: &mut Progress, endpoint: &mut Endpoint) {
+impl View for Observer<'_> {
+    fn look(&mut self, engine: &mut Engine, now: Time) {
         if now < self.due {
             return;
         }
         self.due = now + DISPLAY;
         let (statistics, gauges) = (engine.statistics(), engine.gauges());
-        display.tick(&statistics, &gauges, engine.doing(), engine.elapsed(now));
-        self.warnings.look(now, gauges.disk_free_bytes, engine.disk_floor());
-        self.warnings.look_at_rests(gauges.resting.as_ref());
-        if self.sampler.sample(&statistics, now) {
-            if gauges.workers.is_some() {
-                self.slots.press(self.lookout.look());
-            }
-            if endpoint.is_open() {
-                endpoint.put(self.sampler.live(engine));
-            }
+        self.teller.tell(self.display, now, (&statistics, &gauges), engine.doing(), engine.disk_floor());
+        if self.sampler.sample(&statistics, now) && self.endpoint.is_open() {
+            self.endpoint.put(self.sampler.live(engine));
         }
+    }
+
+    fn sampler(&self) -> &Sampler {
+        &self.sampler
+    }
+}
+
+/// What tells people how a crawl goes: the display and the warnings. It tells the slots, too, what the machine is short
+/// of.
+pub(super) struct Teller {
+    warnings: Warnings,
+    slots: Arc<SlotPool>,
+    lookout: Lookout,
+    look_due: Time,
+}
+
+impl Teller {
+    /// That of a crawl that makes its requests in `slots`.
+    pub fn new(slots: Arc<SlotPool>) -> Teller {
+        Teller { warnings: Warnings::default(), slots, lookout: Lookout::new(cores()), look_due: Time::ZERO }
+    }
+
+    /// Tells of these figures of a crawl that stops where less than `disk_floor` is free.
+    pub fn tell(
+        &mut self,
+        display: &mut Progress,
+        now: Time,
+        (statistics, gauges): (&Statistics, &Gauges),
+        doing: Doing,
+        disk_floor: u64,
+    ) {
+        display.tick(statistics, gauges, doing, statistics.elapsed);
+        self.warnings.look(now, gauges.disk_free_bytes, disk_floor);
+        self.warnings.look_at_rests(gauges.resting.as_ref());
+        if gauges.workers.is_some() && now >= self.look_due {
+            self.look_due = now + EVERY;
+            self.slots.press(self.lookout.look());
+        }
+    }
+}
+
+/// The figures of one shard beside others, as its thread has put them down last, for the thread that adds them up.
+#[derive(Clone, Default)]
+pub(super) struct Board(Arc<Mutex<Option<Posted>>>);
+
+/// What a shard has put down.
+#[derive(Clone)]
+pub(super) struct Posted {
+    pub live: Live,
+    pub disk_floor: u64,
+}
+
+impl Board {
+    /// What was put down last, if anything was.
+    pub fn read(&self) -> Option<Posted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What looks at the engine of one shard beside others.
+pub(super) struct ShardObserver {
+    sampler: Sampler,
+    board: Board,
+    due: Time,
+}
+
+impl ShardObserver {
+    /// That of a process that takes no more memory than `ceiling`; what it sees is put down on `board`.
+    pub fn new(ceiling: u64, board: Board) -> ShardObserver {
+        ShardObserver { sampler: Sampler::new(ceiling), board, due: Time::ZERO }
+    }
+}
+
+impl View for ShardObserver {
+    fn look(&mut self, engine: &mut Engine, now: Time) {
+        if now < self.due {
+            return;
+        }
+        self.due = now + DISPLAY;
+        let mut live = self.sampler.live(engine);
+        self.sampler.sample(&live.figures.statistics, now);
+        // neither display nor metrics tell of it, and it is long
+        live.figures.statistics.limited = LimitedList::default();
+        let posted = Posted { live, disk_floor: engine.disk_floor() };
+        *self.board.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(posted);
+    }
+
+    fn sampler(&self) -> &Sampler {
+        &self.sampler
     }
 }
 

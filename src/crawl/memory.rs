@@ -9,8 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::files::{self, IDLE_CONNECTIONS_MAX, WORKERS_MOST};
-use super::options::{HOST_BLOOM_BYTES, HOST_LRU_ENTRIES};
-use super::{machine, threads};
+use super::{machine, share, threads};
 use crate::config::{Config, Workers};
 use crate::disk::{self, Disk};
 use crate::drum::{UNMERGED_BYTES, VALUE_BYTES_PER_ENTRY};
@@ -25,8 +24,12 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 /// The program, its stacks, root certificates, logs, counters.
 const PROGRAM: u64 = 48 * MIB;
-/// The cache of the catalog with all that stands around it.
+/// The catalog of a crawl of one shard: its cache with all that stands around it.
 const CATALOG: u64 = 32 * MIB;
+/// That of a shard beside others, whose cache is small.
+const CATALOG_OF_SHARD: u64 = 4 * MIB;
+/// Links to other shards that wait for their file, and links from others that wait for the engine.
+const EXCHANGE: u64 = 4 * MIB;
 /// The sketch of patterns, and its copy for a checkpoint.
 const PATTERNS: u64 = 4 * MIB;
 /// Of a connection in use: the head or what an HTTP/2 server sends ahead, and TLS.
@@ -37,8 +40,9 @@ const IDLE_CONNECTION: u64 = 32 * KIB;
 const FRONT_ENTRY: u64 = 72;
 /// Of a link beside its text.
 const LINK: u64 = 64;
-/// Of a seed: its places in the table, and what stands around its name in the scope.
-const SEED: u64 = 64 + 80;
+/// Of a seed: its places in the table of each shard, and what stands around its name in the scope.
+const SEED_PLACES: u64 = 64;
+const SEED_SCOPE: u64 = 80;
 /// Decoded text as it was, in UTF-8 (three bytes for one at worst), and what was taken out of it.
 const COPIES_OF_TEXT: u64 = 6;
 /// A body beside its record, and the record compressed, in buffers that stay.
@@ -65,6 +69,8 @@ pub struct Ceiling {
     pub bytes: u64,
     /// The parts, which say what may be configured.
     pub parts: Vec<Part>,
+    #[serde(skip)]
+    shards: u64,
 }
 
 impl Ceiling {
@@ -81,8 +87,9 @@ impl Ceiling {
     /// and what they take into scope.
     pub fn with_seeds(mut self, seeds: u64, bytes: u64) -> Ceiling {
         self.parts.pop();
-        self.parts.push(part("seeds: table and scope", "", seeds * SEED + 2 * bytes));
-        Ceiling::sum(self.parts)
+        let of_seed = SEED_PLACES * self.shards + SEED_SCOPE;
+        self.parts.push(part("seeds: table and scope", "", seeds * of_seed + 2 * bytes));
+        Ceiling::sum(self.parts, self.shards)
     }
 
     /// The ceiling of a crawl by `config` with `cores` process threads, and with as many workers as it may have.
@@ -92,17 +99,26 @@ impl Ceiling {
 
     fn with_workers(config: &Config, workers: usize, cores: usize) -> Ceiling {
         let requests = workers as u64 + config.fetch.slow_workers as u64;
-        let mut parts = stores(config);
+        let shards = config.crawl.shards as u64;
+        let mut parts = stores(&share::of_shard(config));
+        parts.iter_mut().for_each(|part| part.bytes *= shards);
         parts.extend(network(config, requests));
         parts.extend(processing(config, requests, cores as u64));
-        parts.push(part("program and catalog", "", PROGRAM + CATALOG));
-        Ceiling::sum(parts)
+        if shards == 1 {
+            parts.push(part("program and catalog", "", PROGRAM + CATALOG));
+        } else {
+            parts.push(part("program", "", PROGRAM));
+            parts.push(part("shards: catalogs, links to one another", "crawl.shards", {
+                shards * (CATALOG_OF_SHARD + EXCHANGE)
+            }));
+        }
+        Ceiling::sum(parts, shards)
     }
 
-    fn sum(mut parts: Vec<Part>) -> Ceiling {
+    fn sum(mut parts: Vec<Part>, shards: u64) -> Ceiling {
         let sum: u64 = parts.iter().map(|part| part.bytes).sum();
         parts.push(part("allocator overhead, a quarter", "", sum / 4));
-        Ceiling { bytes: sum + sum / 4, parts }
+        Ceiling { bytes: sum + sum / 4, parts, shards }
     }
 }
 
@@ -132,10 +148,11 @@ fn part(name: &'static str, keys: &'static str, bytes: u64) -> Part {
     Part { name, keys, bytes }
 }
 
+/// Those of one shard, by its share of the settings.
 fn stores(config: &Config) -> Vec<Part> {
-    let (drum, seen) = (&config.drum, &config.seen);
+    let (drum, seen, front) = (&config.drum, &config.seen, share::host_front(config));
     let buckets = drum.buckets as u64;
-    let (urls, hosts) = (seen.lru_entries as u64, HOST_LRU_ENTRIES as u64);
+    let (urls, hosts) = (seen.lru_entries as u64, front.lru_entries as u64);
     // an array may exceed its share by one entry, and is copied for a checkpoint
     let arrays = 3 * buckets * (drum.ram_per_bucket.get() + config.scope.max_url_length as u64);
     let rules = buckets * config.robots.max_bytes.get();
@@ -145,7 +162,7 @@ fn stores(config: &Config) -> Vec<Part> {
             urls * 8 + seen.bloom_memory.get()
         }),
         part("robots.txt and DNS: LRU and Bloom filter", "", {
-            2 * (hosts * FRONT_ENTRY + HOST_BLOOM_BYTES as u64 + UNMERGED_BYTES as u64) + held_by_values
+            2 * (hosts * FRONT_ENTRY + front.bloom_memory as u64 + UNMERGED_BYTES as u64) + held_by_values
         }),
         part("stores: arrays, and their copy for a checkpoint", "drum.buckets, drum.ram_per_bucket", {
             2 * (arrays + rules)
@@ -234,5 +251,21 @@ mod tests {
         assert_eq!(Ceiling::of(&config, 2), Ceiling::with_workers(&config, most, 2));
         let fixed = Config { fetch: crate::config::Fetch { workers: Workers::Fixed(9), ..config.fetch }, ..config };
         assert_eq!(workers_most(&fixed), 9, "a number is the number, whatever the machine has");
+    }
+
+    #[test]
+    fn shards_share_the_memory_of_the_process_until_each_has_its_least() {
+        let of = |shards| {
+            let mut config = Config::default();
+            config.crawl.shards = shards;
+            config.fetch.workers = Workers::Fixed(64);
+            let ceiling = Ceiling::of(&config, 2);
+            assert_eq!(ceiling.bytes, ceiling.parts.iter().map(|part| part.bytes).sum::<u64>());
+            ceiling.with_seeds(1_000, 1 << 20)
+        };
+        let [one, four, many, most] = [1, 4, 64, 256].map(|shards| of(shards).bytes);
+        assert!(four < one + (320 << 20), "a robots.txt in each bucket is not divided: {one} {four}");
+        let least = (most - many) / (256 - 64);
+        assert!((16 << 20..192 << 20).contains(&least), "a shard takes {least} at most");
     }
 }

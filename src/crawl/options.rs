@@ -4,7 +4,7 @@
 //! configuration that says otherwise later changes nothing there, and the operator is told.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
-use super::{CrawlError, CrawlRequest};
+use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::{self, Config};
@@ -30,10 +30,6 @@ use crate::web::address::{AddressGuard, Cidr};
 use crate::web::scope::ScopeOptions;
 use crate::web::url::KeyMaker;
 
-/// Keys whose values the fronts of the robots and DNS stores keep in memory.
-pub(super) const HOST_LRU_ENTRIES: usize = 16_384;
-/// Memory of their Bloom filters: at 1 % false positives it holds 7 M hosts.
-pub(super) const HOST_BLOOM_BYTES: usize = 8 << 20;
 /// A graceful stop waits this long for requests in progress.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 const NAME_SERVER_PORT: u16 = 53;
@@ -86,11 +82,22 @@ pub(super) fn identity(
     now: Time,
 ) -> disk::Result<(Identity, bool)> {
     let config = &request.config;
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).expect("the operating system has randomness");
     let partitions = FrontierOptions::default().partitions;
     let shape = (config.drum.buckets, partitions, config.scope.strip_query_params.as_slice());
-    let (identity, is_new) = mend::begin(disk, catalog, &request.dir, (now, u128::from_le_bytes(random)), shape)?;
+    let (identity, is_new) = mend::begin(disk, catalog, &request.dir, (now, random()), shape)?;
+    tell_fixed(&identity, config);
+    Ok((identity, is_new))
+}
+
+/// What a crawl gets its polynomial and its id from.
+pub(super) fn random() -> u128 {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).expect("the operating system has randomness");
+    u128::from_le_bytes(random)
+}
+
+/// Warns of settings that are other than those with which the crawl was created; `config` is a shard's share of them.
+pub(super) fn tell_fixed(identity: &Identity, config: &Config) {
     let fixed = [
         ("drum.buckets", identity.buckets == config.drum.buckets),
         ("scope.strip_query_params", identity.strip_query_params == config.scope.strip_query_params),
@@ -100,7 +107,6 @@ pub(super) fn identity(
             tracing::warn!("{key} was fixed when this crawl was created; the configured value is ignored");
         }
     }
-    Ok((identity, is_new))
 }
 
 /// Options of the network side.
@@ -171,14 +177,12 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
 /// caller's.
 pub(super) fn opening(
     request: &CrawlRequest,
-    disk: Disk,
-    catalog: Arc<dyn Catalog>,
+    (disk, dir, catalog): (Disk, PathBuf, Arc<dyn Catalog>),
     (clock, commons): (Arc<dyn Clock>, Commons),
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
 ) -> impl FnOnce((Box<dyn Executors>, Waker), (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
-    let config = request.config.clone();
-    let dir = request.dir.clone();
+    let (config, own) = (request.config.clone(), share::of_shard(&request.config));
     let crawl_id = identity.id;
     let force = request.force;
     move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
@@ -189,8 +193,8 @@ pub(super) fn opening(
         executors,
         commons,
         wake,
-        drum: drum(&config, identity.buckets),
-        frontier: frontier(&config, identity.partitions),
+        drum: drum(&own, identity.buckets),
+        frontier: frontier(&own, identity.partitions),
         identity,
         is_new,
         keys,
@@ -199,16 +203,13 @@ pub(super) fn opening(
         force,
         name_settings: name_settings(&config),
         seeds,
-        seen_front: seen_front(&config),
-        host_front: FrontOptions {
-            lru_entries: HOST_LRU_ENTRIES,
-            bloom_memory: HOST_BLOOM_BYTES,
-            bloom_fpr: config.seen.bloom_fpr,
-        },
-        container: container(&config, crawl_id),
+        seen_front: seen_front(&own),
+        host_front: share::host_front(&config),
+        container: container(&own, crawl_id),
         warcinfo: warcinfo(&config),
         crawl_log,
         skipped_log,
+        exchange: None,
     }
 }
 

@@ -33,6 +33,8 @@ const QUEUED: u64 = 40;
 /// A line of crawl.log with two URLs and a seed.
 const LINE: u64 = 330;
 const MILLION: u64 = 1_000_000;
+/// More shards than so many a core are told: the machine may change, and some have more to do than others.
+const SHARDS_A_CORE_MAX: u64 = 4;
 
 /// What follows.
 #[derive(Clone, Debug, Serialize)]
@@ -43,6 +45,9 @@ pub struct Plan {
     pub hosts: u64,
     /// Registrable domains of them.
     pub domains: u64,
+    /// Shards, each with an engine of its own; told where there are several.
+    #[serde(skip_serializing_if = "is_one")]
+    pub shards: u64,
     /// Rates by how long answers take.
     pub rates: Vec<RateBound>,
     /// Memory at most.
@@ -96,6 +101,7 @@ impl Plan {
             seeds: seeds.len() as u64,
             hosts: hosts.len() as u64,
             domains: domains.len() as u64,
+            shards: config.crawl.shards as u64,
             rates: ANSWERS.iter().map(|&answer| rate(config, hosts.len(), answer)).collect(),
             memory: Ceiling::of(config, threads::cores()),
             machine_memory: machine::memory(),
@@ -130,6 +136,20 @@ impl Plan {
         }
         warn(problems.more > 0, problems.rest().unwrap_or_default());
         warn(seeds.is_empty(), "the seeds have no URL: nothing would be fetched".to_owned());
+        let (shards, cores) = (self.shards, threads::cores() as u64);
+        let few = shards > 1 && self.domains > 0 && self.domains < shards;
+        warn(
+            few,
+            format!(
+                "crawl.shards = {shards}, and the seeds have {} registrable domains: a domain belongs to one shard, so \
+                 some have nothing to do until links lead to more",
+                self.domains
+            ),
+        );
+        warn(
+            shards > cores.max(1) * SHARDS_A_CORE_MAX,
+            format!("crawl.shards = {shards} on {cores} cores: more shards than cores cost memory and gain nothing"),
+        );
         warn(config.crawl.contact.is_empty(), "crawl.contact is empty: webmasters cannot reach you".to_owned());
         warn(!config.robots.obey, "robots.obey = false: only for servers of your own".to_owned());
         let politeness = options::frontier(config, 1).politeness;
@@ -172,6 +192,10 @@ impl Plan {
         }
         warnings
     }
+}
+
+fn is_one(shards: &u64) -> bool {
+    *shards == 1
 }
 
 /// The rate at which `hosts` hosts may be asked that take `answer` for an answer.
@@ -253,8 +277,18 @@ mod tests {
         (config.politeness.delay_factor, config.politeness.delay_min) = (0.0, Duration::ZERO);
         config.politeness.delay_per_ip = Duration::ZERO;
         config.crawl.disk_floor = crate::config::Bytes::gib(1 << 30);
+        config.crawl.shards = 256;
         let bold = plan(&config, "http://a.example/\nnot a url\x1b[2J\n").warnings.join("\n");
-        for words in ["line 2", "crawl.contact", "robots.obey", "no delay", "never ends", "crawl.disk_floor"] {
+        for words in [
+            "1 registrable domains",
+            "256 on ",
+            "line 2",
+            "crawl.contact",
+            "robots.obey",
+            "no delay",
+            "never ends",
+            "crawl.disk_floor",
+        ] {
             assert!(bold.contains(words), "{words} in\n{bold}");
         }
         assert!(!bold.contains('\x1b'));

@@ -9,6 +9,7 @@ use crate::engine::{Fault, OpenError};
 use crate::fetch::StartError;
 use crate::report::closing::{Closing, LineOptions, peak_memory};
 use crate::report::{Mode, Progress, Screen};
+use crate::shard::Shard;
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,6 +69,14 @@ pub struct CrawlRequest {
 }
 
 impl CrawlRequest {
+    /// The directories of the shards: of a crawl with one, the crawl directory.
+    pub(super) fn dirs(&self) -> Vec<PathBuf> {
+        match u32::try_from(self.config.crawl.shards).expect("a crawl has few shards") {
+            1 => vec![self.dir.clone()],
+            shards => Shard::all(shards).map(|shard| self.dir.join(shard.dir_name())).collect(),
+        }
+    }
+
     /// The progress display that suits this run.
     pub fn progress(&self) -> Progress {
         let mode = Mode::on(&self.screen, self.verbosity == Verbosity::Quiet, self.logs_json());

@@ -1,13 +1,12 @@
-//! What a process has once, whatever number of crawl directories it works on: clock, threads with the signals, display,
+//! What a process has once, however many engines it has: clock, threads with the signals, display,
 //! metrics endpoint, control socket.
 //!
-//! It knows no crawl directory from the inside, and an engine only by its port. What a directory has once is in
+//! It knows no crawl directory from the inside, and an engine only by its port. What a shard has once is in
 //! [`super::directory`].
 
-use std::path::Path;
 use std::sync::Arc;
 
-use super::control::{Control, Orders};
+use super::control::{Control, Incoming};
 use super::memory::workers_most;
 use super::metrics::Endpoint;
 use super::threads::{Port, Threads};
@@ -35,29 +34,29 @@ pub(super) struct Network {
 }
 
 impl Runtime {
-    /// Starts it by the settings of `request`, for as many engines as there are `crawls`. Files of the process lie in
-    /// `dir`. The ports of the engines come in the order of their crawls.
+    /// Starts it by the settings of `request`, with an engine for each shard. The ports of the engines come in the
+    /// order of the shards.
     pub fn start(
         request: &CrawlRequest,
-        dir: &Path,
         clock: Arc<dyn Clock>,
         Network { idle_max, guard }: Network,
-        crawls: &[ProcessOptions],
+        process: &ProcessOptions,
     ) -> Result<(Runtime, Vec<Port>), CrawlError> {
-        let config = &request.config;
+        let (config, dir) = (&request.config, &request.dir);
         let endpoint = Endpoint::open(&config.report.metrics, &Disk::real(), dir)?;
         let display = request.progress();
         let fetch = FetchOptions { idle_max, ..options::fetch(config, dir)? };
         let workers = workers_most(config) + config.fetch.slow_workers;
-        let (threads, ports) = Threads::start(workers, fetch, guard, crawls, clock.clone())?;
+        let shards = config.crawl.shards;
+        let (threads, ports) = Threads::start(shards, workers, (fetch, guard), process, clock.clone())?;
         Ok((Runtime { clock, display, endpoint, threads, control: None }, ports))
     }
 
-    /// Takes commands of the operator in, which the engine of `request` carries out.
-    pub fn listen(&mut self, request: &CrawlRequest) -> Orders {
-        let (control, orders) = Control::start(request);
+    /// Takes commands of the operator in, which the engines of `request` carry out.
+    pub fn listen(&mut self, request: &CrawlRequest) -> Incoming {
+        let (control, incoming) = Control::start(request, request.config.crawl.shards);
         self.control = Some(control);
-        orders
+        incoming
     }
 
     /// Takes no more commands in.

@@ -16,12 +16,15 @@ use crate::clock::Clock;
 use crate::disk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge, Waker};
+use crate::exchange::LinkJob;
 use crate::fetch::{FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
 use crate::web::address::AddressGuard;
 
 const PARTITION_PLACES: usize = 8;
+/// Jobs that read links of other shards.
+const LINK_PLACES: usize = 4;
 /// Events that are not the answer to a request: merges, takes, checkpoints, signals.
 const OTHER_EVENTS: usize = 64;
 
@@ -38,6 +41,7 @@ struct Shared {
     merges: Worker<StoreMerge>,
     partitions: Worker<PartitionJob>,
     checkpoints: Worker<CheckpointJob>,
+    links: Worker<LinkJob>,
     rests: Worker<HoldSync>,
 }
 
@@ -56,19 +60,18 @@ pub(super) struct ThreadExecutors {
 }
 
 impl Threads {
-    /// Starts everything for as many engines as there are `crawls`, each of which has its way of processing and may
-    /// have `workers` requests in progress. Their ports come in the same order.
+    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress.
+    /// Their ports come in the order of their numbers.
     pub(super) fn start(
+        count: usize,
         workers: usize,
-        fetch: FetchOptions,
-        guard: AddressGuard,
-        crawls: &[ProcessOptions],
+        (fetch, guard): (FetchOptions, AddressGuard),
+        process: &ProcessOptions,
         clock: Arc<dyn Clock>,
     ) -> Result<(Threads, Vec<Port>), CrawlError> {
         let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
-        let count = crawls.len();
-        let (answers_in, answers) = bounded(workers * count + 1);
-        let pool = ProcessPool::start(cores(), crawls, &answers).map_err(no_thread)?;
+        let (answers_in, answers) = bounded(workers + 1);
+        let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
         let shared = Arc::new(Shared {
             fetcher: Fetcher::start(fetch, guard, clock, answers_in)?,
             merges: Worker::start("merge", count, |job: StoreMerge| job.run().map(Event::Merged)).map_err(no_thread)?,
@@ -77,6 +80,10 @@ impl Threads {
             })
             .map_err(no_thread)?,
             checkpoints: Worker::start("checkpoint", count, checkpoint).map_err(no_thread)?,
+            links: Worker::start("links", LINK_PLACES * count, |job: LinkJob| {
+                job.run().map(|read| Event::LinksRead(Box::new(read)))
+            })
+            .map_err(no_thread)?,
             rests: Worker::start("rests", count, |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
@@ -101,8 +108,8 @@ impl Threads {
 
     /// Ends all threads. The engines, and with them their executors, are gone by now.
     pub(super) fn stop(self) {
-        if let Some(Shared { fetcher, merges, partitions, checkpoints, rests }) = Arc::into_inner(self.shared) {
-            drop((merges, partitions, checkpoints, rests));
+        if let Some(Shared { fetcher, merges, partitions, checkpoints, links, rests }) = Arc::into_inner(self.shared) {
+            drop((merges, partitions, checkpoints, links, rests));
             fetcher.stop();
         }
         self.pool.join();
@@ -140,6 +147,11 @@ pub(super) fn cores() -> usize {
 }
 
 impl ThreadExecutors {
+    /// The address of its engine.
+    pub(super) fn reply(&self) -> &ReplyTo {
+        &self.reply
+    }
+
     /// Wakes the engine that this is the way of. One that has much before it looks for slots behind that anyway.
     pub(super) fn waker(&self) -> Waker {
         let reply = self.reply.clone();
@@ -170,6 +182,10 @@ impl Executors for ThreadExecutors {
 
     fn checkpoint(&mut self, job: CheckpointJob) {
         self.shared.checkpoints.send(self.addressed(job));
+    }
+
+    fn read_links(&mut self, job: LinkJob) {
+        self.shared.links.send(self.addressed(job));
     }
 
     fn sync_rests(&mut self, job: HoldSync) {

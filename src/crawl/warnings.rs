@@ -7,9 +7,9 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::CrawlRequest;
 use crate::clock::Time;
 use crate::config::Config;
-use crate::disk::Disk;
 use crate::outcome::Reason;
 use crate::record::{Resting, Snapshot};
 use crate::report::closing::shell_word;
@@ -58,11 +58,10 @@ impl Warnings {
     }
 }
 
-/// Whether the clock was set back since the crawl in `dir` was written last.
-pub(super) fn look_at_past(disk: &Disk, dir: &Path, now: Time) {
-    // a copy that cannot be read is for `verify`
-    let Ok(Some(snapshot)) = Snapshot::read(disk, dir) else { return };
-    let ahead = snapshot.updated.since(now);
+/// Whether the clock was set back since the shards of the crawl were written last.
+pub(super) fn look_at_past(shards: &[Snapshot], now: Time) {
+    let Some(updated) = shards.iter().map(|snapshot| snapshot.updated).max() else { return };
+    let ahead = updated.since(now);
     if ahead > CLOCK_DIFFERS {
         tracing::warn!(
             "the clock is {} behind the last checkpoint of this crawl: it was set back, or is wrong now; hosts wait \
@@ -111,11 +110,11 @@ impl SeedUsers {
 }
 
 /// Whether links that were too deep by the settings of the last run are not any more: nothing finds them again.
-pub(super) fn look_at_depth(disk: &Disk, dir: &Path, before: Option<&Config>, now: &Config) {
+pub(super) fn look_at_depth(shards: &[Snapshot], before: Option<&Config>, request: &CrawlRequest) {
     let Some(before) = before else { return };
-    let Ok(Some(snapshot)) = Snapshot::read(disk, dir) else { return };
-    let dropped = snapshot.statistics.dropped.get(&Reason::Depth).copied().unwrap_or(0);
-    if let Some(warning) = of_depth((before.crawl.max_depth, now.crawl.max_depth), dropped, dir) {
+    let dropped = shards.iter().filter_map(|snapshot| snapshot.statistics.dropped.get(&Reason::Depth)).sum();
+    let depths = (before.crawl.max_depth, request.config.crawl.max_depth);
+    if let Some(warning) = of_depth(depths, dropped, &request.dir) {
         tracing::warn!("{warning}");
     }
 }

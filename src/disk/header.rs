@@ -39,6 +39,8 @@ pub enum Kind {
     Seeds = 11,
     /// What became of the seeds.
     SeedFates = 12,
+    /// Links to other shards.
+    Links = 13,
 }
 
 /// The header of a file.

@@ -116,6 +116,11 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.front.is_recent(key)
     }
 
+    /// Notes in the LRU alone that `key` counts as recent, without storing it: of keys that another store has.
+    pub fn remember(&mut self, key: Fingerprint, value: V) {
+        self.front.keep(key, value);
+    }
+
     /// [`Drum::prefetch`], for the LRU and the Bloom filter as well.
     #[inline]
     pub fn prefetch(&mut self, keys: impl Iterator<Item = Fingerprint> + Clone) {

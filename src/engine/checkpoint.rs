@@ -7,7 +7,8 @@
 //! 2. the stores' files, their directories and the archive are synced, the address pages written;
 //! 3. `checkpoint.gN` is written and synced, and its name ([`mod@file`]);
 //! 4. one batch of the catalog notes number, length and checksum of that file ([`commit`]): the checkpoint exists;
-//! 5. the file of the checkpoint before is removed, durably.
+//! 5. the file of the checkpoint before is removed, durably;
+//! 6. in a crawl of several shards the others hear of it (`Publish`).
 //!
 //! Only when that has come back does the engine hear of it, and only then are the files deleted that no checkpoint
 //! names any more: by the rule of the [`Ledger`](crate::disk::Ledger), which `schedule` keeps.
@@ -43,6 +44,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Home;
+use super::exchange::Publish;
 use super::identity::Identity;
 use super::round::Round;
 use crate::catalog::{Batch, Catalog};
@@ -98,6 +100,8 @@ pub struct CheckpointJob {
     pub(super) sync_dirs: Vec<PathBuf>,
     pub(super) container: SyncJob,
     pub(super) batch: Batch,
+    /// What the other shards hear of it.
+    pub(super) publish: Option<Publish>,
     pub(super) snapshot: Snapshot,
 }
 
@@ -141,6 +145,9 @@ impl CheckpointJob {
         commit.put(&mut self.batch);
         catalog.commit(&self.batch)?;
         Removal::new(disk, vec![checkpoint_path(dir, number - 1)]).run()?;
+        if let Some(publish) = self.publish.take() {
+            publish.run();
+        }
         // replacing a file of the directory makes the removal durable too
         self.snapshot.write(disk, dir)?;
         Ok(CheckpointDone { number, bytes: commit.length + container.address_bytes(), container })

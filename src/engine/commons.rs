@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::Settings;
+use super::quota::Quota;
 use super::requests::{Rates, SlotPool};
 use crate::clock::Clock;
+use crate::frontier::Ledger;
 
 /// What the engines of a process share; an engine alone has it for itself.
 #[derive(Clone)]
@@ -13,6 +15,10 @@ pub struct Commons {
     pub slots: Arc<SlotPool>,
     /// Requests and bytes a second.
     pub rates: Arc<Rates>,
+    /// Pages and bytes of the whole crawl, and why it stops.
+    pub quota: Arc<Quota>,
+    /// Turns at addresses and names, where several engines take them.
+    pub ledger: Option<Arc<Ledger>>,
 }
 
 impl Commons {
@@ -21,6 +27,13 @@ impl Commons {
         Commons {
             slots: Arc::new(SlotPool::new(settings.slots)),
             rates: Arc::new(Rates::new(clock, settings.requests_per_second, settings.bytes_per_second)),
+            quota: Arc::default(),
+            ledger: None,
         }
+    }
+
+    /// Those of the engines of a crawl that has several shards.
+    pub fn of_shards(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
+        Commons { ledger: Some(Arc::default()), ..Commons::new(settings, clock) }
     }
 }

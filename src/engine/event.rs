@@ -10,6 +10,7 @@ use super::fault::Fault;
 use super::job::{FetchFailed, Processed, Unresolved};
 use super::merge::StoreMerged;
 use crate::clock::Time;
+use crate::exchange::LinksRead;
 use crate::frontier::{HostId, PartitionDone};
 use crate::web::seeds::Seed;
 
@@ -44,6 +45,10 @@ pub enum Event {
     Seeds(Vec<Seed>),
     /// Decide by other settings from now on.
     Reconfigure(Box<Reconfiguration>),
+    /// Something has changed that all shards of the crawl hear of.
+    HeadChanged,
+    /// Links of another shard were read.
+    LinksRead(Box<LinksRead>),
     /// Another engine has left a slot for a request.
     SlotFree,
 }

@@ -4,6 +4,7 @@ use super::checkpoint::CheckpointJob;
 use super::job::{FetchJob, ResolveJob};
 use super::merge::StoreMerge;
 use super::rests::HoldSync;
+use crate::exchange::LinkJob;
 use crate::frontier::PartitionJob;
 
 /// The hands of the engine. No call blocks: the engine never has more jobs out than there are places for.
@@ -18,6 +19,8 @@ pub trait Executors {
     fn partition(&mut self, job: PartitionJob);
     /// Makes a checkpoint durable.
     fn checkpoint(&mut self, job: CheckpointJob);
+    /// Reads links of another shard.
+    fn read_links(&mut self, job: LinkJob);
     /// Makes the log of long rests durable.
     fn sync_rests(&mut self, job: HoldSync);
 }

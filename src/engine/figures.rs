@@ -96,6 +96,7 @@ impl Engine {
             memory_ceiling_bytes: 0,
             durations: self.books.durations.clone(),
             figures: self.look(),
+            shards: Vec::new(),
         }
     }
 

@@ -4,7 +4,7 @@
 //! the catalog is rebuilt where it is lost ([`crate::engine::mend`]); and as a plain copy for readers, which is
 //! derived.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,7 @@ use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprinter;
+use crate::shard::{SHARDS_MAX, SUFFIXES, Shard};
 use crate::web::url::KeyMaker;
 
 /// Key of the identity in the catalog.
@@ -21,6 +22,8 @@ pub(super) const COPY_FILE: &str = "identity.json";
 /// Version of the whole directory's format. In format 1 the catalog held the record of the last checkpoint itself, and
 /// the seeds.
 pub(super) const FORMAT: u16 = 2;
+/// The same of a shard of a crawl that has more than one: its identity says which.
+pub(super) const FORMAT_SHARDED: u16 = 3;
 
 /// The identity of a crawl.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +42,20 @@ pub struct Identity {
     pub partitions: usize,
     /// Query parameters that do not distinguish URLs.
     pub strip_query_params: Vec<String>,
+    /// Which shard of the crawl this is, where it has more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharding: Option<Sharding>,
+}
+
+/// How a crawl is cut into shards, as the identity of each of them has it, and of the crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sharding {
+    /// The shard; none for the crawl as a whole.
+    pub shard: Option<u32>,
+    /// Shards of the crawl.
+    pub shards: u32,
+    /// Version of the public suffix list by which domains fall to shards ([`SUFFIXES`]).
+    pub suffixes: u64,
 }
 
 impl Identity {
@@ -52,7 +69,45 @@ impl Identity {
             buckets,
             partitions,
             strip_query_params: strip.to_vec(),
+            sharding: None,
         }
+    }
+
+    /// That of a new crawl of so many shards, of which each gets an identity [of its own](Identity::of_shard).
+    pub fn of_crawl(now: Time, random: u128, shape: (usize, usize, &[String]), shards: u32) -> Self {
+        let identity = Identity::new(now, random, shape);
+        match shards {
+            1 => identity,
+            shards => Identity {
+                format: FORMAT_SHARDED,
+                sharding: Some(Sharding { shard: None, shards, suffixes: SUFFIXES }),
+                ..identity
+            },
+        }
+    }
+
+    /// That of a shard of the crawl that has this one.
+    pub fn of_shard(&self, shard: Shard) -> Self {
+        let sharding = self.sharding.map(|sharding| Sharding { shard: Some(shard.index()), ..sharding });
+        Identity { sharding, ..self.clone() }
+    }
+
+    /// Shards of the crawl.
+    pub fn shards(&self) -> u32 {
+        self.sharding.map_or(1, |sharding| sharding.shards)
+    }
+
+    /// Which of them this is; of a crawl as a whole the first.
+    pub fn shard(&self) -> Shard {
+        match self.sharding {
+            Some(Sharding { shard, shards, .. }) => Shard::new(shard.unwrap_or(0), shards),
+            None => Shard::WHOLE,
+        }
+    }
+
+    /// Whether the domains of this crawl fall to the same shards in this version of the crawler.
+    pub fn knows_its_domains(&self) -> bool {
+        self.sharding.is_none_or(|sharding| sharding.suffixes == SUFFIXES)
     }
 
     /// The identity in `catalog`, if there is one.
@@ -65,10 +120,22 @@ impl Identity {
     pub(super) fn from_bytes(bytes: &[u8], path: &Path, offset: u64) -> Result<Self> {
         let damaged = |e: postcard::Error| Error::damaged(path, offset, "a readable identity", e.to_string());
         let (format, _): (u16, _) = postcard::take_from_bytes(bytes).map_err(damaged)?;
-        if format > FORMAT {
-            return Err(Error::Newer { path: path.to_owned(), found: format, known: FORMAT });
+        if format > FORMAT_SHARDED {
+            return Err(Error::Newer { path: path.to_owned(), found: format, known: FORMAT_SHARDED });
         }
-        postcard::from_bytes(bytes).map_err(damaged)
+        let mut bytes = bytes.to_vec();
+        if format < FORMAT_SHARDED {
+            // none of them says how the crawl is cut, and each is the whole of one
+            bytes.extend(postcard::to_stdvec(&None::<Sharding>).map_err(damaged)?);
+        }
+        let identity: Identity = postcard::from_bytes(&bytes).map_err(damaged)?;
+        let is_one = |sharding: &Sharding| {
+            (2..=SHARDS_MAX).contains(&sharding.shards) && sharding.shard.is_none_or(|shard| shard < sharding.shards)
+        };
+        match identity.sharding.is_none_or(|sharding| is_one(&sharding)) {
+            true => Ok(identity),
+            false => Err(Error::damaged(path, offset, "a shard of a crawl", format!("{:?}", identity.sharding))),
+        }
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
@@ -84,12 +151,17 @@ impl Identity {
     pub fn write_copy(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let mut json = serde_json::to_vec_pretty(self).expect("an identity consists of plain data");
         json.push(b'\n');
-        disk.replace(&dir.join(COPY_FILE), &json)
+        disk.replace(&Identity::copy_path(dir), &json)
+    }
+
+    /// Where the copy lies in `dir`.
+    pub fn copy_path(dir: &Path) -> PathBuf {
+        dir.join(COPY_FILE)
     }
 
     /// Reads the copy.
     pub fn read_copy(disk: &Disk, dir: &Path) -> Result<Self> {
-        let path = dir.join(COPY_FILE);
+        let path = Identity::copy_path(dir);
         let json = disk.read(&path)?;
         serde_json::from_slice(&json).map_err(|e| Error::damaged(&path, 0, "the identity of a crawl", e.to_string()))
     }
@@ -97,5 +169,43 @@ impl Identity {
     /// Makes the fingerprints of this crawl.
     pub fn key_maker(&self) -> KeyMaker {
         KeyMaker::new(Fingerprinter::new(self.polynomial), &self.strip_query_params)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_crawl(shards: u32) -> Identity {
+        Identity::of_crawl(Time::from_ms(9), 77, (64, 16, &["utm".to_owned()]), shards)
+    }
+
+    #[test]
+    fn a_crawl_of_one_shard_has_the_bytes_that_it_always_had() {
+        let (whole, path) = (of_crawl(1), Path::new("catalog"));
+        let bytes = whole.to_bytes();
+        let old = (2_u16, 77_u128, Time::from_ms(9), whole.polynomial, 64_usize, 16_usize, vec!["utm".to_owned()]);
+        assert_eq!(bytes, postcard::to_stdvec(&old).unwrap());
+        assert_eq!(Identity::from_bytes(&bytes, path, 0).unwrap(), whole);
+        assert!(!serde_json::to_string(&whole).unwrap().contains("shard"));
+        assert_eq!(whole.shard(), Shard::WHOLE);
+    }
+
+    #[test]
+    fn a_shard_knows_which_one_it_is_and_a_damaged_one_is_none() {
+        let path = Path::new("catalog");
+        let crawl = of_crawl(4);
+        for shard in Shard::all(4) {
+            let identity = crawl.of_shard(shard);
+            let read = Identity::from_bytes(&identity.to_bytes(), path, 0).unwrap();
+            assert_eq!((read.shard(), read.polynomial, &read), (shard, crawl.polynomial, &identity));
+            let json = serde_json::to_vec(&identity).unwrap();
+            assert_eq!(serde_json::from_slice::<Identity>(&json).unwrap(), identity);
+        }
+        let sharding = Some(Sharding { shard: Some(4), shards: 4, suffixes: SUFFIXES });
+        let damaged = Identity { sharding, ..crawl.clone() }.to_bytes();
+        assert!(matches!(Identity::from_bytes(&damaged, path, 0), Err(Error::Damaged { .. })));
+        let newer = Identity { format: 4, ..crawl }.to_bytes();
+        assert!(matches!(Identity::from_bytes(&newer, path, 0), Err(Error::Newer { found: 4, .. })));
     }
 }

@@ -35,7 +35,7 @@ const CATALOG: &str = "catalog";
 const MADE: &str = "catalog.new";
 const DAMAGED: &str = "catalog.damaged";
 /// Directories in which only a crawl makes files.
-const STORES: [&str; 6] = ["url-seen", "robots", "dns", "frontier", "pages", "seeds"];
+const STORES: [&str; 7] = ["url-seen", "robots", "dns", "frontier", "pages", "seeds", "links"];
 
 /// The identity of the crawl in `dir`, if its catalog and its files belong together; `None` where there is no crawl
 /// yet.
@@ -85,6 +85,22 @@ pub fn begin(
             let identity = Identity::new(now, random, shape);
             put_first(disk, catalog, dir, &identity)?;
             Ok((identity, true))
+        }
+    }
+}
+
+/// The same for a shard of a crawl that has this `identity`. A directory of another crawl, or of another shard, is
+/// damage.
+pub fn begin_shard(disk: &Disk, catalog: &dyn Catalog, dir: &Path, identity: &Identity) -> Result<bool> {
+    match look(disk, catalog, dir)? {
+        Some(found) if found == *identity => Ok(false),
+        Some(found) => {
+            let named = |of: &Identity| format!("shard {} of {} of crawl {:x}", of.shard().index(), of.shards(), of.id);
+            Err(Error::damaged(&dir.join(CATALOG), 0, named(identity), named(&found)))
+        }
+        None => {
+            put_first(disk, catalog, dir, identity)?;
+            Ok(true)
         }
     }
 }

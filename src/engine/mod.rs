@@ -17,6 +17,7 @@ mod commons;
 mod control;
 mod course;
 mod event;
+mod exchange;
 mod executors;
 mod fault;
 mod figures;
@@ -27,6 +28,7 @@ mod merge;
 mod open;
 mod past;
 mod patterns;
+mod quota;
 pub mod recovery;
 mod reply;
 mod requests;
@@ -51,9 +53,10 @@ pub use commons::Commons;
 pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
 pub use event::Event;
+pub use exchange::{ExchangeOptions, ExchangeState, Kept};
 pub use executors::Executors;
 pub use fault::Fault;
-pub use identity::Identity;
+pub use identity::{Identity, Sharding};
 pub use job::{
     FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response, Room,
     Target, Unresolved,
@@ -61,10 +64,11 @@ pub use job::{
 pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
+pub use quota::Quota;
 pub use reply::{Addressed, ReplyTo};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;
-pub use round::{Refetch, Round};
+pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 
 use crate::catalog::Catalog;
@@ -73,11 +77,13 @@ use crate::container::Container;
 use crate::disk::{Disk, Result};
 use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, Task};
+use crate::shard::Shard;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use books::Books;
 use checkpoint::Checkpoints;
 use course::Course;
+use exchange::Exchange;
 use requests::Requests;
 use seeding::Seeding;
 use stores::Stores;
@@ -133,6 +139,8 @@ struct Home {
     identity: Arc<Identity>,
     /// Makes the crawl's fingerprints.
     keys: Arc<KeyMaker>,
+    /// Which shard of it this is.
+    shard: Shard,
 }
 
 /// The state machine.
@@ -155,6 +163,8 @@ pub struct Engine {
     books: Books,
     seeding: Seeding,
     course: Course,
+    /// Links from and to other shards, where there are any.
+    exchange: Option<Box<Exchange>>,
 }
 
 impl Engine {
@@ -178,6 +188,8 @@ impl Engine {
             Event::Resume => self.requests.pause(false),
             Event::Seeds(seeds) => self.take_seeds(&seeds)?,
             Event::Reconfigure(new) => self.reconfigure(*new),
+            Event::HeadChanged => self.hear_news()?,
+            Event::LinksRead(read) => self.take_links(*read)?,
             // what it may begin, the next pump does
             Event::SlotFree => {}
         }
@@ -191,15 +203,18 @@ impl Engine {
         self.stores.dispatch(RESULTS_PER_PUMP)?;
         self.collect_dropped()?;
         self.admit_waiting()?;
+        self.settle_quota();
         self.watch_limits(now)?;
         if self.course.is_crawling() && self.may_request_now() {
             self.books.seeds.make_durable()?;
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
             self.requests.settle(self.stores.arrival.frontier.has_ready(now), now);
+            self.course.quota.give_back();
         } else {
             self.requests.stand_back();
         }
+        self.exchange_links(now)?;
         self.upkeep(now)?;
         self.watch_silence(now)?;
         self.watch_end(now)
@@ -207,7 +222,7 @@ impl Engine {
 
     /// Starts requests while there are free workers and hosts that are due.
     fn request(&mut self, now: Time) -> Result<()> {
-        while self.requests.may_begin(now) && !self.page_limit_reached() {
+        while self.requests.may_begin(now) && self.may_begin_page() {
             if !self.requests.take_right() {
                 return Ok(());
             }
@@ -225,7 +240,11 @@ impl Engine {
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
                 self.requests.use_right();
             }
+            let pages = self.requests.pages();
             self.start(task)?;
+            if self.requests.pages() > pages {
+                self.course.quota.begin();
+            }
         }
         Ok(())
     }
@@ -255,7 +274,8 @@ impl Engine {
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());
-        next.into_iter().chain(checkpoint).chain(rests).min()
+        let early = self.early_cut_due();
+        next.into_iter().chain(checkpoint).chain(rests).chain(early).min()
     }
 
     /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
+use super::exchange::{Exchange, ExchangeOptions};
 use super::identity::Identity;
 use super::past::Past;
 use super::patterns::PatternBudget;
@@ -23,6 +24,7 @@ use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::frontier::{Frontier, FrontierOptions};
 use crate::record::{CrawlLog, SkippedLog};
+use crate::shard::Shard;
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::seeds::Seed;
 use crate::web::url::KeyMaker;
@@ -78,6 +80,8 @@ pub struct Opening {
     pub crawl_log: CrawlLog,
     /// logs/skipped.jsonl.
     pub skipped_log: SkippedLog,
+    /// What makes it a shard, where the crawl has several.
+    pub exchange: Option<ExchangeOptions>,
 }
 
 /// Why a crawl cannot be opened.
@@ -106,7 +110,8 @@ impl Engine {
         let Some(last) = checkpoint::load(disk, &*catalog, dir)? else {
             return Err(Error::damaged(&dir.join("catalog"), 0, "the last checkpoint", "none").into());
         };
-        let Last { commit, checkpoint: saved, sections } = last;
+        let Last { commit, checkpoint: saved, mut sections } = last;
+        let exchange_section = std::mem::take(&mut sections.exchange);
         // before anything is deleted that the last one does not name
         checkpoint::remove_others(disk, dir, commit.number)?;
         let (mut seeds, intake) = open_seeds(&mut opening, saved.as_ref())?;
@@ -115,6 +120,7 @@ impl Engine {
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let anew = Recheck::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
         opening.frontier.forgiven = anew.since;
+        opening.frontier.ledger = opening.commons.ledger.clone();
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
@@ -126,16 +132,19 @@ impl Engine {
         stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         checkpoint::go_on_from(&*catalog, commit)?;
+        let exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
+        let shard = exchange.as_ref().map_or(Shard::WHOLE, |exchange| exchange.shard());
         let settings = opening.settings.clone();
         let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
+        let quota = opening.commons.quota.clone();
         let requests = Requests::new(opening.commons, opening.wake, rng);
-        let engine = Engine {
+        let mut engine = Engine {
             stores,
             container,
             requests,
             scope: Arc::new(scope),
             seeding: Seeding::new(intake, round, anew, past),
-            course: Course::new(now, statistics.elapsed),
+            course: Course::new(now, statistics.elapsed, quota),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
             home: Home {
@@ -144,11 +153,14 @@ impl Engine {
                 catalog,
                 identity: Arc::new(opening.identity),
                 keys: opening.keys,
+                shard,
             },
             executors: opening.executors,
             settings,
             clock,
+            exchange,
         };
+        engine.settle_quota();
         Ok((engine, recovery, past))
     }
 }
@@ -206,10 +218,19 @@ fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::R
 /// The seeds as `saved` has them, with those of this run under numbers of their own.
 fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result<(SeedTable, Intake)> {
     let number = saved.map(|checkpoint| checkpoint.number);
-    let mut table = SeedTable::open(&opening.disk, &opening.dir, number)?;
+    let share = opening.exchange.as_ref().map(|options| (options.shard, opening.keys.clone()));
+    let mut table = SeedTable::open_share(&opening.disk, &opening.dir, number, share)?;
     let listed = std::mem::replace(&mut opening.seeds, Box::new(std::iter::empty()));
     let intake = Intake::number(&mut table, listed)?;
     Ok((table, intake))
+}
+
+/// What this shard has of the others, at checkpoint `number`, which is durable: they may read what it names.
+fn open_exchange(opening: &mut Opening, number: u64, section: &[u8]) -> disk::Result<Option<Box<Exchange>>> {
+    let Some(options) = opening.exchange.take() else { return Ok(None) };
+    let exchange = Exchange::open(options, &opening.disk, &opening.dir, number, section)?;
+    exchange.publish_opened(number);
+    Ok(Some(Box::new(exchange)))
 }
 
 fn open_scope(options: &ScopeOptions, seeds: &mut SeedTable) -> Result<Scope, OpenError> {

@@ -54,6 +54,7 @@ impl Engine {
             self.collect_dropped()?;
         }
         self.stores.arrival.frontier.record_charges()?;
+        self.settle_quota();
         Ok(pages)
     }
 

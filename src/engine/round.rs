@@ -38,3 +38,44 @@ pub struct Refetch {
     /// Lines that list a seed.
     pub listed: u64,
 }
+
+/// How a run with `--force` goes on with rounds: as one shard sees it, or decided for all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundWanted {
+    /// The last round that the shard knows; decided, that of this run.
+    pub number: u32,
+    /// Whether this run goes on with it.
+    pub goes_on: bool,
+}
+
+impl RoundWanted {
+    /// The round of the crawl of which each shard wants one of these: the highest that any of them knows, if any goes
+    /// on with its own; else the one behind it.
+    pub fn of_all(shards: impl IntoIterator<Item = RoundWanted>) -> RoundWanted {
+        let none = RoundWanted { number: 0, goes_on: false };
+        let last = shards.into_iter().fold(none, |all, shard| RoundWanted {
+            number: all.number.max(shard.number),
+            goes_on: all.goes_on || shard.goes_on,
+        });
+        RoundWanted { number: last.number + u32::from(!last.goes_on), ..last }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_go_on_with_a_round_together_or_begin_one_together() {
+        let of_all = |shards: &[(u32, bool)]| {
+            let wanted = shards.iter().map(|&(number, goes_on)| RoundWanted { number, goes_on });
+            let RoundWanted { number, goes_on } = RoundWanted::of_all(wanted);
+            (number, goes_on)
+        };
+        assert_eq!(of_all(&[(0, false), (0, false)]), (1, false));
+        assert_eq!(of_all(&[(3, false), (3, true)]), (3, true));
+        // a shard that was killed before it had heard of the third round
+        assert_eq!(of_all(&[(3, true), (2, false)]), (3, true));
+        assert_eq!(of_all(&[(3, false), (2, false)]), (4, false));
+    }
+}

@@ -20,6 +20,7 @@ use super::{Engine, queued_url};
 use crate::disk::Result;
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::Reason;
+use crate::shard::Shard;
 use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 
@@ -51,7 +52,7 @@ impl Discovery<'_> {
     }
 
     /// The URL with all that it inherits.
-    fn into_url(self, keys: &KeyMaker) -> QueuedUrl {
+    fn into_url(self, keys: &KeyMaker, shard: Shard) -> QueuedUrl {
         match self {
             Discovery::Seed { number, url, forced } | Discovery::Fallback { number, url, forced } => {
                 QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys.keys(url)) }
@@ -69,7 +70,7 @@ impl Discovery<'_> {
                     priority: priority(below, embedded),
                     depth,
                     hops: parent.hops.then(letter),
-                    via: record + 1,
+                    via: shard.via(*record),
                     seed: parent.seed,
                     ..queued(&link.url, link.keys)
                 }
@@ -80,7 +81,7 @@ impl Discovery<'_> {
                 priority: priority(provenance.depth.saturating_add(1), true),
                 depth: provenance.depth,
                 hops: provenance.hops.then('M'),
-                via: record + 1,
+                via: shard.via(record),
                 seed: provenance.seed,
                 ..queued(&link.url, link.keys)
             },
@@ -89,7 +90,7 @@ impl Discovery<'_> {
                 priority: parent.priority,
                 depth: parent.depth,
                 hops: parent.hops.then('R'),
-                via: record + 1,
+                via: shard.via(*record),
                 seed: parent.seed,
                 forced: parent.forced,
                 ..queued(target.as_str(), keys)
@@ -109,9 +110,9 @@ impl Engine {
             return Ok(());
         }
         let verdict = self.judge(&discovery)?;
-        let url = discovery.into_url(&self.home.keys);
+        let url = discovery.into_url(&self.home.keys, self.home.shard);
         match verdict {
-            Ok(()) => self.stores.admit(url),
+            Ok(()) => self.admit(url),
             Err(reason) => self.drop_now(url, reason),
         }
     }
@@ -159,6 +160,7 @@ impl Engine {
             Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
                 self.scope = Arc::new(self.scope.with_seed(target));
                 self.books.seeds.add_scope(target.as_str())?;
+                self.note_scope(target);
                 self.scope.judge(target, depth, redirects)
             }
             verdict => verdict,
@@ -262,22 +264,23 @@ mod tests {
         let keys = keys();
         let page = page(&keys);
         let parent = &Parent { url: &page, record: 40 };
-        let of_link = |kind| Discovery::Link { parent, link: link(&keys, kind) }.into_url(&keys);
+        let of_link = |kind| Discovery::Link { parent, link: link(&keys, kind) }.into_url(&keys, Shard::WHOLE);
         let told = |url: QueuedUrl| (url.depth, url.hops.as_str().to_owned(), url.via, url.seed, url.forced);
         assert_eq!(told(of_link(LinkKind::Embed)), (3, "LLE".to_owned(), 41, 7, false));
         assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, false));
         assert_eq!(told(of_link(LinkKind::Listed)), (3, "LLM".to_owned(), 41, 7, false));
         let target = url("http://b.example/");
-        let redirect = Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(&keys);
+        let redirect =
+            Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(&keys, Shard::WHOLE);
         assert_eq!(redirect.priority, page.priority);
         assert_eq!(told(redirect), (2, "LLR".to_owned(), 41, 7, true));
         let provenance = Provenance { depth: 1, seed: 3, hops: Hops::parse("L") };
         let sitemap = Discovery::Sitemap { provenance: &provenance, record: 8, link: link(&keys, LinkKind::Sitemap) };
-        assert_eq!(told(sitemap.into_url(&keys)), (1, "LM".to_owned(), 9, 3, false));
+        assert_eq!(told(sitemap.into_url(&keys, Shard::WHOLE)), (1, "LM".to_owned(), 9, 3, false));
         for forced in [false, true] {
-            let seed = Discovery::Seed { number: 9, url: &target, forced }.into_url(&keys);
+            let seed = Discovery::Seed { number: 9, url: &target, forced }.into_url(&keys, Shard::WHOLE);
             assert_eq!(told(seed), (0, String::new(), 0, 9, forced));
-            let fallback = Discovery::Fallback { number: 9, url: &target, forced }.into_url(&keys);
+            let fallback = Discovery::Fallback { number: 9, url: &target, forced }.into_url(&keys, Shard::WHOLE);
             assert_eq!(told(fallback), (0, String::new(), 0, 9, forced));
         }
     }

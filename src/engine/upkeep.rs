@@ -18,7 +18,8 @@ impl Engine {
         self.log_rests(now)?;
         self.books.flush_when_due(now)?;
         let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
-        if open && self.checkpoints.is_due(now, &self.container) {
+        let is_early = self.early_cut_due().is_some_and(|due| due <= now);
+        if open && (is_early || self.checkpoints.is_due(now, &self.container)) {
             self.cut(now, None)?;
         }
         Ok(())
@@ -72,11 +73,17 @@ impl Engine {
     /// Makes a consistent cut and sends it out to be made durable. With `finish`, it is the last one.
     pub(super) fn cut(&mut self, now: Time, finish: Option<Finish>) -> Result<()> {
         let begun = self.clock.elapsed();
+        let idle = self.idle();
         let number = self.checkpoints.begin(now + self.settings.checkpoint_interval, finish.is_some());
         let mut sections = Sections::default();
         let mut stores = self.stores.cut(&mut sections)?;
-        self.checkpoints.supersede(stores.take_superseded());
-        let (mut sync, sync_dirs) = stores.take_syncs();
+        let (mut sync, mut sync_dirs) = stores.take_syncs();
+        let mut exchange = self.cut_exchange(number, idle)?;
+        let links = (Owner::Frontier, std::mem::take(&mut exchange.superseded));
+        self.checkpoints.supersede(stores.take_superseded().into_iter().chain([links]));
+        sync.append(&mut exchange.sync);
+        sync_dirs.append(&mut exchange.sync_dirs);
+        sections.exchange = exchange.section;
         if finish.is_some() {
             self.container.close()?;
         }
@@ -113,6 +120,7 @@ impl Engine {
             sync_dirs,
             container: container.job,
             batch,
+            publish: exchange.publish,
             snapshot,
         });
         let cut_at = self.clock.elapsed();
@@ -139,6 +147,7 @@ impl Engine {
         self.container.synced(done.container);
         self.checkpoints.take_removal(Owner::Rests, &self.home.disk).run()?;
         self.books.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
+        self.exchange_committed(self.clock.now(), after)?;
         if self.checkpoints.are_over() {
             self.checkpoints.remove_all(&self.home.disk)?;
             self.course.end();

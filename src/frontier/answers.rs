@@ -195,6 +195,7 @@ impl Frontier {
     pub(super) fn end_request(&mut self, index: u32) {
         if let Some(name) = self.active.host(index).name_key {
             self.names.end(name);
+            self.options.ledger.iter().for_each(|ledger| ledger.end(name, self.now));
         }
     }
 
@@ -251,6 +252,8 @@ impl Frontier {
         let delay_per_ip = self.options.politeness.delay_per_ip;
         if let Some(ip) = address.filter(|_| !delay_per_ip.is_zero()) {
             self.addresses.delay_until(ip, started + delay_per_ip, now);
+            let ledger = self.options.ledger.iter();
+            ledger.for_each(|ledger| ledger.rest_address(ip, started + delay_per_ip, now));
         }
     }
 
@@ -290,6 +293,7 @@ impl Frontier {
         standing.due = standing.due.max(now + delay);
         if let Some(name) = self.active.host(index).name_key {
             self.names.rest(name, now + delay, now);
+            self.options.ledger.iter().for_each(|ledger| ledger.rest(name, now + delay));
         }
     }
 

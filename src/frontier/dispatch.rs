@@ -10,6 +10,8 @@ use std::sync::Arc;
 use super::Frontier;
 use super::budget::Allowance;
 use super::host::{Item, Pending, WaitState};
+use super::ledger::Turn;
+use super::options::Politeness;
 use super::partition::HostKey;
 use super::policy::{HostSnapshot, Wish};
 use super::schedule::{Entry, HostRef};
@@ -104,8 +106,14 @@ impl Frontier {
             return None;
         }
         match self.active.host(index).rules_at(now).cloned() {
-            None => self.ask_robots(index, addresses, now),
+            None => self.takes_turn(index, addresses[0], now).then(|| self.ask_robots(index, addresses, now))?,
             Some(rules) => {
+                // what the rules forbid needs no turn
+                let first = self.active.host(index).buffer.front();
+                let leaves = first.is_some_and(|item| Permit::ask(&*rules, &item.url.url).is_some());
+                if leaves && !self.takes_turn(index, addresses[0], now) {
+                    return None;
+                }
                 let item = self.unbuffer_first(index)?;
                 match Permit::ask(&*rules, &item.url.url) {
                     Some(permit) => Some(self.fetch(index, item, addresses, permit, now)),
@@ -226,6 +234,23 @@ impl Frontier {
     #[cfg(test)]
     pub(super) fn scheduled(&self) -> usize {
         self.schedule.len() + self.addresses.waiting() + self.suspects.len()
+    }
+
+    /// Takes the turn at name and address that is shared with other frontiers; a host that has to wait for it comes
+    /// again.
+    fn takes_turn(&mut self, index: u32, address: IpAddr, now: Time) -> bool {
+        let (Some(ledger), Some(name)) = (self.options.ledger.clone(), self.active.host(index).name_key) else {
+            return true;
+        };
+        let Politeness { delay_per_ip, connections_per_host, .. } = self.options.politeness;
+        let (connections, delay) = (connections_per_host.max(1), self.delay_of(index));
+        match ledger.take(Turn { name, connections, delay, address, delay_per_ip }, now) {
+            Ok(()) => true,
+            Err(again) => {
+                self.come_again(index, again, now);
+                false
+            }
+        }
     }
 
     fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {

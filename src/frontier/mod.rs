@@ -38,6 +38,7 @@ pub(crate) mod fuzzing;
 mod holds;
 mod host;
 mod jobs;
+mod ledger;
 mod look;
 mod names;
 mod options;
@@ -85,6 +86,7 @@ use suspects::Suspects;
 use tuning::COLD_PLACES_PART;
 
 pub use first_contacts::Contact;
+pub use ledger::Ledger;
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness};
 pub use partition::{FileState, PartitionDone, PartitionJob};

@@ -3,10 +3,12 @@
 //! Sizes are taken when the frontier is opened (the number of partitions only when it is made); politeness and
 //! budgets may change between two runs or by [`super::Frontier::reconfigure`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::ledger::Ledger;
 use crate::clock::Time;
 
 /// Sizes and limits of a frontier.
@@ -37,6 +39,8 @@ pub struct FrontierOptions {
     pub per_address_active_max: usize,
     /// Active hosts with URLs that share a registrable domain, at most, and fewer where places are scarce.
     pub per_domain_active_max: usize,
+    /// Where turns are taken that this frontier has in common with others of the process, if there are others.
+    pub ledger: Option<Arc<Ledger>>,
 }
 
 impl Default for FrontierOptions {
@@ -53,6 +57,7 @@ impl Default for FrontierOptions {
             forgiven: Time::ZERO,
             per_address_active_max: 512,
             per_domain_active_max: 512,
+            ledger: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::host::Pending;
+use super::ledger::Turn;
 use super::task::HostId;
 use super::tuning::ERRAND_ASKS_AGAIN;
 use crate::clock::Time;
@@ -43,6 +44,12 @@ impl Frontier {
         if due > now {
             return Err(due);
         }
+        if let Some(ledger) = &self.options.ledger {
+            let connections = self.options.politeness.connections_per_host.max(1);
+            let usual = || self.options.politeness.delay_after(Duration::ZERO);
+            let delay = there.map_or_else(usual, |index| self.delay_of(index));
+            ledger.take(Turn { name, connections, delay, address, delay_per_ip }, now)?;
+        }
         let delay = self.rest_after_prerequisite(there, now);
         self.names.begin(name, now + delay, now);
         if !delay_per_ip.is_zero() {
@@ -62,6 +69,10 @@ impl Frontier {
         let delay = self.rest_after_prerequisite(there, now).max(self.options.politeness.delay_after(duration));
         self.names.end(name);
         self.names.rest(name, now + delay, now);
+        if let Some(ledger) = &self.options.ledger {
+            ledger.end(name, now);
+            ledger.rest(name, now + delay);
+        }
         self.schedule_name(name);
     }
 

@@ -22,7 +22,7 @@ use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, 
 use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
-use crate::web::coding;
+use crate::web::coding::{self, BodyDecoder};
 use crate::web::headers;
 use crate::web::html::{
     Link, LinkKind, LinkScan, RobotsDirectives, canonical_header, is_html, link_header, may_be_html, x_robots_tag,
@@ -64,9 +64,11 @@ pub struct ProcessOptions {
 /// One thread's tools, reused from answer to answer.
 pub struct Processor {
     options: ProcessOptions,
+    decoder: BodyDecoder,
     scan: LinkScan,
     encoder: Encoder,
-    referrers: Referrers,
+    /// By the number of the engine, whose pages they are.
+    referrers: Vec<Referrers>,
 }
 
 impl std::fmt::Debug for Processor {
@@ -86,14 +88,22 @@ impl Processor {
         let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max)
             .with_agent(&options.agent_token);
         let encoder = Encoder::new(options.compression);
-        Processor { options, scan, encoder, referrers: Referrers::default() }
+        Processor { options, decoder: BodyDecoder::default(), scan, encoder, referrers: Vec::new() }
     }
 
     /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the
     /// URL.
     pub fn process(&mut self, fetched: Fetched) -> disk::Result<Processed> {
+        self.process_for(0, fetched)
+    }
+
+    /// The same for that one of several engines which has this number.
+    pub fn process_for(&mut self, engine: usize, fetched: Fetched) -> disk::Result<Processed> {
         let Fetched { mut job, mut response } = fetched;
-        self.referrers.resolve(&mut job.via)?;
+        if self.referrers.len() <= engine {
+            self.referrers.resize_with(engine + 1, Referrers::default);
+        }
+        self.referrers[engine].resolve(&mut job.via)?;
         let findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
         let records = self.records(&job, &response, findings.canonical.as_deref());
         let mime = mime::essence(response.content_type().as_deref());
@@ -200,7 +210,7 @@ impl Processor {
             return;
         }
         let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
-        let decoded = coding::decode(response.content_encoding().as_deref(), &response.body, decoded_max);
+        let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, decoded_max);
         if !is_html(content_type, &decoded.bytes) {
             return;
         }

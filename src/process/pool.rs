@@ -21,15 +21,15 @@ pub struct ProcessPool {
 }
 
 impl ProcessPool {
-    /// Starts `threads` threads for engines with these options, by their numbers. They end when every sender of
-    /// `answers` is gone.
-    pub fn start(threads: usize, options: &[ProcessOptions], answers: &Receiver<Arrived>) -> std::io::Result<Self> {
+    /// Starts `threads` threads for the engines of a crawl with these options. They end when every sender of `answers`
+    /// is gone.
+    pub fn start(threads: usize, options: &ProcessOptions, answers: &Receiver<Arrived>) -> std::io::Result<Self> {
         let places = FindingsSemaphore::new(LARGE_FINDINGS);
         let start = |number| {
             let places = places.clone();
-            let processors: Vec<_> = options.iter().cloned().map(Processor::new).collect();
+            let processor = Processor::new(options.clone());
             let answers = answers.clone();
-            thread::Builder::new().name(format!("process-{number}")).spawn(move || work(processors, &places, &answers))
+            thread::Builder::new().name(format!("process-{number}")).spawn(move || work(processor, &places, &answers))
         };
         Ok(ProcessPool { threads: (0..threads.max(1)).map(start).collect::<Result<_, _>>()? })
     }
@@ -44,11 +44,11 @@ impl ProcessPool {
 }
 
 /// A panic is a fault of this program: the engine hears of the URL that caused it and stops the crawl.
-fn work(mut processors: Vec<Processor>, places: &FindingsSemaphore, answers: &Receiver<Arrived>) {
+fn work(mut processor: Processor, places: &FindingsSemaphore, answers: &Receiver<Arrived>) {
     for Arrived { fetched, reply, place } in answers {
         let url = fetched.job.url.as_str().to_owned();
-        let processor = &mut processors[reply.engine()];
-        let event = match Fault::catch(|| format!("processing {url} panicked"), || processor.process(fetched)) {
+        let process = || processor.process_for(reply.engine(), fetched);
+        let event = match Fault::catch(|| format!("processing {url} panicked"), process) {
             Err(fault) => Event::Fault(fault),
             Ok(mut processed) => {
                 processed.room.hold(place);

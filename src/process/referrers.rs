@@ -4,13 +4,13 @@ use crate::container::Referrer;
 use crate::disk::Result;
 use crate::engine::RecentUrls;
 
-/// The pages that were read last, by the offset of their record in key.dat.
+/// The pages that were read last, by how histories name them.
 #[derive(Debug, Default)]
 pub(super) struct Referrers(RecentUrls);
 
 impl Referrers {
     /// Reads who named a URL, where that is still to be done.
     pub(super) fn resolve(&mut self, referrer: &mut Referrer) -> Result<()> {
-        referrer.resolve_by(|place| self.0.get(place.offset(), || place.url()))
+        referrer.resolve_by(|place| self.0.get(place.via(), || place.url()))
     }
 }

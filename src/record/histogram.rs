@@ -1,5 +1,6 @@
 //! Durations counted by their length, as Prometheus wants them.
 
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,15 @@ impl Histogram {
             *sum += count;
             Some(*sum)
         }))
+    }
+}
+
+/// Those of another shard.
+impl AddAssign<&Histogram> for Histogram {
+    fn add_assign(&mut self, other: &Histogram) {
+        let Histogram { counts, sum } = other;
+        self.counts.iter_mut().zip(counts).for_each(|(count, more)| *count += more);
+        self.sum = self.sum.saturating_add(*sum);
     }
 }
 

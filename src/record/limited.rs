@@ -5,6 +5,7 @@
 //! where a name took the place of another, it says by how much it may be too high.
 
 use std::fmt;
+use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +56,25 @@ impl LimitedList {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.name.cmp(&b.name)));
         entries
+    }
+}
+
+/// That of another shard: a name is in one shard alone, so its count stays as good as it was.
+impl AddAssign<&LimitedList> for LimitedList {
+    fn add_assign(&mut self, other: &LimitedList) {
+        let LimitedList { entries } = other;
+        for entry in entries {
+            let is_same = |own: &&mut Limited| own.reason == entry.reason && own.name == entry.name;
+            match self.entries.iter_mut().find(is_same) {
+                Some(own) => {
+                    own.urls += entry.urls;
+                    own.surplus += entry.surplus;
+                }
+                None => self.entries.push(entry.clone()),
+            }
+        }
+        self.entries.sort_by_key(|entry| std::cmp::Reverse(entry.urls));
+        self.entries.truncate(PLACES);
     }
 }
 

@@ -9,8 +9,8 @@ use super::Histogram;
 use super::Snapshot;
 use crate::clock::Time;
 
-/// What a crawl does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a crawl does. A crawl of several shards does what that one does which is least far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Doing {
     /// It makes requests.
@@ -141,6 +141,66 @@ pub struct Live {
     pub durations: Histogram,
     /// The figures, as a checkpoint of this moment would have them.
     pub figures: Snapshot,
+    /// Its shards, if it has more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardLive>,
+}
+
+/// One shard of a crawl, at this moment: what tells whether it lags behind the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShardLive {
+    /// Its number, from 0 on.
+    pub shard: u32,
+    /// What it does.
+    pub phase: Doing,
+    /// Its last checkpoint that is durable; 0 before the first one.
+    pub checkpoint: u64,
+    /// When its last checkpoint of this process became durable.
+    #[serde(rename = "checkpointed_ms")]
+    pub checkpointed: Option<Time>,
+    /// Rates over the last moments.
+    pub rates: Rates,
+    /// Pages in its archive.
+    pub pages_stored: u64,
+    /// Requests made.
+    pub requests: u64,
+    /// Bytes of answers.
+    pub bytes_received: u64,
+    /// Bytes added to its archive.
+    pub bytes_stored: u64,
+    /// URLs queued.
+    pub queued: u64,
+    /// URLs seen.
+    pub keys_seen: u64,
+    /// Hosts that may be asked now.
+    pub hosts_ready: u64,
+    /// Hosts that rest, back off, or wait for DNS or robots.txt.
+    pub hosts_waiting: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+}
+
+impl ShardLive {
+    /// The shard of this `number`, of which `live` tells all.
+    pub fn of(number: usize, live: &Live) -> ShardLive {
+        let Snapshot { statistics, gauges, .. } = &live.figures;
+        ShardLive {
+            shard: u32::try_from(number).expect("a crawl has few shards"),
+            phase: live.phase,
+            checkpoint: live.checkpoint,
+            checkpointed: live.checkpointed,
+            rates: live.rates,
+            pages_stored: statistics.pages_stored,
+            requests: statistics.requests,
+            bytes_received: statistics.bytes_received,
+            bytes_stored: statistics.bytes_stored,
+            queued: gauges.queued,
+            keys_seen: gauges.keys_seen,
+            hosts_ready: gauges.hosts_ready,
+            hosts_waiting: gauges.hosts_waiting,
+            in_flight: gauges.in_flight,
+        }
+    }
 }
 
 /// What happens in a second.

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::AddAssign;
 
 use crate::text::escape::Escaped;
 use crate::text::figures::count;
@@ -93,6 +94,20 @@ impl Oddities {
             let (urls, hosts) = (count(met.urls), hosts.join(", "));
             (format!("warning: {oddity}"), format!("{urls} {pages} of {hosts}{more}: {}", oddity.meaning()))
         })
+    }
+}
+
+/// What another shard has met.
+impl AddAssign<&Oddities> for Oddities {
+    fn add_assign(&mut self, other: &Oddities) {
+        for (&oddity, Met { urls, hosts }) in &other.met {
+            let met = self.met.entry(oddity).or_default();
+            met.urls += urls;
+            met.hosts.extend(hosts.iter().cloned());
+            while met.hosts.len() > HOSTS_TOLD {
+                met.hosts.pop_last();
+            }
+        }
     }
 }
 

@@ -70,6 +70,8 @@ pub(super) struct Life {
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub seed: u64,
+    /// Shards of the crawl.
+    pub shards: u32,
     pub web: SimOptions,
     pub trouble: f64,
     pub lives: Vec<Life>,
@@ -141,6 +143,7 @@ impl Case {
         }
         Case {
             seed,
+            shards: 1,
             web,
             trouble,
             mistake,

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, ResolveJob, StoreMerge};
+use crate::exchange::LinkJob;
 use crate::frontier::PartitionJob;
 use crate::process::Processor;
 
@@ -28,6 +29,7 @@ enum Work {
     Merge(Box<StoreMerge>),
     Partition(Box<PartitionJob>),
     Checkpoint(Box<CheckpointJob>),
+    Links(LinkJob),
     Rests(HoldSync),
 }
 
@@ -41,6 +43,8 @@ pub(super) struct EventQueue {
     /// True time at the start of the process, and the crawler's time then.
     begin: (u64, Time),
     disk: SimulatedDisk,
+    /// Where the shard lies whose queue it is.
+    dir: PathBuf,
     mistake: Option<Mistake>,
 }
 
@@ -49,11 +53,11 @@ impl EventQueue {
         clock: Arc<ManualClock>,
         network: Rc<RefCell<Network>>,
         (disk, mistake): (SimulatedDisk, Option<Mistake>),
-        true_begin: u64,
+        (true_begin, dir): (u64, PathBuf),
         seed: u64,
     ) -> Self {
         let (begin, rng) = ((true_begin, clock.now()), fastrand::Rng::with_seed(seed));
-        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, mistake }
+        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, dir, mistake }
     }
 
     /// True time now.
@@ -86,6 +90,7 @@ impl EventQueue {
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
+            Work::Links(job) => Event::LinksRead(Box::new(job.run()?)),
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;
@@ -96,13 +101,19 @@ impl EventQueue {
 
     fn checkpoint(&self, job: CheckpointJob) -> Result<Event> {
         if let Some(mistake) = self.mistake {
-            mistake.before_checkpoint(&self.disk, Path::new(super::DIR))?;
+            mistake.before_checkpoint(&self.disk, &self.dir)?;
         }
         let done = job.run();
         if let Some(mistake) = self.mistake {
             mistake.after_checkpoint(&self.disk);
         }
         Ok(Event::Checkpointed(done?))
+    }
+
+    /// The engine hears of `event` after a while.
+    pub(super) fn tell_soon(&mut self, event: Event) {
+        let soon = self.soon();
+        self.put(soon, Work::Event(Box::new(event)));
     }
 
     fn put(&mut self, after: Duration, work: Work) {
@@ -165,6 +176,10 @@ impl Executors for Hands {
 
     fn checkpoint(&mut self, job: CheckpointJob) {
         self.later(Work::Checkpoint(Box::new(job)));
+    }
+
+    fn read_links(&mut self, job: LinkJob) {
+        self.later(Work::Links(job));
     }
 
     fn sync_rests(&mut self, job: HoldSync) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clause::{Clause, Violation};
-use super::machine::{Machine, pages_dir};
+use super::machine::Machine;
 use super::moment::is_final;
 use super::{outcomes, polite};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
@@ -34,19 +34,28 @@ fn obeys(machine: &Machine) -> Result<(), Violation> {
 /// The newest version of each URL is what the web has; without settings that leave URLs out, all of it is there.
 fn archive(machine: &Machine, statistics: &Statistics) -> Result<BTreeMap<String, KeyRecord>, Violation> {
     let unreadable = |error: crate::disk::Error| Violation::new(Clause::Sound, error.to_string());
-    let reader = Reader::open(machine.disk(), &pages_dir()).map_err(unreadable)?;
-    let mut found = BTreeMap::new();
-    for record in reader.records() {
-        let record = record.map_err(unreadable)?;
-        if !record.robots {
-            found.insert(record.url.clone(), record);
+    let (mut found, mut readers) = (BTreeMap::new(), Vec::new());
+    for (shard, pages) in machine.archives().iter().enumerate() {
+        let reader = Reader::open(machine.disk(), pages).map_err(unreadable)?;
+        for record in reader.records() {
+            let record = record.map_err(unreadable)?;
+            if record.robots {
+                continue;
+            }
+            if let Some((other, _)) = found.insert(record.url.clone(), (shard, record.clone()))
+                && other != shard
+            {
+                let what = format!("{} is in the archives of shards {other} and {shard}", record.url);
+                return Err(Violation::new(Clause::NothingTwice, what));
+            }
         }
+        readers.push(reader);
     }
     // a budget may have been used up between two attempts
-    found.retain(|_, record| !machine.case().leaves_out() || is_final(record.status, record.truncated));
+    found.retain(|_, (_, record)| !machine.case().leaves_out() || is_final(record.status, record.truncated));
     let network = machine.network();
     let expected = &network.web().expected().pages;
-    for (url, record) in &found {
+    for (url, (shard, record)) in &found {
         let Some(page) = expected.get(url) else {
             return Err(Violation::new(Clause::Obeys, format!("{url} is in the archive, and is no page of the web")));
         };
@@ -54,7 +63,7 @@ fn archive(machine: &Machine, statistics: &Statistics) -> Result<BTreeMap<String
             let what = format!("{url} is in the archive as {} with another body than {}", record.status, page.status);
             return Err(Violation::new(Clause::NothingMissing, what));
         }
-        let body = reader.response(record).map_err(unreadable)?.body;
+        let body = readers[*shard].response(record).map_err(unreadable)?.body;
         if body.len() as u64 != record.payload_bytes {
             let what = format!("{url}: {} bytes of {}", body.len(), record.payload_bytes);
             return Err(Violation::new(Clause::Sound, what));
@@ -66,7 +75,7 @@ fn archive(machine: &Machine, statistics: &Statistics) -> Result<BTreeMap<String
             let what = format!("{url} is not in the archive; dropped: {:?}", statistics.dropped);
             Err(Violation::new(Clause::NothingMissing, what))
         }
-        None => Ok(found),
+        None => Ok(found.into_iter().map(|(url, (_, record))| (url, record)).collect()),
     }
 }
 
@@ -97,11 +106,13 @@ fn sound(machine: &Machine) -> Result<(), Violation> {
             damage.push(format!("{} at {}: {}", finding.file.display(), finding.offset, finding.what));
         }
     };
-    let mut quiet = |_, _| {};
-    let mut report = Report::new(&mut tell, &mut quiet);
-    let verified =
-        verify(&machine.disk(), &pages_dir(), &Standing::Stopped { noted: None, clean: true }, None, &mut report);
-    verified.map_err(|error| Violation::new(Clause::Sound, error.to_string()))?;
+    for pages in machine.archives() {
+        let mut quiet = |_, _| {};
+        let mut report = Report::new(&mut tell, &mut quiet);
+        let standing = Standing::Stopped { noted: None, clean: true };
+        let verified = verify(&machine.disk(), &pages, &standing, None, &mut report);
+        verified.map_err(|error| Violation::new(Clause::Sound, error.to_string()))?;
+    }
     match damage.into_iter().next() {
         Some(found) => Err(Violation::new(Clause::Sound, found)),
         None => Ok(()),

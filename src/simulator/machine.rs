@@ -4,28 +4,22 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::DIR;
 use super::case::{Case, End, Life, WholeLimits};
 use super::clause::{Clause, Violation};
-use super::event_queue::{EventQueue, Hands};
 use super::moment;
 use super::named::Named;
 use super::network::{Network, millis};
-use crate::catalog::{Catalog, MemoryCatalog};
-use crate::clock::{Clock, ManualClock, Time};
+use crate::clock::Time;
 use crate::container::Reader;
-use crate::container::WarcInfo;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{self, Disk};
-use crate::engine::{Accounts, Commons, Engine, Event, Opening, Past, Phase, Processed, Purpose, StopBy, mend};
-use crate::process::{ProcessOptions, Processor};
-use crate::record::{CrawlLog, Finish, SkippedLog, Statistics};
+use crate::engine::Identity;
+use crate::record::{Finish, Statistics};
+use crate::shard::Shard;
 use crate::simweb::PaperWeb;
-use crate::web::address::AddressGuard;
-use crate::web::seeds::Seed;
 use crate::web::url::CanonicalUrl;
 
 /// Its memory is looked at after so many events.
@@ -36,35 +30,20 @@ const STEPS_MAX: u64 = 2_000_000;
 /// The machine.
 pub(super) struct Machine {
     case: Case,
-    simulated: SimulatedDisk,
-    network: Rc<RefCell<Network>>,
+    pub simulated: SimulatedDisk,
+    pub network: Rc<RefCell<Network>>,
     seeds: Vec<CanonicalUrl>,
     /// Milliseconds since the beginning, by no clock of the crawler.
-    true_now: u64,
+    pub true_now: u64,
     /// The crawler's clock.
-    clock_now: Time,
-    boot: u32,
+    pub clock_now: Time,
+    pub boot: u32,
+    /// Of the whole crawl, where it has several shards.
+    pub identity: Option<Identity>,
     /// When and how processes ended, in true time.
     pub ends: Vec<moment::Ended>,
     /// What was named by the pages that the crawler has seen.
     pub named: Named,
-}
-
-/// One process of the crawler.
-struct Process {
-    engine: Engine,
-    event_queue: Rc<RefCell<EventQueue>>,
-    clock: Arc<ManualClock>,
-    processor: Processor,
-    past: Past,
-    /// URLs whose final answer is in the archive.
-    done: HashSet<String>,
-    /// The one of the last step.
-    stored: Option<String>,
-    /// What the answer of the last step names: its URL, its links, where it redirects.
-    named: Option<(String, Vec<String>, Option<String>)>,
-    /// Requests of the log that were judged.
-    seen: usize,
 }
 
 /// How a process came to its end.
@@ -87,6 +66,7 @@ impl Machine {
             true_now: 0,
             clock_now: Time::from_ms(1_700_000_000_000),
             boot: 0,
+            identity: None,
             ends: Vec::new(),
             named: Named::default(),
             case,
@@ -141,6 +121,21 @@ impl Machine {
         self.simulated.disk()
     }
 
+    /// The shards of the crawl.
+    pub(super) fn shards(&self) -> impl Iterator<Item = Shard> + use<> {
+        Shard::all(self.case.shards)
+    }
+
+    /// Where a shard lies.
+    pub(super) fn dir_of(&self, shard: Shard) -> PathBuf {
+        if shard.is_whole() { PathBuf::from(DIR) } else { Path::new(DIR).join(shard.dir_name()) }
+    }
+
+    /// Where the archives of all shards lie.
+    pub(super) fn archives(&self) -> Vec<PathBuf> {
+        self.shards().map(|shard| self.dir_of(shard).join("pages")).collect()
+    }
+
     /// Runs the case to the end of its crawl.
     pub(super) fn run(&mut self) -> Result<Statistics, Violation> {
         for life in self.case.lives.clone() {
@@ -175,15 +170,8 @@ impl Machine {
         let before = self.network.borrow().log.len();
         let opened = self.open(WholeLimits::default())?;
         let mut process = opened.map_err(|error| Violation::new(Clause::Reopens, error.to_string()))?;
-        let statistics = process.engine.statistics();
-        let accounts = process.engine.accounts();
-        if accounts.replayed > 0 {
-            let what = format!("a stored page belongs to no URL that was admitted: {accounts:?}");
-            return Err(Violation::new(Clause::OneOutcome, what));
-        }
-        if process.past != Past::Stopped(Finish::Complete) {
-            return Err(Violation::new(Clause::Reopens, format!("a complete crawl is {:?}", process.past)));
-        }
+        let statistics = process.statistics();
+        process.is_complete()?;
         drop(process);
         match self.live(None)? {
             Ran::Finished(Finish::Complete) if self.network.borrow().log.len() == before => Ok(statistics),
@@ -199,32 +187,31 @@ impl Machine {
             Ok(process) => process,
             Err(error) => return self.failed(end, error),
         };
-        let (mut events, stored_before) = (0, process.engine.accounts().stored);
+        let (mut events, stored_before) = (0, process.stored());
         for _ in 0..STEPS_MAX {
             if let Some(End::Between { after, .. }) = end
                 && events >= after
             {
-                moment::balanced(&process.engine.accounts(), false)?;
+                process.balanced(false)?;
                 return Ok(Ran::Gone);
             }
             let stop = matches!(end, Some(End::Stop { after }) if events == after);
             let stepped = process.step(&self.case, stop, &mut events);
-            self.true_now = process.event_queue.borrow().true_now();
-            self.clock_now = process.clock.now();
+            self.true_now = process.true_now();
+            self.clock_now = process.now();
             process.watch(&self.network.borrow())?;
             if let Some((url, names, redirect)) = process.named.take() {
                 self.named.note(url, names, redirect);
             }
             if events % LOOK_EVERY == 0 && stepped.is_ok() {
-                moment::bounded(&self.case, &process.engine.gauges())?;
-                moment::balanced(&process.engine.accounts(), false)?;
+                process.bounded(&self.case)?;
+                process.balanced(false)?;
             }
             match stepped {
                 Ok(None) => {}
                 Ok(Some(finish)) => {
-                    let accounts = process.engine.accounts();
-                    moment::balanced(&accounts, finish == Finish::Complete)?;
-                    moment::within_limits(limits, finish, &process.engine.statistics(), stored_before)?;
+                    process.balanced(finish == Finish::Complete)?;
+                    moment::within_limits(limits, finish, &process.statistics(), stored_before)?;
                     return Ok(Ran::Finished(finish));
                 }
                 Err(error) => {
@@ -277,136 +264,19 @@ impl Machine {
         }
     }
 
-    /// Opens the crawl as a new process does. The account of its URLs balances as the checkpoint has it, and after the
-    /// replay.
-    fn open(&mut self, limits: WholeLimits) -> Result<disk::Result<Process>, Violation> {
-        let mut accounts = Vec::new();
-        let opened = self.open_unjudged(limits, &mut accounts);
-        accounts.iter().try_for_each(|accounts| moment::balanced(accounts, false))?;
-        Ok(opened)
-    }
-
-    fn open_unjudged(&mut self, limits: WholeLimits, accounts: &mut Vec<Accounts>) -> disk::Result<Process> {
-        self.boot += 1;
-        let clock = Arc::new(ManualClock::new(self.clock_now));
-        let event_queue = EventQueue::new(
-            clock.clone(),
-            self.network.clone(),
-            (self.simulated.clone(), self.case.mistake),
-            self.true_now,
-            self.case.seed ^ u64::from(self.boot) << 32,
-        );
-        let event_queue = Rc::new(RefCell::new(event_queue));
-        let (mut opening, process) = self.opening(clock.clone(), Box::new(Hands(event_queue.clone())))?;
-        let settings = &mut opening.settings;
-        (settings.pages_max, settings.bytes_max, settings.time_max) = (limits.pages, limits.bytes, limits.time);
-        let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).map_err(|error| match error {
-            crate::engine::OpenError::Disk(error) => error,
-            crate::engine::OpenError::Scope(error) => {
-                disk::Error::damaged(Path::new(DIR), 0, "a scope", error.to_string())
-            }
-        })?;
-        let mut processor = Processor::new(process);
-        let mut find =
-            |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
-        accounts.push(engine.accounts());
-        engine.replay(recovery, &mut find, &mut |_, _| {})?;
-        accounts.push(engine.accounts());
-        engine.admit_listed();
-        let done = self.archived()?;
-        let seen = self.network.borrow().log.len();
-        Ok(Process { engine, event_queue, clock, processor, past, done, stored: None, named: None, seen })
-    }
-
-    fn opening(
-        &self,
-        clock: Arc<ManualClock>,
-        executors: Box<dyn crate::engine::Executors>,
-    ) -> disk::Result<(Opening, ProcessOptions)> {
-        let disk = self.simulated.disk();
-        let dir = PathBuf::from(DIR);
-        for part in ["catalog", "url-seen", "robots", "dns", "frontier", "pages", "logs"] {
-            disk.create_dir_all(&dir.join(part))?;
-        }
-        let entries = dir.join("catalog").join("entries");
-        if self.loses_catalog() {
-            disk.remove(&entries)?;
-        }
-        let catalog: Arc<dyn Catalog> = Arc::new(MemoryCatalog::open(disk.clone(), entries)?);
-        // also where the process before died over that
-        if catalog.scan("")?.is_empty() && mend::look(&disk, &*catalog, &dir).is_err() {
-            mend::refill(&disk, &*catalog, &dir)?;
-        }
-        let shape = (self.case.drum.buckets, self.case.partitions, &[][..]);
-        let random = u128::from(self.case.seed) << 64 | 0xc4a5;
-        let (identity, is_new) = mend::begin(&disk, &*catalog, &dir, (clock.now(), random), shape)?;
-        let keys = Arc::new(identity.key_maker());
-        let loopback = "127.0.0.0/8".parse().expect("loopback is a network");
-        let process = ProcessOptions {
-            keys: keys.clone(),
-            agent_token: "crawler".to_owned(),
-            links_max: 10_000,
-            url_bytes_max: 2_048,
-            decoded_max: 1 << 20,
-            robots_bytes_max: 500 << 10,
-            sitemaps_max: 1_000,
-            respect_nofollow: true,
-            request_records: true,
-            compression: self.case.container.compression,
-            guard: AddressGuard::new(&[loopback]),
-        };
-        let opening = Opening {
-            crawl_log: CrawlLog::open(&disk, &dir)?,
-            skipped_log: SkippedLog::open(&disk, &dir)?,
-            disk,
-            dir,
-            catalog,
-            commons: Commons::new(&self.case.settings, clock.clone()),
-            wake: Arc::new(|| {}),
-            clock,
-            executors,
-            container: crate::container::ContainerOptions { crawl_id: identity.id, ..self.case.container.clone() },
-            identity,
-            is_new,
-            keys,
-            settings: self.case.settings.clone(),
-            scope: self.case.scope.clone(),
-            force: false,
-            name_settings: String::new(),
-            seeds: Box::new(self.seeds.clone().into_iter().map(|url| Seed {
-                line: 0,
-                url,
-                fallback: None,
-                names_user: false,
-            })),
-            drum: self.case.drum,
-            seen_front: self.case.front,
-            host_front: self.case.front,
-            frontier: self.case.frontier.clone(),
-            warcinfo: WarcInfo::default(),
-        };
-        Ok((opening, process))
-    }
-
-    /// Whether the catalog is lost before this start, so that it has to be rebuilt from a checkpoint file: in an
-    /// eighth of those that are not the last.
-    fn loses_catalog(&self) -> bool {
-        let drawn = (self.case.seed << 8 | u64::from(self.boot)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
-        drawn == 0 && (self.boot as usize) <= self.case.lives.len() && self.case.mistake.is_none()
-    }
-
     /// URLs whose newest answer in the archive is final. Requests whose answers lie there are marked.
-    fn archived(&self) -> disk::Result<HashSet<String>> {
-        let reader = Reader::open(self.simulated.disk(), &Path::new(DIR).join("pages"))?;
+    pub(super) fn archived(&self) -> disk::Result<HashSet<String>> {
         let mut newest = HashMap::new();
         let mut answers = HashSet::new();
-        for record in reader.records() {
-            let record = record?;
-            if moment::asks_for_rest(record.status) {
-                answers.insert((record.url.clone(), record.time));
-            }
-            if !record.robots {
-                newest.insert(record.url, moment::is_final(record.status, record.truncated));
+        for pages in self.archives() {
+            for record in Reader::open(self.simulated.disk(), &pages)?.records() {
+                let record = record?;
+                if moment::asks_for_rest(record.status) {
+                    answers.insert((record.url.clone(), record.time));
+                }
+                if !record.robots {
+                    newest.insert(record.url, moment::is_final(record.status, record.truncated));
+                }
             }
         }
         for request in self.network.borrow_mut().log.iter_mut().filter(|request| !request.rest.is_zero()) {
@@ -414,78 +284,4 @@ impl Machine {
         }
         Ok(newest.into_iter().filter_map(|(url, is_final)| is_final.then_some(url)).collect())
     }
-}
-
-impl Process {
-    /// Lets the engine do what it can, then the next thing happen.
-    fn step(&mut self, case: &Case, stop: bool, events: &mut u64) -> disk::Result<Option<Finish>> {
-        self.engine.pump()?;
-        if let Phase::Done { finish } = self.engine.phase() {
-            return Ok(Some(finish));
-        }
-        if stop {
-            *events += 1;
-            self.engine.handle(Event::Stop(StopBy::Signal))?;
-            return Ok(None);
-        }
-        if case.checkpoint_every.is_some_and(|every| (*events + 1).is_multiple_of(every)) {
-            self.engine.handle(Event::Checkpoint)?;
-            self.engine.pump()?;
-        }
-        let now = self.clock.now();
-        let next = self.event_queue.borrow().next_due();
-        let due = if self.engine.is_busy() { Some(now) } else { self.engine.next_due() };
-        let to = next.into_iter().chain(due).min().unwrap_or(now);
-        if next.is_none_or(|next| next > now) {
-            // what is due and cannot be done yet needs time to pass
-            let least = Duration::from_millis(u64::from(!self.engine.is_busy()));
-            self.clock.advance(to.since(now).max(least));
-        }
-        let now = self.clock.now();
-        let event = self.event_queue.borrow_mut().take(now, &mut self.processor)?;
-        if let Some(event) = event {
-            *events += 1;
-            let answered = match &event {
-                Event::Page(page) => {
-                    self.named = Some(named_by(page));
-                    Some((page.job.url.as_str().to_owned(), page.response.status, page.response.truncated))
-                }
-                _ => None,
-            };
-            self.engine.handle(event)?;
-            if let Some((url, status, truncated)) = answered
-                && moment::is_final(status, truncated.is_some())
-            {
-                self.stored = Some(url);
-            }
-        }
-        Ok(None)
-    }
-
-    /// No URL whose final answer is in the archive is asked for.
-    fn watch(&mut self, network: &Network) -> Result<(), Violation> {
-        for request in &network.log[self.seen.min(network.log.len())..] {
-            // what robots.txt leads to is asked again when its rules have expired
-            let page = network.web().expected().pages.contains_key(&request.url);
-            if page && self.done.contains(&request.url) {
-                let what = format!("{} is in the archive and was asked for again at {} ms", request.url, request.start);
-                return Err(Violation::new(Clause::NothingTwice, what));
-            }
-        }
-        self.seen = network.log.len();
-        self.done.extend(self.stored.take());
-        Ok(())
-    }
-}
-
-/// The URL of an answer, its links, and where it redirects.
-fn named_by(page: &Processed) -> (String, Vec<String>, Option<String>) {
-    let links = page.findings.links.iter().map(|link| link.url.to_string()).collect();
-    let redirect = page.findings.redirect.as_ref().map(|(target, _)| target.as_str().to_owned());
-    (page.job.url.as_str().to_owned(), links, redirect)
-}
-
-/// Where the archive of a machine lies.
-pub(super) fn pages_dir() -> PathBuf {
-    Path::new(DIR).join("pages")
 }

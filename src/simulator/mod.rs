@@ -21,8 +21,10 @@ mod mistake;
 mod moment;
 mod named;
 mod network;
+mod opening;
 mod outcomes;
 mod polite;
+mod process;
 #[cfg(test)]
 mod tests;
 
@@ -76,7 +78,12 @@ pub struct Broken {
 
 /// Runs the case of `seed`, by a crawler that makes `mistake`.
 pub fn run(seed: u64, mistake: Option<Mistake>) -> Result<Held, Box<Broken>> {
-    let case = Case::draw(seed, mistake);
+    run_in_shards(seed, mistake, 1)
+}
+
+/// The same by a crawl of so many shards.
+pub fn run_in_shards(seed: u64, mistake: Option<Mistake>, shards: u32) -> Result<Held, Box<Broken>> {
+    let case = Case { shards, ..Case::draw(seed, mistake) };
     let lives: Vec<String> = case.lives.iter().map(|life| format!("{life:?}")).collect();
     let broken = |violation, trace: Vec<String>| {
         Box::new(Broken { seed, violation, trace: lives.iter().cloned().chain(trace).collect() })

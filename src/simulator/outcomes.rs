@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::clause::{Clause, Violation};
-use super::machine::{Machine, pages_dir};
+use super::machine::Machine;
 use crate::container::{KeyRecord, Reader};
 use crate::record::Statistics;
 use crate::simweb::Expected;
@@ -59,8 +59,12 @@ pub(super) fn judge(
 
 fn all_records(machine: &Machine) -> Result<Vec<KeyRecord>, Violation> {
     let unreadable = |error: crate::disk::Error| Violation::new(Clause::Sound, error.to_string());
-    let reader = Reader::open(machine.disk(), &pages_dir()).map_err(unreadable)?;
-    reader.records().collect::<Result<_, _>>().map_err(unreadable)
+    let mut records = Vec::new();
+    for pages in machine.archives() {
+        let reader = Reader::open(machine.disk(), &pages).map_err(unreadable)?;
+        records.extend(reader.records().collect::<Result<Vec<_>, _>>().map_err(unreadable)?);
+    }
+    Ok(records)
 }
 
 /// Seeds in scope.

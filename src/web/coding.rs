@@ -2,12 +2,17 @@
 //!
 //! The archive keeps bodies as sent; this is for looking into them. Decoding goes on step by step and stops at a
 //! number of *decoded* bytes, whatever the body would become, so a bomb costs no more than an honest page. Damage and
-//! unknown codings are no errors: what came out before is returned and marked as incomplete.
+//! unknown codings are no errors: what came out before is returned and marked as incomplete. Whole bodies in gzip or
+//! zlib, as nearly all are, are inflated in one call ([`whole`]), with the same bound and the same result.
+
+mod whole;
 
 use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+
+pub(super) use whole::WholeInflater;
 
 /// Codings that are undone one after the other; longer lists serve nobody but attackers.
 const LAYERS_MAX: usize = 4;
@@ -42,25 +47,91 @@ pub struct Decoded<'a> {
 /// Names that servers write there by mistake (`utf-8`, `none`, `binary`) are taken for `identity`. An unknown coding
 /// gives no bytes: what it hides is not text.
 pub fn decode<'a>(content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
-    let names = content_encoding.unwrap_or_default().split(',').map(str::trim);
-    let codings: Option<Vec<Coding>> =
-        names.map(Coding::of).filter(|coding| *coding != Some(Coding::Identity)).collect();
-    let Some(codings) = codings.filter(|codings| codings.len() <= LAYERS_MAX) else {
-        return Decoded { bytes: Cow::Borrowed(&[]), complete: false };
+    let mut decoder = BodyDecoder::default();
+    let (content, complete) = decoder.undo_all(content_encoding, body, decoded_max);
+    let bytes = match content {
+        Content::Elsewhere(bytes) => bytes,
+        Content::Inflated(length) => {
+            let mut bytes = decoder.inflater.into_buffer();
+            bytes.truncate(length);
+            Cow::Owned(bytes)
+        }
     };
-    let mut decoded = Decoded { bytes: Cow::Borrowed(body), complete: true };
-    for coding in codings.into_iter().rev() {
-        let (bytes, complete) = undo(coding, &decoded.bytes, decoded_max);
-        decoded = Decoded { bytes: Cow::Owned(bytes), complete: decoded.complete && complete };
+    Decoded { bytes, complete }
+}
+
+/// [`decode`] for one body after the other: memory and the decoder's state are reused.
+#[derive(Default)]
+pub struct BodyDecoder {
+    inflater: WholeInflater,
+}
+
+/// Where the content of a body is.
+enum Content<'a> {
+    /// In so many bytes at the start of the inflater's buffer.
+    Inflated(usize),
+    Elsewhere(Cow<'a, [u8]>),
+}
+
+impl BodyDecoder {
+    /// What [`decode`] returns.
+    pub fn decode<'a>(&'a mut self, content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
+        let (content, complete) = self.undo_all(content_encoding, body, decoded_max);
+        let bytes = match content {
+            Content::Elsewhere(bytes) => bytes,
+            Content::Inflated(length) => Cow::Borrowed(&self.inflater.buffer()[..length]),
+        };
+        Decoded { bytes, complete }
     }
-    if decoded.bytes.len() > decoded_max {
-        decoded.complete = false;
-        match &mut decoded.bytes {
-            Cow::Borrowed(bytes) => *bytes = &bytes[..decoded_max],
-            Cow::Owned(bytes) => bytes.truncate(decoded_max),
+
+    /// The content of `body`, and whether it is all of it.
+    fn undo_all<'a>(
+        &mut self,
+        content_encoding: Option<&str>,
+        body: &'a [u8],
+        decoded_max: usize,
+    ) -> (Content<'a>, bool) {
+        let names = content_encoding.unwrap_or_default().split(',').map(str::trim);
+        let codings: Option<Vec<Coding>> =
+            names.map(Coding::of).filter(|coding| *coding != Some(Coding::Identity)).collect();
+        let Some(codings) = codings.filter(|codings| codings.len() <= LAYERS_MAX) else {
+            return (Content::Elsewhere(Cow::Borrowed(&[])), false);
+        };
+        let (mut bytes, mut complete) = (Cow::Borrowed(body), true);
+        for (left, coding) in codings.into_iter().enumerate().rev() {
+            match self.undo_whole(coding, &bytes, decoded_max) {
+                Some(length) if left == 0 => return (Content::Inflated(length), complete),
+                Some(length) => bytes = Cow::Owned(self.inflater.buffer()[..length].to_vec()),
+                None => {
+                    let (undone, whole) = undo(coding, &bytes, decoded_max);
+                    (bytes, complete) = (Cow::Owned(undone), complete && whole);
+                }
+            }
+        }
+        if bytes.len() > decoded_max {
+            complete = false;
+            match &mut bytes {
+                Cow::Borrowed(bytes) => *bytes = &bytes[..decoded_max],
+                Cow::Owned(bytes) => bytes.truncate(decoded_max),
+            }
+        }
+        (Content::Elsewhere(bytes), complete)
+    }
+
+    /// The length of the content in the inflater's buffer, if `body` can be inflated whole.
+    fn undo_whole(&mut self, coding: Coding, body: &[u8], decoded_max: usize) -> Option<usize> {
+        match coding {
+            Coding::Gzip => self.inflater.gzip(body, decoded_max),
+            Coding::Deflate if looks_like_zlib(body) => self.inflater.zlib(body, decoded_max),
+            _ => None,
         }
     }
-    decoded
+}
+
+impl std::fmt::Debug for BodyDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BodyDecoder").finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

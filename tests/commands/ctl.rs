@@ -157,6 +157,66 @@ fn every_command_takes_a_directory_and_answers_in_json() {
 }
 
 #[test]
+fn commands_reach_every_shard_and_are_answered_once() {
+    let site = site("[crawl]\nshards = 4\n");
+    let child = started(&site.crawl);
+    site.wait_for_requests(20);
+    assert!(done(&site.crawl, &["pause"]).contains("paused"));
+    until("requests in flight do not end", || {
+        answer(&site.crawl, &["status"])["status"]["figures"]["gauges"]["in_flight"].as_u64() == Some(0)
+    });
+    let status = answer(&site.crawl, &["status"])["status"].take();
+    assert_eq!(status["phase"], "paused");
+    let shards = status["shards"].as_array().unwrap();
+    assert_eq!(shards.len(), 4);
+    let sum: u64 = shards.iter().map(|shard| shard["requests"].as_u64().unwrap()).sum();
+    assert_eq!(Some(sum), status["figures"]["statistics"]["requests"].as_u64());
+    let requests = site.log().len();
+    let first = answer(&site.crawl, &["checkpoint"]);
+    assert_eq!(first["message"], "a checkpoint of each of 4 shards is durable");
+    assert!(answer(&site.crawl, &["checkpoint"])["checkpoint"].as_u64() > first["checkpoint"].as_u64());
+    assert_eq!(site.log().len(), requests);
+    configure(&site.crawl, SLOWLY, "requests_per_second = 15.0\n");
+    configure(&site.crawl, "shards = 4", "shards = 2");
+    let told = answer(&site.crawl, &["reload"]);
+    assert_eq!(told["settings"]["changed"][0]["key"], "politeness.requests_per_second", "{told}");
+    assert!(told["settings"]["refused"].to_string().contains("crawl.shards"), "{told}");
+    assert!(done(&site.crawl, &["resume"]).contains("resumed"));
+    site.wait_for_requests(requests + 10);
+    assert!(done(&site.crawl, &["stop", "--wait"]).contains("ended: stopped by crawler ctl stop"));
+    wait(child).expect(11, &["finish reason            stopped by crawler ctl stop"]);
+}
+
+#[test]
+fn seeds_that_were_added_to_shards_are_durable_and_crawled_by_their_owners() {
+    let (site, other) = first_host_only();
+    configure(&site.crawl, "[network]", "[crawl]\nshards = 4\n[network]");
+    let child = started(&site.crawl);
+    let seeds = site.web.seeds();
+    let added = answer(&site.crawl, &["add-seeds", &other, &seeds[0]]);
+    assert_eq!((added["seeds"]["added"].as_u64(), added["seeds"]["known"].as_u64()), (Some(1), Some(1)), "{added}");
+    kill(child);
+    configure(&site.crawl, "requests_per_second = 0.2\n", SLOWLY);
+    let child = started(&site.crawl);
+    // to one that runs, and that goes on until it has crawled them
+    let hosts: std::collections::BTreeSet<_> = seeds.iter().map(|seed| seed.split('/').nth(2).unwrap()).collect();
+    let third = seeds
+        .iter()
+        .find(|seed| ![&seeds[0], &other].iter().any(|known| known.split('/').nth(2) == seed.split('/').nth(2)));
+    let third = third.unwrap_or_else(|| panic!("{hosts:?}"));
+    assert_eq!(answer(&site.crawl, &["add-seeds", third])["seeds"]["added"].as_u64(), Some(1));
+    configure(&site.crawl, SLOWLY, "");
+    done(&site.crawl, &["reload"]);
+    wait(child).expect(0, &["after an unclean stop", "ctl add-seeds"]);
+    let stored = site.crawl.stored();
+    for seed in [&seeds[0], &other, third] {
+        let host = seed.split('/').nth(2).unwrap();
+        assert!(stored.contains_key(seed), "{seed} is not in {stored:#?}");
+        assert!(stored.keys().filter(|url| url.contains(host)).count() > 1, "{host} is in scope");
+    }
+}
+
+#[test]
 fn stop_ends_a_crawl_in_good_order_and_waits_if_asked_to() {
     let site = site("");
     let child = started(&site.crawl);

@@ -13,6 +13,7 @@ mod refetch;
 mod reports;
 mod robots;
 mod security;
+mod shards;
 #[path = "../site/mod.rs"]
 mod site;
 mod tutorial;

@@ -113,11 +113,44 @@ fn a_crawl_that_runs_exports_what_documentation_and_dashboard_speak_of() {
     let used = of_ours(&dashboard.to_string());
     assert!(used.len() > 20);
     for name in used.iter().chain(&of_ours(&documentation)) {
-        assert!(families.contains_key(name.as_str()), "{name} is spoken of and not there");
+        let is_there = families.contains_key(name.as_str());
+        assert!(is_there || name.starts_with("crawler_shard_"), "{name} is spoken of and not there");
     }
     interrupt(child).expect(11, &["metrics at http://127.0.0.1:"]);
     assert!(!site.crawl.path("crawl/metrics.address").exists());
     assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn the_metrics_of_a_crawl_of_shards_are_sums_and_tell_each_shard() {
+    let config = CONFIG.replace("[crawl]\n", "[crawl]\nshards = 3\n");
+    let site = Site::new(SimOptions { hosts: 10, pages: 400, ..SimOptions::default() }, &config);
+    let child = site.crawl.start(&[]);
+    let address = address(&site);
+    let last = "crawler_shard_last_checkpoint_timestamp_seconds{shard=\"2\"} ";
+    let text = metrics(&address, |text| text.lines().any(|line| line.starts_with(last)));
+    let scrape = parsed(&text);
+    let of_shards: Vec<f64> = scrape
+        .samples
+        .iter()
+        .filter(|sample| sample.metric == "crawler_shard_requests_total")
+        .map(|sample| match sample.value {
+            Value::Counter(value) => value,
+            ref other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(of_shards.len(), 3, "{text}");
+    assert_eq!(of_shards.iter().sum::<f64>(), value(&scrape, "crawler_requests_total"));
+    let (families, documentation) = (families(&text), fs::read_to_string("docs/OPERATING.md").unwrap());
+    let of_shard = |name: &&str| name.starts_with("crawler_shard_");
+    for name in families.keys().filter(|name| of_shard(name)) {
+        assert!(documentation.contains(&format!("| `{name}` | {} | `shard` |", families[name])), "{name}");
+    }
+    assert_eq!(
+        families.keys().filter(|name| of_shard(name)).count(),
+        documentation.matches("| `crawler_shard_").count()
+    );
+    interrupt(child).expect(11, &[]);
 }
 
 #[test]

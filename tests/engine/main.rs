@@ -36,6 +36,7 @@ use crawler::engine::{
     Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past, Phase,
     Purpose, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
 };
+use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
 use crawler::process::{ProcessOptions, Processor};
@@ -241,6 +242,10 @@ impl Executors for Inline {
         self.tell(self.web.durable_after(), done.unwrap_or_else(|fault| Event::Fault(fault.into())));
     }
 
+    fn read_links(&mut self, job: LinkJob) {
+        self.tell_done(job.run().map(|read| Event::LinksRead(Box::new(read))));
+    }
+
     fn sync_rests(&mut self, job: HoldSync) {
         self.tell_done(job.run().map(|()| Event::HoldsSynced));
     }
@@ -332,6 +337,7 @@ fn try_open(
     let opening = Opening {
         crawl_log: CrawlLog::open(&disk, dir)?,
         skipped_log: SkippedLog::open(&disk, dir)?,
+        exchange: None,
         disk,
         dir: dir.to_owned(),
         catalog,

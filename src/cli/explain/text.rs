@@ -49,6 +49,9 @@ impl Page<'_> {
         self.row("SURT", &told.surt);
         self.row("origin", &told.origin);
         self.row("domain", &told.domain);
+        if let Some(shard) = &told.shard {
+            self.row("shard", shard);
+        }
         let prints = &told.fingerprints;
         let (key, origin, host, domain) = (&prints.key, &prints.origin, &prints.host, &prints.domain);
         self.row("fingerprints", format!("key {key}, origin {origin}, host {host}, domain {domain}"));
@@ -143,6 +146,9 @@ impl Page<'_> {
         self.row("URL-seen", format!("{word}{waiting}"));
         if let Some(store) = seen.waits_in {
             self.row("on its way", format!("waits for the {store} store"));
+        }
+        if let Some(sender) = &seen.sent_by {
+            self.row("on its way", format!("in a link file of {sender} that is not read yet"));
         }
         let Some(queue) = &self.told.queue else { return self.row("queue", "not queued") };
         let (before, attempts) = (count(queue.before), queue.attempts);

@@ -3,6 +3,7 @@
 use crossbeam_channel::{Receiver, never};
 use tokio::sync::oneshot;
 
+use super::answer::Answer;
 use super::wire::{Refused, Reply, SeedsTaken};
 use crate::crawl::CrawlError;
 use crate::crawl::live::Sampler;
@@ -10,6 +11,7 @@ use crate::engine::{Engine, Event, Phase, Reconfiguration, StopBy};
 use crate::web::seeds::Seed;
 
 /// A command whose words were checked.
+#[derive(Clone)]
 pub(super) enum Action {
     /// Tell how the crawl stands.
     Status,
@@ -30,7 +32,27 @@ pub(super) enum Action {
 /// An action, and the way of its answer.
 pub(super) struct Order {
     pub action: Action,
+    pub reply: Answer,
+}
+
+/// Seeds for a crawl of several shards, of which no engine by itself can take them in.
+pub(in crate::crawl) struct SeedsOrder {
+    pub seeds: Vec<Seed>,
+    pub refused: Vec<Refused>,
     pub reply: oneshot::Sender<Reply>,
+}
+
+impl SeedsOrder {
+    /// Answers that so many of the seeds are new, and that they are durable.
+    pub fn answer(self, added: u64) {
+        let known = self.seeds.len() as u64 - added;
+        let _ = self.reply.send(tell_seeds(SeedsTaken { added, known, refused: self.refused }));
+    }
+
+    /// Answers that they are not taken in.
+    pub fn refuse(self, why: &str) {
+        let _ = self.reply.send(Reply::refused(why));
+    }
 }
 
 /// Orders that came, and those that wait for a checkpoint.
@@ -42,7 +64,7 @@ pub(in crate::crawl) struct Orders {
 struct Waiting {
     checkpoint: u64,
     answer: Reply,
-    reply: oneshot::Sender<Reply>,
+    reply: Answer,
 }
 
 impl Orders {
@@ -85,8 +107,26 @@ impl Orders {
         for Waiting { checkpoint, answer, reply } in
             self.waiting.extract_if(.., |waiting| waiting.checkpoint <= durable)
         {
-            // anyone who asked may have gone
-            let _ = reply.send(Reply { checkpoint: Some(checkpoint), ..answer });
+            reply.send(Reply { checkpoint: Some(checkpoint), ..answer });
+        }
+    }
+
+    /// Answers those that come to an engine that has ended, while others of its crawl have not.
+    pub(in crate::crawl) fn answer_until<T>(
+        &mut self,
+        engine: &mut Engine,
+        sampler: &Sampler,
+        all_have_ended: &Receiver<T>,
+    ) -> Result<(), CrawlError> {
+        loop {
+            self.answer_durable(engine);
+            crossbeam_channel::select! {
+                recv(all_have_ended) -> _ => return Ok(()),
+                recv(self.incoming) -> order => match order {
+                    Ok(order) => self.take(engine, sampler, order)?,
+                    Err(_) => self.incoming = never(),
+                },
+            }
         }
     }
 
@@ -133,7 +173,7 @@ impl Orders {
                 Reply::done("the settings are in effect")
             }
         };
-        let _ = reply.send(answer);
+        reply.send(answer);
         Ok(())
     }
 }

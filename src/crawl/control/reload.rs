@@ -15,7 +15,7 @@ use crate::engine::Reconfiguration;
 use crate::web::scope::{ScopeError, ScopeRules};
 
 /// Keys that shape what lies on disk.
-const FIXED: [&str; 3] = ["crawl.readable_by", "drum.buckets", "scope.strip_query_params"];
+const FIXED: [&str; 4] = ["crawl.readable_by", "crawl.shards", "drum.buckets", "scope.strip_query_params"];
 
 /// Knows where the configuration comes from, and which one is in effect.
 pub(super) struct Reloader {
@@ -94,6 +94,7 @@ fn effective(current: &Config, new: &Config) -> Config {
             user_agent: current.crawl.user_agent.clone(),
             contact: current.crawl.contact.clone(),
             readable_by: current.crawl.readable_by,
+            shards: current.crawl.shards,
             ..new.crawl.clone()
         },
         scope: config::Scope {

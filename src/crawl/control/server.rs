@@ -17,11 +17,12 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, oneshot};
 use tokio::time::timeout;
 
-use super::orders::{Action, Order};
+use super::answer::Answer;
+use super::orders::{Action, Order, SeedsOrder};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
 use crate::crawl::connections::{ConnectionHandle, Connections};
-use crate::crawl::sizes::measure;
+use crate::crawl::sizes::measure_all;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
 
@@ -34,24 +35,33 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Without files for another connection, it is tried again after this time.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// Who carries commands out.
+pub(super) struct Recipients {
+    /// All engines of the crawl.
+    pub engines: Vec<Sender<Order>>,
+    /// Who takes seeds in, where it is not the one engine.
+    pub seeds: Option<Sender<SeedsOrder>>,
+}
+
 /// What connections share.
 struct Shared {
-    orders: Sender<Order>,
-    dir: PathBuf,
+    to: Recipients,
+    /// Of all shards.
+    dirs: Vec<PathBuf>,
     reloader: Mutex<Reloader>,
 }
 
 /// Starts the thread, which ends when `ended` says so.
 pub(super) fn start(
     listener: StdListener,
-    orders: Sender<Order>,
+    to: Recipients,
     reloader: Reloader,
-    dir: PathBuf,
+    dirs: Vec<PathBuf>,
     ended: oneshot::Receiver<()>,
 ) -> io::Result<JoinHandle<()>> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-    let shared = Arc::new(Shared { orders, dir, reloader: Mutex::new(reloader) });
+    let shared = Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader) });
     thread::Builder::new().name("control".into()).spawn(move || {
         runtime.block_on(async move {
             match UnixListener::from_std(listener) {
@@ -146,30 +156,51 @@ async fn carry_out(command: Command, shared: &Shared) -> Reply {
         Command::Stop {} => Action::Stop,
         Command::AddSeeds { seeds } => match parse(&seeds) {
             (seeds, refused) if seeds.is_empty() => return no_seed(refused),
-            (seeds, refused) => Action::Seeds(seeds, refused),
+            (seeds, refused) => match &shared.to.seeds {
+                Some(to) => return add_seeds(seeds, refused, to).await,
+                None => Action::Seeds(seeds, refused),
+            },
         },
         Command::Status {} => return status(shared).await,
         Command::Reload {} => return reload(shared).await,
     };
-    order(action, &shared.orders).await
+    order(action, &shared.to.engines).await
 }
 
-/// Has the engine carry `action` out.
-async fn order(action: Action, orders: &Sender<Order>) -> Reply {
-    let (reply, answer) = oneshot::channel();
-    match orders.try_send(Order { action, reply }) {
-        Ok(()) => {}
-        Err(TrySendError::Full(_)) => return Reply::refused("too many commands are waiting; try again"),
-        Err(TrySendError::Disconnected(_)) => return Reply::refused("the crawl has ended"),
+/// Has every engine carry `action` out. All of them get actions in the same order, as nothing comes between.
+async fn order(action: Action, engines: &[Sender<Order>]) -> Reply {
+    let (asked, answer) = oneshot::channel();
+    for (engine, reply) in engines.iter().zip(Answer::of_engines(engines.len(), asked)) {
+        match engine.try_send(Order { action: action.clone(), reply }) {
+            Ok(()) => {}
+            Err(TrySendError::Full(Order { reply, .. })) => {
+                reply.send(Reply::refused("too many commands are waiting; try again"));
+            }
+            Err(TrySendError::Disconnected(Order { reply, .. })) => reply.send(Reply::refused("the crawl has ended")),
+        }
     }
+    answered(answer).await
+}
+
+async fn answered(answer: oneshot::Receiver<Reply>) -> Reply {
     answer.await.unwrap_or_else(|_| Reply::refused("the crawl ended before the command was done"))
+}
+
+/// Has seeds taken in that are none of a single engine.
+async fn add_seeds(seeds: Vec<Seed>, refused: Vec<Refused>, to: &Sender<SeedsOrder>) -> Reply {
+    let (reply, answer) = oneshot::channel();
+    match to.try_send(SeedsOrder { seeds, refused, reply }) {
+        Ok(()) => answered(answer).await,
+        Err(TrySendError::Full(_)) => Reply::refused("too many commands are waiting; try again"),
+        Err(TrySendError::Disconnected(_)) => Reply::refused("the crawl has ended"),
+    }
 }
 
 /// What the engine tells, and what lies on disk, which it does not count.
 async fn status(shared: &Shared) -> Reply {
-    let mut reply = order(Action::Status, &shared.orders).await;
+    let mut reply = order(Action::Status, &shared.to.engines).await;
     if let Some(live) = &mut reply.status {
-        measure(&mut live.figures.stores, &shared.dir);
+        measure_all(&mut live.figures.stores, &shared.dirs);
     }
     reply
 }
@@ -182,7 +213,7 @@ async fn reload(shared: &Shared) -> Reply {
         Err(why) => return Reply::refused(format!("nothing was changed: {why}")),
     };
     let new = reload.reconfiguration.clone();
-    let reply = order(Action::Reconfigure(new), &shared.orders).await;
+    let reply = order(Action::Reconfigure(new), &shared.to.engines).await;
     if !reply.ok {
         return reply;
     }

@@ -1,17 +1,17 @@
 //! What the archive knows of a URL: its versions, how it was found, where it redirects, its origin's robots.txt.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::model::{Found, Hop, Version};
 use crate::container::{KeyRecord, Reader};
-use crate::disk::{Disk, Error, Result};
+use crate::crawl::archives::Archives;
+use crate::disk::{Error, Result};
 use crate::web::coding;
 use crate::web::headers;
 use crate::web::html::{LinkScan, RobotsDirectives, is_html, x_robots_tag};
 use crate::web::mime;
 use crate::web::robots::whole_lines;
-use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::url::CanonicalUrl;
 
 /// Versions of a URL that are told.
 pub(super) const VERSIONS_MAX: usize = 1_000;
@@ -20,10 +20,16 @@ const HOPS_MAX: usize = 32;
 /// Redirects of a robots.txt that the crawl follows.
 const ROBOTS_HOPS_MAX: usize = 5;
 
-/// The archive of a crawl, which may be empty yet.
-pub(super) struct Archive<'a> {
-    reader: Option<Reader>,
-    keys: &'a KeyMaker,
+/// The archive of a crawl, of all its shards, which may be empty yet.
+pub(super) struct Archive {
+    archives: Archives,
+}
+
+/// A record with the archive that has it.
+struct Record<'a> {
+    record: KeyRecord,
+    reader: &'a Reader,
+    place: usize,
 }
 
 /// The newest robots.txt of an origin.
@@ -34,34 +40,38 @@ pub(super) struct ArchivedRobots {
     pub text: Option<Vec<u8>>,
 }
 
-impl<'a> Archive<'a> {
-    pub(super) fn open(disk: &Disk, dir: &Path, keys: &'a KeyMaker) -> Result<Self> {
-        match Reader::open(disk.clone(), &dir.join("pages")) {
-            Ok(reader) => Ok(Archive { reader: Some(reader), keys }),
-            Err(error) if error.is_not_found() => Ok(Archive { reader: None, keys }),
-            Err(error) => Err(error),
+impl Archive {
+    pub(super) fn new(archives: Archives) -> Self {
+        Archive { archives }
+    }
+
+    /// The archive of a shard, if there is one.
+    fn reader(&self, place: usize) -> Result<Option<&Reader>> {
+        match self.archives.reader(place) {
+            Err(error) if error.is_not_found() => Ok(None),
+            opened => opened,
         }
     }
 
     /// The newest version of `url`, in its own spelling or else in the one that was fetched.
-    fn newest(&self, url: &CanonicalUrl) -> Result<Option<KeyRecord>> {
-        let Some(reader) = &self.reader else { return Ok(None) };
-        let key = self.keys.keys(url).key;
-        match reader.newest(key, url.as_str())? {
-            None => reader.newest_of_key(key),
-            found => Ok(found),
-        }
+    fn newest(&self, url: &CanonicalUrl) -> Result<Option<Record<'_>>> {
+        let found = match self.archives.newest(url) {
+            Err(error) if error.is_not_found() => None,
+            found => found?,
+        };
+        let Some((place, record)) = found else { return Ok(None) };
+        Ok(self.reader(place)?.map(|reader| Record { record, reader, place }))
     }
 
     /// The spelling in which `url` was fetched, where that is another one.
     pub(super) fn other_spelling(&self, url: &CanonicalUrl) -> Result<Option<String>> {
-        Ok(self.newest(url)?.map(|record| record.url).filter(|fetched| fetched != url.as_str()))
+        Ok(self.newest(url)?.map(|found| found.record.url).filter(|fetched| fetched != url.as_str()))
     }
 
     /// Where the newest version of `url` says that its links are not to be followed, as `agent` reads it. At most
     /// `decoded_max` bytes of it are looked at.
     pub(super) fn nofollow(&self, url: &CanonicalUrl, agent: &str, decoded_max: usize) -> Result<Option<&'static str>> {
-        let (Some(record), Some(reader)) = (self.newest(url)?, &self.reader) else { return Ok(None) };
+        let Some(Record { record, reader, .. }) = self.newest(url)? else { return Ok(None) };
         if !(200..300).contains(&record.status) {
             return Ok(None);
         }
@@ -78,7 +88,8 @@ impl<'a> Archive<'a> {
             return Ok(None);
         }
         let mut scan = LinkScan::new(1, false, CanonicalUrl::LENGTH_MAX).with_agent(agent);
-        let said = scan.html(&body.bytes, content_type.as_deref(), url, self.keys, RobotsDirectives::default());
+        let said =
+            scan.html(&body.bytes, content_type.as_deref(), url, self.archives.keys(), RobotsDirectives::default());
         Ok(said.nofollow_page.then_some("its robots meta element says nofollow"))
     }
 
@@ -86,23 +97,22 @@ impl<'a> Archive<'a> {
     pub(super) fn versions(&self, url: &CanonicalUrl) -> Result<(Vec<Version>, bool)> {
         let mut versions = Vec::new();
         let mut next = self.newest(url)?;
-        while let (Some(record), Some(reader)) = (&next, &self.reader) {
+        while let Some(found) = next {
             if versions.len() == VERSIONS_MAX {
                 return Ok((versions, true));
             }
-            versions.push(self.version(record)?);
-            let older = reader.previous(record)?;
+            versions.push(self.version(&found)?);
+            let older = found.reader.previous(&found.record)?;
             // a chain that does not lead back has an end of its own
-            next = older.filter(|older| older.offset < record.offset);
+            let older = older.filter(|older| older.offset < found.record.offset);
+            next = older.map(|record| Record { record, ..found });
         }
         Ok((versions, false))
     }
 
-    fn version(&self, record: &KeyRecord) -> Result<Version> {
-        let file = match &self.reader {
-            Some(reader) => reader.value_name(record)?,
-            None => String::new(),
-        };
+    fn version(&self, Record { record, reader, place }: &Record<'_>) -> Result<Version> {
+        let name = reader.value_name(record)?;
+        let file = self.archives.dirs().name(*place).map_or(name.clone(), |shard| format!("{shard}/pages/{name}"));
         Ok(Version {
             time: record.time,
             status: record.status,
@@ -118,7 +128,7 @@ impl<'a> Archive<'a> {
 
     /// How the newest version of `url` was found, as its metadata record says.
     pub(super) fn found(&self, url: &CanonicalUrl) -> Result<Option<Found>> {
-        let (Some(record), Some(reader)) = (self.newest(url)?, &self.reader) else { return Ok(None) };
+        let Some(Record { record, reader, .. }) = self.newest(url)? else { return Ok(None) };
         let exchange = reader.exchange(&record)?;
         let Some(metadata) = exchange.iter().find(|stored| stored.record.kind() == "metadata") else {
             return Ok(None);
@@ -139,9 +149,10 @@ impl<'a> Archive<'a> {
         }))
     }
 
-    /// The URL of the page that a queued URL was found on: offset of its key record plus 1.
+    /// The URL of the page that a queued URL was found on, by its referrer.
     pub(super) fn via(&self, via: u64) -> Result<Option<String>> {
-        let (Some(offset), Some(reader)) = (via.checked_sub(1), &self.reader) else { return Ok(None) };
+        let Some((place, offset)) = self.archives.dirs().referrer(via) else { return Ok(None) };
+        let Some(reader) = self.reader(place)? else { return Ok(None) };
         match reader.record_at(offset) {
             Ok(record) => Ok(Some(record.url)),
             // beyond what is there since a kill, or another record since the index was rebuilt
@@ -150,9 +161,8 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Where the answer of `record` redirects.
-    fn location(&self, url: &CanonicalUrl, record: &KeyRecord) -> Result<Option<CanonicalUrl>> {
-        let Some(reader) = &self.reader else { return Ok(None) };
+    /// Where the answer of a record of `url` redirects.
+    fn location(url: &CanonicalUrl, Record { record, reader, .. }: &Record<'_>) -> Result<Option<CanonicalUrl>> {
         if !(300..400).contains(&record.status) || record.status == 304 {
             return Ok(None);
         }
@@ -166,10 +176,10 @@ impl<'a> Archive<'a> {
         let (mut at, mut record) = (url.clone(), self.newest(url)?);
         while hops.len() < HOPS_MAX
             && let Some(found) = &record
-            && let Some(target) = self.location(&at, found)?
+            && let Some(target) = Archive::location(&at, found)?
         {
             record = self.newest(&target)?;
-            hops.push(Hop { url: target.to_string(), status: record.as_ref().map(|record| record.status) });
+            hops.push(Hop { url: target.to_string(), status: record.as_ref().map(|found| found.record.status) });
             if !seen.insert(target.clone()) {
                 break;
             }
@@ -188,7 +198,7 @@ impl<'a> Archive<'a> {
             && let Ok(url) = CanonicalUrl::parse(via)
             && hops.iter().all(|hop| hop.url != url.as_str())
         {
-            let status = self.newest(&url)?.map(|record| record.status);
+            let status = self.newest(&url)?.map(|found| found.record.status);
             hops.push(Hop { url: url.to_string(), status });
             found = self.found(&url)?;
         }
@@ -197,23 +207,22 @@ impl<'a> Archive<'a> {
 
     /// The newest robots.txt of the origin of `url`, its redirects followed as the crawl does.
     pub(super) fn robots(&self, url: &CanonicalUrl, bytes_max: usize) -> Result<Option<ArchivedRobots>> {
-        let Some(reader) = &self.reader else { return Ok(None) };
         let mut at = url.join("/robots.txt").expect("an origin makes a URL");
-        let Some(mut record) = self.newest(&at)? else { return Ok(None) };
+        let Some(mut found) = self.newest(&at)? else { return Ok(None) };
         for _ in 0..ROBOTS_HOPS_MAX {
-            let Some(target) = self.location(&at, &record)? else { break };
+            let Some(target) = Archive::location(&at, &found)? else { break };
             let Some(next) = self.newest(&target)? else { break };
-            (at, record) = (target, next);
+            (at, found) = (target, next);
         }
-        let text = match record.status {
+        let text = match found.record.status {
             200..300 => {
-                let response = reader.response(&record)?;
+                let response = found.reader.response(&found.record)?;
                 let coding = headers::list(&response.headers, "content-encoding");
-                let (lines, _) = whole_lines(&response.body, coding.as_deref(), record.truncated, bytes_max);
+                let (lines, _) = whole_lines(&response.body, coding.as_deref(), found.record.truncated, bytes_max);
                 Some(lines.into_owned())
             }
             _ => None,
         };
-        Ok(Some(ArchivedRobots { version: self.version(&record)?, text }))
+        Ok(Some(ArchivedRobots { version: self.version(&found)?, text }))
     }
 }

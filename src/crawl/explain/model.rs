@@ -26,6 +26,9 @@ pub struct Explanation {
     pub domain: String,
     /// By the crawl's own polynomial.
     pub fingerprints: Fingerprints,
+    /// The shard that owns it; nothing where the crawl has only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
     /// How the crawl stands.
     pub crawl: Standing,
     /// Whether it belongs to the crawl.
@@ -167,6 +170,9 @@ pub struct Seen {
     pub waiting: u64,
     /// The store in which it waits for an answer on its way to the queue.
     pub waits_in: Option<&'static str>,
+    /// The shard whose links name it, where the one that owns it has not read them yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_by: Option<String>,
 }
 
 /// A place in a queue.

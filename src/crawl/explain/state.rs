@@ -8,7 +8,8 @@ use std::path::Path;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::drum::{self, DrumState};
-use crate::engine::checkpoint::{self, Checkpoint, Sections};
+use crate::engine::ExchangeState;
+use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::{Addresses, Robots, decode_rules};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Look, QueuedUrl, Wanted, look};
@@ -30,6 +31,8 @@ pub(super) struct State {
     pub look: Look,
     /// Its page was found in the archive at the last start, and its URL was not met again since.
     pub replayed: bool,
+    /// How far the links of other shards are read.
+    pub exchange: ExchangeState,
 }
 
 /// Reads what the newest checkpoint in `dir` says of a URL; `None` where there is no checkpoint.
@@ -89,6 +92,7 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
         robots: robots.value,
         addresses: addresses.value,
         look,
+        exchange: ExchangeState::read(&sections.exchange, &checkpoint_path(dir, checkpoint.number))?,
         replayed: sections.replayed.iter().any(|&(key, _)| key == keys.key),
         checkpoint,
     })

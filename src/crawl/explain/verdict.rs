@@ -34,6 +34,12 @@ pub(super) fn verdict(told: &Explanation, facts: &Facts<'_>) -> String {
     if let Some(store) = told.seen.waits_in {
         return format!("is on its way to the queue: it waits for the {store} store");
     }
+    if let Some(sender) = &told.seen.sent_by {
+        let owner = told.shard.as_deref().unwrap_or("its shard");
+        return format!(
+            "is on its way to the queue: {sender} has found it, and {owner} reads the links of {sender} next"
+        );
+    }
     if told.scope.refused.is_none()
         && by_robots(told).is_none()
         && let Some(skipped) = &told.skipped

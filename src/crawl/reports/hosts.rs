@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::remaining;
 use super::tally::{HostRow, Request, Rules, Tally};
 use crate::clock::Time;
+use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, Result};
@@ -62,23 +63,23 @@ impl Totals {
     }
 }
 
-/// Calls `each` with the row of every host of the crawl in `dir`.
+/// Calls `each` with the row of every host of the crawl in these directories.
 pub(super) fn for_each(
     disk: &Disk,
-    dir: &Path,
+    dirs: &CrawlDirs,
     each: &mut dyn FnMut(&HostRow) -> std::result::Result<(), super::ReportError>,
 ) -> std::result::Result<Totals, super::ReportError> {
     let mut sorter = Sorter::new(SORTER_BYTES);
-    let mut totals = Totals {
-        faults: remaining::for_each_host(disk, dir, &mut |origin, urls| {
+    let mut totals = Totals::default();
+    for dir in dirs.shards() {
+        totals.faults.extend(remaining::for_each_host(disk, dir, &mut |origin, urls| {
             sorter.push(&key(name_of(origin), urls, KIND_REMAINING))
-        })?,
-        ..Totals::default()
-    };
-    for_each_line(disk, &CrawlLog::path(dir), &mut |line| {
-        ReadLine::parse(line).map_or(Ok(()), |line| push_line(&mut sorter, &line))
-    })?;
-    let notes = notes(disk, dir)?;
+        })?);
+        for_each_line(disk, &CrawlLog::path(dir), &mut |line| {
+            ReadLine::parse(line).map_or(Ok(()), |line| push_line(&mut sorter, &line))
+        })?;
+    }
+    let notes = Notes::read(disk, dirs)?;
     let mut ranked = Sorter::new(SORTER_BYTES);
     by_host(sorter.finish()?, &notes, &mut |row| {
         totals.add(&row);
@@ -103,8 +104,29 @@ fn rank(row: &HostRow) -> Vec<u8> {
     line
 }
 
-/// The settings by which requests were made, the oldest first; where none were noted those of the last run.
-fn notes(disk: &Disk, dir: &Path) -> Result<Vec<PolitenessNote>> {
+/// The settings by which requests were made, shard by shard.
+struct Notes<'a> {
+    dirs: &'a CrawlDirs,
+    by_shard: Vec<Vec<PolitenessNote>>,
+}
+
+impl Notes<'_> {
+    fn read<'a>(disk: &Disk, dirs: &'a CrawlDirs) -> Result<Notes<'a>> {
+        let by_shard = dirs.shards().iter().map(|dir| notes(disk, dir, dirs.home())).collect::<Result<_>>()?;
+        Ok(Notes { dirs, by_shard })
+    }
+
+    /// Those of the shard that owns the host of this name.
+    fn of(&self, host: &str) -> &[PolitenessNote] {
+        let is_sharded = self.dirs.is_sharded();
+        let place = if is_sharded { self.dirs.place_of_text(&format!("http://{host}/")) } else { 0 };
+        &self.by_shard[place]
+    }
+}
+
+/// The settings by which the shard in `dir` made requests, the oldest first; where none were noted those of the last
+/// run, which lie in `home`.
+fn notes(disk: &Disk, dir: &Path, home: &Path) -> Result<Vec<PolitenessNote>> {
     let mut notes: Vec<PolitenessNote> = Vec::new();
     for_each_line(disk, &CrawlLog::notes_path(dir), &mut |line| {
         if notes.len() < NOTES_MAX {
@@ -113,7 +135,7 @@ fn notes(disk: &Disk, dir: &Path) -> Result<Vec<PolitenessNote>> {
         Ok(())
     })?;
     if notes.is_empty() {
-        let config = options::read_copy(disk, dir)?.unwrap_or_default();
+        let config = options::read_copy(disk, home)?.unwrap_or_default();
         notes.push(PolitenessNote { since: Time::ZERO, politeness: options::frontier(&config, 1).politeness });
     }
     notes.sort_by_key(|note| note.since);
@@ -167,7 +189,7 @@ fn ms(duration: Duration) -> u64 {
 }
 
 /// A row host by host.
-fn by_host(mut sorted: Sorted, notes: &[PolitenessNote], each: &mut dyn FnMut(HostRow) -> Result<()>) -> Result<()> {
+fn by_host(mut sorted: Sorted, notes: &Notes<'_>, each: &mut dyn FnMut(HostRow) -> Result<()>) -> Result<()> {
     let mut current: Option<(Vec<u8>, Tally<'_>)> = None;
     while let Some(line) = sorted.next()? {
         let Some((host, event)) = memchr::memchr(0, line).map(|end| (&line[..end], &line[end + 1..])) else { continue };
@@ -175,7 +197,8 @@ fn by_host(mut sorted: Sorted, notes: &[PolitenessNote], each: &mut dyn FnMut(Ho
             if let Some((_, tally)) = current.take() {
                 each(tally.finish())?;
             }
-            current = Some((host.to_vec(), Tally::new(&String::from_utf8_lossy(host), notes)));
+            let name = String::from_utf8_lossy(host);
+            current = Some((host.to_vec(), Tally::new(&name, notes.of(&name))));
         }
         if let Some((_, tally)) = &mut current {
             take_in(tally, event);

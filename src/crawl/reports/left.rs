@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{HostRow, ReportError, hosts};
 use crate::clock::Time;
+use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
 use crate::crawl::sizes::file_bytes;
 use crate::disk::Disk;
@@ -48,18 +49,30 @@ impl Left {
 
 /// Bytes that [`left`] reads.
 pub fn left_reads(dir: &Path) -> Result<u64, ReportError> {
-    let log = log_files::bytes(&Disk::real(), &CrawlLog::path(dir))?;
-    Ok(log.saturating_add(file_bytes(&dir.join("frontier"))))
+    let disk = Disk::real();
+    let (log, queue) = log_and_queue(&disk, &CrawlDirs::open(&disk, dir)?)?;
+    Ok(log.saturating_add(queue))
+}
+
+/// Bytes of crawl.log, and of the queue.
+pub(super) fn log_and_queue(disk: &Disk, dirs: &CrawlDirs) -> Result<(u64, u64), ReportError> {
+    let (mut log, mut queue) = (0_u64, 0_u64);
+    for dir in dirs.shards() {
+        log = log.saturating_add(log_files::bytes(disk, &CrawlLog::path(dir))?);
+        queue = queue.saturating_add(file_bytes(&dir.join("frontier")));
+    }
+    Ok((log, queue))
 }
 
 /// The time that the queue of the crawl in `dir` takes at least, by the last checkpoint. Links that are not found yet
 /// come on top of it.
 pub fn left(dir: &Path) -> Result<Left, ReportError> {
     let disk = Disk::real();
-    let config = options::read_copy(&disk, dir)?.unwrap_or_default();
+    let dirs = CrawlDirs::open(&disk, dir)?;
+    let config = options::read_copy(&disk, dirs.home())?.unwrap_or_default();
     let politeness = options::frontier(&config, 1).politeness;
     let (mut left, mut waiting) = (Left::default(), 0_u64);
-    hosts::for_each(&disk, dir, &mut |row: &HostRow| {
+    hosts::for_each(&disk, &dirs, &mut |row: &HostRow| {
         if row.remaining == 0 {
             return Ok(());
         }

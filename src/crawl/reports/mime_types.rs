@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::path::Path;
 
 use serde::Serialize;
 
 use super::{Out, ReportError};
+use crate::crawl::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::record::log_files::for_each_line;
 use crate::record::{CrawlLog, ReadLine};
@@ -25,9 +25,9 @@ struct Row<'a> {
     bytes: u64,
 }
 
-pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
+pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<(), ReportError> {
     let mut types: HashMap<Box<str>, (u64, u64)> = HashMap::new();
-    for_each_line(disk, &CrawlLog::path(dir), &mut |line| {
+    let mut each = |line: &[u8]| {
         let Some(line) = ReadLine::parse(line).filter(|line| line.status > 0 && !line.is_robots()) else {
             return Ok(());
         };
@@ -40,7 +40,10 @@ pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), Re
         *answers += 1;
         *bytes = bytes.saturating_add(line.bytes.unwrap_or(0));
         Ok(())
-    })?;
+    };
+    for dir in dirs.shards() {
+        for_each_line(disk, &CrawlLog::path(dir), &mut each)?;
+    }
     let mut types: Vec<_> = types.iter().map(|(mime, &(answers, bytes))| Row { mime, answers, bytes }).collect();
     types.sort_by_key(|row| (Reverse(row.answers), row.mime));
     out.text(format_args!("{:>10} {:>14} mime-type\n", "answers", "bytes"))?;

@@ -9,8 +9,9 @@
 //!
 //! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is
 //! locked and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of
-//! `seeds` is some twenty bytes a seed. At the end of a crawl those that take long are left out: `crawler report` makes
-//! them then. Nothing depends on the files.
+//! `seeds` is some twenty bytes a seed, with several shards some forty. At the end of a crawl those that take long are left out: `crawler report` makes
+//! them then. Nothing depends on the files. Of a crawl of several shards they are made from what all shards have, and
+//! lie in the directory of the crawl.
 
 mod hosts;
 mod left;
@@ -24,15 +25,14 @@ mod waiting;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
 use crate::clock::{Clock, SystemClock};
-use crate::crawl::sizes;
+use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{Disk, Error, Mode, Writer};
 use crate::engine::seeds::reader;
-use crate::record::CrawlLog;
-use crate::record::log_files;
 use crate::report::closing::shell_word;
 use crate::text::escape::json_line;
 use crate::text::figures::date;
@@ -142,15 +142,16 @@ pub fn write(name: Name, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(
 /// The same; at a checkpoint of the crawl, that one is not read for it (`is_alone`).
 fn write_at(name: Name, dir: &Path, to: &mut dyn Write, form: Form, is_alone: bool) -> Result<(), ReportError> {
     let disk = Disk::real();
+    let dirs = CrawlDirs::open(&disk, dir)?;
     let mut out = Out { to, form };
     let now = date(SystemClock::new().now());
     out.text(format_args!("{name} report of {}, {now}\n\n", shell_word(dir)))?;
     match name {
-        Name::Crawl => summary::crawl(&disk, dir, &mut out),
-        Name::StatusCodes => summary::status_codes(&disk, dir, &mut out),
-        Name::Seeds => seeds::write(&disk, dir, &mut out, is_alone),
-        Name::MimeTypes => mime_types::write(&disk, dir, &mut out),
-        Name::Hosts => write_hosts(&disk, dir, &mut out),
+        Name::Crawl => summary::crawl(&disk, &dirs, &mut out),
+        Name::StatusCodes => summary::status_codes(&disk, &dirs, &mut out),
+        Name::Seeds => seeds::write(&disk, &dirs, &mut out, is_alone),
+        Name::MimeTypes => mime_types::write(&disk, &dirs, &mut out),
+        Name::Hosts => write_hosts(&disk, &dirs, &mut out),
     }
 }
 
@@ -168,8 +169,10 @@ pub fn put(name: Name, dir: &Path) -> Result<(), ReportError> {
 fn put_at(name: Name, dir: &Path, is_alone: bool) -> Result<(), ReportError> {
     let (disk, path) = (Disk::real(), path(dir, name));
     disk.create_dir_all(&dir.join("reports"))?;
-    // several processes may write reports of one crawl
-    let aside = path.with_extension(format!("tmp{}", std::process::id()));
+    // several processes may write reports of one crawl, and several threads of one that has shards
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let aside = path.with_extension(format!("tmp{}-{number}", std::process::id()));
     let file = disk.open(&aside, Mode::Create)?;
     file.set_len(0)?;
     let mut file = FileOut { writer: Writer::new(file, 0, BUFFER_BYTES), fault: None };
@@ -188,12 +191,15 @@ fn put_at(name: Name, dir: &Path, is_alone: bool) -> Result<(), ReportError> {
     }
 }
 
-/// Puts those reports into the crawl directory `dir` that cost next to nothing.
+/// Puts those reports into the crawl directory that cost next to nothing. `dir` is the one in which a checkpoint was
+/// made: where that is of a shard, the reports are those of the whole crawl.
 pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
-    put(Name::Crawl, dir)?;
-    put(Name::StatusCodes, dir)?;
-    if reader::bytes(&Disk::real(), dir)? <= AT_CHECKPOINTS_BYTES {
-        put_at(Name::Seeds, dir, false)?;
+    let disk = Disk::real();
+    let dirs = CrawlDirs::around(&disk, dir)?;
+    put(Name::Crawl, dirs.root())?;
+    put(Name::StatusCodes, dirs.root())?;
+    if reader::bytes_in(&disk, &dirs.seeds())? <= AT_CHECKPOINTS_BYTES {
+        put_at(Name::Seeds, dirs.root(), false)?;
     }
     Ok(())
 }
@@ -201,8 +207,7 @@ pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
 /// Puts all reports into the crawl directory `dir` that do not take long; says which were left out.
 pub(super) fn put_at_the_end(dir: &Path) -> Result<Vec<Name>, ReportError> {
     let disk = Disk::real();
-    let log = log_files::bytes(&disk, &CrawlLog::path(dir))?;
-    let queue = sizes::file_bytes(&dir.join("frontier"));
+    let (log, queue) = left::log_and_queue(&disk, &CrawlDirs::open(&disk, dir)?)?;
     let mut left_out = Vec::new();
     for name in Name::ALL {
         let reads = match name {
@@ -235,7 +240,7 @@ impl Write for FileOut {
     }
 }
 
-fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
+fn write_hosts(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<(), ReportError> {
     out.text(format_args!(
         "{:>10} {:<HOST_COLUMNS$} {:>9} {:>9} {:>13} {:>7} {:>10} {:>10} {:>10} {:>10} {:>4} \
          {:>12} {:>11} {:>6} {:>6} {:>9}\n",
@@ -256,7 +261,7 @@ fn write_hosts(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportE
         "503",
         "kept",
     ))?;
-    let totals = hosts::for_each(disk, dir, &mut |row| {
+    let totals = hosts::for_each(disk, dirs, &mut |row| {
         let optional = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
         let kept = format!("{}/{}", row.retry_after - row.retry_after_broken.min(row.retry_after), row.retry_after);
         out.row(

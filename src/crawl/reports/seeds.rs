@@ -1,11 +1,10 @@
 //! The seeds report: what became of every seed, and where it redirected.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::waiting::Waiting;
 use super::{NO_CHECKPOINT, Out, ReportError};
+use crate::crawl::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::engine::seeds::reader;
 use crate::engine::{SeedRecord, SeedStatus};
@@ -59,9 +58,9 @@ fn widen(width: &mut usize, value: &str) {
 }
 
 /// All seeds, counted.
-pub(super) fn counts(disk: &Disk, dir: &Path) -> Result<Counts, ReportError> {
+pub(super) fn counts(disk: &Disk, dirs: &CrawlDirs) -> Result<Counts, ReportError> {
     let mut counts = Counts::default();
-    reader::for_each(disk, dir, |_, seed| {
+    reader::for_each_in(disk, &dirs.seeds(), |_, seed| {
         counts.count(&seed.status);
         Ok::<_, ReportError>(())
     })?;
@@ -69,10 +68,10 @@ pub(super) fn counts(disk: &Disk, dir: &Path) -> Result<Counts, ReportError> {
 }
 
 /// Writes the report; what hosts say to the seeds that wait is told if `tells_hosts`.
-pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>, tells_hosts: bool) -> Result<(), ReportError> {
+pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>, tells_hosts: bool) -> Result<(), ReportError> {
     let (mut wide, mut to_wide) = ("seed".len(), "redirected-to".len());
-    let mut waiting = Waiting::wanted(dir);
-    let any = reader::for_each(disk, dir, |_, seed| {
+    let mut waiting = Waiting::wanted(dirs);
+    let any = reader::for_each_in(disk, &dirs.seeds(), |_, seed| {
         widen(&mut wide, &seed.url);
         widen(&mut to_wide, seed.redirected_to.as_deref().unwrap_or_default());
         if tells_hosts && seed.status == SeedStatus::Waiting {
@@ -83,10 +82,10 @@ pub(super) fn write(disk: &Disk, dir: &Path, out: &mut Out<'_>, tells_hosts: boo
     if !any {
         return out.text(format_args!("{NO_CHECKPOINT}"));
     }
-    let waiting = waiting.look(disk, dir);
+    let waiting = waiting.look(disk);
     let mut counts = Counts::default();
     out.text(format_args!("{:>8} {:<wide$} {:<to_wide$} why\n", "status", "seed", "redirected-to"))?;
-    reader::for_each(disk, dir, |number, seed| {
+    reader::for_each_in(disk, &dirs.seeds(), |number, seed| {
         counts.count(&seed.status);
         row(number, &seed, (&waiting.why(&seed), wide, to_wide), out)
     })?;

@@ -1,13 +1,12 @@
 //! The crawl report and the status codes report: the figures of the last checkpoint, or of a crawl that has none yet.
 
-use std::path::Path;
-
 use hyper::StatusCode;
 use serde::Serialize;
 
 use super::seeds::{self, Counts};
 use super::{Form, NO_CHECKPOINT, Out, ReportError};
 use crate::crawl::control;
+use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk};
 use crate::record::{Snapshot, State};
 use crate::report::closing::{Table, figures};
@@ -22,20 +21,21 @@ struct Told<'a> {
     seeds: Counts,
 }
 
-/// The figures of the last checkpoint; where there is none yet, those that a crawl tells which runs in `dir`.
-fn snapshot(disk: &Disk, dir: &Path) -> Result<Option<Snapshot>, ReportError> {
-    let stored = Snapshot::read(disk, dir)?;
-    if stored.is_some() || !DirectoryLock::is_held(dir) {
+/// The figures of the last checkpoint; where there is none yet, those that a crawl tells which runs in these
+/// directories.
+fn snapshot(disk: &Disk, dirs: &CrawlDirs) -> Result<Option<Snapshot>, ReportError> {
+    let stored = dirs.snapshot(disk)?;
+    if stored.is_some() || !DirectoryLock::is_held(dirs.root()) {
         return Ok(stored);
     }
     // one that does not answer is starting or ending: there are no figures then
-    Ok(control::live(dir, control::LIVE_PATIENCE).ok().map(|live| live.figures))
+    Ok(control::live(dirs.root(), control::LIVE_PATIENCE).ok().map(|live| live.figures))
 }
 
-pub(super) fn crawl(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
-    let Some(snapshot) = snapshot(disk, dir)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
-    let running = DirectoryLock::is_held(dir);
-    let seeds = seeds::counts(disk, dir)?;
+pub(super) fn crawl(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<(), ReportError> {
+    let Some(snapshot) = snapshot(disk, dirs)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
+    let running = DirectoryLock::is_held(dirs.root());
+    let seeds = seeds::counts(disk, dirs)?;
     if out.form == Form::Json {
         return out.row(&Told { snapshot: &snapshot, running, seeds }, format_args!(""));
     }
@@ -61,8 +61,8 @@ struct Row {
     meaning: String,
 }
 
-pub(super) fn status_codes(disk: &Disk, dir: &Path, out: &mut Out<'_>) -> Result<(), ReportError> {
-    let Some(snapshot) = snapshot(disk, dir)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
+pub(super) fn status_codes(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<(), ReportError> {
+    let Some(snapshot) = snapshot(disk, dirs)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
     let statistics = &snapshot.statistics;
     let answers = statistics.statuses.iter().map(|(&code, &urls)| {
         let meaning = StatusCode::from_u16(code).ok().and_then(|code| code.canonical_reason());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::clock::Time;
 use crate::frontier::Politeness;
-use crate::record::LogLine;
+use crate::record::{CrawlLog, LogLine, log_files};
 
 const START: u64 = 1_700_000_000_000;
 

@@ -7,28 +7,28 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::clock::{Clock, SystemClock, Time};
-use crate::crawl::options::key_maker;
+use crate::crawl::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::engine::values::decode_rules;
 use crate::engine::{SeedRecord, SeedStatus, checkpoint};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostLook, look_at_hosts};
 use crate::text::figures::date;
-use crate::web::url::{CanonicalUrl, KeyMaker};
+use crate::web::url::CanonicalUrl;
 
 /// Hosts that are looked at.
 const HOSTS_MAX: usize = 1_000;
 
 /// Hosts of which it is to be told why their URLs wait.
-pub(super) struct Wanted {
-    keys: Option<KeyMaker>,
+pub(super) struct Wanted<'a> {
+    dirs: &'a CrawlDirs,
     hosts: HashMap<String, (Fingerprint, Fingerprint)>,
 }
 
-impl Wanted {
+impl Wanted<'_> {
     /// Takes the host of `url` in, unless there are too many.
     pub(super) fn want(&mut self, url: &str) {
-        let (Some(keys), Ok(url)) = (&self.keys, CanonicalUrl::parse(url)) else { return };
+        let (Some(keys), Ok(url)) = (self.dirs.keys(), CanonicalUrl::parse(url)) else { return };
         if self.hosts.len() < HOSTS_MAX {
             let prints = keys.keys(&url);
             self.hosts.insert(url.origin(), (prints.origin, prints.domain));
@@ -36,20 +36,25 @@ impl Wanted {
     }
 
     /// Looks at the hosts.
-    pub(super) fn look(self, disk: &Disk, dir: &Path) -> Waiting {
-        Waiting { hosts: self.found(disk, dir).unwrap_or_default(), now: SystemClock::new().now() }
+    pub(super) fn look(self, disk: &Disk) -> Waiting {
+        let dirs = self.dirs.shards().iter().enumerate();
+        let found = dirs.filter_map(|(place, dir)| self.found(disk, place, dir)).flatten();
+        Waiting { hosts: found.collect(), now: SystemClock::new().now() }
     }
 
-    fn found(self, disk: &Disk, dir: &Path) -> Option<HashMap<String, HostLook>> {
-        if self.hosts.is_empty() {
+    /// Those of them that belong to the shard in `dir`.
+    fn found(&self, disk: &Disk, place: usize, dir: &Path) -> Option<HashMap<String, HostLook>> {
+        let own = self.hosts.iter().filter(|(_, (_, domain))| self.dirs.place_of(*domain) == place);
+        let own: Vec<_> = own.map(|(host, prints)| (host.clone(), *prints)).collect();
+        if own.is_empty() {
             return None;
         }
         let (state, sections) = checkpoint::newest(disk, dir).ok()??;
-        let hosts: Vec<_> = self.hosts.values().copied().collect();
+        let hosts: Vec<_> = own.iter().map(|(_, prints)| *prints).collect();
         let saved = (&state.frontier, sections.frontier.as_slice());
         let looks = look_at_hosts(disk, &dir.join("frontier"), saved, &hosts, decode_rules, state.time);
         let mut looks = looks.ok()?;
-        Some(self.hosts.into_iter().filter_map(|(host, (origin, _))| Some((host, looks.remove(&origin)?))).collect())
+        Some(own.into_iter().filter_map(|(host, (origin, _))| Some((host, looks.remove(&origin)?))).collect())
     }
 }
 
@@ -60,9 +65,9 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Hosts of the crawl in `dir` are to be looked at; none yet.
-    pub(super) fn wanted(dir: &Path) -> Wanted {
-        Wanted { keys: key_maker(dir).ok(), hosts: HashMap::new() }
+    /// Hosts of the crawl in these directories are to be looked at; none yet.
+    pub(super) fn wanted(dirs: &CrawlDirs) -> Wanted<'_> {
+        Wanted { dirs, hosts: HashMap::new() }
     }
 
     /// Why a seed waits; empty where nothing is known, and for one that does not.

@@ -9,6 +9,7 @@ use super::catalog::Known;
 use super::faults;
 use crate::container::Report;
 use crate::crawl::control::socket::SOCKET;
+use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
 use crate::disk::{Disk, Error, Mode, Result};
 use crate::engine::checkpoint::{self, Checkpoint, checkpoint_path};
@@ -16,6 +17,7 @@ use crate::engine::rests;
 use crate::engine::seeds;
 
 use crate::record::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapshot, State, StoreBytes, StoreLayers};
+use crate::shard::Shard;
 
 const REWRITTEN: &str = "crawler verify --rebuild rebuilds it";
 /// What belongs into a crawl directory.
@@ -38,10 +40,14 @@ const PARTS: [&str; 16] = [
     SOCKET,
 ];
 
-/// Where a crawl lies.
+/// What the directory of a shard has besides; what is of the whole crawl lies in the one above.
+const LINKS: &str = "links";
+
+/// Where a crawl of one shard lies, or a shard.
 pub(super) struct CrawlDir<'a> {
     pub disk: &'a Disk,
     pub dir: &'a Path,
+    pub shard: Shard,
 }
 
 /// Checks them all against the catalog.
@@ -52,7 +58,9 @@ pub(super) fn check(
     notice: &mut dyn FnMut(String),
 ) -> Result<()> {
     check_status(place, known.checkpoint.as_ref(), report)?;
-    check_config(place, report)?;
+    if place.shard.is_whole() {
+        check_config(place, report)?;
+    }
     check_seeds(place, known, report)?;
     let number = known.commit.map(|commit| commit.number);
     check_rests(place, number.unwrap_or(0), report)?;
@@ -92,7 +100,7 @@ fn check_status(place: &CrawlDir<'_>, checkpoint: Option<&Checkpoint>, report: &
 }
 
 /// Whether the settings can be read.
-fn check_config(place: &CrawlDir<'_>, report: &mut Report<'_>) -> Result<()> {
+pub(super) fn check_config(place: &CrawlDir<'_>, report: &mut Report<'_>) -> Result<()> {
     let path = place.dir.join(options::COPY_FILE);
     if place.disk.open_if_there(&path)?.is_none() {
         report.unfinished(&path, 0, "missing; the next start writes it");
@@ -114,7 +122,9 @@ fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Report<'_>) -> 
         Ok(None) => {}
         Ok(Some(findings)) => {
             report.summary.files += 2;
-            for (path, at, what, is_damage) in findings {
+            // shards have one list together: the first of them tells of it
+            let is_told = |path: &Path| place.shard.index() == 0 || path.starts_with(place.dir);
+            for (path, at, what, is_damage) in findings.into_iter().filter(|(path, ..)| is_told(path)) {
                 if is_damage { report.damage(&path, at, what) } else { report.unfinished(&path, at, what) }
             }
         }
@@ -171,7 +181,8 @@ fn check_logs(place: &CrawlDir<'_>, notice: &mut dyn FnMut(String)) -> Result<()
 fn check_names(place: &CrawlDir<'_>, number: Option<u64>, report: &mut Report<'_>) -> Result<()> {
     let named = number.map(|number| checkpoint_path(place.dir, number));
     let names = place.disk.list(place.dir)?.into_iter();
-    let unknown = names.filter(|name| !PARTS.contains(&name.as_str()) && !name.starts_with("rests.g"));
+    let is_part = |name: &str| PARTS.contains(&name) || (name == LINKS && !place.shard.is_whole());
+    let unknown = names.filter(|name| !is_part(name) && !name.starts_with("rests.g"));
     let unknown = unknown.map(|name| {
         let ours = checkpoint::number_of(&name).is_some();
         (place.dir.join(name), ours)
@@ -181,10 +192,19 @@ fn check_names(place: &CrawlDir<'_>, number: Option<u64>, report: &mut Report<'_
     Ok(())
 }
 
+/// What lies in the directory of a crawl of several shards and belongs to nothing.
+pub(super) fn check_root_names(root: &CrawlDir<'_>, dirs: &CrawlDirs, report: &mut Report<'_>) -> Result<()> {
+    let names = root.disk.list(root.dir)?.into_iter();
+    let is_shard = |name: &String| dirs.shards().iter().any(|dir| dir.ends_with(name));
+    let unknown = names.filter(|name| !PARTS.contains(&name.as_str()) && !is_shard(name));
+    super::stores::left_over(report, root.dir, unknown.map(|name| (root.dir.join(name), false)).collect());
+    Ok(())
+}
+
 /// Makes the plain copies again that are not as the catalog says. Figures of the moment that no checkpoint keeps are 0.
-pub(super) fn renew(disk: &Disk, dir: &Path, known: &Known, created: crate::clock::Time) -> Result<()> {
-    if options::read_copy(disk, dir)?.is_none() {
-        disk.remove(&dir.join(options::COPY_FILE))?;
+pub(super) fn renew(disk: &Disk, dir: &Path, shard: Shard, known: &Known, created: crate::clock::Time) -> Result<()> {
+    if shard.is_whole() {
+        renew_config(disk, dir)?;
     }
     let Some(checkpoint) = &known.checkpoint else { return Ok(()) };
     let sound = Snapshot::read(disk, dir).ok().flatten();
@@ -217,4 +237,12 @@ pub(super) fn renew(disk: &Disk, dir: &Path, known: &Known, created: crate::cloc
         layers: StoreLayers::default(),
     };
     snapshot.write(disk, dir)
+}
+
+/// Removes settings that cannot be read.
+pub(super) fn renew_config(disk: &Disk, dir: &Path) -> Result<()> {
+    match options::read_copy(disk, dir)? {
+        Some(_) => Ok(()),
+        None => disk.remove(&dir.join(options::COPY_FILE)),
+    }
 }

@@ -9,7 +9,9 @@
 //! | the archive and its index | [`container::verify`] |
 //! | plain copies, seeds, logs, rests, the checkpoint's file | `copies` |
 //! | stores, queue, and what they say of each other and of the archive | `stores` |
+//! | of a crawl of several shards: what they say of one another | `across` |
 
+mod across;
 mod agreement;
 mod catalog;
 mod copies;
@@ -19,30 +21,97 @@ mod stores;
 
 use std::path::Path;
 
+use super::dirs::CrawlDirs;
 use crate::container::{self, Report, Standing};
 use crate::disk::{DirectoryLock, Disk, Result};
 use crate::drum;
 use crate::engine::checkpoint::{self, checkpoint_path};
 use crate::engine::seeds::reader;
 use crate::engine::{Identity, mend};
+use crate::shard::Shard;
+use across::ShardNoted;
 use catalog::Known;
 pub use renew::rebuild;
 use stores::{Cut, Harm, Stores};
 
-/// Verifies the crawl in `dir`. `notice` hears what cannot be checked, and why.
+/// A directory that is verified: that of a crawl of one shard, or of a shard.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    dir: &'a Path,
+    shard: Shard,
+    /// Whether a process works on it.
+    running: bool,
+}
+
+/// Verifies the crawl in `dir`, shard by shard, and then what its shards say of one another. `notice` hears what cannot
+/// be checked, and why.
 pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
     let disk = Disk::real();
+    let dirs = CrawlDirs::find(&disk, dir)?;
     let running = DirectoryLock::is_held(dir);
-    let copy = catalog::read_copy(&disk, dir, report)?;
-    let (standing, identity, mut known) = if running {
+    if running {
         notice(
             "a crawl is running: its catalog is locked, so lengths and counts of its last checkpoint are not compared \
              with the archive, and what it writes after that checkpoint is not checked"
                 .to_owned(),
         );
+    }
+    if dirs.is_sharded() {
+        verify_shards(&disk, &dirs, running, report, notice)?;
+    } else {
+        verify_one(&disk, Place { dir, shard: dirs.shard(0), running }, report, notice)?;
+    }
+    if !running && DirectoryLock::is_held(dir) {
+        notice("a crawl was started meanwhile: what it writes may be among the findings; run verify again".to_owned());
+    }
+    Ok(())
+}
+
+/// Verifies all shards of a crawl.
+fn verify_shards(
+    disk: &Disk,
+    dirs: &CrawlDirs,
+    running: bool,
+    report: &mut Report<'_>,
+    notice: &mut dyn FnMut(String),
+) -> Result<()> {
+    let (mut identities, mut noted) = (Vec::new(), Vec::new());
+    for (place, dir) in dirs.shards().iter().enumerate() {
+        let shard = dirs.shard(place);
+        let mut notice = |what: String| notice(format!("{}: {what}", shard.dir_name()));
+        if dir.is_dir() {
+            let (identity, of_shard) = verify_one(disk, Place { dir, shard, running }, report, &mut notice)?;
+            identities.push(identity);
+            noted.push(of_shard);
+        } else {
+            report.damage(dir, 0, "missing: a shard of this crawl; it cannot be rebuilt, and the crawl cannot resume");
+            identities.push(None);
+            noted.push(ShardNoted::default());
+        }
+    }
+    across::check_identities(disk, dirs, &identities, report, notice)?;
+    across::check(disk, dirs, running, &noted, report)?;
+    let root = copies::CrawlDir { disk, dir: dirs.root(), shard: Shard::WHOLE };
+    copies::check_config(&root, report)?;
+    if !running {
+        copies::check_root_names(&root, dirs, report)?;
+    }
+    Ok(())
+}
+
+/// Verifies one directory; returns its identity, and what it notes of other shards.
+fn verify_one(
+    disk: &Disk,
+    place: Place<'_>,
+    report: &mut Report<'_>,
+    notice: &mut dyn FnMut(String),
+) -> Result<(Option<Identity>, ShardNoted)> {
+    let Place { dir, shard, running } = place;
+    let copy = catalog::read_copy(disk, dir, report)?;
+    let (standing, identity, mut known) = if running {
         (Standing::Running, copy, None)
     } else {
-        match catalog::open_copy(dir).and_then(|(_guard, catalog)| catalog::known(&disk, &catalog, dir)) {
+        match catalog::open_copy(dir).and_then(|(_guard, catalog)| catalog::known(disk, &catalog, dir)) {
             Ok(mut known) => {
                 let of_catalog = known.identity.take();
                 let identity = catalog::same_identity(dir, of_catalog, copy, report);
@@ -51,7 +120,7 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
             Err(error) if !drum::verify::is_fault(&error) => return Err(error),
             Err(error) => {
                 report.damage(&dir.join("catalog"), 0, error.to_string());
-                let (standing, identity) = without_catalog(&disk, dir, notice)?;
+                let (standing, identity) = without_catalog(disk, dir, notice)?;
                 (standing, identity.or(copy), None)
             }
         }
@@ -60,30 +129,30 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
     if maker.is_none() {
         notice("without the identity of the crawl, fingerprints are not compared".to_owned());
     }
-    container::verify(&disk, &dir.join("pages"), &standing, maker.as_ref(), report)?;
-    let place = copies::CrawlDir { disk: &disk, dir };
+    container::verify(disk, &dir.join("pages"), &standing, maker.as_ref(), report)?;
     let cut = match &mut known {
         Some(known) => {
-            copies::check(&place, known, report, notice)?;
+            copies::check(&copies::CrawlDir { disk, dir, shard }, known, report, notice)?;
             cut_of(dir, known, report, notice)
         }
-        None => newest(&disk, dir, report)?,
+        None => newest(disk, dir, report)?,
     };
+    let noted = ShardNoted::of(dir, cut.as_ref(), known.as_ref(), report);
+    let knows_its_domains = identity.as_ref().is_none_or(Identity::knows_its_domains);
     if let Some(cut) = cut {
-        let mut stores = Stores::new(&disk, dir, cut, report);
+        let mut stores = Stores::new(disk, dir, cut, report);
         stores.running = running;
         stores.maker = maker.as_ref();
-        stores.seeds = seeds_of(&disk, dir, known.as_ref())?;
+        stores.seeds = seeds_of(disk, dir, known.as_ref())?;
+        stores.shard = shard;
+        stores.checks_owners = knows_its_domains;
         stores.run()?;
         let harm = stores.harm;
         tell_cure(&harm, notice);
     } else if !running && known.as_ref().is_some_and(|known| known.commit.is_none_or(|commit| commit.number == 0)) {
-        nothing_named(&disk, dir, report)?;
+        nothing_named(disk, dir, report)?;
     }
-    if !running && DirectoryLock::is_held(dir) {
-        notice("a crawl was started meanwhile: what it writes may be among the findings; run verify again".to_owned());
-    }
-    Ok(())
+    Ok((identity, noted))
 }
 
 /// What can be known where the catalog is damaged, and what becomes of that.

@@ -13,12 +13,14 @@
 use std::fs;
 use std::path::Path;
 
+use super::across;
 use super::agreement::KeyRef;
 use super::catalog::{self, Known};
 use super::stores::{Cut, Harm, Store, Stores};
 use super::{copies, faults};
 use crate::catalog::SledCatalog;
 use crate::container::{self, ContainerState, Rebuilt, Report, STAGED};
+use crate::crawl::dirs::CrawlDirs;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{DirectoryLock, Disk, Error, Result};
 use crate::drum::verify::{Check, Operation, is_fault};
@@ -29,6 +31,7 @@ use crate::engine::seeds;
 use crate::engine::values::{Addresses, Robots};
 use crate::engine::{Identity, mend};
 use crate::frontier::QueuedUrl;
+use crate::shard::Shard;
 use crate::web::url::KeyMaker;
 
 /// Memory in which the keys of a bucket are sorted.
@@ -66,15 +69,47 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
     said
 }
 
-/// Rebuilds what can be rebuilt of the crawl in `dir`; returns the number of key records. Damage that stays goes
-/// to `report`, what it means to `notice`.
+/// Rebuilds what can be rebuilt of the crawl in `dir`, shard by shard; returns the number of key records. Damage that
+/// stays goes to `report`, what it means to `notice`.
 pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<u64> {
     let disk = Disk::real();
     let _lock = DirectoryLock::acquire(dir)?;
-    let copy = catalog::read_copy(&disk, dir, &mut Report::new(&mut |_| {}, &mut |_, _| {}))?;
-    let opened = mend::open_catalog(&disk, dir, notice)
-        .and_then(|catalog| mend::renew_format(&disk, &catalog, dir).map(|()| catalog))
-        .and_then(|catalog| catalog::known(&disk, &catalog, dir).map(|known| (catalog, known)));
+    let dirs = CrawlDirs::find(&disk, dir)?;
+    if !dirs.is_sharded() {
+        return Ok(rebuild_one(&disk, (dir, dirs.shard(0)), report, notice)?.0);
+    }
+    let (mut records, mut of_crawl) = (0, None);
+    for (place, dir) in dirs.shards().iter().enumerate() {
+        if !dir.is_dir() {
+            report.damage(dir, 0, "missing: a shard of this crawl; it cannot be rebuilt, and the crawl cannot resume");
+            continue;
+        }
+        let shard = dirs.shard(place);
+        let mut notice = |what: String| notice(format!("{}: {what}", shard.dir_name()));
+        let _lock = DirectoryLock::acquire(dir)?;
+        let (rebuilt, identity) = rebuild_one(&disk, (dir, shard), report, &mut notice)?;
+        records += rebuilt;
+        of_crawl.get_or_insert(across::whole_of(&identity));
+    }
+    if let Some(identity) = of_crawl {
+        identity.write_copy(&disk, dirs.root())?;
+    }
+    copies::renew_config(&disk, dirs.root())?;
+    Ok(records)
+}
+
+/// Rebuilds what can be rebuilt of one directory, whose lock the caller holds; returns the number of key records, and
+/// its identity.
+fn rebuild_one(
+    disk: &Disk,
+    (dir, shard): (&Path, Shard),
+    report: &mut Report<'_>,
+    notice: &mut dyn FnMut(String),
+) -> Result<(u64, Identity)> {
+    let copy = catalog::read_copy(disk, dir, &mut Report::new(&mut |_| {}, &mut |_, _| {}))?;
+    let opened = mend::open_catalog(disk, dir, notice)
+        .and_then(|catalog| mend::renew_format(disk, &catalog, dir).map(|()| catalog))
+        .and_then(|catalog| catalog::known(disk, &catalog, dir).map(|known| (catalog, known)));
     let (catalog, mut known) = match opened {
         Ok((catalog, known)) => (Some(catalog), known),
         Err(error) if !is_fault(&error) => return Err(error),
@@ -96,21 +131,21 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
     let noted = known.checkpoint.as_ref().map(|checkpoint| checkpoint.container.clone());
     let pages = dir.join("pages");
     disk.create_dir_all(&pages)?;
-    let rebuilt = container::rebuild(&disk, &pages, noted.as_ref(), &maker, report)?;
+    let rebuilt = container::rebuild(disk, &pages, noted.as_ref(), &maker, report)?;
     tell_moved(noted.as_ref(), &rebuilt, notice);
     let records = rebuilt.records;
     if let Some(catalog) = &catalog {
         let crawl: (&SledCatalog, &Identity, &KeyMaker) = (catalog, &identity, &maker);
-        renew_checkpoint((&disk, dir), crawl, &mut known, &rebuilt, report, notice)?;
+        renew_checkpoint((disk, dir), crawl, &mut known, &rebuilt, report, notice)?;
     }
     rebuilt.finish()?;
-    identity.write_copy(&disk, dir)?;
+    identity.write_copy(disk, dir)?;
     if catalog.is_some() {
-        copies::renew(&disk, dir, &known, identity.created)?;
+        copies::renew(disk, dir, shard, &known, identity.created)?;
     }
     // it is empty; where it is not, the next rebuild empties it
     let _ = fs::remove_dir(pages.join(STAGED));
-    Ok(records)
+    Ok((records, identity))
 }
 
 fn tell_moved(noted: Option<&ContainerState>, rebuilt: &Rebuilt, notice: &mut dyn FnMut(String)) {
@@ -147,6 +182,7 @@ fn renew_checkpoint(
     let mut stores = Stores::new(disk, dir, cut, &mut unheard);
     stores.maker = Some(maker);
     stores.seeds = super::seeds_of(disk, dir, Some(known))?;
+    stores.shard = identity.shard();
     stores.run()?;
     let mut harm = std::mem::take(&mut stores.harm);
     if harm.frontier {
@@ -169,6 +205,7 @@ fn renew_checkpoint(
     let mut sections = Sections { replayed: cut.sections.replayed.clone(), ..Sections::default() };
     sections.frontier.clone_from(&cut.sections.frontier);
     sections.patterns.clone_from(&cut.sections.patterns);
+    sections.exchange.clone_from(&cut.sections.exchange);
     let renewing = Renewing { disk, dir, cut: &cut, harm: &harm };
     (next.seen, sections.seen) = renewing.seen(wanted.finish()?)?;
     (next.robots, sections.robots) = renewing.emptied::<Robots>(Store::Robots)?;

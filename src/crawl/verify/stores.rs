@@ -17,6 +17,7 @@ use std::rc::Rc;
 
 use super::agreement::{Join, KeyRef};
 use super::faults;
+use crate::container::KeyRecord;
 use crate::container::Report;
 use crate::container::keys::KeyFile;
 use crate::disk::sorter::Sorter;
@@ -27,6 +28,7 @@ use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::{Addresses, Robots, decode_rules};
 use crate::frontier::QueuedUrl;
 use crate::frontier::verify::Check as FrontierCheck;
+use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Memory of each of the sorters.
@@ -102,6 +104,10 @@ pub(super) struct Stores<'a, 'r> {
     pub maker: Option<&'a KeyMaker>,
     /// How many seeds there are, where that is known.
     pub seeds: Option<u64>,
+    /// The shard that they are of.
+    pub shard: Shard,
+    /// Whether every URL has to be one that the shard owns: by another list of public suffixes nobody can tell.
+    pub checks_owners: bool,
     pub report: &'a mut Report<'r>,
     pub harm: Harm,
     /// Whether URLs that were taken from the queue are asked about, too.
@@ -124,6 +130,8 @@ impl<'a, 'r> Stores<'a, 'r> {
             cut: Rc::new(cut),
             maker: None,
             seeds: None,
+            shard: Shard::WHOLE,
+            checks_owners: false,
             report,
             harm: Harm::default(),
             everything: false,
@@ -301,13 +309,20 @@ impl<'a, 'r> Stores<'a, 'r> {
                 self.some("URLs with fingerprints of others", source, at, what);
             }
         }
+        if self.checks_owners && !self.shard.owns(url.domain) {
+            let what = format!("a queued URL that another shard owns: {}", url.url);
+            self.some("URLs that other shards own", source, at, what);
+        }
         if self.seeds.is_some_and(|seeds| u64::from(url.seed) >= seeds) {
             let what = format!("a queued URL of seed {}, which does not exist: {}", url.seed, url.url);
             self.some("URLs of seeds that do not exist", source, at, what);
         }
-        match url.via.checked_sub(1) {
-            Some(via) => self.vias.push(&KeyRef::queued(via, source, at).to_bytes()),
-            None => Ok(()),
+        match self.shard.named_by(url.via) {
+            // what another shard's archive has there is no fault of this one
+            Some((shard, via)) if shard == self.shard.index() => {
+                self.vias.push(&KeyRef::queued(via, source, at).to_bytes())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -332,9 +347,11 @@ impl<'a, 'r> Stores<'a, 'r> {
                 Err(error) if is_fault(&error) => return Ok(false),
                 Err(error) => return Err(error),
             };
+            // answers to requests for robots.txt are of the shard that asked, wherever they come from
             if !record.robots {
                 pages += 1;
                 self.wanted.push(&KeyRef::page(record.key.bits(), record.offset).to_bytes())?;
+                self.check_owner(&record);
             }
         }
         let stored = cut.checkpoint.statistics.pages_stored;
@@ -343,6 +360,17 @@ impl<'a, 'r> Stores<'a, 'r> {
             self.report.damage(&self.key_path(), 0, what);
         }
         Ok(true)
+    }
+
+    /// Whether a page belongs to this shard.
+    fn check_owner(&mut self, record: &KeyRecord) {
+        let Some(maker) = self.maker.filter(|_| self.checks_owners && !self.shard.is_whole()) else { return };
+        let domain = CanonicalUrl::parse(&record.url).map(|url| maker.keys(&url).domain);
+        if domain.is_ok_and(|domain| !self.shard.owns(domain)) {
+            let source = self.source(&self.key_path());
+            let what = format!("a page that another shard owns: {}", record.url);
+            self.some("pages that other shards own", source, record.offset, what);
+        }
     }
 
     fn key_path(&self) -> PathBuf {

@@ -41,7 +41,7 @@ impl Engine {
         let job = FetchJob {
             host,
             url: queued_url(&url.url),
-            via: url.via.checked_sub(1).map(|record| self.container.referrer(record)).unwrap_or_default(),
+            via: self.referrer(url.via),
             target: Target::Page { url, permit },
             addresses,
             scope: self.scope.clone(),

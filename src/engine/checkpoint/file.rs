@@ -1,9 +1,9 @@
 //! The file of a checkpoint: what was in RAM, what lies in the stores' files, and whose crawl it is.
 //!
 //! ```text
-//! checkpoint.g000042   header, then 8 sections: length u64, crc32 u32, bytes
+//! checkpoint.g000042   header, then 8 or 9 sections: length u64, crc32 u32, bytes
 //!                      identity | URL-seen arrays | robots arrays | DNS arrays | frontier | replayed keys |
-//!                      pattern budgets | the record
+//!                      pattern budgets | version 3: positions in the links of other shards | the record
 //! ```
 //! It is written when everything that it names is durable. So a file that is whole, that is: every section has its
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
@@ -21,6 +21,8 @@ use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
 const VERSION: u16 = 2;
+/// The same with a section more, of a shard of a crawl that has several.
+const WITH_EXCHANGE: u16 = 3;
 /// From this version on a file is written last, and has an identity.
 const WRITTEN_LAST: u16 = 2;
 const SECTION_HEAD_BYTES: usize = 12;
@@ -45,6 +47,9 @@ pub struct Sections {
     pub replayed: Vec<Replayed>,
     /// URLs by pattern.
     pub patterns: Vec<u8>,
+    /// Positions in the links of other shards, and the link files that others may have to read; nothing in a crawl of
+    /// one shard.
+    pub exchange: Vec<u8>,
 }
 
 /// A checkpoint file as it was read.
@@ -66,7 +71,7 @@ impl CheckpointFile {
     /// Reads the checkpoint file `number`.
     pub fn read(disk: &Disk, dir: &Path, number: u64) -> Result<Self> {
         let path = checkpoint_path(dir, number);
-        let version = Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, VERSION)?.version;
+        let version = Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, WITH_EXCHANGE)?.version;
         let bytes = disk.read(&path)?;
         let mut at = HEADER_BYTES as usize;
         let mut section = || {
@@ -80,7 +85,8 @@ impl CheckpointFile {
         };
         let (seen, robots, dns, frontier) = (section()?, section()?, section()?, section()?);
         let (replayed, patterns) = (replayed(&section()?), section()?);
-        let sections = Sections { seen, robots, dns, frontier, replayed, patterns };
+        let exchange = if version >= WITH_EXCHANGE { section()? } else { Vec::new() };
+        let sections = Sections { seen, robots, dns, frontier, replayed, patterns, exchange };
         let record = section().and_then(|record| read_record(&path, number, &record));
         let end = at;
         let record = record.and_then(|record| match end == bytes.len() {
@@ -106,9 +112,12 @@ pub(in crate::engine) fn write(
         replayed.flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect();
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
     let (identity, encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
-    let Sections { seen, robots, dns, frontier, patterns, .. } = sections;
-    let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
-    for section in [&identity, seen, robots, dns, frontier, &replayed, patterns, &encoded] {
+    let Sections { seen, robots, dns, frontier, patterns, exchange, .. } = sections;
+    let of_shard = (!exchange.is_empty()).then_some(exchange);
+    let version = if of_shard.is_some() { WITH_EXCHANGE } else { VERSION };
+    let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
+    let first = [&identity, seen, robots, dns, frontier, &replayed, patterns];
+    for section in first.into_iter().chain(of_shard).chain([&encoded]) {
         bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
         bytes.extend_from_slice(section);

@@ -52,6 +52,11 @@ impl Linger {
         Ok(false)
     }
 
+    /// Whether the while has begun.
+    pub fn has_begun(&self) -> bool {
+        self.since.is_some()
+    }
+
     /// When the while is over, where it is `linger` long.
     fn ends(&self, linger: Duration) -> Option<Time> {
         self.since.map(|since| since + linger)

@@ -6,12 +6,14 @@
 
 mod linger;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::quota::{OwnQuota, Quota};
 use super::{Engine, Settings};
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::record::{Finish, Statistics};
+use crate::record::Finish;
 use linger::Linger;
 
 /// Free space is asked for this often.
@@ -59,11 +61,13 @@ pub(super) struct Course {
     disk_check_due: Time,
     started: Time,
     elapsed_before: Duration,
+    /// Limits of the whole crawl that all engines of the process keep together.
+    pub quota: OwnQuota,
 }
 
 impl Course {
     /// The course of a crawl that took `elapsed_before` so far, and goes on from `now`.
-    pub fn new(now: Time, elapsed_before: Duration) -> Course {
+    pub fn new(now: Time, elapsed_before: Duration, quota: Arc<Quota>) -> Course {
         Course {
             phase: Phase::Crawling,
             linger: Linger::default(),
@@ -71,6 +75,7 @@ impl Course {
             disk_check_due: now,
             started: now,
             elapsed_before,
+            quota: OwnQuota::new(quota),
         }
     }
 
@@ -118,14 +123,13 @@ impl Course {
         &mut self,
         now: Time,
         settings: &Settings,
-        statistics: &Statistics,
         free_bytes: impl FnOnce() -> Result<u64>,
     ) -> Result<Option<Finish>> {
         let reached = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
-        if reached(settings.pages_max, statistics.pages_stored) {
+        if reached(settings.pages_max, self.quota.stored()) {
             return Ok(Some(Finish::PageLimit));
         }
-        if reached(settings.bytes_max, statistics.bytes_received) {
+        if reached(settings.bytes_max, self.quota.bytes()) {
             return Ok(Some(Finish::ByteLimit));
         }
         if settings.time_max.is_some_and(|limit| self.elapsed(now) >= limit) {
@@ -158,10 +162,15 @@ impl Engine {
         self.course.stop(finish, self.clock.now() + self.settings.stop_grace);
     }
 
-    /// Whether as many pages are done or in progress as the crawl may have.
-    pub(super) fn page_limit_reached(&self) -> bool {
-        let pages = self.books.statistics.pages_stored + self.requests.pages();
-        self.settings.pages_max.is_some_and(|limit| pages >= limit)
+    /// Whether fewer pages are done or in progress than the crawl may have: then one is reserved.
+    pub(super) fn may_begin_page(&mut self) -> bool {
+        self.settings.pages_max.is_none_or(|limit| self.course.quota.reserve(limit))
+    }
+
+    /// Says what this engine has of the limits of the whole crawl.
+    pub(super) fn settle_quota(&mut self) {
+        let statistics = &self.books.statistics;
+        self.course.quota.settle(statistics.pages_stored, self.requests.pages(), statistics.bytes_received);
     }
 
     /// Stops when a limit of the whole crawl is reached.
@@ -170,18 +179,23 @@ impl Engine {
             return Ok(());
         }
         let free_bytes = || self.home.disk.free_bytes(&self.home.dir);
-        let reached = self.course.limit_reached(now, &self.settings, &self.books.statistics, free_bytes)?;
-        reached.into_iter().for_each(|finish| self.begin_stop(finish));
+        let reached = self.course.limit_reached(now, &self.settings, free_bytes)?;
+        reached.into_iter().for_each(|finish| self.course.quota.stop_all(finish));
+        self.course.quota.stop().into_iter().for_each(|finish| self.begin_stop(finish));
         Ok(())
     }
 
     /// Stops when only hosts were left for long enough that never answered.
     pub(super) fn watch_silence(&mut self, now: Time) -> Result<()> {
-        if self.course.is_crawling()
-            && !self.is_paused()
-            && self.course.linger.is_over(now, &mut self.stores, self.settings.linger)?
-        {
-            self.begin_stop(Finish::OnlySilentHosts);
+        if !self.course.is_crawling() || self.is_paused() {
+            return Ok(());
+        }
+        let is_over = self.course.linger.is_over(now, &mut self.stores, self.settings.linger)?;
+        match self.exchange {
+            None if is_over => self.begin_stop(Finish::OnlySilentHosts),
+            Some(_) if is_over => self.set_silent(true),
+            Some(_) if !self.course.linger.has_begun() => self.set_silent(false),
+            _ => {}
         }
         Ok(())
     }
@@ -193,9 +207,18 @@ impl Engine {
 
     /// Moves on to the last checkpoint once nothing is left to do or to wait for.
     pub(super) fn watch_end(&mut self, now: Time) -> Result<()> {
-        let nothing_left = self.course.is_crawling() && self.nothing_left();
+        if self.course.is_crawling() {
+            // one of several shards ends with all others
+            let end = match self.exchange.is_some() {
+                true => self.end_of_all(),
+                false => self.nothing_left().then_some(Finish::Complete),
+            };
+            match end {
+                Some(Finish::Complete) => self.course.close(Finish::Complete),
+                other => other.into_iter().for_each(|finish| self.begin_stop(finish)),
+            }
+        }
         match self.course.phase() {
-            Phase::Crawling if nothing_left => self.course.close(Finish::Complete),
             // merges too: a bucket or partition that is half way leaves a file behind that no checkpoint names
             Phase::Stopping { finish, deadline } if self.is_at_rest() || now >= deadline => {
                 self.course.close(finish);
@@ -210,11 +233,12 @@ impl Engine {
 
     /// Nothing but a checkpoint is in progress.
     fn is_at_rest(&self) -> bool {
-        self.requests.under_way() == 0 && self.stores.are_idle() && !self.stores.are_dispatching()
+        let is_reading = self.exchange.as_ref().is_some_and(|exchange| exchange.is_reading());
+        !is_reading && self.requests.under_way() == 0 && self.stores.are_idle() && !self.stores.are_dispatching()
     }
 
     /// Nothing is in progress, and every URL that was ever admitted has its end.
-    fn nothing_left(&mut self) -> bool {
+    pub(super) fn nothing_left(&mut self) -> bool {
         let is_idle = self.requests.under_way() == 0 && self.stores.are_idle();
         let all_are_in = !self.seeding.intake.is_waiting();
         all_are_in && is_idle && self.stores.arrival.frontier.is_idle() && self.accounts().are_closed()
@@ -229,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_crawl_stops_once_and_ends_only_behind_its_last_checkpoint() {
-        let mut course = Course::new(NOW, Duration::from_secs(5));
+        let mut course = Course::new(NOW, Duration::from_secs(5), Arc::default());
         assert_eq!(course.elapsed(NOW + Duration::from_secs(2)), Duration::from_secs(7));
         course.end();
         assert!(course.is_crawling());

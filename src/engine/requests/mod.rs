@@ -230,6 +230,8 @@ mod tests {
         let commons = Commons {
             slots: Arc::new(SlotPool::new(slots)),
             rates: Arc::new(Rates::new(clock.clone(), per_second, None)),
+            quota: Arc::default(),
+            ledger: None,
         };
         (Requests::new(commons, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
     }

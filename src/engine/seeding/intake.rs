@@ -36,6 +36,12 @@ impl Intake {
         Ok(Intake { listed, backlog, ..Intake::default() })
     }
 
+    /// The crawl has so many seeds now: the new ones come behind all others.
+    pub fn extend(&mut self, seeds: u32) {
+        let start = if self.backlog.is_empty() { self.backlog.end } else { self.backlog.start };
+        self.backlog = start..seeds;
+    }
+
     /// Lets the seeds in; says how many those of this run are.
     pub fn begin(&mut self) -> usize {
         self.begun = true;

@@ -13,7 +13,7 @@ pub(super) use intake::Intake;
 
 use super::course::Phase;
 use super::past::Past;
-use super::round::{Refetch, Round};
+use super::round::{Refetch, Round, RoundWanted};
 use super::route::Discovery;
 use super::seeds::{SeedTable, reader};
 use super::{Engine, queued_url};
@@ -56,11 +56,21 @@ impl Seeding {
             self.round.from = key_bytes;
         }
         self.round.running = true;
+        self.in_round(listed, seeds, goes_on)
+    }
+
+    /// Which of the seeds of these numbers the round, which runs, does not have yet.
+    fn in_round(&self, listed: &[u32], seeds: &SeedTable, goes_on: bool) -> Refetch {
         let round = self.round.number;
         let mut new: Vec<u32> = listed.iter().copied().filter(|&seed| seeds.round_of(seed) != round).collect();
         new.sort_unstable();
         new.dedup();
         Refetch { round, goes_on, seeds: new.len() as u64, listed: listed.len() as u64 }
+    }
+
+    /// Another shard has begun the round `number`: what lies in key.dat behind this moment belongs to it.
+    pub fn enter_round(&mut self, number: u32, key_bytes: u64) {
+        self.round = Round { number, from: key_bytes, running: true };
     }
 
     fn round_goes_on(&self, listed: &[u32], seeds: &SeedTable) -> bool {
@@ -86,6 +96,25 @@ impl Engine {
         self.begin_round(listed)
     }
 
+    /// How this shard would go on with the last round that it knows.
+    pub fn round_wanted(&self) -> RoundWanted {
+        let Seeding { intake, round, .. } = &self.seeding;
+        RoundWanted { number: round.number, goes_on: self.seeding.round_goes_on(intake.listed(), &self.books.seeds) }
+    }
+
+    /// As [`Engine::refetch_listed`], in a round that was decided for all shards of the crawl.
+    pub fn refetch_listed_in(&mut self, decided: RoundWanted) -> Result<Refetch> {
+        let listed = self.seeding.intake.take_listed();
+        if self.seeding.round.number == decided.number {
+            self.seeding.round.running = true;
+        } else {
+            self.seeding.enter_round(decided.number, self.container.key_bytes());
+        }
+        let refetch = self.seeding.in_round(&listed, &self.books.seeds, decided.goes_on);
+        self.let_in_forced(listed);
+        Ok(refetch)
+    }
+
     /// Gives `seeds` their numbers, and lets them in to be fetched again.
     pub fn refetch(&mut self, seeds: &[Seed]) -> Result<Refetch> {
         let listed = Intake::number(&mut self.books.seeds, seeds.iter().cloned())?.take_listed();
@@ -94,11 +123,15 @@ impl Engine {
 
     fn begin_round(&mut self, listed: Vec<u32>) -> Result<Refetch> {
         let refetch = self.round_of(&listed);
+        self.let_in_forced(listed);
+        Ok(refetch)
+    }
+
+    fn let_in_forced(&mut self, listed: Vec<u32>) {
         self.seeding.intake.begin_forced(listed);
         if self.seeding.intake.is_empty() {
             self.hold_until_durable();
         }
-        Ok(refetch)
     }
 
     fn round_of(&mut self, listed: &[u32]) -> Refetch {
@@ -160,6 +193,9 @@ impl Engine {
 
     /// Admits the seed `number` as it was listed.
     fn admit_numbered(&mut self, number: u32) -> Result<()> {
+        if self.books.seeds.is_foreign(number) {
+            return Ok(());
+        }
         let Some(seed) = self.books.seeds.get(number)? else { return Ok(()) };
         self.route(Discovery::Seed { number, url: &queued_url(&seed.url), forced: false })
     }
@@ -172,7 +208,7 @@ impl Engine {
 
     /// Puts the seed `number` into the round, and admits it, unless that was done before.
     fn force(&mut self, number: u32) -> Result<()> {
-        if !self.books.seeds.enter_round(number, self.seeding.round.number)? {
+        if self.books.seeds.is_foreign(number) || !self.books.seeds.enter_round(number, self.seeding.round.number)? {
             return Ok(());
         }
         let Some(seed) = self.books.seeds.get(number)? else { return Ok(()) };

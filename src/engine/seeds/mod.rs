@@ -12,6 +12,10 @@
 //! The fates begin again behind the mark of the last checkpoint ([`Mark`]): what was written after it is done again, by
 //! the replay or because the URL is still queued.
 //!
+//! In a crawl of several shards the list is the crawl's, one directory up, and has one writer, which is no shard: the
+//! process appends to it, and syncs it before any shard hears of it. So numbers are those of the whole crawl. A shard
+//! opens it to read, admits the seeds that it owns, and notes in fates of its own what becomes of whatever it fetches.
+//!
 //! Memory is some ten to fifty bytes a seed, whatever its URL: where its record lies and how it stands, its place in an
 //! `index` and, with a fallback, in another one. Texts are read from the file when they are needed. Readers beside a
 //! crawl take no lock ([`reader`]).
@@ -23,6 +27,7 @@ mod records;
 mod verify;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +37,10 @@ pub use records::{Fate, ListedSeed, Mark};
 pub use verify::{check, renew};
 
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Kind, Mode, Result, Writer};
-use crate::web::url::CanonicalUrl;
+use crate::shard::Shard;
+use crate::web::url::{CanonicalUrl, KeyMaker};
 use index::{Index, tag};
-use records::{Scan, fates_path, header, list_path, put, read};
+use records::{Scan, fates_path, header, list_path, put, read, shared_list_path};
 
 /// What is gathered before it is written.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -89,7 +95,8 @@ impl Stand {
     }
 }
 
-/// Offset of a record, and in the bits above it how the seed stands and whether it has a fallback.
+/// Offset of a record, and in the bits above it how the seed stands, whether it has a fallback, and whether another
+/// shard owns it.
 #[derive(Clone, Copy, Debug)]
 struct PackedSeed(u64);
 
@@ -104,6 +111,14 @@ impl PackedSeed {
 
     fn has_fallback(self) -> bool {
         self.0 >> (OFFSET_BITS + 2) & 1 == 1
+    }
+
+    fn foreign(offset: u64) -> PackedSeed {
+        PackedSeed(offset | 1 << (OFFSET_BITS + 3))
+    }
+
+    fn is_foreign(self) -> bool {
+        self.0 >> (OFFSET_BITS + 3) & 1 == 1
     }
 
     fn stand(self) -> Stand {
@@ -136,16 +151,30 @@ pub struct SeedTable {
     cut_bytes: u64,
     mark: Mark,
     record: Vec<u8>,
+    /// The shard that the table is of, and what it knows its seeds by; `None` where it is the whole crawl's.
+    share: Option<(Shard, Arc<KeyMaker>)>,
 }
 
 impl SeedTable {
     /// Opens the files in `dir` as the checkpoint of this number has them, or as a crawl that made none left them.
     /// Where there are none, and no checkpoint that would name them, they are made.
     pub fn open(disk: &Disk, dir: &Path, checkpoint: Option<u64>) -> Result<Self> {
-        let made = disk.open_if_there(list_path(dir))?.is_some();
+        SeedTable::open_share(disk, dir, checkpoint, None)
+    }
+
+    /// The same for a shard: the list is the crawl's, and only read.
+    pub fn open_share(
+        disk: &Disk,
+        dir: &Path,
+        checkpoint: Option<u64>,
+        share: Option<(Shard, Arc<KeyMaker>)>,
+    ) -> Result<Self> {
+        let is_shared = share.is_some();
+        let list_path = shared_list_path(dir).filter(|_| is_shared).unwrap_or_else(|| list_path(dir));
         if checkpoint.is_none() {
-            if !made {
-                create(disk, dir)?;
+            let first = if is_shared { fates_path(dir) } else { list_path.clone() };
+            if disk.open_if_there(first)?.is_none() {
+                create(disk, dir, is_shared)?;
             }
             // a process that was killed may have made them without their names being durable
             disk.sync_dir(&dir.join("seeds"))?;
@@ -157,7 +186,7 @@ impl SeedTable {
             }
             opened => opened,
         };
-        let (list, fates) = (file(list_path(dir))?, file(fates_path(dir))?);
+        let (list, fates) = (file(list_path.clone())?, file(fates_path(dir))?);
         let mut table = SeedTable {
             places: Vec::new(),
             rounds: Vec::new(),
@@ -168,10 +197,11 @@ impl SeedTable {
             cut_bytes: 0,
             mark: Mark::default(),
             record: Vec::new(),
-            list: Writer::new(file(list_path(dir))?, 0, 0),
+            share,
+            list: Writer::new(file(list_path.clone())?, 0, 0),
             fates: Writer::new(file(fates_path(dir))?, 0, 0),
         };
-        let end = table.load_list(&list)?;
+        let end = table.load_list(&list, HEADER_BYTES)?;
         let fates_end = match checkpoint {
             None => Scan::begin(&fates, Kind::SeedFates).map(|_| HEADER_BYTES)?,
             Some(number) => table.load_fates(&fates, number)?,
@@ -180,25 +210,61 @@ impl SeedTable {
             let expected = format!("{} seeds in {} bytes", table.mark.seeds, table.mark.list_bytes);
             return Err(Error::damaged(list.path(), end, expected, format!("{} whole ones", table.len())));
         }
-        cut(&list, end)?;
+        if !is_shared {
+            cut(&list, end)?;
+        }
         cut(&fates, fates_end)?;
-        let list = if end > table.mark.list_bytes.max(HEADER_BYTES) {
-            copy_again(disk, &list, end)?;
-            file(list_path(dir))?
-        } else {
+        let list = if is_shared {
+            table.durable_bytes = end;
             list
+        } else {
+            if end > table.mark.list_bytes.max(HEADER_BYTES) {
+                copy_again(disk, &list, end)?;
+            }
+            file(list_path)?
         };
         table.list = Writer::new(list, end, BUFFER_BYTES);
         table.fates = Writer::new(fates, fates_end, BUFFER_BYTES);
         Ok(table)
     }
 
-    fn load_list(&mut self, file: &DiskFile) -> Result<u64> {
-        let mut scan = Scan::begin(file, Kind::Seeds)?;
+    /// Takes in what the list has from `from` on, and says where its whole records end.
+    fn load_list(&mut self, file: &DiskFile, from: u64) -> Result<u64> {
+        Scan::begin(file, Kind::Seeds)?;
+        let mut scan = Scan::at_record(file, from)?;
         while let Some((at, seed)) = scan.next::<ListedSeed>()? {
-            self.index(at, &seed.url, seed.fallback.is_some());
+            if self.owns(&seed.url) {
+                self.index(at, &seed.url, seed.fallback.is_some());
+            } else {
+                self.places.push(PackedSeed::foreign(at));
+            }
         }
         Ok(scan.at())
+    }
+
+    /// Whether this shard admits the seed `url`.
+    fn owns(&self, url: &str) -> bool {
+        let Some((shard, keys)) = &self.share else { return true };
+        CanonicalUrl::parse(url).is_ok_and(|url| shard.owns(keys.keys(&url).domain))
+    }
+
+    /// Takes in what was appended to the crawl's list since.
+    pub(super) fn read_on(&mut self, disk: &Disk) -> Result<()> {
+        let file = disk.open(self.list.file().path(), Mode::Read)?;
+        let end = self.load_list(&file, self.list.position())?;
+        self.durable_bytes = end;
+        self.list = Writer::new(file, end, BUFFER_BYTES);
+        Ok(())
+    }
+
+    /// Whether the list is the crawl's, of which this is a shard.
+    pub(super) fn is_shared(&self) -> bool {
+        self.share.is_some()
+    }
+
+    /// Whether another shard admits the seed `number`.
+    pub(super) fn is_foreign(&self, number: u32) -> bool {
+        self.places.get(number as usize).is_some_and(|place| place.is_foreign())
     }
 
     /// Takes in what the file says up to the mark of checkpoint `number`, and says where that ends.
@@ -254,6 +320,10 @@ impl SeedTable {
             if self.listed(number)?.url == url {
                 return Ok(number);
             }
+        }
+        if self.is_shared() {
+            let path = self.list.file().path();
+            return Err(Error::damaged(path, 0, format!("the seed {url}, which the crawl has numbered"), "none"));
         }
         let at = self.list.position();
         self.record.clear();
@@ -397,7 +467,7 @@ impl SeedTable {
     }
 
     /// Makes the numbers that were given so far durable, unless they are: no request may carry one that is not.
-    pub(super) fn make_durable(&mut self) -> Result<()> {
+    pub fn make_durable(&mut self) -> Result<()> {
         let bytes = self.list.position();
         if self.durable_bytes < bytes {
             self.list.flush()?;
@@ -415,7 +485,8 @@ impl SeedTable {
         self.list.flush()?;
         self.fates.flush()?;
         self.cut_bytes = list_bytes;
-        Ok(vec![self.list.file().path().to_owned(), self.fates.file().path().to_owned()])
+        let list = (!self.is_shared()).then(|| self.list.file().path().to_owned());
+        Ok(list.into_iter().chain([self.fates.file().path().to_owned()]).collect())
     }
 
     /// The checkpoint of the last cut is durable.
@@ -424,11 +495,11 @@ impl SeedTable {
     }
 }
 
-/// Makes the two files, empty; the list last, for where it is, the other one is too.
-fn create(disk: &Disk, dir: &Path) -> Result<()> {
+/// Makes the two files, empty; the list last, for where it is, the other one is too. A shard has no list of its own.
+fn create(disk: &Disk, dir: &Path, is_shared: bool) -> Result<()> {
     disk.create_dir_all(&dir.join("seeds"))?;
     disk.replace(&fates_path(dir), &header(Kind::SeedFates))?;
-    disk.replace(&list_path(dir), &header(Kind::Seeds))
+    if is_shared { Ok(()) } else { disk.replace(&list_path(dir), &header(Kind::Seeds)) }
 }
 
 /// Cuts what was being written when a process ended. That is durable before anything is appended, so that nothing of it

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::SeedStatus;
-use crate::disk::{DiskFile, Error, HEADER_BYTES, Header, Kind, Result};
+use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Result};
 use crate::web::url::CanonicalUrl;
 
 pub(super) const VERSION: u16 = 1;
@@ -61,6 +61,23 @@ pub struct Mark {
 /// Where the list of the crawl in `dir` lies.
 pub(super) fn list_path(dir: &Path) -> PathBuf {
     dir.join("seeds").join("list")
+}
+
+/// The list of the crawl in `dir`, if it is there. That of a shard is the crawl's, one directory up.
+pub(super) fn open_list(disk: &Disk, dir: &Path) -> Result<Option<DiskFile>> {
+    if let Some(file) = disk.open_if_there(list_path(dir))? {
+        return Ok(Some(file));
+    }
+    match shared_list_path(dir) {
+        Some(path) => disk.open_if_there(path),
+        None => Ok(None),
+    }
+}
+
+/// Where the list lies that the shard in `dir` shares with the others; `None` for what cannot be a shard.
+pub(super) fn shared_list_path(dir: &Path) -> Option<PathBuf> {
+    let name = dir.file_name()?.to_str()?;
+    name.starts_with("shard-").then(|| list_path(dir.parent().unwrap_or(Path::new(""))))
 }
 
 /// Where the fates of the seeds lie.
@@ -114,6 +131,11 @@ impl<'a> Scan<'a> {
     pub(super) fn begin(file: &'a DiskFile, kind: Kind) -> Result<Self> {
         Header::check(file, kind, VERSION)?;
         Ok(Scan { file, from: HEADER_BYTES, block: Vec::new(), passed: 0, end: file.len()? })
+    }
+
+    /// Goes on at `from`, where a record begins.
+    pub(super) fn at_record(file: &'a DiskFile, from: u64) -> Result<Self> {
+        Ok(Scan { file, from, block: Vec::new(), passed: 0, end: file.len()? })
     }
 
     /// Where the next record begins: behind the last one, where the whole ones end.
@@ -188,7 +210,7 @@ fn parse<T: DeserializeOwned>(file: &DiskFile, offset: u64, payload: &[u8]) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::{Disk, Mode};
+    use crate::disk::Mode;
 
     fn seed(number: usize) -> ListedSeed {
         let url = format!("http://{}.example/", "x".repeat(number % 400));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::records::{Fate, ListedSeed, Mark, Scan, fates_path, list_path, put};
+use super::records::{Fate, ListedSeed, Mark, Scan, fates_path, open_list, put};
 use crate::disk::{Disk, DiskFile, Error, Kind, Mode, Result};
 
 /// What is wrong, with what was only being written at a crash: path, offset, what, and whether it is damage.
@@ -10,7 +10,7 @@ pub type Finding = (std::path::PathBuf, u64, String, bool);
 
 /// Checks the files in `dir` against checkpoint `number`, or none; `None` where the directory has no list.
 pub fn check(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Option<Vec<Finding>>> {
-    let Some(list) = disk.open_if_there(list_path(dir))? else { return Ok(None) };
+    let Some(list) = open_list(disk, dir)? else { return Ok(None) };
     let mut findings = Vec::new();
     let mut tell = |file: &DiskFile, at: u64, what: String, damage| {
         findings.push((file.path().to_owned(), at, what, damage));
@@ -55,7 +55,7 @@ pub fn check(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Option<Vec<
 /// Marks checkpoint `to` where `from` was the last one: the seeds are the same. Nothing is done in a directory without
 /// a list.
 pub fn renew(disk: &Disk, dir: &Path, from: u64, to: u64) -> Result<()> {
-    if disk.open_if_there(list_path(dir))?.is_none() {
+    if open_list(disk, dir)?.is_none() {
         return Ok(());
     }
     let file = disk.open(fates_path(dir), Mode::Write)?;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::text::{Exposition, Kind};
-use crate::record::{Doing, Layers, Live, WorkersBound};
+use crate::record::{Doing, Layers, Live, ShardLive, WorkersBound};
 use Kind::{Counter, Gauge};
 
 /// What the system says of this process; nothing where it does not tell.
@@ -47,6 +47,9 @@ pub fn render(live: &Live, process: &Process) -> String {
     hosts(&mut out, live);
     stores(&mut out, live);
     checkpoints(&mut out, live);
+    if !live.shards.is_empty() {
+        shards(&mut out, live);
+    }
     this_process(&mut out, live, process);
     out.finish()
 }
@@ -225,6 +228,36 @@ fn checkpoints(out: &mut Exposition, live: &Live) {
     );
     if let Some(time) = live.checkpointed {
         out.value(time.ms() as f64 / 1e3);
+    }
+}
+
+/// What tells a shard that lags behind, of a crawl that has several.
+fn shards(out: &mut Exposition, live: &Live) {
+    let mut each = |name, kind, help: &str, value: fn(&ShardLive) -> u64| {
+        out.family(name, kind, help);
+        for shard in &live.shards {
+            out.labelled(&[("shard", &shard.shard.to_string())], value(shard));
+        }
+    };
+    each("crawler_shard_pages_stored_total", Counter, "Pages in the archive of the shard.", |shard| shard.pages_stored);
+    each("crawler_shard_requests_total", Counter, "Requests of the shard.", |shard| shard.requests);
+    each("crawler_shard_received_bytes_total", Counter, "Body bytes that the shard received.", |shard| {
+        shard.bytes_received
+    });
+    each("crawler_shard_stored_bytes_total", Counter, "Bytes added to the archive of the shard.", |shard| {
+        shard.bytes_stored
+    });
+    each("crawler_shard_queued_urls", Gauge, "URLs queued in the shard.", |shard| shard.queued);
+    each("crawler_shard_hosts_ready", Gauge, "Hosts of the shard that may be requested now.", |shard| {
+        shard.hosts_ready
+    });
+    each("crawler_shard_requests_in_flight", Gauge, "Requests of the shard in flight.", |shard| shard.in_flight);
+    let help = "When the last checkpoint of the shard became durable in this process.";
+    out.family("crawler_shard_last_checkpoint_timestamp_seconds", Gauge, help);
+    for shard in &live.shards {
+        if let Some(time) = shard.checkpointed {
+            out.labelled(&[("shard", &shard.shard.to_string())], time.ms() as f64 / 1e3);
+        }
     }
 }
 

@@ -106,6 +106,13 @@ impl KeyMaker {
             Some((path, query)) => (path, Some(query)),
             None => (&text[path_start..], None),
         };
+        // nearly no URL has any: only one that has is written anew
+        let is_dropped = |part: &str| self.drops(part);
+        let has_dropped = query.is_some_and(|query| query.split('&').any(is_dropped))
+            || path.split('/').any(|segment| segment.split(';').skip(1).any(is_dropped));
+        if !has_dropped {
+            return None;
+        }
         let mut result = text[..path_start].to_owned();
         for (number, segment) in path.split('/').enumerate() {
             if number > 0 {

@@ -1,7 +1,7 @@
 //! Compression of single records, with the compressor's state reused.
 
 use flate2::{Compress, FlushCompress, Status};
-
+use libdeflater::{CompressionLvl, Compressor};
 use serde::{Deserialize, Serialize};
 
 use super::short;
@@ -29,18 +29,21 @@ impl Compression {
 }
 
 /// Fast levels: the archive is written at the speed of the crawl.
-const GZIP_LEVEL: u32 = 1;
+const GZIP_LEVEL: i32 = 1;
 const ZSTD_LEVEL: i32 = 3;
 /// Magic, deflate, no flags, no time, fastest algorithm, unknown system.
 pub(crate) const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 /// What ends a record.
 const RECORD_END: &[u8] = b"\r\n\r\n";
-/// Room for output that there is at least before the compressor is called.
+/// Longest record that is compressed in one call, from a copy of it. Larger ones are rare, and their copies would take
+/// too much memory: they go through a compressor of streams.
+const WHOLE_MAX: usize = 1 << 20;
+/// Room for output that there is at least before the compressor of streams is called.
 const OUTPUT_STEP_BYTES: usize = 1 << 10;
 
 /// A compressor for one record after the other.
 pub(super) enum Packer {
-    Gzip(Box<Compress>),
+    Gzip(Box<GzipPacker>),
     Zstd(Box<zstd::bulk::Compressor<'static>>),
     None,
 }
@@ -48,7 +51,7 @@ pub(super) enum Packer {
 impl Packer {
     pub(super) fn new(compression: Compression) -> Self {
         match compression {
-            Compression::Gzip => Packer::Gzip(Box::new(Compress::new(flate2::Compression::new(GZIP_LEVEL), false))),
+            Compression::Gzip => Packer::Gzip(Box::new(GzipPacker::new(GZIP_LEVEL))),
             Compression::Zstd => {
                 let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("the level is one that zstd has");
                 compressor.include_checksum(true).expect("zstd can add checksums");
@@ -74,16 +77,8 @@ impl Packer {
                     short::deflate_before(&head, payload, RECORD_END, out);
                 });
             }
-            Packer::Gzip(compress) => {
-                let parts = [head, &[payload, RECORD_END]].concat();
-                gzip_by(&parts, out, |out| {
-                    compress.reset();
-                    for part in parts.iter().filter(|part| !part.is_empty()) {
-                        deflate(compress, part, FlushCompress::None, out);
-                    }
-                    deflate(compress, &[], FlushCompress::Finish, out);
-                });
-            }
+            Packer::Gzip(packer) if head_bytes + payload.len() <= WHOLE_MAX => packer.pack_whole(head, payload, out),
+            Packer::Gzip(packer) => packer.pack_large(&[head, &[payload, RECORD_END]].concat(), out),
             Packer::Zstd(compressor) => {
                 let record = [&head.concat()[..], payload, RECORD_END].concat();
                 let packed = compressor.compress(&record).expect("zstd compresses any bytes");
@@ -95,6 +90,55 @@ impl Packer {
                 out.extend_from_slice(RECORD_END);
             }
         }
+    }
+}
+
+/// Compressors of records in gzip, and the memory that they reuse.
+pub(super) struct GzipPacker {
+    compressor: Compressor,
+    /// The record that is compressed.
+    record: Vec<u8>,
+    /// What becomes of it, and behind that what is left of earlier ones: bytes that are there need not be cleared.
+    deflated: Vec<u8>,
+    /// For large records; made for the first of them.
+    streaming: Option<Compress>,
+}
+
+impl GzipPacker {
+    fn new(level: i32) -> Self {
+        let level = CompressionLvl::new(level).expect("the level is one that libdeflate has");
+        let compressor = Compressor::new(level);
+        GzipPacker { compressor, record: Vec::new(), deflated: Vec::new(), streaming: None }
+    }
+
+    /// Appends a record as a gzip member; two copies of it are in memory for that.
+    fn pack_whole(&mut self, head: &[&[u8]], payload: &[u8], out: &mut Vec<u8>) {
+        let GzipPacker { compressor, record, deflated, .. } = self;
+        record.clear();
+        head.iter().for_each(|part| record.extend_from_slice(part));
+        record.extend_from_slice(payload);
+        record.extend_from_slice(RECORD_END);
+        let bound = compressor.deflate_compress_bound(record.len());
+        if deflated.len() < bound {
+            deflated.resize(bound, 0);
+        }
+        gzip_by(&[record], out, |out| {
+            let length = compressor.deflate_compress(record, deflated).expect("there is room for the longest result");
+            out.extend_from_slice(&deflated[..length]);
+        });
+    }
+
+    /// Appends a record of `parts` as a gzip member, compressed piece by piece.
+    fn pack_large(&mut self, parts: &[&[u8]], out: &mut Vec<u8>) {
+        let level = flate2::Compression::new(GZIP_LEVEL.unsigned_abs());
+        let compress = self.streaming.get_or_insert_with(|| Compress::new(level, false));
+        gzip_by(parts, out, |out| {
+            compress.reset();
+            for part in parts.iter().filter(|part| !part.is_empty()) {
+                deflate(compress, part, FlushCompress::None, out);
+            }
+            deflate(compress, &[], FlushCompress::Finish, out);
+        });
     }
 }
 

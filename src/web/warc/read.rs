@@ -9,10 +9,13 @@ use sha1::{Digest, Sha1};
 use super::Header;
 use super::encode::digest;
 use crate::disk::{DiskFile, Error, Result};
+use crate::web::coding::WholeInflater;
 
 /// Bytes of a record's head.
 const HEAD_MAX: usize = 64 << 10;
 pub(super) const BUFFER_BYTES: usize = 64 << 10;
+/// What a gzip member begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Heads are decompressed in steps of this size.
 const HEAD_STEP_BYTES: usize = 2 << 10;
 
@@ -80,6 +83,7 @@ pub fn parse_http_head(block: &[u8]) -> Option<(u16, Vec<Header>, usize)> {
 pub struct RecordReader<'a> {
     cursor: Cursor<'a>,
     block_max: u64,
+    inflater: WholeInflater,
 }
 
 impl<'a> RecordReader<'a> {
@@ -92,7 +96,8 @@ impl<'a> RecordReader<'a> {
     /// gets it with one read of that size.
     pub fn within(file: &'a DiskFile, offset: u64, length: u64, block_max: u64) -> Self {
         let end = offset.saturating_add(length);
-        RecordReader { cursor: Cursor { file, position: offset, end, buffer: Vec::new(), at: 0 }, block_max }
+        let cursor = Cursor { file, position: offset, end, buffer: Vec::new(), at: 0 };
+        RecordReader { cursor, block_max, inflater: WholeInflater::default() }
     }
 
     /// Where the next record begins.
@@ -111,17 +116,19 @@ impl<'a> RecordReader<'a> {
             Err(e) => return Err(fault(e, path, offset)),
         };
         let cursor = &mut self.cursor;
-        let read = match start {
-            [0x1f, 0x8b] => {
+        let content = if start == GZIP { cursor.inflate_rest(&mut self.inflater, self.block_max) } else { None };
+        let read = match (start, content) {
+            (_, Some(mut content)) => read_record(&mut content, self.block_max, true),
+            (GZIP, None) => {
                 let mut member = BufReader::with_capacity(HEAD_STEP_BYTES, GzDecoder::new(cursor));
                 read_record(&mut member, self.block_max, true)
             }
-            [0x28, 0xb5] => zstd::stream::read::Decoder::with_buffer(cursor).and_then(|frame| {
+            ([0x28, 0xb5], None) => zstd::stream::read::Decoder::with_buffer(cursor).and_then(|frame| {
                 let mut frame = BufReader::with_capacity(HEAD_STEP_BYTES, frame.single_frame());
                 read_record(&mut frame, self.block_max, true)
             }),
-            [b'W', b'A'] => read_record(cursor, self.block_max, false),
-            other => Err(invalid(format!("bytes {other:02x?} begin no record"))),
+            ([b'W', b'A'], None) => read_record(cursor, self.block_max, false),
+            (other, None) => Err(invalid(format!("bytes {other:02x?} begin no record"))),
         };
         let (fields, block) = read.map_err(|e| fault(e, path, offset))?;
         Ok(Some(Record { offset, length: self.cursor.offset() - offset, fields, block }))
@@ -139,7 +146,9 @@ fn read_record(source: &mut dyn BufRead, block_max: u64, alone: bool) -> io::Res
     if length > block_max {
         return Err(invalid(format!("a block of {length} bytes, longer than {block_max}")));
     }
-    let mut block = Vec::new();
+    // a stated length takes no memory before there are bytes for it
+    let buffered = source.fill_buf()?.len();
+    let mut block = Vec::with_capacity(usize::try_from(length).map_or(buffered, |length| length.min(buffered)));
     source.take(length).read_to_end(&mut block)?;
     let mut tail = [0; 4];
     source.read_exact(&mut tail)?;
@@ -208,6 +217,18 @@ struct Cursor<'a> {
 impl Cursor<'_> {
     fn offset(&self) -> u64 {
         self.position - (self.buffer.len() - self.at) as u64
+    }
+
+    /// The content of what is left up to the end, if that is in the buffer and one whole gzip member. It is consumed
+    /// then; where not, the decoder of streams has the say.
+    fn inflate_rest<'i>(&mut self, inflater: &'i mut WholeInflater, block_max: u64) -> Option<&'i [u8]> {
+        if self.position < self.end {
+            return None;
+        }
+        let content_max = usize::try_from(block_max).ok()?.saturating_add(HEAD_MAX);
+        let length = inflater.gzip(&self.buffer[self.at..], content_max)?;
+        self.at = self.buffer.len();
+        Some(&inflater.buffer()[..length])
     }
 
     /// What is in the buffer: two bytes at least, unless the end is nearer. A record may begin with the last byte of a

@@ -1,0 +1,271 @@
+//! A crawl of several shards: an engine thread for each, and the calling thread, which directs them.
+//!
+//! ```text
+//! director   seeds numbered ─► all opened ─► all replayed ─► one round ─► all crawl ─► all done ─► statistics
+//! engine                       head known    notes, replay   seeds        ...          answers commands
+//! ```
+//! No engine replays before all have told what they have for the others, and none admits a seed before all have
+//! replayed. What is of the whole crawl is the director's: the list of seeds, display and warnings, the metrics, the
+//! one end. Signals and commands go to every engine directly. A fault of one ends all, as the fault of any thread does:
+//! without a last checkpoint, as a kill would.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, bounded, never};
+
+use super::control::{Incoming, SeedsOrder};
+use super::directory::Directory;
+use super::ending::{self, Ending};
+use super::live::{DISPLAY, Posted, Teller};
+use super::runtime::Runtime;
+use super::seat::{Seat, Told, Word, Work};
+use super::shard_run::{Admission, Admitted};
+use super::threads::Port;
+use super::{CrawlError, CrawlRequest};
+use crate::clock::{Clock, Time};
+use crate::disk::Disk;
+use crate::engine::{Commons, Event, ExchangeOptions, RoundWanted, SeedTable};
+use crate::exchange::{LocalRegistry, Registry};
+use crate::process::ProcessOptions;
+use crate::record::{Doing, Finish, Live, Snapshot};
+
+/// The metrics are put down this often.
+const METRICS_EVERY: Duration = Duration::from_secs(1);
+/// The copy of the last checkpoints' figures is written no more often than this.
+const COPY_EVERY: Duration = Duration::from_secs(5);
+/// Engines that have to end are told so again after this time.
+const TELL_AGAIN: Duration = Duration::from_millis(20);
+
+/// What the engines of the crawl are run with.
+pub(super) struct Plan<'a> {
+    pub request: &'a CrawlRequest,
+    pub process: ProcessOptions,
+    /// The most memory that the process takes.
+    pub ceiling: u64,
+    /// The seeds file, whose lines the list has.
+    pub seeds: Arc<[u8]>,
+    pub list: SeedTable,
+}
+
+/// The thread that has no engine.
+struct Director<'a, 'scope> {
+    request: &'a CrawlRequest,
+    clock: Arc<dyn Clock>,
+    registry: Arc<LocalRegistry>,
+    list: SeedTable,
+    seats: Vec<Seat<'scope>>,
+    told: Receiver<Result<Told, CrawlError>>,
+    teller: Teller,
+    look_due: Time,
+    metrics_due: Time,
+    copy_due: Time,
+}
+
+/// Runs the engines of all shards of the `directory` to the end of the crawl.
+pub(super) fn run(
+    plan: Plan<'_>,
+    directory: &Directory,
+    runtime: &mut Runtime,
+    ports: Vec<Port>,
+) -> Result<Finish, CrawlError> {
+    let Plan { request, process, ceiling, seeds, list } = plan;
+    let count = u32::try_from(directory.shards.len()).expect("a crawl has few shards");
+    let registry = Arc::new(LocalRegistry::new(count, list.len()));
+    // one that is waited for, and a fault
+    let (told_in, told) = bounded(2 * directory.shards.len());
+    let clock = runtime.clock.clone();
+    let commons = Commons::of_shards(&super::settings(&request.config), clock.clone());
+    let ending = thread::scope(|scope| {
+        let mut director = Director {
+            request,
+            clock: clock.clone(),
+            registry: registry.clone(),
+            list,
+            seats: Vec::new(),
+            told,
+            teller: Teller::new(commons.slots.clone()),
+            look_due: Time::ZERO,
+            metrics_due: Time::ZERO,
+            copy_due: Time::ZERO,
+        };
+        let started = directory.shards.iter().zip(ports).try_for_each(|(shard_directory, port)| {
+            let shard = shard_directory.identity.shard();
+            let wake = port.executors.reply().clone();
+            registry.watch(shard.index(), Box::new(move || wake.offer(Event::HeadChanged)));
+            let exchange = ExchangeOptions { shard, registry: registry.clone(), crawl_dir: request.dir.clone() };
+            let work = Work {
+                request,
+                directory: shard_directory,
+                keys: directory.keys.clone(),
+                clock: clock.clone(),
+                commons: commons.clone(),
+                process: process.clone(),
+                ceiling,
+                seeds: seeds.clone(),
+                exchange,
+            };
+            director.seats.push(Seat::take(scope, work, port, told_in.clone())?);
+            Ok(())
+        });
+        drop((told_in, seeds));
+        // a panic here must not leave engines that crawl on
+        let ended = started.and_then(|()| {
+            catch_unwind(AssertUnwindSafe(|| director.direct(runtime)))
+                .unwrap_or_else(|_| Err(CrawlError::Internal("the directing thread panicked".to_owned())))
+        });
+        director.dismiss(ended)
+    })?;
+    runtime.hang_up();
+    put_copy(request);
+    ending.tell(request, runtime)
+}
+
+impl Director<'_, '_> {
+    /// Leads all engines to the end of the crawl.
+    fn direct(&mut self, runtime: &mut Runtime) -> Result<Ending, CrawlError> {
+        let pasts = self.gather(|told| if let Told::Opened(past) = told { Some(past) } else { None })?;
+        let past = pasts.into_iter().reduce(ending::past_of_both).expect("there are shards");
+        self.say(self.seats.iter().map(|_| Word::Replay).collect());
+        let replayed = self.gather(|told| match told {
+            Told::Replayed(replayed, wanted) => Some((replayed, wanted)),
+            _ => None,
+        })?;
+        runtime.threads.engines_are_up();
+        ending::tell_past(past, replayed.iter().map(|(count, _)| count).sum(), self.request);
+        let admission = match self.request.force {
+            true => Admission::Again(Some(RoundWanted::of_all(replayed.into_iter().map(|(_, wanted)| wanted)))),
+            false => Admission::Listed,
+        };
+        self.say(self.seats.iter().map(|_| Word::Admit(admission)).collect());
+        let admitted = self.gather(|told| if let Told::Admitted(admitted) = told { Some(admitted) } else { None })?;
+        admitted.into_iter().reduce(Admitted::and).expect("there are shards").tell();
+        let Incoming { orders, seeds } = runtime.listen(self.request);
+        self.say(orders.into_iter().map(Word::Crawl).collect());
+        self.watch(runtime, seeds)
+    }
+
+    /// Waits until every engine has told what `wanted` takes out of it.
+    fn gather<T>(&self, wanted: impl Fn(Told) -> Option<T>) -> Result<Vec<T>, CrawlError> {
+        let mut all = Vec::new();
+        while all.len() < self.seats.len() {
+            all.push(wanted(self.heard(self.told.recv().ok())?).expect("engines go on together"));
+        }
+        Ok(all)
+    }
+
+    /// What was told; nothing comes any more when all threads have ended, which they do not before they are done.
+    fn heard(&self, told: Option<Result<Told, CrawlError>>) -> Result<Told, CrawlError> {
+        told.unwrap_or_else(|| Err(CrawlError::Internal("the threads of all shards have ended".to_owned())))
+    }
+
+    /// Says a word to each engine; one that has ended has told, or will, why.
+    fn say(&self, words: Vec<Word>) {
+        self.seats.iter().zip(words).for_each(|(seat, word)| _ = seat.words.send(word));
+    }
+
+    /// Tells how the crawl goes, and takes seeds in, until all engines are done.
+    fn watch(&mut self, runtime: &mut Runtime, mut seeds: Receiver<SeedsOrder>) -> Result<Ending, CrawlError> {
+        let mut endings: Vec<Ending> = Vec::new();
+        while endings.len() < self.seats.len() {
+            crossbeam_channel::select! {
+                recv(self.told) -> told => match self.heard(told.ok())? {
+                    Told::Done(ending) => endings.push(*ending),
+                    _ => unreachable!("an engine that crawls tells its end"),
+                },
+                recv(seeds) -> order => match order {
+                    Ok(order) => self.add_seeds(order)?,
+                    // the control thread is gone
+                    Err(_) => seeds = never(),
+                },
+                default(DISPLAY) => {}
+            }
+            self.look(runtime);
+        }
+        Ok(endings.into_iter().reduce(Ending::and).expect("there are shards"))
+    }
+
+    /// Adds up what the engines have put down, if it is time to, and tells of it.
+    fn look(&mut self, runtime: &mut Runtime) {
+        let now = self.clock.now();
+        if now < self.look_due {
+            return;
+        }
+        self.look_due = now + DISPLAY;
+        let Some(posted) = self.posted() else { return };
+        let disk_floor = posted.iter().map(|posted| posted.disk_floor).max().unwrap_or(0);
+        let Some(live) = Live::sum(posted.into_iter().map(|posted| posted.live)) else { return };
+        let Snapshot { statistics, gauges, .. } = &live.figures;
+        self.teller.tell(&mut runtime.display, now, (statistics, gauges), live.phase, disk_floor);
+        if now >= self.metrics_due && runtime.endpoint.is_open() {
+            self.metrics_due = now + METRICS_EVERY;
+            runtime.endpoint.put(live);
+        }
+        if now >= self.copy_due {
+            self.copy_due = now + COPY_EVERY;
+            put_copy(self.request);
+        }
+    }
+
+    /// What the engines have put down, once all have.
+    fn posted(&self) -> Option<Vec<Posted>> {
+        self.seats.iter().map(|seat| seat.board.read()).collect()
+    }
+
+    /// Gives seeds their numbers, and tells all engines of them once they are durable.
+    fn add_seeds(&mut self, order: SeedsOrder) -> Result<(), CrawlError> {
+        let goes_on = |posted: &Posted| posted.live.phase <= Doing::Paused;
+        let is_ending = self.posted().is_some_and(|all| !all.iter().all(goes_on));
+        if is_ending || self.registry.news().end.is_some() {
+            order.refuse("the crawl is stopping");
+            return Ok(());
+        }
+        let before = self.list.len();
+        for seed in &order.seeds {
+            self.list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
+        }
+        self.list.make_durable()?;
+        let added = self.list.len() - before;
+        if added > 0 && self.registry.add_seeds(self.list.len()).is_none() {
+            order.refuse("the crawl has just ended; it has the seeds in its list, and the next run takes them in");
+        } else {
+            order.answer(u64::from(added));
+        }
+        Ok(())
+    }
+
+    /// Has all threads end. Behind an error this goes on until all have heard of it.
+    fn dismiss(self, ended: Result<Ending, CrawlError>) -> Result<Ending, CrawlError> {
+        let abandoned: Vec<_> = self.seats.into_iter().map(Seat::abandon).collect();
+        // without a seat no word can come any more: engines that are done, and those that wait, end by that
+        let mut cause = match ended {
+            Ok(ending) => return Ok(ending),
+            Err(error) => error,
+        };
+        while !abandoned.iter().fold(true, |all, engine| engine.has_ended() && all) {
+            if let Ok(Err(CrawlError::Disk(error))) = self.told.recv_timeout(TELL_AGAIN)
+                && !error.is_secondary()
+                && matches!(&cause, CrawlError::Disk(first) if first.is_secondary())
+            {
+                cause = CrawlError::Disk(error);
+            }
+        }
+        Err(cause)
+    }
+}
+
+/// Puts the figures of the last checkpoints of all shards, added up, into the crawl directory. Nothing depends on them.
+fn put_copy(request: &CrawlRequest) {
+    let disk = Disk::real();
+    let shards: Vec<_> = request.dirs().iter().filter_map(|dir| Snapshot::read(&disk, dir).ok().flatten()).collect();
+    if shards.len() < request.config.crawl.shards {
+        return;
+    }
+    if let Some(sum) = Snapshot::sum(shards)
+        && let Err(error) = sum.write(&disk, &request.dir)
+    {
+        tracing::warn!(%error, "the copy of the figures could not be written");
+    }
+}

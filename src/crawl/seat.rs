@@ -1,0 +1,187 @@
+//! The thread of one engine of a crawl with several shards, and what goes between it and the director.
+//!
+//! The engine tells one thing at a time, and waits for the director's word before it goes on. Where no word can come
+//! any more, another engine has failed, or all are done.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::{self, Scope, ScopedJoinHandle};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::control::Orders;
+use super::ending::Ending;
+use super::live::{Board, ShardObserver, View};
+use super::shard_directory::ShardDirectory;
+use super::shard_run::{Admission, Admitted, ShardRun};
+use super::threads::Port;
+use super::{CrawlError, CrawlRequest};
+use crate::clock::Clock;
+use crate::engine::{Commons, Event, ExchangeOptions, Fault, ListedSeeds, Past, ReplyTo, RoundWanted};
+use crate::process::{ProcessOptions, Processor};
+use crate::shard::Shard;
+use crate::web::seeds::SeedLines;
+use crate::web::url::KeyMaker;
+
+/// What the fault says by which an engine ends because another one has failed.
+const ABANDONED: &str = "another shard of the crawl has failed";
+
+/// What an engine is run with.
+pub(super) struct Work<'a> {
+    pub request: &'a CrawlRequest,
+    pub directory: &'a ShardDirectory,
+    pub keys: Arc<KeyMaker>,
+    pub clock: Arc<dyn Clock>,
+    /// What all engines of the process share.
+    pub commons: Commons,
+    pub process: ProcessOptions,
+    /// The most memory that the process takes.
+    pub ceiling: u64,
+    /// The seeds file, whose lines are numbered by now.
+    pub seeds: Arc<[u8]>,
+    pub exchange: ExchangeOptions,
+}
+
+/// What an engine tells.
+pub(super) enum Told {
+    /// Its head is known to the others.
+    Opened(Past),
+    /// So many responses were replayed; and how it would go on with rounds of fetching again.
+    Replayed(u64, RoundWanted),
+    /// Its seeds are on their way in.
+    Admitted(Admitted),
+    /// It is done.
+    Done(Box<Ending>),
+}
+
+/// What the director says to an engine that has told something.
+pub(super) enum Word {
+    /// All have opened.
+    Replay,
+    /// All have replayed.
+    Admit(Admission),
+    /// All have seeds.
+    Crawl(Orders),
+}
+
+/// The engine's thread, as the director knows it.
+pub(super) struct Seat<'scope> {
+    pub words: Sender<Word>,
+    pub board: Board,
+    reply: ReplyTo,
+    thread: ScopedJoinHandle<'scope, ()>,
+}
+
+/// The director, as the engine's thread knows it.
+struct Line {
+    told: Sender<Result<Told, CrawlError>>,
+    words: Receiver<Word>,
+}
+
+/// Why an engine's thread ends before the crawl does.
+enum Broken {
+    Fault(CrawlError),
+    /// The director has no word for it.
+    Abandoned,
+}
+
+impl<E: Into<CrawlError>> From<E> for Broken {
+    fn from(error: E) -> Self {
+        Broken::Fault(error.into())
+    }
+}
+
+impl<'scope> Seat<'scope> {
+    /// Starts the thread for the engine that `port` is of; it tells by `told`.
+    pub fn take<'env: 'scope>(
+        scope: &'scope Scope<'scope, 'env>,
+        work: Work<'env>,
+        port: Port,
+        told: Sender<Result<Told, CrawlError>>,
+    ) -> Result<Seat<'scope>, CrawlError> {
+        // the word that it waits for
+        let (words_in, words) = bounded(1);
+        let (board, reply) = (Board::default(), port.executors.reply().clone());
+        let name = work.exchange.shard.dir_name();
+        let (line, posted) = (Line { told, words }, board.clone());
+        let thread = thread::Builder::new().name(name.clone()).spawn_scoped(scope, move || {
+            let worked = catch_unwind(AssertUnwindSafe(|| work.run(port, posted, &line)));
+            let fault = match worked {
+                Ok(Ok(()) | Err(Broken::Abandoned)) => return,
+                Ok(Err(Broken::Fault(error))) => error,
+                Err(_) => CrawlError::Internal(format!("the thread of {name} panicked")),
+            };
+            // the director may have heard of another one, and hear no more
+            let _ = line.told.send(Err(fault));
+        });
+        let thread = thread.map_err(|error| CrawlError::Internal(format!("cannot start a thread: {error}")))?;
+        Ok(Seat { words: words_in, board, reply, thread })
+    }
+
+    /// Has the engine end, wherever it is, because another one has failed.
+    pub fn abandon(self) -> Abandoned<'scope> {
+        Abandoned { reply: self.reply, thread: self.thread }
+    }
+}
+
+/// An engine's thread that is to end.
+pub(super) struct Abandoned<'scope> {
+    reply: ReplyTo,
+    thread: ScopedJoinHandle<'scope, ()>,
+}
+
+impl Abandoned<'_> {
+    /// Says so to the engine, unless it has ended; an engine that has much before it hears of it the next time.
+    pub fn has_ended(&self) -> bool {
+        let has_ended = self.thread.is_finished();
+        if !has_ended {
+            self.reply.offer(Event::Fault(Fault::Panic(ABANDONED.to_owned())));
+        }
+        has_ended
+    }
+}
+
+impl Line {
+    /// Tells, and waits for the director's word.
+    fn tell(&self, told: Told) -> Result<Word, Broken> {
+        self.told.send(Ok(told)).map_err(|_| Broken::Abandoned)?;
+        self.words.recv().map_err(|_| Broken::Abandoned)
+    }
+}
+
+impl Work<'_> {
+    fn run(&self, Port { executors, events }: Port, board: Board, line: &Line) -> Result<(), Broken> {
+        let (request, shard) = (self.request, self.exchange.shard);
+        let seeds = own_seeds(self.seeds.clone(), shard, self.keys.clone());
+        let shared = (self.clock.clone(), self.commons.clone(), Some(self.exchange.clone()));
+        let opening = self.directory.opening(request, self.keys.clone(), executors, seeds, shared)?;
+        let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events)?;
+        let mut observer = ShardObserver::new(self.ceiling, board);
+        self.crawl(&mut run, past, &mut observer, line).map_err(|broken| match broken {
+            Broken::Fault(error) => Broken::Fault(run.cause(error)),
+            Broken::Abandoned => Broken::Abandoned,
+        })
+    }
+
+    fn crawl(&self, run: &mut ShardRun, past: Past, observer: &mut ShardObserver, line: &Line) -> Result<(), Broken> {
+        const ORDER: &str = "the director says one word after the other";
+        let Word::Replay = line.tell(Told::Opened(past))? else { unreachable!("{ORDER}") };
+        run.engine.take_notes()?;
+        let replayed = run.replay()?;
+        let Word::Admit(admission) = line.tell(Told::Replayed(replayed, run.engine.round_wanted()))? else {
+            unreachable!("{ORDER}")
+        };
+        let admitted = run.admit(admission)?;
+        let Word::Crawl(mut orders) = line.tell(Told::Admitted(admitted))? else { unreachable!("{ORDER}") };
+        let finish = run.run(&*self.clock, &mut orders, observer)?;
+        let _ = line.told.send(Ok(Told::Done(Box::new(Ending::of(run, finish)))));
+        orders.answer_until(&mut run.engine, observer.sampler(), &line.words)?;
+        Ok(())
+    }
+}
+
+/// The seeds of the file that `shard` admits. The director has told of lines that are none.
+fn own_seeds(file: Arc<[u8]>, shard: Shard, keys: Arc<KeyMaker>) -> ListedSeeds {
+    let seeds = SeedLines::of(file).filter_map(Result::ok);
+    Box::new(seeds.filter(move |seed| shard.owns(keys.keys(&seed.url).domain)))
+}

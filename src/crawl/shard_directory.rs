@@ -1,0 +1,89 @@
+//! What a shard has once: lock, catalog, identity, logs, and the engine that is opened with them. Of a crawl with one
+//! shard it is the crawl directory itself.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::threads::ThreadExecutors;
+use super::{CrawlError, CrawlRequest, options};
+use crate::catalog::Catalog;
+use crate::clock::{Clock, Time};
+use crate::config::Bytes;
+use crate::disk::{self, DirectoryLock, Disk, Error};
+use crate::engine::{Commons, ExchangeOptions, Identity, ListedSeeds, Opening, mend};
+use crate::record::{CrawlLog, SkippedLog};
+use crate::web::url::KeyMaker;
+
+/// The directories of a shard.
+const PARTS: [&str; 7] = ["url-seen", "robots", "dns", "frontier", "pages", "logs", "reports"];
+/// The one that it has beside others.
+const LINKS: &str = "links";
+
+/// A shard that was opened, and has no engine yet.
+pub(super) struct ShardDirectory {
+    pub dir: PathBuf,
+    pub identity: Identity,
+    pub is_new: bool,
+    disk: Disk,
+    catalog: Arc<dyn Catalog>,
+    /// Of one beside others: the lock of the crawl directory is that of a crawl with one.
+    _lock: Option<DirectoryLock>,
+}
+
+impl ShardDirectory {
+    /// Opens the only shard of the crawl of `request`, whose directory is locked; makes it where there is none.
+    pub fn open_alone(request: &CrawlRequest, now: Time) -> Result<ShardDirectory, CrawlError> {
+        let (disk, dir) = (Disk::real(), request.dir.clone());
+        let catalog = open_catalog(&disk, &dir, &[])?;
+        let (identity, is_new) = options::identity(request, &disk, &*catalog, now)?;
+        identity.write_copy(&disk, &dir)?;
+        Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: None })
+    }
+
+    /// Opens the shard with this `identity` of the crawl of `request`. Unless the crawl `is_made`, it makes the shard
+    /// where there is none.
+    pub fn open_shard(request: &CrawlRequest, identity: Identity, is_made: bool) -> Result<ShardDirectory, CrawlError> {
+        let (disk, dir) = (Disk::real(), request.dir.join(identity.shard().dir_name()));
+        let missing = || Error::damaged(&dir, 0, "the directory of a shard of this crawl", "no crawl in it");
+        if is_made && !mend::is_begun(&disk, &dir) {
+            return Err(missing().into());
+        }
+        disk::create_crawl_dir(&dir, options::readers(&request.config))?;
+        let lock = DirectoryLock::acquire(&dir)?;
+        let catalog = open_catalog(&disk, &dir, &[LINKS])?;
+        if is_made && mend::look(&disk, &*catalog, &dir)?.is_none() {
+            return Err(missing().into());
+        }
+        let is_new = mend::begin_shard(&disk, &*catalog, &dir, &identity)?;
+        identity.write_copy(&disk, &dir)?;
+        Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: Some(lock) })
+    }
+
+    /// What its engine is opened with, which has `commons` in common with the others of the process.
+    pub fn opening(
+        &self,
+        request: &CrawlRequest,
+        keys: Arc<KeyMaker>,
+        executors: ThreadExecutors,
+        seeds: ListedSeeds,
+        (clock, commons, exchange): (Arc<dyn Clock>, Commons, Option<ExchangeOptions>),
+    ) -> disk::Result<Opening> {
+        let ShardDirectory { dir, identity, is_new, disk, catalog, .. } = self;
+        let log_bytes = request.config.report.log_bytes.map(Bytes::get);
+        let logs = (CrawlLog::open(disk, dir)?.rolled_at(log_bytes), SkippedLog::open(disk, dir)?.rolled_at(log_bytes));
+        let place = (disk.clone(), dir.clone(), catalog.clone());
+        let opening = options::opening(request, place, (clock, commons), (identity.clone(), *is_new), keys);
+        let wake = executors.waker();
+        Ok(Opening { exchange, ..opening((Box::new(executors), wake), logs, seeds) })
+    }
+}
+
+/// The catalog in `dir`, beside which all other parts are there.
+fn open_catalog(disk: &Disk, dir: &Path, more: &[&str]) -> disk::Result<Arc<dyn Catalog>> {
+    let parts: Vec<&str> = PARTS.iter().chain(more).copied().collect();
+    disk::refuse_links(dir, &parts, "catalog")?;
+    for part in parts {
+        disk.create_dir_all(&dir.join(part))?;
+    }
+    Ok(Arc::new(mend::open_catalog(disk, dir, &mut |what| tracing::warn!("{what}"))?))
+}

@@ -1,0 +1,172 @@
+//! One engine of the process, from its opening to its end: of a crawl with one shard on the calling thread, of one with
+//! several on a thread for each ([`director`](super::director)).
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Receiver;
+
+use super::control::Orders;
+use super::live::{DISPLAY, View};
+use super::{CrawlError, threads};
+use crate::clock::Clock;
+use crate::container::Recovery;
+use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, RoundWanted};
+use crate::process::Processor;
+use crate::record::Finish;
+
+/// Events that are taken in before the engine looks at what it can send out.
+const EVENTS_PER_PUMP: usize = 64;
+/// A long start says how far it is this often.
+const TELL: Duration = Duration::from_secs(2);
+
+/// How the seeds of a run are admitted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Admission {
+    /// As they are listed: those that are known already are passed over.
+    Listed,
+    /// To be fetched again, in this round of the whole crawl; in a crawl of one shard its engine decides which one that
+    /// is.
+    Again(Option<RoundWanted>),
+}
+
+/// What became of that.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Admitted {
+    /// The names of so many seeds are resolved again.
+    Listed(usize),
+    /// They are fetched again.
+    Again(Refetch),
+}
+
+impl Admitted {
+    /// That of two shards, or of more of which these are two.
+    pub fn and(self, other: Admitted) -> Admitted {
+        match (self, other) {
+            (Admitted::Listed(one), Admitted::Listed(other)) => Admitted::Listed(one + other),
+            (Admitted::Again(one), Admitted::Again(other)) => Admitted::Again(Refetch {
+                goes_on: one.goes_on || other.goes_on,
+                seeds: one.seeds + other.seeds,
+                listed: one.listed + other.listed,
+                ..one
+            }),
+            (again @ Admitted::Again(_), _) | (_, again) => again,
+        }
+    }
+
+    /// Says what is fetched again.
+    pub fn tell(self) {
+        match self {
+            Admitted::Listed(0) => {}
+            Admitted::Listed(again) => tracing::info!(
+                "dns.nameservers or network.allow has changed: the names of {again} seeds are resolved again"
+            ),
+            Admitted::Again(Refetch { goes_on: true, seeds, listed, .. }) => {
+                tracing::warn!("continuing the forced run from before; {seeds} of {listed} seed URLs are new in it");
+            }
+            Admitted::Again(Refetch { seeds, .. }) => {
+                tracing::info!("fetching {seeds} seed URLs, including those that were fetched before");
+            }
+        }
+    }
+}
+
+/// An engine, and what it needs beside its jobs.
+pub(super) struct ShardRun {
+    pub engine: Engine,
+    processor: Processor,
+    events: Receiver<Event>,
+    recovery: Option<Recovery>,
+}
+
+impl ShardRun {
+    /// Opens the engine at its last checkpoint; what comes for it comes by `events`.
+    pub fn open(
+        opening: Opening,
+        processor: Processor,
+        events: Receiver<Event>,
+    ) -> Result<(ShardRun, Past), CrawlError> {
+        let (engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
+        Ok((ShardRun { engine, processor, events, recovery: Some(recovery) }, past))
+    }
+
+    /// Replays what was stored after the last checkpoint, and says how many responses that are.
+    pub fn replay(&mut self) -> Result<u64, CrawlError> {
+        let Some(recovery) = self.recovery.take() else { return Ok(0) };
+        let ShardRun { engine, processor, .. } = self;
+        let mut find =
+            |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
+        Ok(engine.replay(recovery, &mut find, &mut tell_replay())?)
+    }
+
+    /// Lets the seeds in.
+    pub fn admit(&mut self, admission: Admission) -> Result<Admitted, CrawlError> {
+        let engine = &mut self.engine;
+        Ok(match admission {
+            Admission::Again(None) => Admitted::Again(engine.refetch_listed()?),
+            Admission::Again(Some(round)) => Admitted::Again(engine.refetch_listed_in(round)?),
+            Admission::Listed => {
+                let again = engine.refetch_unresolved()?;
+                engine.admit_listed();
+                Admitted::Listed(again)
+            }
+        })
+    }
+
+    /// Feeds the engine events until it is done.
+    pub fn run(&mut self, clock: &dyn Clock, orders: &mut Orders, view: &mut impl View) -> Result<Finish, CrawlError> {
+        let ShardRun { engine, events, .. } = self;
+        loop {
+            engine.pump()?;
+            orders.answer_durable(engine);
+            if let Phase::Done { finish } = engine.phase() {
+                return Ok(finish);
+            }
+            let now = clock.now();
+            view.look(engine, now);
+            let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
+            let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };
+            match orders.next_event(engine, view.sampler(), events, wait)? {
+                Some(event) => take_in(engine, event)?,
+                None => continue,
+            }
+            for event in events.try_iter().take(EVENTS_PER_PUMP) {
+                take_in(engine, event)?;
+            }
+        }
+    }
+
+    /// The fault that was behind `error`, if one has come for the engine.
+    pub fn cause(&self, error: CrawlError) -> CrawlError {
+        threads::cause(error, &self.events)
+    }
+}
+
+/// A fault of another thread, whichever it is, ends the crawl.
+fn take_in(engine: &mut Engine, event: Event) -> Result<(), CrawlError> {
+    match event {
+        Event::Fault(fault) => Err(fault.into()),
+        event => Ok(engine.handle(event)?),
+    }
+}
+
+/// Progress of the Bloom filters' rebuild, now and then.
+fn tell_keys() -> impl FnMut(u64, u64) {
+    let mut told = Instant::now();
+    move |done, total| {
+        if told.elapsed() > TELL {
+            told = Instant::now();
+            tracing::warn!("reading the URLs seen before: {done} of {total} keys");
+        }
+    }
+}
+
+/// Progress of the replay, now and then.
+fn tell_replay() -> impl FnMut(u64, u64) {
+    let mut told = Instant::now();
+    move |done, total| {
+        if told.elapsed() > TELL {
+            told = Instant::now();
+            tracing::warn!("recovering what was stored after the last checkpoint: {done} of {total} bytes");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What one shard gets of the settings of the process.
+//!
+//! Memory is configured for the process, and its shards have equal parts of it. No part is so small that a shard could
+//! not work with it: with all of them at their floors a shard takes some 20 MiB, and then the process takes more than
+//! was configured, which the ceiling ([`memory`](super::memory)) says. Settings of requests are not divided: the shards
+//! share the slots, the rates and the limits themselves.
+
+use crate::config::{Bytes, Config};
+use crate::drum::FrontOptions;
+
+/// Keys whose values the fronts of the robots and DNS stores of the process keep in memory.
+const HOST_LRU_ENTRIES: usize = 16_384;
+/// Memory of their Bloom filters: at 1 % false positives it holds 7 M hosts.
+const HOST_BLOOM_BYTES: usize = 8 << 20;
+/// Buckets of the stores, and their memory.
+const BUCKETS_MIN: usize = 64;
+const BUCKET_BYTES_MIN: u64 = 16 << 10;
+const MERGE_BYTES_MIN: u64 = 4 << 20;
+/// What stands before the stores.
+const LRU_ENTRIES_MIN: usize = 4 << 10;
+const HOST_LRU_ENTRIES_MIN: usize = 1 << 10;
+const BLOOM_BYTES_MIN: u64 = 256 << 10;
+/// The queue: what may be configured for a crawl of one shard.
+const FRONTIER_BYTES_MIN: u64 = 8 << 20;
+const ACTIVE_HOSTS_MIN: usize = 256;
+/// The archive.
+const DIGEST_BYTES_MIN: u64 = 256 << 10;
+const SLOT_BYTES_MIN: u64 = 256 << 10;
+
+/// The part of `whole` that is one shard's: no less than `floor`, unless the whole is.
+fn part(whole: u64, shards: usize, floor: u64) -> u64 {
+    (whole / shards as u64).max(floor).min(whole)
+}
+
+fn part_of_count(whole: usize, shards: usize, floor: usize) -> usize {
+    (whole / shards).max(floor).min(whole)
+}
+
+/// The settings by which one of the shards of a crawl by `config` works.
+pub(super) fn of_shard(config: &Config) -> Config {
+    let shards = config.crawl.shards;
+    let mut share = config.clone();
+    if shards == 1 {
+        return share;
+    }
+    let divide = |bytes: &mut Bytes, floor| *bytes = Bytes(part(bytes.get(), shards, floor));
+    let drum = &mut share.drum;
+    let arrays = drum.buckets as u64 * drum.ram_per_bucket.get();
+    drum.buckets = part_of_count(drum.buckets, shards, BUCKETS_MIN).next_power_of_two();
+    let of_bucket = part(arrays, shards, 0) / drum.buckets as u64;
+    drum.ram_per_bucket = Bytes(of_bucket.max(BUCKET_BYTES_MIN).min(drum.ram_per_bucket.get()));
+    divide(&mut drum.merge_memory, MERGE_BYTES_MIN);
+    share.seen.lru_entries = part_of_count(share.seen.lru_entries, shards, LRU_ENTRIES_MIN);
+    divide(&mut share.seen.bloom_memory, BLOOM_BYTES_MIN);
+    divide(&mut share.frontier.memory, FRONTIER_BYTES_MIN);
+    share.frontier.active_hosts = part_of_count(share.frontier.active_hosts, shards, ACTIVE_HOSTS_MIN);
+    divide(&mut share.container.digest_memory, DIGEST_BYTES_MIN);
+    divide(&mut share.container.slot_memory, SLOT_BYTES_MIN);
+    share
+}
+
+/// What stands before a shard's stores of robots and DNS.
+pub(super) fn host_front(config: &Config) -> FrontOptions {
+    let shards = config.crawl.shards;
+    FrontOptions {
+        lru_entries: part_of_count(HOST_LRU_ENTRIES, shards, HOST_LRU_ENTRIES_MIN),
+        bloom_memory: Bytes(part(HOST_BLOOM_BYTES as u64, shards, BLOOM_BYTES_MIN)).as_usize(),
+        bloom_fpr: config.seen.bloom_fpr,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(shards: usize) -> Config {
+        let mut config = Config::default();
+        config.crawl.shards = shards;
+        config
+    }
+
+    #[test]
+    fn one_shard_has_everything() {
+        assert_eq!(of_shard(&with(1)), with(1));
+        assert_eq!(host_front(&with(1)).lru_entries, HOST_LRU_ENTRIES);
+        assert_eq!(host_front(&with(1)).bloom_memory, HOST_BLOOM_BYTES);
+    }
+
+    #[test]
+    fn shards_have_equal_parts_of_what_is_configured_and_together_no_more() {
+        let (whole, share) = (with(4), of_shard(&with(4)));
+        assert_eq!(share.frontier.memory.get() * 4, whole.frontier.memory.get());
+        assert_eq!(share.seen.bloom_memory.get() * 4, whole.seen.bloom_memory.get());
+        assert_eq!(share.container.slot_memory.get() * 4, whole.container.slot_memory.get());
+        assert_eq!((share.drum.buckets, share.drum.ram_per_bucket), (64, Bytes::kib(16)));
+        assert_eq!(share.frontier.active_hosts, 1_024);
+        let mut large = with(8);
+        (large.drum.buckets, large.drum.ram_per_bucket) = (1_024, Bytes::mib(1));
+        let share = of_shard(&large);
+        assert_eq!((share.drum.buckets, share.drum.ram_per_bucket), (128, Bytes::mib(1)));
+        large.crawl.shards = 3;
+        let share = of_shard(&large);
+        assert!(share.drum.buckets.is_power_of_two());
+        assert!(share.drum.buckets as u64 * share.drum.ram_per_bucket.get() * 3 <= 1 << 30);
+    }
+
+    #[test]
+    fn every_share_is_one_that_a_crawl_can_be_run_with_and_none_is_more_than_the_whole() {
+        let mut small = with(1);
+        (small.drum.buckets, small.drum.ram_per_bucket) = (4, Bytes::kib(4));
+        small.frontier.active_hosts = 8;
+        small.seen.lru_entries = 1;
+        small.container.digest_memory = Bytes(0);
+        for whole in [with(1), small] {
+            for shards in [1, 2, 3, 7, 16, 100, 256] {
+                let mut whole = whole.clone();
+                whole.crawl.shards = shards;
+                let share = of_shard(&whole);
+                share.check().unwrap();
+                assert!(share.drum.buckets <= whole.drum.buckets && share.frontier.memory <= whole.frontier.memory);
+                assert!(share.drum.ram_per_bucket <= whole.drum.ram_per_bucket);
+                assert!(share.frontier.active_hosts <= whole.frontier.active_hosts);
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What the shards of a crawl say of one another: one identity, link files that are whole, and positions in them that
+//! their senders have committed.
+//!
+//! Beside a running crawl a sender may have gone on since its reader was looked at. That is sound: a position is read
+//! first and the sender's last checkpoint afterwards, and no sender goes back.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::catalog::Known;
+use super::faults;
+use super::stores::{Cut, left_over};
+use crate::container::Report;
+use crate::crawl::dirs::CrawlDirs;
+use crate::disk::{Disk, Mode, Result};
+use crate::drum::verify::is_fault;
+use crate::engine::checkpoint::{self, checkpoint_path};
+use crate::engine::{ExchangeState, Identity, Kept, Sharding};
+use crate::exchange::{LinkFile, LinkJob, Position, link_path, links_dir, number_of};
+use crate::shard::Shard;
+use crate::web::url::KeyMaker;
+
+/// What one shard said, as far as others depend on it.
+#[derive(Debug, Default)]
+pub(super) struct ShardNoted {
+    /// Its last checkpoint; nothing where that cannot be known.
+    pub number: Option<u64>,
+    /// How far it has read the others, and the files that it has for them; nothing where that cannot be known.
+    pub exchange: Option<ExchangeState>,
+}
+
+impl ShardNoted {
+    /// By the last checkpoint of the shard in `dir`, as far as it can be read.
+    pub(super) fn of(dir: &Path, cut: Option<&Cut>, known: Option<&Known>, report: &mut Report<'_>) -> ShardNoted {
+        let Some(cut) = cut else {
+            let is_new = known.and_then(|known| known.commit).is_some_and(|commit| commit.number == 0);
+            return ShardNoted { number: is_new.then_some(0), exchange: is_new.then(ExchangeState::default) };
+        };
+        let number = cut.checkpoint.number;
+        match ExchangeState::read(&cut.sections.exchange, &checkpoint_path(dir, number)) {
+            Ok(exchange) => ShardNoted { number: Some(number), exchange: Some(exchange) },
+            Err(fault) => {
+                faults::tell(report, fault);
+                ShardNoted { number: Some(number), exchange: None }
+            }
+        }
+    }
+}
+
+/// Checks what shards say of each other. `noted` is by shard.
+pub(super) fn check(
+    disk: &Disk,
+    dirs: &CrawlDirs,
+    running: bool,
+    noted: &[ShardNoted],
+    report: &mut Report<'_>,
+) -> Result<()> {
+    for (place, of) in noted.iter().enumerate() {
+        if let Some(exchange) = &of.exchange {
+            check_positions(disk, dirs, running, (place, exchange), noted, report)?;
+        }
+    }
+    for (place, of) in noted.iter().enumerate() {
+        if let Some(exchange) = &of.exchange {
+            check_files(disk, dirs, running, (place, &exchange.kept), report)?;
+        }
+    }
+    Ok(())
+}
+
+/// The identity of the crawl against those of its shards, in their order.
+pub(super) fn check_identities(
+    disk: &Disk,
+    dirs: &CrawlDirs,
+    shards: &[Option<Identity>],
+    report: &mut Report<'_>,
+    notice: &mut dyn FnMut(String),
+) -> Result<()> {
+    let whole = super::catalog::read_copy(disk, dirs.root(), report)?;
+    let Some(first) = shards.iter().flatten().next() else { return Ok(()) };
+    let of_shards = whole_of(first);
+    if let Some(whole) = whole.as_ref().filter(|&whole| *whole != of_shards) {
+        let what = match (whole.shards(), of_shards.shards()) {
+            (found, expected) if found != expected => format!("a crawl of {found} shards; the shards are {expected}"),
+            _ => "another crawl than that of the shards".to_owned(),
+        };
+        report.damage(&dirs.root().join("identity.json"), 0, what);
+    }
+    for (place, identity) in shards.iter().enumerate() {
+        let expected = of_shards.of_shard(dirs.shard(place));
+        if identity.as_ref().is_some_and(|identity| *identity != expected) {
+            let what = "not this shard of the crawl: the directory is that of another one";
+            report.damage(&dirs.shards()[place].join("identity.json"), 0, what);
+        }
+    }
+    if !of_shards.knows_its_domains() {
+        notice(
+            "the crawl was created with another version of the public suffix list, so it is not checked which shard \
+             owns a URL; this version of the crawler cannot resume it"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// The identity of the crawl by that of one of its shards.
+pub(super) fn whole_of(shard: &Identity) -> Identity {
+    let sharding = shard.sharding.map(|sharding| Sharding { shard: None, ..sharding });
+    Identity { sharding, ..shard.clone() }
+}
+
+/// How far a shard has read the others: no further than they have committed, and where it goes on there is a file.
+fn check_positions(
+    disk: &Disk,
+    dirs: &CrawlDirs,
+    running: bool,
+    (place, exchange): (usize, &ExchangeState),
+    noted: &[ShardNoted],
+    report: &mut Report<'_>,
+) -> Result<()> {
+    let path = match noted[place].number {
+        Some(number) => checkpoint_path(&dirs.shards()[place], number),
+        None => dirs.shards()[place].clone(),
+    };
+    for (sender, &position) in exchange.positions.iter().enumerate().filter(|&(sender, _)| sender != place) {
+        let Some(of) = noted.get(sender) else { continue };
+        let committed = if running { newest(disk, &dirs.shards()[sender])?.or(of.number) } else { of.number };
+        let Some(committed) = committed else { continue };
+        let name = dirs.shard(sender).dir_name();
+        if position > Position::behind(committed) {
+            let what = format!(
+                "links of {name} are read up to its checkpoint {}, and its last one is {committed}: one of the two \
+                 directories was put back; the crawl cannot resume",
+                position.number
+            );
+            report.damage(&path, 0, what);
+            continue;
+        }
+        let kept = of.exchange.as_ref().map(|exchange| &exchange.kept);
+        let is_there = |kept: &Vec<Kept>| kept.iter().any(|kept| kept.number == position.number);
+        if position.frames > 0 && !running && kept.is_some_and(|kept| !is_there(kept)) {
+            let what = format!("links of {name} are read in part, and its last checkpoint names no such file");
+            report.damage(
+                &path,
+                0,
+                format!("{what}: {}", link_path(&dirs.shards()[sender], position.number).display()),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The number of the newest checkpoint file in `dir`.
+fn newest(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
+    Ok(checkpoint::newest(disk, dir)?.map(|(checkpoint, _)| checkpoint.number))
+}
+
+/// The link files of a shard: whole, and every URL in them one of the shard that it is for.
+fn check_files(
+    disk: &Disk,
+    dirs: &CrawlDirs,
+    running: bool,
+    (place, kept): (usize, &[Kept]),
+    report: &mut Report<'_>,
+) -> Result<()> {
+    let (dir, sender) = (&dirs.shards()[place], dirs.shard(place));
+    for Kept { number, .. } in kept {
+        let path = link_path(dir, *number);
+        match check_file(disk, (dir, sender, *number), dirs.keys()) {
+            Ok(bytes) => {
+                report.summary.files += 1;
+                report.summary.bytes += bytes;
+            }
+            // read by everybody meanwhile
+            Err(_) if running && !path.exists() => {}
+            Err(error) if is_fault(&error) => faults::tell(report, error),
+            Err(error) => return Err(error),
+        }
+    }
+    if running {
+        return Ok(());
+    }
+    let links = links_dir(dir);
+    let names = match disk.list(&links) {
+        Err(error) if error.is_not_found() => return Ok(()),
+        names => names?.into_iter(),
+    };
+    let is_kept = |name: &str| number_of(name).is_some_and(|number| kept.iter().any(|kept| kept.number == number));
+    let unknown: Vec<(PathBuf, bool)> =
+        names.filter(|name| !is_kept(name)).map(|name| (links.join(&name), number_of(&name).is_some())).collect();
+    left_over(report, &links, unknown);
+    Ok(())
+}
+
+/// Reads a link file, and says how long it is.
+fn check_file(disk: &Disk, (dir, sender, number): (&Path, Shard, u64), keys: Option<&KeyMaker>) -> Result<u64> {
+    let file = LinkFile::open(disk, dir, sender, number)?;
+    file.check()?;
+    for section in file.sections().iter().filter(|section| section.receiver < sender.count()) {
+        let Some(keys) = keys else { break };
+        let (reader, keys) = (Shard::new(section.receiver, sender.count()), Arc::new(keys.clone()));
+        let mut from = Position { number, frames: 0 };
+        while from.number == number {
+            let (disk, dir, keys) = (disk.clone(), dir.to_owned(), keys.clone());
+            from = LinkJob { disk, dir, sender, reader, from, keys }.run()?.to;
+        }
+    }
+    disk.open(link_path(dir, number), Mode::Read)?.len()
+}

@@ -1,0 +1,219 @@
+//! What comes from other shards: how far it was read, and what is read next.
+//!
+//! - Of each sender one job is out at most, and of all together [`JOBS_MAX`]: so a slow disk holds up nobody, and what
+//!   is in memory is bounded.
+//! - The files of a sender are read in their order. Files with notes come in the order of their revisions: while the
+//!   notes of one are not in the scope, no frame of a later commit is read. Whoever sends a link because of a note has
+//!   read that note, so its commit is later, and the reader knows of both.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::disk::{Disk, Error, Result};
+use crate::exchange::{LinkJob, News, Position, Revision, Visible};
+use crate::shard::Shard;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// Jobs that may be out.
+const JOBS_MAX: usize = 4;
+
+pub(super) struct Incoming {
+    crawl_dir: PathBuf,
+    disk: Disk,
+    shard: Shard,
+    /// By shard.
+    positions: Vec<Position>,
+    /// Senders whose links are being read.
+    out: Vec<u32>,
+}
+
+impl Incoming {
+    /// Nothing was read yet.
+    pub fn new(crawl_dir: PathBuf, shard: Shard, disk: Disk) -> Incoming {
+        let positions = vec![Position::default(); shard.count() as usize];
+        Incoming { crawl_dir, disk, shard, positions, out: Vec::new() }
+    }
+
+    /// So much was read, as a checkpoint has it.
+    pub fn go_on(&mut self, positions: Vec<Position>) {
+        if !positions.is_empty() {
+            self.positions = positions;
+        }
+    }
+
+    /// How far the links of each shard are read and admitted.
+    pub fn positions(&self) -> &[Position] {
+        &self.positions
+    }
+
+    /// A position behind what its sender has committed is damage: a directory was put back.
+    pub fn check(&self, news: &News) -> Result<()> {
+        for (sender, position) in self.positions.iter().enumerate() {
+            let committed = news.heads.get(sender).and_then(Option::as_ref).map_or(0, |at| at.head.number);
+            if *position > Position::behind(committed) {
+                let sender = Shard::new(sender as u32, self.shard.count());
+                let path = self.crawl_dir.join(sender.dir_name());
+                let expected = format!("checkpoint {} or a later one, of which links were read", position.number);
+                return Err(Error::damaged(&path, 0, expected, format!("checkpoint {committed}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Files of the shard `sender` that are not read to their end, the oldest first.
+    fn unread<'a>(&self, news: &'a News, sender: u32) -> impl Iterator<Item = &'a Visible> + use<'a> {
+        let position = self.positions[sender as usize];
+        let head = news.heads.get(sender as usize).and_then(Option::as_ref).filter(|_| sender != self.shard.index());
+        head.into_iter().flat_map(|at| &at.files).filter(move |visible| visible.file.number >= position.number)
+    }
+
+    fn all_unread<'a>(&'a self, news: &'a News) -> impl Iterator<Item = (u32, &'a Visible)> + 'a {
+        (0..self.shard.count()).flat_map(|sender| self.unread(news, sender).map(move |visible| (sender, visible)))
+    }
+
+    /// Whether the notes of the file are not in the scope yet: they are taken with its first frames.
+    fn has_new_notes(&self, sender: u32, visible: &Visible) -> bool {
+        let position = self.positions[sender as usize];
+        visible.file.has_notes && (visible.file.number > position.number || position.frames == 0)
+    }
+
+    /// Whether everything is admitted.
+    pub fn is_read(&self, news: &News) -> bool {
+        self.out.is_empty() && self.all_unread(news).next().is_none()
+    }
+
+    /// Whether a job is out.
+    pub fn is_reading(&self) -> bool {
+        !self.out.is_empty()
+    }
+
+    /// Everything that was committed up to this revision is admitted.
+    pub fn read_to(&self, news: &News) -> Revision {
+        let first = self.all_unread(news).map(|(_, visible)| visible.revision).min();
+        first.map_or(news.revision, |first| first - 1)
+    }
+
+    /// URLs that join the scope, of all files whose notes were not taken.
+    pub fn unread_notes(&self, news: &News) -> Result<Vec<CanonicalUrl>> {
+        let mut urls = Vec::new();
+        for (sender, visible) in self.all_unread(news).filter(|&(sender, visible)| self.has_new_notes(sender, visible))
+        {
+            let sender = Shard::new(sender, self.shard.count());
+            let file = super::open_file(&self.disk, &self.crawl_dir, sender, visible.file.number)?;
+            urls.extend(file.notes().iter().filter_map(|note| CanonicalUrl::parse(note).ok()));
+        }
+        Ok(urls)
+    }
+
+    /// The next frames to be read, if there are any and a job may go out.
+    pub fn next_job(&mut self, news: &News, keys: &Arc<KeyMaker>) -> Option<LinkJob> {
+        if self.out.len() >= JOBS_MAX {
+            return None;
+        }
+        let notes = self.all_unread(news).filter(|&(sender, visible)| self.has_new_notes(sender, visible));
+        let barrier = notes.map(|(_, visible)| visible.revision).min().unwrap_or(Revision::MAX);
+        let senders = (0..self.shard.count()).filter(|sender| !self.out.contains(sender));
+        let firsts = senders.filter_map(|sender| self.unread(news, sender).next().map(|visible| (sender, visible)));
+        let (sender, visible) =
+            firsts.filter(|(_, visible)| visible.revision <= barrier).min_by_key(|(_, visible)| visible.revision)?;
+        self.out.push(sender);
+        let position = self.positions[sender as usize];
+        let number = visible.file.number;
+        let frames = if number == position.number { position.frames } else { 0 };
+        let sender = Shard::new(sender, self.shard.count());
+        Some(LinkJob {
+            disk: self.disk.clone(),
+            dir: self.crawl_dir.join(sender.dir_name()),
+            sender,
+            reader: self.shard,
+            from: Position { number, frames },
+            keys: keys.clone(),
+        })
+    }
+
+    /// What was read of `sender` from `from` on is admitted up to `to`.
+    pub fn admitted(&mut self, sender: u32, from: Position, to: Position) {
+        self.out.retain(|&out| out != sender);
+        let position = &mut self.positions[sender as usize];
+        debug_assert!(
+            *position <= from && from < to,
+            "links are admitted in their order: {position:?} {from:?} {to:?}"
+        );
+        *position = to;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::{Head, HeadAt, OutFile};
+    use crate::fingerprint::Fingerprinter;
+
+    fn incoming() -> (Incoming, Arc<KeyMaker>) {
+        let disk = Disk::real();
+        let keys = KeyMaker::new(Fingerprinter::random(1), &[]);
+        (Incoming::new("/crawl".into(), Shard::new(0, 3), disk), Arc::new(keys))
+    }
+
+    /// Files of shards 1 and 2 as number, revision, notes.
+    fn news(files: [&[(u64, Revision, bool)]; 2]) -> News {
+        let head = |files: &[(u64, Revision, bool)]| {
+            let visible = |&(number, revision, has_notes): &(u64, Revision, bool)| Visible {
+                file: OutFile { number, has_notes },
+                revision,
+            };
+            let number = files.last().map_or(0, |last| last.0);
+            let head = Head { number, ..Head::default() };
+            Some(HeadAt { head, files: files.iter().map(visible).collect(), ..HeadAt::default() })
+        };
+        News { revision: 100, heads: vec![None, head(files[0]), head(files[1])], ..News::default() }
+    }
+
+    #[test]
+    fn one_job_a_sender_is_out_and_the_oldest_commit_comes_first() {
+        let (mut incoming, keys) = incoming();
+        let news = news([&[(3, 20, false), (4, 25, false)], &[(9, 10, false)]]);
+        assert_eq!(incoming.read_to(&news), 9);
+        let jobs: Vec<LinkJob> = std::iter::from_fn(|| incoming.next_job(&news, &keys)).collect();
+        let of: Vec<_> = jobs.iter().map(|job| (job.sender.index(), job.from.number)).collect();
+        assert_eq!(of, [(2, 9), (1, 3)]);
+        incoming.admitted(2, jobs[0].from, Position::behind(9));
+        assert_eq!(incoming.read_to(&news), 19);
+        incoming.admitted(1, jobs[1].from, Position { number: 3, frames: 7 });
+        let next = incoming.next_job(&news, &keys).unwrap();
+        assert_eq!(next.from, Position { number: 3, frames: 7 });
+        incoming.admitted(1, next.from, Position::behind(3));
+        let last = incoming.next_job(&news, &keys).unwrap();
+        assert!(!incoming.is_read(&news));
+        incoming.admitted(1, last.from, Position::behind(4));
+        assert!(incoming.is_read(&news));
+        assert_eq!(incoming.read_to(&news), 100);
+    }
+
+    #[test]
+    fn no_frame_of_a_later_commit_is_read_before_the_notes_of_an_earlier_one() {
+        let (mut incoming, keys) = incoming();
+        let news = news([&[(3, 20, false), (4, 25, true)], &[(9, 30, false)]]);
+        let first = incoming.next_job(&news, &keys).unwrap();
+        assert_eq!((first.sender.index(), first.from.number), (1, 3));
+        assert!(incoming.next_job(&news, &keys).is_none(), "that of the other shard is later than the notes");
+        incoming.admitted(1, first.from, Position::behind(3));
+        let notes = incoming.next_job(&news, &keys).unwrap();
+        assert_eq!((notes.sender.index(), notes.from.number), (1, 4));
+        assert!(incoming.next_job(&news, &keys).is_none(), "they are not in the scope yet");
+        incoming.admitted(1, notes.from, Position { number: 4, frames: 2 });
+        let both: Vec<u32> =
+            std::iter::from_fn(|| incoming.next_job(&news, &keys)).map(|job| job.sender.index()).collect();
+        assert_eq!(both, [1, 2]);
+    }
+
+    #[test]
+    fn a_position_behind_what_its_sender_has_committed_is_damage() {
+        let (mut incoming, _) = incoming();
+        let news = news([&[(4, 25, false)], &[(9, 10, false)]]);
+        incoming.go_on(vec![Position::default(), Position::behind(4), Position { number: 9, frames: 3 }]);
+        incoming.check(&news).unwrap();
+        incoming.go_on(vec![Position::default(), Position::behind(5), Position::default()]);
+        assert!(matches!(incoming.check(&news), Err(Error::Damaged { .. })));
+    }
+}

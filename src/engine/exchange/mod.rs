@@ -1,0 +1,379 @@
+//! Links between shards, as an engine has them: what goes out, what comes in, and the checkpoints that this takes.
+//!
+//! A crawl of one shard has none of this. In one of several, an engine owns some registrable domains; what it finds of
+//! others goes into a link file ([`outgoing`]), what others find of its own comes in from theirs ([`incoming`]). The
+//! rules are those of [`crate::exchange::registry`]:
+//!
+//! - A link to another shard lies in the file that the cut names which also has the page that names it. The file exists
+//!   for others when that checkpoint is durable ([`Publish`], behind the catalog's word).
+//! - A link that comes in is admitted, and the position moved behind it, in one event; the next cut has both.
+//! - At an opening the scope gets all notes that are not read yet, before anything is replayed or read. Behind a note no
+//!   frame of a later commit is admitted before the note is in the scope.
+//! - A file goes when every other shard has a committed checkpoint that has read it.
+//!
+//! A link waits for its sender's checkpoint. So a shard cuts early while another one has free workers and waits for its
+//! links, and when it has nothing left to do itself: no more often than such that a twentieth of its time goes into
+//! that ([`EARLY_FACTOR`]).
+
+mod incoming;
+mod outgoing;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Engine;
+use crate::clock::Time;
+use crate::container::{KeyPlace, Referrer, foreign_keys};
+use crate::disk::{Disk, DiskFile, Error, Result};
+use crate::exchange::{Head, Idle, LinkFile, LinksRead, News, Position, Registry, links_dir};
+use crate::frontier::QueuedUrl;
+use crate::record::Finish;
+use crate::shard::Shard;
+use crate::web::scope::Scope;
+use crate::web::url::CanonicalUrl;
+use incoming::Incoming;
+pub use outgoing::Kept;
+use outgoing::Outgoing;
+
+/// An early checkpoint begins when so many times the cost of the last one has passed behind it.
+const EARLY_FACTOR: u32 = 20;
+
+/// What makes an engine the shard of a crawl.
+#[derive(Clone, Debug)]
+pub struct ExchangeOptions {
+    /// Which one.
+    pub shard: Shard,
+    /// Where commits are kept.
+    pub registry: Arc<dyn Registry>,
+    /// The directory of the whole crawl, in which the directories of all shards lie.
+    pub crawl_dir: PathBuf,
+}
+
+/// Links out and in.
+pub(super) struct Exchange {
+    options: ExchangeOptions,
+    /// What is known of the other shards.
+    news: News,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    /// Whether only hosts are left that never answered, and that for long enough.
+    is_silent: bool,
+    /// When the last checkpoint was durable, and what it took.
+    last: (Time, Duration),
+    /// key.dat of other shards, as far as they were needed.
+    foreign: HashMap<u32, Arc<DiskFile>>,
+}
+
+/// What a checkpoint keeps of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExchangeState {
+    /// How far the links of each shard are read.
+    pub positions: Vec<Position>,
+    /// The link files that others may still have to read.
+    pub kept: Vec<Kept>,
+}
+
+impl ExchangeState {
+    /// Reads the section of a checkpoint's file, which lies at `path`; that of checkpoint 0 is empty.
+    pub fn read(section: &[u8], path: &Path) -> Result<ExchangeState> {
+        if section.is_empty() {
+            return Ok(ExchangeState::default());
+        }
+        postcard::from_bytes(section)
+            .map_err(|error| Error::damaged(path, 0, "positions in the links of other shards", error.to_string()))
+    }
+}
+
+/// What a cut needs of it.
+#[derive(Default)]
+pub(super) struct ExchangeCut {
+    /// For the checkpoint's file.
+    pub section: Vec<u8>,
+    /// Files that are to be synced, and their directory.
+    pub sync: Vec<PathBuf>,
+    pub sync_dirs: Vec<PathBuf>,
+    /// Link files that this cut does not name any more.
+    pub superseded: Vec<PathBuf>,
+    /// What the other shards hear when it is durable.
+    pub publish: Option<Publish>,
+}
+
+/// Tells the other shards that a checkpoint is durable.
+#[derive(Debug)]
+pub(super) struct Publish {
+    registry: Arc<dyn Registry>,
+    shard: u32,
+    head: Head,
+}
+
+impl Publish {
+    /// Makes the checkpoint count.
+    pub fn run(self) {
+        self.registry.commit(self.shard, self.head);
+    }
+}
+
+impl Exchange {
+    /// Opens the links of the shard in `dir` as checkpoint `number` has them, with `section` of its file.
+    pub fn open(options: ExchangeOptions, disk: &Disk, dir: &Path, number: u64, section: &[u8]) -> Result<Exchange> {
+        let path = super::checkpoint::checkpoint_path(dir, number);
+        let ExchangeState { positions, kept } = ExchangeState::read(section, &path)?;
+        disk.create_dir_all(&links_dir(dir))?;
+        disk.sync_dir(dir)?;
+        let shard = options.shard;
+        let outgoing = Outgoing::open(disk, dir, shard, (number, kept))?;
+        let mut incoming = Incoming::new(options.crawl_dir.clone(), shard, disk.clone());
+        incoming.go_on(positions);
+        Ok(Exchange {
+            options,
+            news: News::default(),
+            outgoing,
+            incoming,
+            is_silent: false,
+            last: (Time::ZERO, Duration::ZERO),
+            foreign: HashMap::new(),
+        })
+    }
+
+    /// The checkpoint that the shard goes on from is durable: the others may read what it names.
+    pub fn publish_opened(&self, number: u64) {
+        self.options.registry.open(self.me(), self.head(number, Idle::No));
+    }
+
+    pub fn shard(&self) -> Shard {
+        self.options.shard
+    }
+
+    fn me(&self) -> u32 {
+        self.options.shard.index()
+    }
+
+    fn head(&self, number: u64, idle: Idle) -> Head {
+        let read_to = self.incoming.read_to(&self.news);
+        Head { number, idle, read_to, positions: self.incoming.positions().to_vec(), outgoing: self.outgoing.files() }
+    }
+
+    /// Cuts what goes out and how far was read what comes in, for checkpoint `number`.
+    fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
+        let superseded = self.outgoing.release(&self.news, self.me());
+        let written = self.outgoing.cut()?;
+        let state =
+            ExchangeState { positions: self.incoming.positions().to_vec(), kept: self.outgoing.kept().to_vec() };
+        let section = postcard::to_stdvec(&state).expect("positions are plain data");
+        let head = self.head(number, idle);
+        let publish = Publish { registry: self.options.registry.clone(), shard: self.me(), head };
+        let sync_dirs = written.iter().map(|_| links_dir(dir)).collect();
+        Ok(ExchangeCut { section, sync: written.into_iter().collect(), sync_dirs, superseded, publish: Some(publish) })
+    }
+
+    /// Whether a cut would bring others something that they wait for, or the crawl nearer to its end; `idle` is what is
+    /// left to do.
+    fn wants_cut(&self, idle: Idle) -> bool {
+        let me = self.me();
+        let others = (0..self.options.shard.count()).filter(|&other| other != me);
+        let is_awaited = |other| self.outgoing.has_for(other) && self.options.registry.is_hungry(other);
+        if !self.outgoing.is_empty() && others.into_iter().any(is_awaited) {
+            return true;
+        }
+        if idle == Idle::No {
+            return false;
+        }
+        let committed = self.news.heads.get(me as usize).and_then(Option::as_ref);
+        committed.is_none_or(|at| {
+            at.head.idle < idle || !self.outgoing.is_empty() || at.head.read_to < self.news.last_input()
+        })
+    }
+}
+
+impl Engine {
+    /// The URL is admitted where it belongs: here, or by the shard that owns it.
+    pub(super) fn admit(&mut self, url: QueuedUrl) -> Result<()> {
+        let Some(exchange) = self.exchange.as_mut().filter(|exchange| !exchange.shard().owns(url.domain)) else {
+            return self.stores.admit(url);
+        };
+        exchange.outgoing.push(&url, self.seeding.round.number)?;
+        if !url.forced {
+            // what is named often is sent once, as long as the LRU knows it
+            self.stores.seen.remember(url.key, ());
+        }
+        Ok(())
+    }
+
+    /// The page that a history names `via`, in whichever shard it is.
+    pub(super) fn referrer(&mut self, via: u64) -> Referrer {
+        match self.home.shard.named_by(via) {
+            None => Referrer::Nobody,
+            Some((shard, offset)) if shard == self.home.shard.index() => self.container.referrer(offset, via),
+            Some((shard, offset)) => {
+                let keys = self.exchange.as_mut().and_then(|exchange| exchange.keys_of(shard, &self.home.disk));
+                keys.map_or(Referrer::Nobody, |keys| Referrer::Record(KeyPlace::foreign(keys, offset, via)))
+            }
+        }
+    }
+
+    /// The territory of `target` joined the scope: all shards hear of it.
+    pub(super) fn note_scope(&mut self, target: &CanonicalUrl) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.outgoing.note(target.as_str());
+        }
+    }
+
+    /// The scope with what the other shards noted and this one has not read yet. All shards of the crawl are open now,
+    /// and nothing is replayed before.
+    pub fn take_notes(&mut self) -> Result<()> {
+        let Some(exchange) = &mut self.exchange else { return Ok(()) };
+        exchange.news = exchange.options.registry.news();
+        exchange.incoming.check(&exchange.news)?;
+        for url in exchange.incoming.unread_notes(&exchange.news)? {
+            self.scope = Arc::new(with_note(&self.scope, &url));
+        }
+        Ok(())
+    }
+
+    /// Another shard has committed something, or is hungry, or the crawl has more seeds, or has ended.
+    pub(super) fn hear_news(&mut self) -> Result<()> {
+        let Some(exchange) = &mut self.exchange else { return Ok(()) };
+        exchange.news = exchange.options.registry.news();
+        let (known, seeds) = (self.books.seeds.len(), exchange.news.seeds.1);
+        if seeds > known {
+            self.books.seeds.read_on(&self.home.disk)?;
+            for number in known..self.books.seeds.len() {
+                let seed = self.books.seeds.get(number)?;
+                let url = seed.and_then(|seed| CanonicalUrl::parse(&seed.url).ok());
+                url.iter().for_each(|url| self.scope = Arc::new(self.scope.with_seed(url)));
+            }
+            self.seeding.intake.extend(self.books.seeds.len());
+            self.seeding.intake.begin();
+        }
+        Ok(())
+    }
+
+    /// Links of another shard come in: they are admitted, and the position moves behind them.
+    pub(super) fn take_links(&mut self, read: LinksRead) -> Result<()> {
+        let LinksRead { sender, from, to, notes, links } = read;
+        for note in &notes {
+            self.scope = Arc::new(with_note(&self.scope, note));
+            self.books.seeds.add_scope(note.as_str())?;
+        }
+        self.stores.seen.prefetch(links.iter().map(|(url, _)| url.key));
+        for (url, round) in links {
+            if url.forced && round > self.seeding.round.number {
+                self.seeding.enter_round(round, self.container.key_bytes());
+            }
+            self.stores.admit(url)?;
+        }
+        let exchange = self.exchange.as_mut().expect("only a shard reads links");
+        exchange.incoming.admitted(sender, from, to);
+        Ok(())
+    }
+
+    /// Has links of other shards read, and says whether this one waits for some.
+    pub(super) fn exchange_links(&mut self, now: Time) -> Result<()> {
+        if self.exchange.is_none() {
+            return Ok(());
+        }
+        let is_open = self.course.is_crawling();
+        let is_hungry = is_open
+            && self.may_request_now()
+            && self.requests.are_few(now)
+            && !self.stores.arrival.frontier.has_ready(now);
+        let keys = self.home.keys.clone();
+        let Some(exchange) = &mut self.exchange else { return Ok(()) };
+        exchange.options.registry.set_hungry(exchange.options.shard.index(), is_hungry);
+        while is_open && let Some(job) = exchange.incoming.next_job(&exchange.news, &keys) {
+            self.executors.read_links(job);
+        }
+        Ok(())
+    }
+
+    /// When a checkpoint is to be made before its time, for the sake of other shards or of the end; `None` where there
+    /// is no reason for one.
+    pub(super) fn early_cut_due(&mut self) -> Option<Time> {
+        self.exchange.as_ref()?;
+        if !self.course.is_crawling() || self.checkpoints.are_under_way() {
+            return None;
+        }
+        let idle = self.idle();
+        let exchange = self.exchange.as_ref()?;
+        let (durable_at, cost) = exchange.last;
+        exchange.wants_cut(idle).then(|| durable_at + cost * EARLY_FACTOR)
+    }
+
+    /// What is left to do in this shard.
+    pub(super) fn idle(&mut self) -> Idle {
+        let Some(exchange) = &self.exchange else { return Idle::No };
+        if !self.course.is_crawling() || !exchange.is_read() {
+            return Idle::No;
+        }
+        let is_silent = exchange.is_silent;
+        match () {
+            () if self.nothing_left() => Idle::Yes,
+            () if is_silent && !self.seeding.intake.is_waiting() => Idle::Silent,
+            () => Idle::No,
+        }
+    }
+
+    /// Cuts links in and out for checkpoint `number`, at which `idle` is left to do.
+    pub(super) fn cut_exchange(&mut self, number: u64, idle: Idle) -> Result<ExchangeCut> {
+        match &mut self.exchange {
+            Some(exchange) => exchange.cut(number, idle, &self.home.dir),
+            None => Ok(ExchangeCut::default()),
+        }
+    }
+
+    /// A checkpoint that took `cost` is durable, and the registry knows it.
+    pub(super) fn exchange_committed(&mut self, now: Time, cost: Duration) -> Result<()> {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.last = (now, cost);
+        }
+        self.hear_news()
+    }
+
+    /// Only hosts are left, or not, that never answered, and that for long enough. The whole crawl stops for it, or
+    /// nobody.
+    pub(super) fn set_silent(&mut self, is_silent: bool) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.is_silent = is_silent;
+        }
+    }
+
+    /// How the whole crawl has ended, where it is one of several shards and has.
+    pub(super) fn end_of_all(&self) -> Option<Finish> {
+        self.exchange.as_ref().and_then(|exchange| exchange.news.end)
+    }
+}
+
+impl Exchange {
+    /// Whether everything is read and admitted that others have committed, as far as is known.
+    pub fn is_read(&self) -> bool {
+        self.incoming.is_read(&self.news)
+    }
+
+    /// key.dat of the shard `other`; `None` where it cannot be read.
+    fn keys_of(&mut self, other: u32, disk: &Disk) -> Option<Arc<DiskFile>> {
+        if !self.foreign.contains_key(&other) {
+            let dir = self.options.crawl_dir.join(Shard::new(other, self.options.shard.count()).dir_name());
+            self.foreign.insert(other, foreign_keys(disk, &dir.join("pages"))?);
+        }
+        self.foreign.get(&other).cloned()
+    }
+
+    /// Whether links are being read.
+    pub fn is_reading(&self) -> bool {
+        self.incoming.is_reading()
+    }
+}
+
+/// `scope` with the territory of `url`, unless it has it.
+fn with_note(scope: &Scope, url: &CanonicalUrl) -> Scope {
+    scope.with_seed(url)
+}
+
+/// Opens the link file of checkpoint `number` of `sender`, whose directory lies in that of the crawl.
+fn open_file(disk: &Disk, crawl_dir: &Path, sender: Shard, number: u64) -> Result<LinkFile> {
+    LinkFile::open(disk, &crawl_dir.join(sender.dir_name()), sender, number)
+}

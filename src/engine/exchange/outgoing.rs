@@ -1,0 +1,119 @@
+//! What goes to other shards: the file that is being written, and the files that others may still have to read.
+//!
+//! A file leaves the list at a cut at which every other shard has a *committed* checkpoint that has read it; a reader's
+//! own progress never counts before it is committed, so a reader that goes back to its last checkpoint finds all files
+//! that it needs. A shard for which nothing is in a file reads its index all the same: only then does it know. The file
+//! is deleted when the cut without it is durable, by the rule of the [`Ledger`](crate::disk::Ledger).
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{Disk, Result};
+use crate::exchange::{Link, LinkFile, LinkWriter, News, OutFile, Revision, link_path, links_dir, number_of};
+use crate::frontier::QueuedUrl;
+use crate::shard::Shard;
+
+/// A link file that a checkpoint names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The checkpoint that it came with.
+    pub number: u64,
+    /// Whether it has notes, which are for all shards.
+    pub has_notes: bool,
+}
+
+pub(super) struct Outgoing {
+    shard: Shard,
+    dir: PathBuf,
+    writer: LinkWriter,
+    /// Number of the checkpoint that the file being written comes with.
+    number: u64,
+    kept: Vec<Kept>,
+}
+
+impl Outgoing {
+    /// What goes out behind checkpoint `number`, which names the files `kept`. What lies there besides belongs to no
+    /// checkpoint that counts, and is removed.
+    pub fn open(disk: &Disk, dir: &Path, shard: Shard, (number, kept): (u64, Vec<Kept>)) -> Result<Outgoing> {
+        let links = links_dir(dir);
+        let mut removed = false;
+        for name in disk.list(&links)? {
+            let is_kept = number_of(&name).is_some_and(|number| kept.iter().any(|kept| kept.number == number));
+            if !is_kept {
+                disk.remove(&links.join(&name))?;
+                removed = true;
+            }
+        }
+        if removed {
+            disk.sync_dir(&links)?;
+        }
+        for kept in &kept {
+            // a file that is lost or damaged is met by its sender, not by whoever needs it later
+            LinkFile::open(disk, dir, shard, kept.number)?;
+        }
+        let writer = LinkWriter::new(disk.clone(), dir.to_owned(), shard, number + 1);
+        Ok(Outgoing { shard, dir: dir.to_owned(), writer, number: number + 1, kept })
+    }
+
+    /// Sends `url`, which was found in the round `round`.
+    pub fn push(&mut self, url: &QueuedUrl, round: u32) -> Result<()> {
+        let receiver = Shard::of(self.shard.count(), url.domain);
+        self.writer.push(receiver, Link::of(url, self.shard, round))
+    }
+
+    /// Tells all shards that the territory of `url` joins the scope.
+    pub fn note(&mut self, url: &str) {
+        self.writer.note(url.to_owned());
+    }
+
+    /// Whether nothing has come since the last cut.
+    pub fn is_empty(&self) -> bool {
+        self.writer.is_empty()
+    }
+
+    /// Whether something has come since for the shard `other`.
+    pub fn has_for(&self, other: u32) -> bool {
+        self.writer.has_for(other)
+    }
+
+    /// The files that others may have to read.
+    pub fn kept(&self) -> &[Kept] {
+        &self.kept
+    }
+
+    /// The same as others hear of them.
+    pub fn files(&self) -> Vec<OutFile> {
+        self.kept.iter().map(|kept| OutFile { number: kept.number, has_notes: kept.has_notes }).collect()
+    }
+
+    /// Takes out the files that everybody has read by `news`, in which this shard is `me`.
+    pub fn release(&mut self, news: &News, me: u32) -> Vec<PathBuf> {
+        let Some(Some(mine)) = news.heads.get(me as usize) else { return Vec::new() };
+        let revision_of = |number: u64| {
+            let visible = mine.files.iter().find(|visible| visible.file.number == number);
+            visible.map_or(Revision::MAX, |visible| visible.revision)
+        };
+        let has_read = |reader: u32, revision: Revision| {
+            let head = news.heads.get(reader as usize).and_then(Option::as_ref);
+            head.is_some_and(|at| at.head.read_to >= revision)
+        };
+        let others: Vec<u32> = (0..self.shard.count()).filter(|&other| other != me).collect();
+        let is_done = |kept: &Kept| {
+            let revision = revision_of(kept.number);
+            others.iter().all(|&reader| has_read(reader, revision))
+        };
+        self.kept.extract_if(.., |kept| is_done(kept)).map(|kept| link_path(&self.dir, kept.number)).collect()
+    }
+
+    /// Makes the file whole, and names it from now on; `None` where there is nothing in it.
+    pub fn cut(&mut self) -> Result<Option<PathBuf>> {
+        let written = self.writer.cut()?;
+        let number = self.number;
+        self.number += 1;
+        Ok(written.map(|written| {
+            self.kept.push(Kept { number, has_notes: written.has_notes });
+            written.path
+        }))
+    }
+}

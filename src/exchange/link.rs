@@ -1,0 +1,229 @@
+//! A link as it travels between shards: what a URL inherits from the page that names it, and the URL.
+//!
+//! ```text
+//! | 0 | shared v | rest s |                    a link of the same page: the other fields as before
+//! | 1 | via v | depth v | seed v | priority 1 | flags 1 | round v | hops s | shared v | rest s |
+//! ```
+//! `v` is a number of variable length, `s` bytes behind their length. `shared` counts the bytes that the URL has in
+//! common with the one before it; the first record of a frame has kind 1, and no URL before it. `via` is the offset of
+//! the naming page's record in the sender's key.dat plus 1, 0 for none. Flags: 1 forced; then `round` follows, the
+//! round of fetching again. The four fingerprints do not travel: they do not compress, and the reader makes them in
+//! less time than it would take to read them.
+
+use std::sync::Arc;
+
+use crate::frontier::{Hops, QueuedUrl};
+use crate::shard::Shard;
+use crate::varint;
+
+const SAME_PAGE: u8 = 0;
+const OTHER_PAGE: u8 = 1;
+const FORCED: u8 = 1;
+
+/// A link to another shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// In the fetch form.
+    pub url: Arc<str>,
+    /// What names it.
+    pub from: Inherited,
+}
+
+/// What a URL has from the page that names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inherited {
+    /// Offset of the page's record in the key.dat of the shard that has it, plus 1; 0 for none.
+    pub via: u64,
+    /// Links between a seed and the URL.
+    pub depth: u16,
+    /// Number of the seed that it descends from.
+    pub seed: u32,
+    /// Smaller comes first.
+    pub priority: u8,
+    /// The round of fetching again in which it is fetched although it was seen before.
+    pub round: Option<u32>,
+    /// How it was found.
+    pub hops: Hops,
+}
+
+impl Link {
+    /// `url` as `shard`, which has found it in the round `round`, hands it on.
+    pub fn of(url: &QueuedUrl, shard: Shard, round: u32) -> Link {
+        let via = shard.named_by(url.via).map_or(0, |(_, offset)| offset + 1);
+        let QueuedUrl { depth, seed, priority, ref hops, .. } = *url;
+        let round = url.forced.then_some(round);
+        Link { url: url.url.clone(), from: Inherited { via, depth, seed, priority, round, hops: hops.clone() } }
+    }
+}
+
+/// Writes links one behind the other, each as the difference to the one before.
+#[derive(Debug, Default)]
+pub(super) struct Encoder {
+    bytes: Vec<u8>,
+    records: usize,
+    last: Option<Link>,
+}
+
+impl Encoder {
+    /// Appends `link`.
+    pub(super) fn push(&mut self, link: Link) {
+        let before = self.last.as_ref().map_or("", |last| &last.url);
+        let mut shared = before.bytes().zip(link.url.bytes()).take_while(|(a, b)| a == b).count();
+        while !link.url.is_char_boundary(shared) {
+            shared -= 1;
+        }
+        if self.last.as_ref().is_some_and(|last| last.from == link.from) {
+            self.bytes.push(SAME_PAGE);
+        } else {
+            self.put_inherited(&link.from);
+        }
+        varint::push(shared as u64, &mut self.bytes);
+        put_sized(&link.url.as_bytes()[shared..], &mut self.bytes);
+        self.records += 1;
+        self.last = Some(link);
+    }
+
+    fn put_inherited(&mut self, from: &Inherited) {
+        let out = &mut self.bytes;
+        out.push(OTHER_PAGE);
+        varint::push(from.via, out);
+        varint::push(from.depth.into(), out);
+        varint::push(from.seed.into(), out);
+        out.push(from.priority);
+        out.push(u8::from(from.round.is_some()) * FORCED);
+        if let Some(round) = from.round {
+            varint::push(round.into(), out);
+        }
+        put_sized(from.hops.as_str().as_bytes(), out);
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn records(&self) -> usize {
+        self.records
+    }
+
+    /// The next record begins a frame.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        (self.records, self.last) = (0, None);
+    }
+}
+
+/// The links of one frame; `None` for bytes that no [`Encoder`] has written.
+pub(super) fn decode(bytes: &[u8]) -> Option<Vec<Link>> {
+    let (mut links, mut at) = (Vec::<Link>::new(), 0);
+    while at < bytes.len() {
+        let last = links.last();
+        let kind = take_byte(bytes, &mut at)?;
+        let from = match kind {
+            SAME_PAGE => last?.from.clone(),
+            OTHER_PAGE => take_inherited(bytes, &mut at)?,
+            _ => return None,
+        };
+        let shared = usize::try_from(varint::read(bytes, &mut at)?).ok()?;
+        let mut url = last.map_or("", |last| &last.url).get(..shared)?.to_owned();
+        url.push_str(std::str::from_utf8(varint::read_slice(bytes, &mut at)?).ok()?);
+        links.push(Link { url: url.into(), from });
+    }
+    Some(links)
+}
+
+fn take_inherited(bytes: &[u8], at: &mut usize) -> Option<Inherited> {
+    let via = varint::read(bytes, at)?;
+    let depth = u16::try_from(varint::read(bytes, at)?).ok()?;
+    let seed = take_u32(bytes, at)?;
+    let priority = take_byte(bytes, at)?;
+    let round = match take_byte(bytes, at)? {
+        0 => None,
+        FORCED => Some(take_u32(bytes, at)?),
+        _ => return None,
+    };
+    let hops = Hops::parse(std::str::from_utf8(varint::read_slice(bytes, at)?).ok()?);
+    Some(Inherited { via, depth, seed, priority, round, hops })
+}
+
+fn take_byte(bytes: &[u8], at: &mut usize) -> Option<u8> {
+    let byte = *bytes.get(*at)?;
+    *at += 1;
+    Some(byte)
+}
+
+fn take_u32(bytes: &[u8], at: &mut usize) -> Option<u32> {
+    u32::try_from(varint::read(bytes, at)?).ok()
+}
+
+/// Appends `bytes` behind their length.
+pub(super) fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
+    varint::push(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(url: &str, via: u64, round: Option<u32>) -> Link {
+        let from = Inherited { via, depth: 3, seed: 70_000, priority: 7, round, hops: Hops::parse("LLR") };
+        Link { url: url.into(), from }
+    }
+
+    #[test]
+    fn links_come_back_as_they_were_and_never_from_fewer_bytes() {
+        let links = [
+            link("http://b.example/a/1", 17, None),
+            link("http://b.example/a/2", 17, None),
+            link("http://b.example/a/", 17, None),
+            link("https://c.example/\u{e9}t\u{e9}", 900, Some(4)),
+            link("https://c.example/\u{e8}", 900, Some(4)),
+        ];
+        let mut encoder = Encoder::default();
+        links.iter().for_each(|link| encoder.push(link.clone()));
+        assert_eq!(decode(encoder.bytes()).unwrap(), links);
+        assert_eq!(encoder.records(), 5);
+        let ends: Vec<usize> =
+            (0..encoder.bytes().len()).filter(|&cut| decode(&encoder.bytes()[..cut]).is_some()).collect();
+        assert_eq!(ends.len(), 5, "whole records, and none: {ends:?}");
+        encoder.clear();
+        encoder.push(links[1].clone());
+        assert_eq!(decode(encoder.bytes()).unwrap(), links[1..2]);
+    }
+
+    #[test]
+    fn bytes_that_nobody_wrote_are_refused() {
+        assert_eq!(decode(&[2]), None, "a kind that there is not");
+        assert_eq!(decode(&[SAME_PAGE, 0, 1, b'x']), None, "the same page as none");
+        let mut encoder = Encoder::default();
+        encoder.push(link("http://b.example/", 1, None));
+        let mut bytes = encoder.bytes().to_vec();
+        bytes.extend([SAME_PAGE, 200, 0]);
+        assert_eq!(decode(&bytes), None, "more in common than there is");
+    }
+
+    #[test]
+    fn what_a_link_inherits_names_a_record_of_the_shard_that_has_found_it() {
+        let shard = Shard::new(2, 4);
+        let print = crate::fingerprint::Fingerprint::from_bits(1);
+        let mut url = QueuedUrl {
+            url: "http://b.example/".into(),
+            key: print,
+            origin: print,
+            host: print,
+            domain: print,
+            priority: 3,
+            depth: 1,
+            hops: Hops::parse("L"),
+            attempts: 0,
+            via: shard.via(160),
+            seed: 5,
+            forced: true,
+        };
+        let sent = Link::of(&url, shard, 9);
+        assert_eq!((sent.from.via, sent.from.round, sent.from.seed), (161, Some(9), 5));
+        (url.forced, url.via) = (false, 0);
+        let sent = Link::of(&url, shard, 9);
+        assert_eq!((sent.from.via, sent.from.round), (0, None));
+    }
+}

@@ -1,0 +1,131 @@
+//! Which checkpoints of the shards of a crawl are committed: the one thing that shards have to agree about.
+//!
+//! A checkpoint of a shard counts for the others from the moment of its *commit*. Each commit has a revision, and
+//! revisions grow over all shards of a crawl: so a shard that has heard of everything up to one has heard of all that
+//! was committed before. In one process a table under a lock keeps them ([`LocalRegistry`]); a crawl on many machines
+//! keeps them in a store that machines share.
+//!
+//! # Invariants
+//!
+//! - *Output is committed*: a link file exists for others once the checkpoint that names it is durable, and not before;
+//!   what is visible is never taken back, changed or renumbered.
+//! - *Input is committed*: what a link brings about and the reader's position are in one checkpoint of the reader. So
+//!   every visible link takes effect exactly once, whoever crashes.
+//! - *Heads only move forward*: the number of a shard's head grows with each commit of a process.
+//! - *The end is a fact*: a crawl is over at the revision at which all heads are idle, and each of them has read
+//!   everything up to the last commit that has links, and the last list of seeds. A commit without links need not be
+//!   read by anybody, so this comes to an end; and it cannot become untrue but by new seeds, which an ended crawl does
+//!   not take.
+//!
+//! [`LocalRegistry`]: super::LocalRegistry
+
+use std::fmt;
+
+use super::Position;
+use crate::record::Finish;
+
+/// The order of commits, openings and lists of seeds over all shards of a crawl; 0 is before the first one.
+pub type Revision = u64;
+
+/// What is left to do in a shard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Idle {
+    /// URLs that can be asked for.
+    #[default]
+    No,
+    /// Only hosts that never answered, and that for long enough.
+    Silent,
+    /// Nothing.
+    Yes,
+}
+
+/// A link file that a checkpoint names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutFile {
+    /// The checkpoint that it came with.
+    pub number: u64,
+    /// Whether it has URLs that join the scope of every shard.
+    pub has_notes: bool,
+}
+
+/// What a committed checkpoint of a shard says to the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Its number.
+    pub number: u64,
+    /// What was left to do.
+    pub idle: Idle,
+    /// Everything that others have committed up to this revision is in it: links, notes and seeds.
+    pub read_to: Revision,
+    /// How far the links of each shard are read.
+    pub positions: Vec<Position>,
+    /// The link files that there are, the oldest first.
+    pub outgoing: Vec<OutFile>,
+}
+
+/// A link file with the revision from which on it exists for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visible {
+    /// The file.
+    pub file: OutFile,
+    /// When it was committed; of files that were there when their shard was opened, that moment.
+    pub revision: Revision,
+}
+
+/// A head, and when it became one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeadAt {
+    /// When it was committed.
+    pub revision: Revision,
+    /// The last commit that came with a link file; 0 for none.
+    pub links_at: Revision,
+    /// What it says.
+    pub head: Head,
+    /// Its link files.
+    pub files: Vec<Visible>,
+}
+
+/// What a shard knows of the others at a revision.
+#[derive(Clone, Debug, Default)]
+pub struct News {
+    /// Everything up to it is in the rest.
+    pub revision: Revision,
+    /// The heads by shard; none of one that is not open yet.
+    pub heads: Vec<Option<HeadAt>>,
+    /// The last list of seeds, and how many seeds the crawl has since.
+    pub seeds: (Revision, u32),
+    /// How the crawl has ended, where it has.
+    pub end: Option<Finish>,
+}
+
+impl News {
+    /// What has to be read for the crawl to be over: the last commit with links, the last list of seeds.
+    pub fn last_input(&self) -> Revision {
+        let links = self.heads.iter().flatten().map(|head| head.links_at);
+        links.chain([self.seeds.0]).max().unwrap_or(0)
+    }
+
+    /// How the crawl ends, if this is its end.
+    pub(super) fn is_end(&self) -> Option<Finish> {
+        let last = self.last_input();
+        let all: Option<Vec<&HeadAt>> = self.heads.iter().map(Option::as_ref).collect();
+        let all = all?;
+        let are_over = all.iter().all(|at| at.head.idle > Idle::No && at.head.read_to >= last);
+        let is_complete = all.iter().all(|at| at.head.idle == Idle::Yes);
+        are_over.then_some(if is_complete { Finish::Complete } else { Finish::OnlySilentHosts })
+    }
+}
+
+/// Where commits are kept.
+pub trait Registry: fmt::Debug + Send + Sync {
+    /// The shard goes on from this head, which is durable: the files that it names exist for others from now on.
+    fn open(&self, shard: u32, head: Head) -> Revision;
+    /// A checkpoint of the shard is durable: it counts from now on.
+    fn commit(&self, shard: u32, head: Head) -> Revision;
+    /// What is known at this moment.
+    fn news(&self) -> News;
+    /// Whether the shard has free workers and nothing to do for them.
+    fn set_hungry(&self, shard: u32, is_hungry: bool);
+    /// Whether the shard says so.
+    fn is_hungry(&self, shard: u32) -> bool;
+}

@@ -1,0 +1,233 @@
+//! How a simulated process opens its crawl: every shard, then what they noted for each other, then the replay, then the
+//! seeds; as the process of the real crawler does.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::DIR;
+use super::case::WholeLimits;
+use super::clause::Violation;
+use super::event_queue::{EventQueue, Hands};
+use super::machine::Machine;
+use super::moment;
+use super::process::{Member, Process};
+use crate::catalog::{Catalog, MemoryCatalog};
+use crate::clock::{Clock, ManualClock};
+use crate::container::{ContainerOptions, Recovery, WarcInfo};
+use crate::disk;
+use crate::engine::{
+    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, Purpose, SeedTable, mend,
+};
+use crate::exchange::LocalRegistry;
+use crate::process::{ProcessOptions, Processor};
+use crate::record::{CrawlLog, SkippedLog};
+use crate::shard::Shard;
+use crate::web::address::AddressGuard;
+use crate::web::seeds::Seed;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// The directories of a shard.
+const PARTS: [&str; 7] = ["catalog", "url-seen", "robots", "dns", "frontier", "pages", "logs"];
+
+/// What all engines of a process have.
+struct Shared {
+    clock: Arc<ManualClock>,
+    commons: Commons,
+    limits: WholeLimits,
+    registry: Option<Arc<LocalRegistry>>,
+}
+
+impl Machine {
+    /// Opens the crawl as a new process does. The account of its URLs balances as the checkpoint has it, and after the
+    /// replay.
+    pub(super) fn open(&mut self, limits: WholeLimits) -> Result<disk::Result<Process>, Violation> {
+        let mut accounts = Vec::new();
+        let opened = self.open_unjudged(limits, &mut accounts);
+        accounts.iter().try_for_each(|accounts| moment::balanced(accounts, false))?;
+        Ok(opened)
+    }
+
+    fn open_unjudged(&mut self, limits: WholeLimits, accounts: &mut Vec<Accounts>) -> disk::Result<Process> {
+        self.boot += 1;
+        let clock = Arc::new(ManualClock::new(self.clock_now));
+        let shared = self.shared(clock.clone(), limits)?;
+        let mut members = Vec::new();
+        let mut recoveries = Vec::new();
+        for shard in self.shards() {
+            let (member, recovery) = self.open_shard(shard, &shared)?;
+            accounts.push(member.engine.accounts());
+            members.push(member);
+            recoveries.push(recovery);
+        }
+        for (member, recovery) in members.iter_mut().zip(recoveries) {
+            let Member { engine, processor, .. } = member;
+            engine.take_notes()?;
+            let mut find = |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| {
+                processor.findings(url, purpose, response, scope)
+            };
+            engine.replay(recovery, &mut find, &mut |_, _| {})?;
+            accounts.push(engine.accounts());
+        }
+        for member in &mut members {
+            member.engine.admit_listed();
+        }
+        let done = self.archived()?;
+        let seen = self.network().log.len();
+        Ok(Process::new(members, clock, done, seen))
+    }
+
+    /// What the engines share. The seeds of a crawl of several shards are numbered, durably, before any of them opens.
+    fn shared(&mut self, clock: Arc<ManualClock>, limits: WholeLimits) -> disk::Result<Shared> {
+        let settings = &self.case().settings;
+        if self.case().shards == 1 {
+            let commons = Commons::new(settings, clock.clone());
+            return Ok(Shared { clock, commons, limits, registry: None });
+        }
+        let commons = Commons::of_shards(settings, clock.clone());
+        let disk = self.disk();
+        disk.create_dir_all(Path::new(DIR))?;
+        let mut list = SeedTable::open(&disk, Path::new(DIR), None)?;
+        for seed in self.seeds() {
+            list.number(seed.as_str(), None)?;
+        }
+        list.make_durable()?;
+        let registry = Arc::new(LocalRegistry::new(self.case().shards, list.len()));
+        Ok(Shared { clock, commons, limits, registry: Some(registry) })
+    }
+
+    fn open_shard(&mut self, shard: Shard, shared: &Shared) -> disk::Result<(Member, Recovery)> {
+        let boot_seed = u64::from(self.boot) << 32 ^ u64::from(shard.index()) << 56;
+        let event_queue = EventQueue::new(
+            shared.clock.clone(),
+            self.network.clone(),
+            (self.simulated.clone(), self.case().mistake),
+            (self.true_now, self.dir_of(shard)),
+            self.case().seed ^ boot_seed,
+        );
+        let event_queue = Rc::new(RefCell::new(event_queue));
+        let (opening, process) = self.opening(shard, shared, Box::new(Hands(event_queue.clone())))?;
+        let is_woken = Arc::new(AtomicBool::new(false));
+        if let Some(registry) = &shared.registry {
+            let woken = is_woken.clone();
+            registry.watch(shard.index(), Box::new(move || woken.store(true, Ordering::Relaxed)));
+        }
+        let (engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).map_err(|error| match error {
+            OpenError::Disk(error) => error,
+            OpenError::Scope(error) => disk::Error::damaged(Path::new(DIR), 0, "a scope", error.to_string()),
+        })?;
+        let processor = Processor::new(process);
+        Ok((Member { engine, event_queue, processor, past, is_woken, finish: None }, recovery))
+    }
+
+    fn opening(
+        &mut self,
+        shard: Shard,
+        shared: &Shared,
+        executors: Box<dyn Executors>,
+    ) -> disk::Result<(Opening, ProcessOptions)> {
+        let (disk, dir) = (self.disk(), self.dir_of(shard));
+        for part in PARTS {
+            disk.create_dir_all(&dir.join(part))?;
+        }
+        let entries = dir.join("catalog").join("entries");
+        if self.loses_catalog(shard) {
+            disk.remove(&entries)?;
+        }
+        let catalog: Arc<dyn Catalog> = Arc::new(MemoryCatalog::open(disk.clone(), entries)?);
+        // also where the process before died over that
+        if catalog.scan("")?.is_empty() && mend::look(&disk, &*catalog, &dir).is_err() {
+            mend::refill(&disk, &*catalog, &dir)?;
+        }
+        let (identity, is_new) = self.identity(shard, &dir, &*catalog, shared)?;
+        let keys = Arc::new(identity.key_maker());
+        let process = self.process(keys.clone());
+        let mut settings = self.case().settings.clone();
+        (settings.pages_max, settings.bytes_max, settings.time_max) =
+            (shared.limits.pages, shared.limits.bytes, shared.limits.time);
+        let exchange =
+            shared.registry.clone().map(|registry| ExchangeOptions { shard, registry, crawl_dir: PathBuf::from(DIR) });
+        let case = self.case();
+        let opening = Opening {
+            crawl_log: CrawlLog::open(&disk, &dir)?,
+            skipped_log: SkippedLog::open(&disk, &dir)?,
+            exchange,
+            disk,
+            dir,
+            catalog,
+            commons: shared.commons.clone(),
+            wake: Arc::new(|| {}),
+            clock: shared.clock.clone(),
+            executors,
+            container: ContainerOptions { crawl_id: identity.id, ..case.container.clone() },
+            identity,
+            is_new,
+            settings,
+            scope: case.scope.clone(),
+            force: false,
+            name_settings: String::new(),
+            seeds: Box::new(self.listed(shard, &keys).into_iter()),
+            keys,
+            drum: case.drum,
+            seen_front: case.front,
+            host_front: case.front,
+            frontier: case.frontier.clone(),
+            warcinfo: WarcInfo::default(),
+        };
+        Ok((opening, process))
+    }
+
+    /// The identity of the shard in `dir`, and whether it is new.
+    fn identity(
+        &mut self,
+        shard: Shard,
+        dir: &Path,
+        catalog: &dyn Catalog,
+        shared: &Shared,
+    ) -> disk::Result<(Identity, bool)> {
+        let (disk, now) = (self.disk(), shared.clock.now());
+        let random = u128::from(self.case().seed) << 64 | 0xc4a5;
+        let shape = (self.case().drum.buckets, self.case().partitions, &[][..]);
+        if shard.is_whole() {
+            return mend::begin(&disk, catalog, dir, (now, random), shape);
+        }
+        let made = Identity::of_crawl(now, random, shape, shard.count());
+        let identity = self.identity.get_or_insert(made).of_shard(shard);
+        let is_new = mend::begin_shard(&disk, catalog, dir, &identity)?;
+        Ok((identity, is_new))
+    }
+
+    /// The seeds of the domains that the shard owns.
+    fn listed(&self, shard: Shard, keys: &KeyMaker) -> Vec<Seed> {
+        let seed = |url: &CanonicalUrl| Seed { line: 0, url: url.clone(), fallback: None, names_user: false };
+        self.seeds().iter().filter(|url| shard.owns(keys.keys(url).domain)).map(seed).collect()
+    }
+
+    fn process(&self, keys: Arc<KeyMaker>) -> ProcessOptions {
+        let loopback = "127.0.0.0/8".parse().expect("loopback is a network");
+        ProcessOptions {
+            keys,
+            agent_token: "crawler".to_owned(),
+            links_max: 10_000,
+            url_bytes_max: 2_048,
+            decoded_max: 1 << 20,
+            robots_bytes_max: 500 << 10,
+            sitemaps_max: 1_000,
+            respect_nofollow: true,
+            request_records: true,
+            compression: self.case().container.compression,
+            guard: AddressGuard::new(&[loopback]),
+        }
+    }
+
+    /// Whether the catalog of the shard is lost before this start, so that it has to be rebuilt from a checkpoint file:
+    /// that of one of them, in an eighth of the starts that are not the last.
+    fn loses_catalog(&self, shard: Shard) -> bool {
+        let case = self.case();
+        let drawn = (case.seed << 8 | u64::from(self.boot)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
+        let its_turn = self.boot % case.shards == shard.index();
+        drawn == 0 && its_turn && (self.boot as usize) <= case.lives.len() && case.mistake.is_none()
+    }
+}

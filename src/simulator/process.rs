@@ -1,0 +1,220 @@
+//! One simulated process: its engines, and what happens next to any of them.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::case::Case;
+use super::clause::{Clause, Violation};
+use super::event_queue::EventQueue;
+use super::moment;
+use super::network::Network;
+use crate::clock::{Clock, ManualClock, Time};
+use crate::disk;
+use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, StopBy};
+use crate::process::Processor;
+use crate::record::{Finish, Statistics};
+
+/// An engine of the process, and what is in progress for it.
+pub(super) struct Member {
+    pub engine: Engine,
+    pub event_queue: Rc<RefCell<EventQueue>>,
+    pub processor: Processor,
+    pub past: Past,
+    /// Another shard has changed something that it has to hear of.
+    pub is_woken: Arc<AtomicBool>,
+    /// How it came to its end, if it has.
+    pub finish: Option<Finish>,
+}
+
+/// One process of the crawler.
+pub(super) struct Process {
+    members: Vec<Member>,
+    clock: Arc<ManualClock>,
+    /// URLs whose final answer is in the archive.
+    done: HashSet<String>,
+    /// The one of the last step.
+    stored: Option<String>,
+    /// What the answer of the last step names: its URL, its links, where it redirects.
+    pub named: Option<(String, Vec<String>, Option<String>)>,
+    /// Requests of the log that were judged.
+    seen: usize,
+}
+
+impl Process {
+    /// One whose engines are open; `done` is in the archive, and `seen` requests were made before.
+    pub(super) fn new(members: Vec<Member>, clock: Arc<ManualClock>, done: HashSet<String>, seen: usize) -> Process {
+        Process { members, clock, done, stored: None, named: None, seen }
+    }
+
+    /// True time now.
+    pub(super) fn true_now(&self) -> u64 {
+        self.members[0].event_queue.borrow().true_now()
+    }
+
+    /// The crawler's clock.
+    pub(super) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// The figures of all engines together.
+    pub(super) fn statistics(&mut self) -> Statistics {
+        let mut all = self.members.iter_mut().map(|member| member.engine.statistics());
+        let first = all.next().expect("a process has an engine");
+        all.fold(first, |mut sum, more| {
+            sum += &more;
+            sum
+        })
+    }
+
+    fn accounts(&self) -> impl Iterator<Item = Accounts> {
+        self.members.iter().map(|member| member.engine.accounts())
+    }
+
+    /// Pages that are stored.
+    pub(super) fn stored(&self) -> u64 {
+        self.accounts().map(|accounts| accounts.stored).sum()
+    }
+
+    /// Judges the accounts of all engines.
+    pub(super) fn balanced(&self, complete: bool) -> Result<(), Violation> {
+        self.accounts().try_for_each(|accounts| moment::balanced(&accounts, complete))
+    }
+
+    /// Judges what the engines hold in memory; what is in flight is bounded for all of them together.
+    pub(super) fn bounded(&mut self, case: &Case) -> Result<(), Violation> {
+        let mut in_flight = 0;
+        for member in &mut self.members {
+            let mut gauges = member.engine.gauges();
+            in_flight += gauges.in_flight;
+            gauges.in_flight = in_flight;
+            moment::bounded(case, &gauges)?;
+        }
+        Ok(())
+    }
+
+    /// Judges a process that was started after the crawl was complete, and has done nothing yet.
+    pub(super) fn is_complete(&self) -> Result<(), Violation> {
+        for member in &self.members {
+            let accounts = member.engine.accounts();
+            if accounts.replayed > 0 {
+                let what = format!("a stored page belongs to no URL that was admitted: {accounts:?}");
+                return Err(Violation::new(Clause::OneOutcome, what));
+            }
+            if member.past != Past::Stopped(Finish::Complete) {
+                return Err(Violation::new(Clause::Reopens, format!("a complete crawl is {:?}", member.past)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the engines do what they can, then the next thing happen.
+    pub(super) fn step(&mut self, case: &Case, stop: bool, events: &mut u64) -> disk::Result<Option<Finish>> {
+        for member in &mut self.members {
+            member.pump()?;
+        }
+        if self.members.iter().all(|member| member.finish.is_some()) {
+            let finishes = self.members.iter().filter_map(|member| member.finish);
+            return Ok(finishes.reduce(|one, other| if one == Finish::Complete { other } else { one }));
+        }
+        if stop {
+            *events += 1;
+            self.tell_all(|| Event::Stop(StopBy::Signal))?;
+            return Ok(None);
+        }
+        if case.checkpoint_every.is_some_and(|every| (*events + 1).is_multiple_of(every)) {
+            self.tell_all(|| Event::Checkpoint)?;
+            self.members.iter_mut().try_for_each(Member::pump)?;
+        }
+        self.pass_time();
+        let now = self.clock.now();
+        let first = self.members.iter_mut().filter(|member| member.next_due().is_some_and(|due| due <= now));
+        let Some(member) = first.min_by_key(|member| member.next_due()) else { return Ok(None) };
+        let event = member.event_queue.borrow_mut().take(now, &mut member.processor)?;
+        if let Some(event) = event {
+            *events += 1;
+            let answered = match &event {
+                Event::Page(page) => {
+                    self.named = Some(named_by(page));
+                    Some((page.job.url.as_str().to_owned(), page.response.status, page.response.truncated))
+                }
+                _ => None,
+            };
+            if member.finish.is_none() {
+                member.engine.handle(event)?;
+            }
+            if let Some((url, status, truncated)) = answered
+                && moment::is_final(status, truncated.is_some())
+            {
+                self.stored = Some(url);
+            }
+        }
+        Ok(None)
+    }
+
+    fn tell_all(&mut self, event: impl Fn() -> Event) -> disk::Result<()> {
+        let open = self.members.iter_mut().filter(|member| member.finish.is_none());
+        open.map(|member| member.engine.handle(event())).collect()
+    }
+
+    /// Moves the clock on to the next thing that happens, or that an engine can do.
+    fn pass_time(&mut self) {
+        let now = self.clock.now();
+        let next = self.members.iter().filter_map(Member::next_due).min();
+        let is_busy = self.members.iter().any(|member| member.finish.is_none() && member.engine.is_busy());
+        let open = self.members.iter_mut().filter(|member| member.finish.is_none());
+        let due = if is_busy { Some(now) } else { open.filter_map(|member| member.engine.next_due()).min() };
+        let to = next.into_iter().chain(due).min().unwrap_or(now);
+        if next.is_none_or(|next| next > now) {
+            // what is due and cannot be done yet needs time to pass
+            let least = Duration::from_millis(u64::from(!is_busy));
+            self.clock.advance(to.since(now).max(least));
+        }
+    }
+
+    /// No URL whose final answer is in the archive is asked for.
+    pub(super) fn watch(&mut self, network: &Network) -> Result<(), Violation> {
+        for request in &network.log[self.seen.min(network.log.len())..] {
+            // what robots.txt leads to is asked again when its rules have expired
+            let page = network.web().expected().pages.contains_key(&request.url);
+            if page && self.done.contains(&request.url) {
+                let what = format!("{} is in the archive and was asked for again at {} ms", request.url, request.start);
+                return Err(Violation::new(Clause::NothingTwice, what));
+            }
+        }
+        self.seen = network.log.len();
+        self.done.extend(self.stored.take());
+        Ok(())
+    }
+}
+
+impl Member {
+    /// Lets the engine do what it can; what others have changed reaches it a while later.
+    fn pump(&mut self) -> disk::Result<()> {
+        if self.finish.is_some() {
+            return Ok(());
+        }
+        if self.is_woken.swap(false, Ordering::Relaxed) {
+            self.event_queue.borrow_mut().tell_soon(Event::HeadChanged);
+        }
+        self.engine.pump()?;
+        if let Phase::Done { finish } = self.engine.phase() {
+            self.finish = Some(finish);
+        }
+        Ok(())
+    }
+
+    fn next_due(&self) -> Option<Time> {
+        self.event_queue.borrow().next_due()
+    }
+}
+
+/// The URL of an answer, its links, and where it redirects.
+fn named_by(page: &Processed) -> (String, Vec<String>, Option<String>) {
+    let links = page.findings.links.iter().map(|link| link.url.to_string()).collect();
+    let redirect = page.findings.redirect.as_ref().map(|(target, _)| target.as_str().to_owned());
+    (page.job.url.as_str().to_owned(), links, redirect)
+}

@@ -1,0 +1,178 @@
+//! Crawls of several shards by the real binary: they are the crawl that one shard makes, on however many engines, and
+//! survive what a crawl of one shard survives.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::site::{RUSH, Site, interrupt, kill, wait};
+use crawler::simweb::{Limits, SimOptions, judge};
+
+/// A site whose crawls have so many shards.
+fn sharded(options: SimOptions, shards: usize, politeness: &str) -> Site {
+    Site::new(options, &format!("{politeness}[crawl]\nshards = {shards}\ncheckpoint_interval = \"1s\"\n"))
+}
+
+fn rushed(options: SimOptions, shards: usize) -> Site {
+    sharded(options, shards, &format!("{RUSH}give_up = \"1s\"\n"))
+}
+
+fn small() -> SimOptions {
+    let shares = SimOptions { server_error_share: 0.0, flaky_share: 0.0, ..SimOptions::default() };
+    SimOptions { seed: 11, hosts: 60, pages: 900, latency: Duration::from_millis(2), ..shares }
+}
+
+/// Fails unless `crawler verify` finds no damage.
+#[track_caller]
+fn assert_sound(site: &Site) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.args(["verify", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// The directories of the shards.
+fn dirs(site: &Site) -> BTreeSet<String> {
+    let names = fs::read_dir(site.crawl.path("crawl")).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("shard-")).collect()
+}
+
+#[test]
+fn a_web_has_the_same_pages_in_however_many_shards_and_is_asked_as_politely() {
+    let options = SimOptions { hosts: 12, pages: 120, addresses: 3, ..small().smooth() };
+    let politeness = "delay_min = \"100ms\"\ndelay_factor = 0.0\ndelay_per_ip = \"40ms\"\ngive_up = \"2s\"\n";
+    for shards in [1, 2, 4, 8] {
+        let site = sharded(options.clone(), shards, politeness);
+        site.crawl.run(&[]).expect(0, &["finish reason            complete"]);
+        site.assert_whole();
+        site.assert_obedient();
+        assert_eq!(site.fetched_twice(), Vec::<String>::new(), "{shards} shards");
+        assert_eq!(dirs(&site).len(), if shards == 1 { 0 } else { shards });
+        // as in a crawl of one shard: between two hosts of an address a busy machine shortens the gap
+        let (delay_min, per_ip) = (Duration::from_millis(90), Duration::from_millis(5));
+        let violations = judge(&site.web.log(), &Limits { delay_min, per_ip, ..Limits::default() });
+        assert!(violations.is_empty(), "{shards} shards: {violations:#?}");
+        assert_sound(&site);
+    }
+}
+
+#[test]
+fn a_crawl_of_four_shards_that_is_killed_again_and_again_ends_with_exactly_the_expected_pages() {
+    let site = rushed(small(), 4);
+    let mut rng = fastrand::Rng::with_seed(4);
+    for round in 1..=8 {
+        let child = site.crawl.start(&[]);
+        if round % 4 == 0 {
+            // while it opens
+            std::thread::sleep(Duration::from_millis(rng.u64(0..400)));
+        } else {
+            let before = site.web.log().len();
+            site.wait_for_requests(before + 40 + rng.usize(0..80));
+        }
+        kill(child);
+    }
+    site.crawl.run(&[]).expect(0, &[]);
+    site.assert_whole();
+    site.assert_obedient();
+    // what was in flight at a kill has no record and is asked for again, and nothing else
+    let twice = site.fetched_twice().len();
+    assert!(twice <= 8 * 64, "{twice} pages were fetched twice in 8 kills of at most 64 requests in flight");
+    assert_sound(&site);
+}
+
+#[test]
+fn a_stopped_crawl_of_four_shards_goes_on_whatever_the_configuration_says_by_then() {
+    let site = rushed(small(), 4);
+    let child = site.crawl.start(&[]);
+    site.wait_for_requests(200);
+    interrupt(child).expect(11, &["finish reason            stopped by a signal"]);
+    let config = fs::read_to_string(site.crawl.path("crawler.toml")).unwrap();
+    fs::write(site.crawl.path("crawler.toml"), config.replace("shards = 4", "shards = 9")).unwrap();
+    let resumed = site.crawl.run(&[]);
+    resumed.expect(
+        0,
+        &[
+            "crawl.shards was fixed when this crawl was created, and stays 4",
+            "resuming the crawl in crawl (last run: stopped by a signal)",
+        ],
+    );
+    assert_eq!(dirs(&site).len(), 4);
+    site.assert_whole();
+    site.assert_obedient();
+    assert_eq!(site.fetched_twice(), Vec::<String>::new());
+    let pages = site.web.expected().pages.len();
+    assert!(resumed.said.contains(&format!("pages stored             {pages} ")), "{}", resumed.said);
+    // it is over, and stays so
+    site.crawl.run(&[]).expect(0, &["is complete; only new seeds will be crawled"]);
+    assert_eq!(site.fetched_twice(), Vec::<String>::new());
+}
+
+#[test]
+fn a_page_limit_counts_over_all_shards() {
+    let site = rushed(small().smooth(), 4);
+    for limit in [40, 40, 70] {
+        site.crawl.run(&["--max-pages", &limit.to_string()]).expect(0, &["page limit reached"]);
+        assert_eq!(site.crawl.stored().len(), limit);
+    }
+}
+
+#[test]
+fn seeds_are_fetched_again_in_one_round_of_all_shards() {
+    let site = rushed(SimOptions { hosts: 20, pages: 100, ..small().smooth() }, 4);
+    site.crawl.run(&[]).expect(0, &[]);
+    let (seeds, before) = (site.web.seeds(), site.web.log().len());
+    let lines = format!("fetching {} seed URLs", seeds.len());
+    site.crawl.run(&["--force"]).expect(0, &[&lines]);
+    let again: BTreeSet<String> =
+        site.web.log_after(before).iter().map(|request| request.url(site.web.http_port())).collect();
+    assert!(seeds.iter().all(|seed| again.contains(seed)), "{again:#?}");
+    // the newest word of a seed is that nothing has changed
+    let stored = site.crawl.stored();
+    assert!(site.web.expected().pages.keys().all(|url| stored.contains_key(url)), "{stored:#?}");
+    assert_sound(&site);
+}
+
+#[test]
+fn a_fault_of_one_shard_ends_the_crawl_and_the_same_line_goes_on() {
+    let options = SimOptions { pages: 120, page_bytes: 96 << 10, gzip_share: 0.0, ..small().smooth() };
+    let site = rushed(options, 3);
+    // in blocks of 512 bytes: enough for what a start writes, too little for the archive of a shard
+    let line = format!(
+        "ulimit -f 1200; exec '{}' --seeds seeds.txt --config crawler.toml --dir crawl",
+        env!("CARGO_BIN_EXE_crawler")
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]).current_dir(site.crawl.dir.path());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = wait(command.spawn().unwrap());
+    ended.expect(4, &["File too large", "ulimit -f", "it resumes from the last checkpoint"]);
+    site.crawl.run(&[]).expect(0, &["resuming the crawl in crawl"]);
+    site.assert_whole();
+    assert_sound(&site);
+}
+
+#[test]
+fn a_shard_that_cannot_be_opened_keeps_the_others_from_crawling() {
+    let site = rushed(small().smooth(), 3);
+    let child = site.crawl.start(&[]);
+    site.wait_for_requests(100);
+    interrupt(child).expect(11, &[]);
+    let path = site.crawl.path("crawl/shard-001/pages");
+    let aside = site.crawl.path("aside");
+    fs::rename(&path, &aside).unwrap();
+    let before = site.web.log().len();
+    let refused = site.crawl.run(&[]);
+    assert!(refused.code != Some(0) && refused.said.contains("shard-001"), "{refused:?}");
+    assert_eq!(site.web.log().len(), before, "nothing was requested");
+    let _ = fs::remove_dir_all(&path);
+    fs::rename(&aside, &path).unwrap();
+    site.crawl.run(&[]).expect(0, &[]);
+    site.assert_whole();
+}
+
+#[test]
+fn a_crawl_of_shards_that_fetches_nothing_says_why() {
+    let site = rushed(small().smooth(), 4);
+    fs::write(site.crawl.path("seeds.txt"), "http://nowhere.invalid/\n").unwrap();
+    site.crawl.run(&[]).expect(5, &["no such host (1)"]);
+}
