@@ -46,7 +46,7 @@ const HOLD_MAX: u32 = 8;
 /// A rate that differs by so much from those before it is that of another crawl.
 const CHANGED: f64 = 0.25;
 /// A window lasts so long at least, and at most.
-const WINDOW: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
+const WINDOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 /// And as many times as long as a request.
 const REQUESTS_LONG: u32 = 2;
 /// Ends of requests that a rate is made of: for a large step, and for a small one.
@@ -278,11 +278,10 @@ impl Controller {
             }
             self.bound = WorkersBound::Ceiling;
         }
-        // fewer than at the start would be too few for the cores as soon as something is slower
-        let least = if self.pressure.cores { self.start } else { WORKERS_MIN }.min(from);
-        let fewer = ((from as f64 / STEP_DOWN) as usize).max(least);
-        self.is_down_next = fewer < from;
-        if fewer < from {
+        let fewer = ((from as f64 / STEP_DOWN) as usize).max(WORKERS_MIN.min(from));
+        // a queue for the cores keeps nobody else waiting, and rates are not what they seem while others use the cores
+        self.is_down_next = fewer < from && !self.pressure.cores;
+        if self.is_down_next {
             self.workers = fewer;
             self.trial = Some(Trial { is_up: false, from, rate });
         }
