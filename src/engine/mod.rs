@@ -32,6 +32,7 @@ mod quota;
 pub mod recovery;
 mod reply;
 mod requests;
+mod resend;
 pub mod rests;
 mod round;
 mod route;

@@ -17,7 +17,6 @@
 
 mod incoming;
 mod outgoing;
-mod resend;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -382,6 +381,21 @@ impl Exchange {
             self.foreign.insert(other, foreign_keys(disk, &dir.join("pages"))?);
         }
         self.foreign.get(&other).cloned()
+    }
+
+    /// Whether the links of all archived pages are still to be sent again.
+    pub fn resends(&self) -> bool {
+        self.resends
+    }
+
+    /// They are sent: the next checkpoint has them.
+    pub fn resent(&mut self) {
+        self.resends = false;
+    }
+
+    /// Sends `url` again, which is not fetched again where it was.
+    pub fn send_again(&mut self, url: QueuedUrl, round: u32) -> Result<()> {
+        self.outgoing.push(&QueuedUrl { forced: false, ..url }, round)
     }
 
     /// Whether links are being read.
