@@ -1,24 +1,24 @@
 //! How many workers there are where nobody has fixed it: as many as bring something.
 //!
-//! While hosts are ready and all workers are taken, the number grows as long as the rate of requests grows with it. What
-//! ends that is the line or the cores: more requests in flight are then only longer on their way, and what they wait in
-//! is a queue that other traffic has to wait in too. By Little's law (workers = rate x time), the rate that does not
-//! rise and the time of a request that does are one and the same measurement; so rates are compared, over windows of
-//! some times of a request, and nothing has to be known about single hosts, whose latencies differ by orders.
+//! While hosts are ready and all workers are taken, the number grows as long as the rate of requests grows with it.
+//! What ends that is the line or the cores: more requests in flight are then only longer on their way, and what they
+//! wait in is a queue that other traffic has to wait in too. By Little's law (workers = rate x time), the rate that does
+//! not rise and the time of a request that does are one and the same measurement; so rates are compared, over windows
+//! of some times of a request, and nothing has to be known about single hosts, whose latencies differ by orders.
 //!
 //! It is a search by trials, one after the other, each against the window before it:
-//! - up: so many times the workers, first twice as many, later a quarter more. The trial is kept if at least
-//!   half of what the step could bring came of it. Otherwise the number goes back to where the rate needs no queue:
-//!   the new rate at the old time of a request, which is the bandwidth-delay product of BBR (Cardwell et al., "BBR:
-//!   Congestion-Based Congestion Control", ACM Queue 2016).
-//! - down: a fifth fewer. The trial is kept if nearly nothing is lost by it: then there was a queue. Otherwise the number
-//!   goes back to what the rate of before needs at the time that a request takes now. So it ends where throughput by
-//!   delay is largest (Kleinrock, "Power and deterministic rules of thumb for probabilistic problems
-//!   in computer communications", 1979).
+//! - up: so many times the workers, first twice as many, later a quarter more. The trial is kept if at least half of
+//!   what the step could bring came of it. Otherwise the number goes back to where the rate needs no queue: the new rate
+//!   at the old time of a request, which is the bandwidth-delay product of BBR (Cardwell et al., "BBR: Congestion-Based
+//!   Congestion Control", ACM Queue 2016).
+//! - down: a fifth fewer. The trial is kept if nearly nothing is lost by it: then there was a queue. Otherwise the
+//!   number goes back to what the rate of before needs at the time that a request takes now. So it ends where throughput
+//!   by delay is largest (Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer
+//!   communications", 1979). While cores are short, nothing is tried downwards.
 //!
 //! Differences to both: there is no estimate of the least delay, which would have to expire while a crawl wanders from
-//! near hosts to far ones. Each trial is judged by itself, so a wrong one, by chance or since other hosts came up, costs
-//! a few windows. Trials become rarer while they change nothing.
+//! near hosts to far ones. Each trial is judged by itself, so a wrong one, by chance or since other hosts came up,
+//! costs a few windows. Trials become rarer while they change nothing.
 //!
 //! Nothing here knows a clock or the machine: time, ends of requests and what is short come from outside.
 

@@ -23,8 +23,8 @@ pub use limits::Rates;
 pub use pool::{SlotPool, Waker};
 pub use slots::SlotOptions;
 
+use super::Settings;
 use super::job::{FetchJob, Target};
-use super::{Commons, Settings};
 use crate::clock::Time;
 use crate::frontier::{Contact, HostId};
 use crate::record::Workers;
@@ -54,11 +54,11 @@ pub(super) struct Requests {
 
 impl Requests {
     /// None yet.
-    pub fn new(commons: Commons, wake: Waker, rng: fastrand::Rng) -> Requests {
+    pub fn new((slots, rates): (Arc<SlotPool>, Arc<Rates>), wake: Waker, rng: fastrand::Rng) -> Requests {
         Requests {
-            slots: OwnSlots::join(commons.slots, wake),
+            slots: OwnSlots::join(slots, wake),
             pages: 0,
-            rates: commons.rates,
+            rates,
             limited_until: Time::ZERO,
             has_right: false,
             hops: Vec::new(),
@@ -227,13 +227,9 @@ mod tests {
     fn requests(per_second: Option<f64>) -> (Requests, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(NOW));
         let slots = SlotOptions { workers: 2, workers_most: None, slow: 1, slow_after: Duration::from_secs(2) };
-        let commons = Commons {
-            slots: Arc::new(SlotPool::new(slots)),
-            rates: Arc::new(Rates::new(clock.clone(), per_second, None)),
-            quota: Arc::default(),
-            ledger: None,
-        };
-        (Requests::new(commons, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
+        let slots = Arc::new(SlotPool::new(slots));
+        let rates = Arc::new(Rates::new(clock.clone(), per_second, None));
+        (Requests::new((slots, rates), Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
     }
 
     #[test]

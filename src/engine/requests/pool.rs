@@ -130,8 +130,8 @@ impl OwnSlots {
         self.pool.lock().ask(self.engine, now)
     }
 
-    /// This engine has looked at all that it could do at `now`, and may still have a host ready: what it has not used is
-    /// for others, who are woken.
+    /// This engine has looked at all that it could do at `now`, and may still have a host ready: what it has not used
+    /// is for others, who are woken.
     pub fn settle(&self, has_work: bool, now: Time) {
         let woken = self.pool.lock().settle(self.engine, has_work, now);
         woken.iter().for_each(|wake| wake());
