@@ -28,6 +28,7 @@ use super::job::{FetchJob, Target};
 use crate::clock::Time;
 use crate::frontier::{Contact, HostId};
 use crate::record::Workers;
+use auto::Kind;
 use hops::Hop;
 use pool::OwnSlots;
 
@@ -149,13 +150,14 @@ impl Requests {
 
     /// A look-up for `host` has ended; the number of the worker that made it.
     pub fn end(&mut self, host: HostId, now: Time) -> u32 {
-        self.slots.end(host, now)
+        self.slots.end(host, Kind::LookUp, now)
     }
 
     /// The request `job` has ended; the number of the worker that made it.
     pub fn end_fetch(&mut self, job: &FetchJob, now: Time) -> u32 {
-        self.pages -= u64::from(matches!(job.target, Target::Page { .. }));
-        self.slots.end(job.host, now)
+        let is_page = matches!(job.target, Target::Page { .. });
+        self.pages -= u64::from(is_page);
+        self.slots.end(job.host, if is_page { Kind::Page } else { Kind::Robots }, now)
     }
 
     /// An answer came: `bytes`, and how long that took where it says what is usual.
