@@ -141,8 +141,10 @@ fn load(dirs: &[PathBuf]) -> Result<Files> {
         first.push_str(&format!("<p><a href=\"/{number}/{INDEX}\">{number}</a>\n"));
     }
     ensure!(!files.is_empty(), "there are no files");
-    let gzip = None;
-    files.insert("/".to_owned(), File { content_type: "text/html", plain: Bytes::from(first), gzip });
+    let text = |content_type, text: String| File { content_type, plain: Bytes::from(text), gzip: None };
+    files.insert("/".to_owned(), text("text/html", first));
+    // not all crawlers take its absence for a permit
+    files.insert("/robots.txt".to_owned(), text("text/plain", "User-agent: *\nDisallow:\n".to_owned()));
     Ok(files)
 }
 

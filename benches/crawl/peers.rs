@@ -109,7 +109,9 @@ impl Peer {
                 command.args(["--delete-after", "--warc-file=archive"]).args(&target.seeds);
             }
             Peer::Spider => {
-                command.args(["--respect-robots-txt", "--verbose", "--url"]).args(&target.seeds).arg("crawl");
+                command.args(["--http", "--respect-robots-txt", "--url"]).args(&target.seeds);
+                // a line for each page; without it some versions fetch nothing
+                command.args(["crawl", "--output-links"]);
             }
             Peer::Scrapy => {
                 command.args(["runspider", SCRAPY_SPIDER, "-a"]).arg(format!("seeds={}", target.seeds.join(" ")));
@@ -132,7 +134,7 @@ impl Peer {
             Peer::WgetWarc => responses(&dir.join("archive.warc.gz")),
             Peer::Spider => {
                 let said = fs::read_to_string(dir.join("said"))?;
-                Ok((said.lines().filter(|line| line.contains("://")).count() as u64, 0))
+                Ok((said.lines().filter(|line| line.starts_with("http")).count() as u64, 0))
             }
             Peer::Scrapy => {
                 let said = fs::read_to_string(dir.join("said"))?;
