@@ -20,6 +20,7 @@ mod ending;
 pub mod explain;
 mod files;
 pub mod live;
+mod machine;
 pub mod memory;
 mod metrics;
 mod nothing;
@@ -41,8 +42,9 @@ mod warnings;
 use std::sync::Arc;
 
 use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
 use crate::disk::Disk;
-use crate::engine::{Commons, ListedSeeds, SeedTable};
+use crate::engine::{Commons, ListedSeeds, SeedTable, Settings};
 use crate::process::{ProcessOptions, Processor};
 use crate::record::Finish;
 use crate::text::escape::Escaped;
@@ -87,6 +89,13 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     finish
 }
 
+/// What the engines of a crawl decide by. Where the number of workers is found, the machine bounds it.
+fn settings(config: &Config) -> Settings {
+    let mut settings = options::settings(config);
+    settings.slots.workers_most = settings.slots.workers_most.map(|_| memory::workers_most(config));
+    settings
+}
+
 /// Runs the only engine of a crawl, on this thread.
 fn run_alone(
     request: &CrawlRequest,
@@ -96,7 +105,8 @@ fn run_alone(
     ceiling: u64,
 ) -> Result<Finish, CrawlError> {
     let (shard, clock) = (&directory.shards[0], runtime.clock.clone());
-    let commons = Commons::new(&options::settings(&request.config), clock.clone());
+    let commons = Commons::new(&settings(&request.config), clock.clone());
+    let slots = commons.slots.clone();
     let opening = shard.opening(request, directory.keys.clone(), executors, seeds, (clock, commons, None))?;
     let (mut run, past) = ShardRun::open(opening, Processor::new(process), events, News::default())?;
     let mut crawl = || {
@@ -105,7 +115,7 @@ fn run_alone(
         ending::tell_past(past, replayed, request);
         run.admit(if request.force { Admission::Again(None) } else { Admission::Listed })?.tell();
         let Incoming { mut orders, .. } = runtime.listen(request);
-        let mut observer = Observer::new(ceiling, &mut runtime.display, &mut runtime.endpoint);
+        let mut observer = Observer::new(ceiling, slots.clone(), &mut runtime.display, &mut runtime.endpoint);
         let finish = run.run(&*runtime.clock, &mut orders[0], &mut observer)?;
         drop(orders);
         runtime.hang_up();

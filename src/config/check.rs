@@ -6,7 +6,7 @@ use std::time::Duration;
 use regex::RegexBuilder;
 
 use super::Config;
-use super::value::Bytes;
+use super::value::{Bytes, Workers};
 
 /// A key whose value breaks a limit.
 pub(super) struct Limit {
@@ -130,8 +130,8 @@ fn politeness(config: &Config) -> Checked {
 
 fn fetch(config: &Config) -> Checked {
     let fetch = &config.fetch;
-    let workers = (1..=10_000).contains(&fetch.workers);
-    require(workers, "fetch.workers", "must be from 1 to 10000: how many requests are in flight at once")?;
+    let workers = !matches!(fetch.workers, Workers::Fixed(workers) if !(1..=10_000).contains(&workers));
+    require(workers, "fetch.workers", "must be from 1 to 10000, or \"auto\": how many requests are in flight at once")?;
     let slow = fetch.slow_workers <= 10_000;
     require(
         slow,

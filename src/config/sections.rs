@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
-use super::value::{Bytes, Mismatch, Setting};
+use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::ContainerOptions;
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::frontier::{self, FrontierOptions};
@@ -256,8 +256,8 @@ section! {
 section! {
     /// How a page is fetched.
     Fetch {
-        /// Requests in flight at the same time, all hosts together.
-        workers: usize = 64,
+        /// Requests in flight at the same time, all hosts together: a number, or as many as bring something.
+        workers: Workers = Workers::Auto,
         /// Requests beside those that take much longer than usual: they keep nobody waiting.
         slow_workers: usize = 1024,
         /// Time after which a request is one of them; twice what is usual, if that is less.

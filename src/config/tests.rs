@@ -57,7 +57,7 @@ fn a_wrong_type_is_named_with_what_was_found_and_an_example() {
     assert!(said.starts_with("my.toml:2: politeness.delay_min: expected a duration"), "{said}");
     assert!(said.contains("found the number 5; write for example: delay_min = \"10s\""), "{said}");
     let said = refusal("[fetch]\nworkers = \"many\"");
-    assert!(said.contains("expected a whole number, found the string \"many\""), "{said}");
+    assert!(said.contains("expected \"auto\" or a whole number, found the string \"many\""), "{said}");
     let said = refusal("[scope]\nmode = \"universe\"");
     assert!(said.contains("\"domain\", \"host\", \"prefix\" or \"any\""), "{said}");
     for (text, key) in [

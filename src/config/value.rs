@@ -191,6 +191,33 @@ whole_number!(u16, "a whole number from 0 to 65535");
 whole_number!(u64, "a whole number");
 whole_number!(usize, "a whole number");
 
+/// How many workers there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Workers {
+    /// As many as the crawl finds to be of use.
+    Auto,
+    /// So many.
+    #[serde(untagged)]
+    Fixed(usize),
+}
+
+impl Setting for Workers {
+    const EXPECTED: &'static str = "\"auto\" or a whole number";
+    const EXAMPLE: &'static str = "\"auto\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        if value.as_str() == Some("auto") { Some(Workers::Auto) } else { usize::from_toml(value).map(Workers::Fixed) }
+    }
+
+    fn to_toml(&self) -> String {
+        match self {
+            Workers::Auto => "\"auto\"".to_owned(),
+            Workers::Fixed(workers) => workers.to_toml(),
+        }
+    }
+}
+
 impl Setting for f64 {
     const EXPECTED: &'static str = "a number";
     const EXAMPLE: &'static str = "5.0";
@@ -335,6 +362,16 @@ mod tests {
         }
         let odd = Duration::from_micros(1_500);
         assert_eq!((show_duration(odd).as_str(), parse_duration("1.5ms")), ("1.5ms", Some(odd)));
+    }
+
+    #[test]
+    fn workers_are_a_number_or_found_in_toml_and_in_json() {
+        for (workers, toml, json) in [(Workers::Auto, "\"auto\"", "\"auto\""), (Workers::Fixed(64), "64", "64")] {
+            assert_eq!(workers.to_toml(), toml);
+            assert_eq!(serde_json::to_string(&workers).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Workers>(json).unwrap(), workers);
+        }
+        assert!(serde_json::from_str::<Workers>("\"many\"").is_err());
     }
 
     #[test]

@@ -26,6 +26,7 @@
 //! whole exchange, and hands the exchanges to the engine, which takes them back in with [`Container::readopt`].
 
 pub mod address;
+mod archived;
 mod boot;
 mod condition;
 #[cfg(test)]

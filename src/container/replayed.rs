@@ -4,8 +4,6 @@ use std::net::IpAddr;
 
 use data_encoding::BASE32;
 
-use super::keys::KeyRecord;
-use super::reader::Reader;
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Result};
 use crate::web::mime;
@@ -108,22 +106,6 @@ pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<
     }
 }
 
-impl Reader {
-    /// The page that `key` leads to, with the body that it refers to where it is a revisit; nothing where its metadata
-    /// is gone.
-    pub fn page(&self, key: &KeyRecord) -> Result<Option<ReplayedPage>> {
-        let records = self.exchange(key)?;
-        let answer = records.last().map(|stored| &stored.record);
-        let metadata = records.iter().map(|stored| &stored.record).find(|record| record.kind() == "metadata");
-        let (Some(metadata), Some(answer)) = (metadata, answer) else { return Ok(None) };
-        let Some(page) = page(key.file, metadata, answer) else { return Ok(None) };
-        Ok(Some(match page.refers_to {
-            None => page,
-            Some(_) => ReplayedPage { body: self.response(key)?.body, mime: key.mime.clone(), ..page },
-        }))
-    }
-}
-
 /// Whether `record` says that it is of the exchange that `answer` ends.
 fn belongs_to(record: &Record, answer: &Record) -> bool {
     let said =
@@ -131,7 +113,8 @@ fn belongs_to(record: &Record, answer: &Record) -> bool {
     said.iter().all(|(name, of_answer)| record.field(name) == answer.field(of_answer))
 }
 
-fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage> {
+/// The page of an exchange in value file `file`.
+pub(super) fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage> {
     let fields = String::from_utf8_lossy(&metadata.block);
     let field = |name: &str| {
         fields.lines().find_map(|line| line.split_once(": ").filter(|(n, _)| *n == name).map(|(_, value)| value.trim()))

@@ -24,7 +24,7 @@ use super::runtime::Runtime;
 use super::seat::{Abandoned, Seat, Told, Word, Work};
 use super::shard_run::{Admission, Admitted, News};
 use super::threads::Port;
-use super::{CrawlError, CrawlRequest, options};
+use super::{CrawlError, CrawlRequest};
 use crate::clock::{Clock, Time};
 use crate::disk::Disk;
 use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedTable};
@@ -77,7 +77,7 @@ pub(super) fn run(
     // one that is waited for, and a fault
     let (told_in, told) = bounded(2 * directory.shards.len());
     let clock = runtime.clock.clone();
-    let commons = Commons::of_shards(&options::settings(&request.config), clock.clone());
+    let commons = Commons::of_shards(&super::settings(&request.config), clock.clone());
     let ending = thread::scope(|scope| {
         let mut director = Director {
             request,
@@ -86,7 +86,7 @@ pub(super) fn run(
             list,
             seats: Vec::new(),
             told,
-            teller: Teller::default(),
+            teller: Teller::new(commons.slots.clone()),
             look_due: Time::ZERO,
             metrics_due: Time::ZERO,
             copy_due: Time::ZERO,

@@ -8,10 +8,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::machine::Lookout;
 use super::metrics::Endpoint;
+use super::threads::cores;
 use super::warnings::Warnings;
 use crate::clock::Time;
-use crate::engine::Engine;
+use crate::engine::{Engine, SlotPool};
 use crate::record::{Doing, Gauges, LimitedList, Live, Rates, Statistics};
 use crate::report::Progress;
 
@@ -40,9 +42,14 @@ pub(super) struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    /// That of a crawl that takes no more memory than `ceiling`.
-    pub fn new(ceiling: u64, display: &'a mut Progress, endpoint: &'a mut Endpoint) -> Observer<'a> {
-        let (sampler, teller) = (Sampler::new(ceiling), Teller::default());
+    /// That of a crawl that takes no more memory than `ceiling`, and makes its requests in `slots`.
+    pub fn new(
+        ceiling: u64,
+        slots: Arc<SlotPool>,
+        display: &'a mut Progress,
+        endpoint: &'a mut Endpoint,
+    ) -> Observer<'a> {
+        let (sampler, teller) = (Sampler::new(ceiling), Teller::new(slots));
         Observer { sampler, teller, display, endpoint, due: Time::ZERO }
     }
 }
@@ -65,13 +72,21 @@ impl View for Observer<'_> {
     }
 }
 
-/// What tells people how a crawl goes: the display and the warnings.
-#[derive(Default)]
+/// What tells people how a crawl goes: the display and the warnings. It tells the slots, too, what the machine is short
+/// of.
 pub(super) struct Teller {
     warnings: Warnings,
+    slots: Arc<SlotPool>,
+    lookout: Lookout,
+    look_due: Time,
 }
 
 impl Teller {
+    /// That of a crawl that makes its requests in `slots`.
+    pub fn new(slots: Arc<SlotPool>) -> Teller {
+        Teller { warnings: Warnings::default(), slots, lookout: Lookout::new(cores()), look_due: Time::ZERO }
+    }
+
     /// Tells of these figures of a crawl that stops where less than `disk_floor` is free.
     pub fn tell(
         &mut self,
@@ -84,6 +99,10 @@ impl Teller {
         display.tick(statistics, gauges, doing, statistics.elapsed);
         self.warnings.look(now, gauges.disk_free_bytes, disk_floor);
         self.warnings.look_at_rests(gauges.resting.as_ref());
+        if gauges.workers.is_some() && now >= self.look_due {
+            self.look_due = now + EVERY;
+            self.slots.press(self.lookout.look());
+        }
     }
 }
 

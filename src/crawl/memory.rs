@@ -8,11 +8,12 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::files::IDLE_CONNECTIONS_MAX;
-use super::share;
-use crate::config::Config;
+use super::files::{self, IDLE_CONNECTIONS_MAX, WORKERS_MOST};
+use super::{machine, share, threads};
+use crate::config::{Config, Workers};
 use crate::disk::{self, Disk};
 use crate::drum::{UNMERGED_BYTES, VALUE_BYTES_PER_ENTRY};
+use crate::engine::WORKERS_START;
 use crate::engine::seeds::reader;
 use crate::fetch::{SMALL_BODY_BYTES, large_bodies};
 use crate::process::{LARGE_FINDINGS, SITEMAP_LINK_BYTES, SMALL_FINDINGS_BYTES};
@@ -46,6 +47,9 @@ const SEED_SCOPE: u64 = 80;
 const COPIES_OF_TEXT: u64 = 6;
 /// A body beside its record, and the record compressed, in buffers that stay.
 const COPIES_OF_BODY: u64 = 3;
+
+/// The workers that are found leave the ceiling within this share of the machine's memory, in quarters.
+const MEMORY_QUARTERS: u64 = 3;
 
 /// A part of the ceiling.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -88,13 +92,18 @@ impl Ceiling {
         Ceiling::sum(self.parts, self.shards)
     }
 
-    /// The ceiling of a crawl by `config` with `cores` process threads.
+    /// The ceiling of a crawl by `config` with `cores` process threads, and with as many workers as it may have.
     pub fn of(config: &Config, cores: usize) -> Ceiling {
+        Ceiling::with_workers(config, workers_most(config), cores)
+    }
+
+    fn with_workers(config: &Config, workers: usize, cores: usize) -> Ceiling {
+        let requests = workers as u64 + config.fetch.slow_workers as u64;
         let shards = config.crawl.shards as u64;
         let mut parts = stores(&share::of_shard(config));
         parts.iter_mut().for_each(|part| part.bytes *= shards);
-        parts.extend(network(config));
-        parts.extend(processing(config, cores as u64));
+        parts.extend(network(config, requests));
+        parts.extend(processing(config, requests, cores as u64));
         if shards == 1 {
             parts.push(part("program and catalog", "", PROGRAM + CATALOG));
         } else {
@@ -111,6 +120,28 @@ impl Ceiling {
         parts.push(part("allocator overhead, a quarter", "", sum / 4));
         Ceiling { bytes: sum + sum / 4, parts, shards }
     }
+}
+
+/// Workers at most: those that are configured, or as many as may be found, which this machine has memory and open files
+/// for.
+pub(super) fn workers_most(config: &Config) -> usize {
+    match config.fetch.workers {
+        Workers::Fixed(workers) => workers,
+        Workers::Auto => {
+            let by_memory = machine::memory().map_or(WORKERS_START, |memory| workers_in(config, memory));
+            by_memory.min(files::workers_most(config, files::limit())).clamp(1, WORKERS_MOST)
+        }
+    }
+}
+
+/// With so many workers the ceiling is within its share of `memory`; they are not fewer than at the start.
+fn workers_in(config: &Config, memory: u64) -> usize {
+    const MANY: usize = 1_000;
+    let ceiling = |workers| Ceiling::with_workers(config, workers, threads::cores()).bytes;
+    let least = ceiling(WORKERS_START);
+    let each = (ceiling(WORKERS_START + MANY) - least) / MANY as u64;
+    let room = (memory / 4 * MEMORY_QUARTERS).saturating_sub(least);
+    WORKERS_START + usize::try_from(room / each.max(1)).unwrap_or(WORKERS_MOST)
 }
 
 fn part(name: &'static str, keys: &'static str, bytes: u64) -> Part {
@@ -147,9 +178,9 @@ fn stores(config: &Config) -> Vec<Part> {
     ]
 }
 
-fn network(config: &Config) -> Vec<Part> {
+fn network(config: &Config, requests: u64) -> Vec<Part> {
     let fetch = &config.fetch;
-    let (requests, body) = (fetch.workers as u64 + fetch.slow_workers as u64, fetch.max_body.get());
+    let body = fetch.max_body.get();
     // a place lasts until the records that were made of the body are in the archive
     let large = large_bodies(fetch.max_body.as_usize()) as u64 * 2 * body;
     vec![
@@ -161,9 +192,8 @@ fn network(config: &Config) -> Vec<Part> {
     ]
 }
 
-fn processing(config: &Config, cores: u64) -> Vec<Part> {
+fn processing(config: &Config, requests: u64, cores: u64) -> Vec<Part> {
     let body = config.fetch.max_body.get();
-    let requests = config.fetch.workers as u64 + config.fetch.slow_workers as u64;
     let links = config.scope.max_links_per_page as u64 * (BYTES_PER_LINK as u64 + LINK);
     let listed = SITEMAP_LINK_BYTES as u64 + sitemap::URLS_MAX * LINK;
     let waiting = if config.robots.sitemaps { links.max(listed) } else { links };
@@ -186,7 +216,8 @@ mod tests {
 
     #[test]
     fn the_ceiling_is_the_sum_of_its_parts_and_follows_the_configuration() {
-        let config = Config::default();
+        let mut config = Config::default();
+        config.fetch.workers = Workers::Fixed(64);
         let ceiling = Ceiling::of(&config, 2);
         assert_eq!(ceiling.bytes, ceiling.parts.iter().map(|part| part.bytes).sum::<u64>());
         assert!(ceiling.bytes < 4 << 30, "{ceiling:#?}");
@@ -200,7 +231,7 @@ mod tests {
         slots.container.slot_memory = Bytes::gib(2);
         assert!(Ceiling::of(&slots, 2).bytes > ceiling.bytes + (1 << 30));
         let mut smaller = config;
-        smaller.fetch.workers = 1;
+        smaller.fetch.workers = Workers::Fixed(1);
         assert!(Ceiling::of(&smaller, 2).bytes < ceiling.bytes);
         smaller.fetch.slow_workers = 0;
         assert!(Ceiling::of(&smaller, 2).bytes + (1 << 30) < ceiling.bytes);
@@ -208,10 +239,26 @@ mod tests {
     }
 
     #[test]
+    fn memory_bounds_the_workers_that_are_found() {
+        let config = Config::default();
+        const GIB: u64 = 1 << 30;
+        assert!(workers_in(&config, 64 * GIB) > WORKERS_MOST);
+        assert_eq!(workers_in(&config, 2 * GIB), WORKERS_START, "never fewer for the sake of memory");
+        let some = workers_in(&config, 8 * GIB);
+        assert!((500..3_000).contains(&some), "{some}");
+        assert!(Ceiling::with_workers(&config, some, threads::cores()).bytes <= 6 * GIB);
+        let most = workers_most(&config);
+        assert_eq!(Ceiling::of(&config, 2), Ceiling::with_workers(&config, most, 2));
+        let fixed = Config { fetch: crate::config::Fetch { workers: Workers::Fixed(9), ..config.fetch }, ..config };
+        assert_eq!(workers_most(&fixed), 9, "a number is the number, whatever the machine has");
+    }
+
+    #[test]
     fn shards_share_the_memory_of_the_process_until_each_has_its_least() {
         let of = |shards| {
             let mut config = Config::default();
             config.crawl.shards = shards;
+            config.fetch.workers = Workers::Fixed(64);
             let ceiling = Ceiling::of(&config, 2);
             assert_eq!(ceiling.bytes, ceiling.parts.iter().map(|part| part.bytes).sum::<u64>());
             ceiling.with_seeds(1_000, 1 << 20)

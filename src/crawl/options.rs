@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::files::IDLE_CONNECTIONS_MAX;
+use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
 use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -19,7 +19,9 @@ use crate::config::{self, Config};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Commons, Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, Waker, mend};
+use crate::engine::{
+    Commons, Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, WORKERS_START, Waker, mend,
+};
 use crate::fetch::FetchOptions;
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
@@ -250,7 +252,11 @@ fn name_settings(config: &Config) -> String {
 /// How many requests may be in progress.
 pub(super) fn slots(config: &Config) -> SlotOptions {
     let fetch = &config.fetch;
-    SlotOptions { workers: fetch.workers, slow: fetch.slow_workers, slow_after: fetch.slow_after }
+    let (workers, workers_most) = match fetch.workers {
+        config::Workers::Fixed(workers) => (workers, None),
+        config::Workers::Auto => (WORKERS_START, Some(WORKERS_MOST)),
+    };
+    SlotOptions { workers, workers_most, slow: fetch.slow_workers, slow_after: fetch.slow_after }
 }
 
 pub(super) fn settings(config: &Config) -> Settings {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::memory::Ceiling;
-use super::{options, threads};
+use super::memory::{Ceiling, workers_most};
+use super::{machine, options, threads};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::web::scope::ScopeMode;
@@ -104,7 +104,7 @@ impl Plan {
             shards: config.crawl.shards as u64,
             rates: ANSWERS.iter().map(|&answer| rate(config, hosts.len(), answer)).collect(),
             memory: Ceiling::of(config, threads::cores()),
-            machine_memory: machine_memory(),
+            machine_memory: machine::memory(),
             disk_per_million: disk_per_million(config, page_bytes),
             disk_free: Disk::real().free_bytes(there).ok(),
             warnings: Vec::new(),
@@ -204,7 +204,7 @@ fn rate(config: &Config, hosts: usize, answer: Duration) -> RateBound {
     let delay = politeness.delay(politeness.pace(answer), None);
     let connections = politeness.connections_per_host.max(1) as f64;
     let per_host = connections / (answer + delay).as_secs_f64().max(1e-6);
-    let workers = config.fetch.workers as f64 / answer.as_secs_f64();
+    let workers = workers_most(config) as f64 / answer.as_secs_f64();
     let limits = [
         (per_host * hosts as f64, "hosts and their delays"),
         (workers, "fetch.workers"),
@@ -226,12 +226,6 @@ fn disk_per_million(config: &Config, page_bytes: u64) -> Vec<DiskPart> {
     ]
 }
 
-fn machine_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +239,7 @@ mod tests {
     #[test]
     fn the_rate_is_bounded_by_hosts_and_delays_then_by_workers_and_by_the_whole_crawl() {
         let mut config = Config::default();
+        config.fetch.workers = crate::config::Workers::Fixed(64);
         let few = plan(&config, "http://a.example/\nhttps://a.example/x\nhttp://b.example/\n");
         assert_eq!((few.seeds, few.hosts, few.domains), (3, 2, 2));
         // 100 ms and a second of delay; 2 s and ten

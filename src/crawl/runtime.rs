@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::control::{Control, Incoming};
+use super::memory::workers_most;
 use super::metrics::Endpoint;
 use super::threads::{Port, Threads};
 use super::{CrawlError, CrawlRequest, options};
@@ -45,7 +46,7 @@ impl Runtime {
         let endpoint = Endpoint::open(&config.report.metrics, &Disk::real(), dir)?;
         let display = request.progress();
         let fetch = FetchOptions { idle_max, ..options::fetch(config, dir)? };
-        let workers = config.fetch.workers + config.fetch.slow_workers;
+        let workers = workers_most(config) + config.fetch.slow_workers;
         let shards = config.crawl.shards;
         let (threads, ports) = Threads::start(shards, workers, (fetch, guard), process, clock.clone())?;
         Ok((Runtime { clock, display, endpoint, threads, control: None }, ports))

@@ -70,6 +70,7 @@ impl Engine {
             disk_free_bytes: disk_free,
             url_seen_bytes,
             resting,
+            workers: self.requests.workers(),
         }
     }
 

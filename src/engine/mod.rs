@@ -32,6 +32,7 @@ mod quota;
 pub mod recovery;
 mod reply;
 mod requests;
+mod resend;
 pub mod rests;
 mod round;
 mod route;
@@ -66,7 +67,7 @@ pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use quota::Quota;
 pub use reply::{Addressed, ReplyTo};
-pub use requests::{Rates, SlotOptions, SlotPool, Waker};
+pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
@@ -209,7 +210,7 @@ impl Engine {
             self.books.seeds.make_durable()?;
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
-            self.requests.settle(now);
+            self.requests.settle(self.stores.arrival.frontier.has_ready(now), now);
             self.course.quota.give_back();
         } else {
             self.requests.stand_back();

@@ -54,6 +54,73 @@ impl fmt::Display for Doing {
     }
 }
 
+/// What bounds the number of workers, where that is found by the crawl itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkersBound {
+    /// There is a free worker whenever a host is ready and rates permit a request.
+    Hosts,
+    /// Nothing is found yet: each step so far has made the crawl faster.
+    Growing,
+    /// The line is full.
+    Line,
+    /// The cores are busy.
+    Cores,
+    /// The machine has little memory left.
+    Memory,
+    /// Memory and open files permit no more.
+    Ceiling,
+}
+
+impl WorkersBound {
+    /// All of them.
+    pub const ALL: [WorkersBound; 6] = [
+        WorkersBound::Hosts,
+        WorkersBound::Growing,
+        WorkersBound::Line,
+        WorkersBound::Cores,
+        WorkersBound::Memory,
+        WorkersBound::Ceiling,
+    ];
+
+    /// What it means for anyone who looks at it.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            WorkersBound::Hosts => "as many as there are hosts ready",
+            WorkersBound::Growing => "growing",
+            WorkersBound::Line => "the line is full",
+            WorkersBound::Cores => "the cores are busy",
+            WorkersBound::Memory => "little memory is left",
+            WorkersBound::Ceiling => "as many as memory and open files permit",
+        }
+    }
+}
+
+/// One word.
+impl fmt::Display for WorkersBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            WorkersBound::Hosts => "hosts",
+            WorkersBound::Growing => "growing",
+            WorkersBound::Line => "line",
+            WorkersBound::Cores => "cores",
+            WorkersBound::Memory => "memory",
+            WorkersBound::Ceiling => "ceiling",
+        })
+    }
+}
+
+/// The workers of a crawl that finds their number itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workers {
+    /// So many there are.
+    pub now: u64,
+    /// So many there may be.
+    pub most: u64,
+    /// Why there are not more.
+    pub bound: WorkersBound,
+}
+
 /// A crawl that runs, at this moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Live {

@@ -22,7 +22,7 @@ pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
 pub use finish::Finish;
 pub use histogram::Histogram;
 pub use limited::{Limited, LimitedList};
-pub use live::{Doing, Live, Rates, ShardLive};
+pub use live::{Doing, Live, Rates, ShardLive, Workers, WorkersBound};
 pub use log_line::{ReadLine, name_of, origin_of};
 pub use oddities::{Oddities, Oddity};
 pub use resting::{Resting, RestingHost};

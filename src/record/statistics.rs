@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LimitedList, Resting};
+use super::{LimitedList, Resting, Workers};
 use crate::outcome::{Failure, Reason};
 
 /// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
@@ -194,6 +194,9 @@ pub struct Gauges {
     /// Hosts that rest, if any does.
     #[serde(default)]
     pub resting: Option<Resting>,
+    /// Workers, where the crawl finds their number itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<Workers>,
 }
 
 #[cfg(test)]

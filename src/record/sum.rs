@@ -145,6 +145,7 @@ impl AddAssign<&Gauges> for Gauges {
             url_seen_bytes,
             disk_free_bytes,
             resting: _,
+            workers,
         } = other;
         add_each([
             (&mut self.queued, queued),
@@ -161,6 +162,8 @@ impl AddAssign<&Gauges> for Gauges {
         let looked = [self.disk_free_bytes, *disk_free_bytes].into_iter().filter(|&bytes| bytes > 0);
         self.disk_free_bytes = looked.min().unwrap_or(0);
         self.resting = resting;
+        // those of the process, which all engines tell of
+        self.workers = self.workers.or(*workers);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::config::show_duration;
 use crate::record::limited::setting;
-use crate::record::{Finish, Gauges, Oddities, Statistics};
+use crate::record::{Finish, Gauges, Oddities, Statistics, Workers};
 use crate::text::figures::{brief, count, rate, size, span};
 
 /// Names of hosts, domains and patterns beyond a limit that are told.
@@ -195,6 +195,9 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
                 brief(costs.beside_max),
             ),
         );
+    }
+    if let Some(Workers { now, most, bound }) = gauges.workers {
+        table.row("workers", format!("{} of at most {}: {}", count(now), count(most), bound.meaning()));
     }
     table.row("still queued", count(gauges.queued));
 }

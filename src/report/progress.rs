@@ -172,12 +172,13 @@ impl Figures<'_> {
             (
                 "queue",
                 format!(
-                    "{} URLs  {} seen  hosts {} ready, {} waiting  {} in flight",
+                    "{} URLs  {} seen  hosts {} ready, {} waiting  {} in flight{}",
                     short(gauges.queued),
                     short(gauges.keys_seen),
                     short(gauges.hosts_ready),
                     short(gauges.hosts_waiting),
                     gauges.in_flight,
+                    gauges.workers.map(|workers| format!("  bound: {}", workers.bound)).unwrap_or_default(),
                 ),
             ),
             (
@@ -229,6 +230,8 @@ impl Figures<'_> {
             hosts_waiting = gauges.hosts_waiting,
             hosts_resting = gauges.resting.as_ref().map_or(0, |resting| resting.hosts),
             in_flight = gauges.in_flight,
+            workers = gauges.workers.map(|workers| workers.now),
+            workers_bound = gauges.workers.map(|workers| tracing::field::display(workers.bound)),
             status_2xx = ok,
             status_3xx = moved,
             status_4xx = refused,
@@ -246,7 +249,7 @@ impl Figures<'_> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes();
         format!(
-            "{} state={} pages={} now={}/s average={}/s in={}/s queued={} ready={} waiting={} in_flight={} 2xx={ok} \
+            "{} state={} pages={} now={}/s average={}/s in={}/s queued={} ready={} waiting={} in_flight={}{} 2xx={ok} \
              3xx={moved} 4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
             span(self.elapsed).replace(' ', ""),
             self.doing,
@@ -258,6 +261,10 @@ impl Figures<'_> {
             gauges.hosts_ready,
             gauges.hosts_waiting,
             gauges.in_flight,
+            gauges
+                .workers
+                .map(|workers| format!(" workers={} bound={}", workers.now, workers.bound))
+                .unwrap_or_default(),
             statistics.failures_total(),
             statistics.dropped_total(),
             compact(statistics.bytes_stored),

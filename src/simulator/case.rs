@@ -232,6 +232,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
     Settings {
         slots: SlotOptions {
             workers: *pick(rng, &[2, 8, 32]),
+            workers_most: None,
             slow: *pick(rng, &[0, 4]),
             slow_after: Duration::from_secs(2),
         },

@@ -32,8 +32,10 @@ pub(super) fn bounded(case: &Case, gauges: &Gauges) -> Result<(), Violation> {
     let memory = case.frontier.memory as u64 + TAKE;
     // hosts that come back from a job are let in although others have taken their places meanwhile
     let hosts = case.frontier.active_hosts as u64 + 64;
+    let slots = &case.settings.slots;
+    let workers = slots.workers_most.unwrap_or(slots.workers);
     let bounds = [
-        ("requests in flight", gauges.in_flight, (case.settings.slots.workers + case.settings.slots.slow) as u64),
+        ("requests in flight", gauges.in_flight, (workers + slots.slow) as u64),
         ("active hosts", gauges.hosts_active, hosts),
         ("bytes of active hosts", gauges.hosts_active_bytes, memory),
     ];

@@ -146,7 +146,10 @@ fn a_configuration_that_cannot_be_used_is_a_usage_error_with_its_line() {
     for (text, hint) in [
         ("[crawl]\nmax_page = 5\n", "my.toml:2: unknown key crawl.max_page; did you mean crawl.max_pages?"),
         ("[fetch]\nworkers = 0\n", "my.toml:2: fetch.workers: must be from 1"),
-        ("[fetch]\nworkers = \"x\"\n", "my.toml:2: fetch.workers: expected a whole number, found the string \"x\""),
+        (
+            "[fetch]\nworkers = \"x\"\n",
+            "my.toml:2: fetch.workers: expected \"auto\" or a whole number, found the string \"x\"",
+        ),
         ("[report]\nmetrics = \"localhost\"\n", "my.toml:2: report.metrics: \"localhost\" is not an address"),
         ("[fetch\n", "my.toml:1: "),
     ] {

@@ -260,7 +260,7 @@ struct Run {
 
 fn settings() -> Settings {
     Settings {
-        slots: SlotOptions { workers: 16, slow: 16, slow_after: Duration::from_secs(2) },
+        slots: SlotOptions { workers: 16, workers_most: None, slow: 16, slow_after: Duration::from_secs(2) },
         retries: 2,
         pages_max: None,
         bytes_max: None,

@@ -20,7 +20,7 @@ pub(super) use robots::rules_of;
 impl Engine {
     /// An answer came and was processed.
     pub(in crate::engine) fn answered(&mut self, mut processed: Processed) -> Result<()> {
-        let worker = self.requests.end_fetch(&processed.job);
+        let worker = self.requests.end_fetch(&processed.job, self.stores.arrival.now);
         self.books.count_request(processed.response.duration);
         let bytes = processed.records.payload_bytes;
         self.books.statistics.bytes_received += bytes;
@@ -47,7 +47,7 @@ impl Engine {
 
     /// An attempt brought no answer.
     pub(in crate::engine) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
-        let worker = self.requests.end_fetch(&failed.job);
+        let worker = self.requests.end_fetch(&failed.job, self.stores.arrival.now);
         if failed.cause.is_contact() {
             self.books.count_request(failed.duration);
         }

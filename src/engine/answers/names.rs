@@ -39,7 +39,7 @@ impl Engine {
         name: &str,
         answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
-        let worker = self.requests.end(host);
+        let worker = self.requests.end(host, self.stores.arrival.now);
         match &answer {
             Ok(_) => self.books.statistics.dns_resolved += 1,
             Err(Unresolved { failure, cause, .. }) => {

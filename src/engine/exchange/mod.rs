@@ -17,7 +17,6 @@
 
 mod incoming;
 mod outgoing;
-mod resend;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -30,7 +29,7 @@ use super::Engine;
 use crate::clock::Time;
 use crate::container::{KeyPlace, Referrer, foreign_keys};
 use crate::disk::{Disk, DiskFile, Error, Result};
-use crate::exchange::{Head, Idle, LinkFile, LinksRead, News, Position, Registry, links_dir};
+use crate::exchange::{Head, HeadAt, Idle, LinkFile, LinksRead, News, Position, Registry, links_dir};
 use crate::frontier::QueuedUrl;
 use crate::record::Finish;
 use crate::shard::Shard;
@@ -198,8 +197,14 @@ impl Exchange {
             return false;
         }
         let committed = self.news.heads.get(me as usize).and_then(Option::as_ref);
+        // what was read is of interest for the end alone, and that is far while another shard is busy
+        let is_busy = |(other, at): (usize, &Option<HeadAt>)| {
+            other != me as usize && at.as_ref().is_none_or(|at| at.head.idle == Idle::No)
+        };
+        let are_idle = !self.news.heads.iter().enumerate().any(is_busy);
         committed.is_none_or(|at| {
-            at.head.idle < idle || !self.outgoing.is_empty() || at.head.read_to < self.news.last_input()
+            let is_behind = are_idle && at.head.read_to < self.news.last_input();
+            at.head.idle < idle || !self.outgoing.is_empty() || is_behind
         })
     }
 }
@@ -270,6 +275,7 @@ impl Engine {
     /// Links of another shard come in: they are admitted, and the position moves behind them.
     pub(super) fn take_links(&mut self, read: LinksRead) -> Result<()> {
         let LinksRead { sender, from, to, notes, links } = read;
+        tracing::debug!(sender, number = from.number, links = links.len(), "links of another shard");
         for note in &notes {
             self.scope = Arc::new(with_note(&self.scope, note));
             self.books.seeds.add_scope(note.as_str())?;
@@ -375,6 +381,21 @@ impl Exchange {
             self.foreign.insert(other, foreign_keys(disk, &dir.join("pages"))?);
         }
         self.foreign.get(&other).cloned()
+    }
+
+    /// Whether the links of all archived pages are still to be sent again.
+    pub fn resends(&self) -> bool {
+        self.resends
+    }
+
+    /// They are sent: the next checkpoint has them.
+    pub fn resent(&mut self) {
+        self.resends = false;
+    }
+
+    /// Sends `url` again, which is not fetched again where it was.
+    pub fn send_again(&mut self, url: QueuedUrl, round: u32) -> Result<()> {
+        self.outgoing.push(&QueuedUrl { forced: false, ..url }, round)
     }
 
     /// Whether links are being read.

@@ -112,6 +112,8 @@ impl Outgoing {
         let number = self.number;
         self.number += 1;
         Ok(written.map(|written| {
+            let (links, bytes) = (written.links, written.bytes);
+            tracing::debug!(number, links, bytes, "links to other shards");
             self.kept.push(Kept { number, has_notes: written.has_notes });
             written.path
         }))

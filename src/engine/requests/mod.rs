@@ -9,6 +9,7 @@
 //! - What begins ends once: [`Requests::end`] and [`Requests::end_fetch`] give the slot back, whatever came.
 //! - Nothing of this is in a checkpoint: a crawl that is started again makes requests.
 
+mod auto;
 mod hops;
 mod limits;
 mod pool;
@@ -17,6 +18,7 @@ mod slots;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use auto::{Pressure, WORKERS_START};
 pub use limits::Rates;
 pub use pool::{SlotPool, Waker};
 pub use slots::SlotOptions;
@@ -25,6 +27,7 @@ use super::job::{FetchJob, Target};
 use super::{Commons, Settings};
 use crate::clock::Time;
 use crate::frontier::{Contact, HostId};
+use crate::record::Workers;
 use hops::Hop;
 use pool::OwnSlots;
 
@@ -102,8 +105,9 @@ impl Requests {
     }
 
     /// All has begun that can at `now`: a slot that is reserved and was not needed is for other engines.
-    pub fn settle(&self, now: Time) {
-        self.slots.settle(now);
+    /// Hosts may be ready all the same.
+    pub fn settle(&self, has_ready: bool, now: Time) {
+        self.slots.settle(has_ready, now);
     }
 
     /// None is to begin for the time being, and so no slot is waited for.
@@ -144,20 +148,25 @@ impl Requests {
     }
 
     /// A look-up for `host` has ended; the number of the worker that made it.
-    pub fn end(&mut self, host: HostId) -> u32 {
-        self.slots.end(host)
+    pub fn end(&mut self, host: HostId, now: Time) -> u32 {
+        self.slots.end(host, now)
     }
 
     /// The request `job` has ended; the number of the worker that made it.
-    pub fn end_fetch(&mut self, job: &FetchJob) -> u32 {
+    pub fn end_fetch(&mut self, job: &FetchJob, now: Time) -> u32 {
         self.pages -= u64::from(matches!(job.target, Target::Page { .. }));
-        self.slots.end(job.host)
+        self.slots.end(job.host, now)
     }
 
     /// An answer came: `bytes`, and how long that took where it says what is usual.
     pub fn answered(&mut self, bytes: u64, usual: Option<Duration>) {
         usual.into_iter().for_each(|duration| self.slots.learn(duration));
         self.rates.received(bytes);
+    }
+
+    /// Workers of the process, where their number is found.
+    pub fn workers(&self) -> Option<Workers> {
+        self.slots.workers()
     }
 
     /// Requests and look-ups that are in progress.
@@ -217,7 +226,7 @@ mod tests {
 
     fn requests(per_second: Option<f64>) -> (Requests, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(NOW));
-        let slots = SlotOptions { workers: 2, slow: 1, slow_after: Duration::from_secs(2) };
+        let slots = SlotOptions { workers: 2, workers_most: None, slow: 1, slow_after: Duration::from_secs(2) };
         let commons = Commons {
             slots: Arc::new(SlotPool::new(slots)),
             rates: Arc::new(Rates::new(clock.clone(), per_second, None)),

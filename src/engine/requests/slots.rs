@@ -34,8 +34,10 @@ const USUAL_S: (f64, f64) = (0.001, 60.0);
 /// How many requests may be in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotOptions {
-    /// Requests that are not slow.
+    /// Requests that are not slow; where their number is found, as many as there are at the start.
     pub workers: usize,
+    /// Up to how many there may be, where their number is found; nothing where it is fixed.
+    pub workers_most: Option<usize>,
     /// Requests that are, beside those.
     pub slow: usize,
     /// Time after which a request is slow, whatever is usual.
@@ -95,6 +97,11 @@ impl Slots {
         self.options.workers
     }
 
+    /// Other workers from now on. Those that are busy beyond their number end what they do.
+    pub fn set_workers(&mut self, workers: usize) {
+        self.options.workers = workers;
+    }
+
     /// A request of `engine` for `host` begins. A host has one look-up or robots.txt at a time, and pages have a flight
     /// each, so that no two requests of an engine have the same id.
     pub fn begin(&mut self, engine: u32, host: HostId, contact: Contact, now: Time) {
@@ -118,22 +125,26 @@ impl Slots {
         }
     }
 
-    /// The request of `engine` for `host` has ended; the number of the worker that made it, 1 and upwards.
-    pub fn end(&mut self, engine: u32, host: HostId) -> u32 {
-        let ended = self.remove(engine, host);
+    /// The request of `engine` for `host` has ended; the number of the worker that made it, 1 and upwards, and for how
+    /// long it was one, if it was.
+    pub fn end(&mut self, engine: u32, host: HostId, now: Time) -> (u32, Option<Duration>) {
+        let (ended, held_at_most) = self.remove(engine, host);
         debug_assert!(ended.is_some(), "what ends has begun");
-        self.free.extend(ended.map(|running| Reverse(running.worker)));
-        ended.map_or(0, |running| running.worker)
+        let Some(Running { began, worker, .. }) = ended else { return (0, None) };
+        self.free.push(Reverse(worker));
+        (worker, held_at_most.map(|at_most| now.since(began).min(at_most)))
     }
 
-    fn remove(&mut self, engine: u32, host: HostId) -> Option<Running> {
-        for line in [&mut self.under_way, &mut self.first_contacts] {
+    /// With the time after which it would have given its worker up.
+    fn remove(&mut self, engine: u32, host: HostId) -> (Option<Running>, Option<Duration>) {
+        let after = (self.slow_after(), self.first_contact_slow_after());
+        for (line, after) in [(&mut self.under_way, after.0), (&mut self.first_contacts, after.1)] {
             if let Some(place) = line.iter().position(|running| running.is(engine, host)) {
-                return line.remove(place);
+                return (line.remove(place), Some(after));
             }
         }
-        let place = self.suspects.iter().position(|running| running.is(engine, host))?;
-        Some(self.suspects.swap_remove(place))
+        let place = self.suspects.iter().position(|running| running.is(engine, host));
+        (place.map(|place| self.suspects.swap_remove(place)), None)
     }
 
     /// All requests of `engine` are over, for it is gone.
@@ -216,7 +227,7 @@ mod tests {
     }
 
     fn slots(workers: usize, slow: usize) -> Slots {
-        Slots::new(SlotOptions { workers, slow, slow_after: Duration::from_secs(2) })
+        Slots::new(SlotOptions { workers, workers_most: None, slow, slow_after: Duration::from_secs(2) })
     }
 
     fn is_free(slots: &Slots, now: Time) -> bool {
@@ -239,7 +250,7 @@ mod tests {
         slots.begin(0, host(4), Contact::Known, last);
         assert!(!is_free(&slots, last));
         assert_eq!(slots.free_at(last), None);
-        slots.end(0, host(1));
+        slots.end(0, host(1), START);
         assert_eq!((slots.len(), slots.busy(last)), (4, 1));
     }
 
@@ -247,11 +258,11 @@ mod tests {
     fn a_worker_has_the_lowest_number_that_is_free() {
         let mut slots = slots(2, 3);
         (0..3).for_each(|n| slots.begin(0, host(n), Contact::Known, START));
-        assert_eq!((slots.end(0, host(1)), slots.end(0, host(0))), (2, 1));
+        assert_eq!((slots.end(0, host(1), START).0, slots.end(0, host(0), START).0), (2, 1));
         slots.begin(0, host(3), Contact::Known, START);
         slots.begin(0, host(4), Contact::Known, START);
         slots.begin(0, host(5), Contact::Known, START);
-        let ended = [5, 4, 3, 2].map(|n| slots.end(0, host(n)));
+        let ended = [5, 4, 3, 2].map(|n| slots.end(0, host(n), START).0);
         assert_eq!(ended, [4, 2, 1, 3]);
     }
 
@@ -278,14 +289,15 @@ mod tests {
         (5..13).for_each(|n| slots.begin(0, host(n), Contact::Known, START));
         assert!(!is_free(&slots, START));
         assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
-        slots.end(0, host(1));
+        slots.end(0, host(1), START);
         assert_eq!(slots.room_for_suspects(START), 1);
         // without such places they are like all others
-        let mut none = Slots::new(SlotOptions { workers: 1, slow: 0, slow_after: Duration::from_secs(2) });
+        let mut none =
+            Slots::new(SlotOptions { workers: 1, workers_most: None, slow: 0, slow_after: Duration::from_secs(2) });
         none.begin(0, host(0), Contact::Suspect, START);
         assert_eq!(none.room_for_suspects(START), usize::MAX);
         assert!(!is_free(&none, START + Duration::from_secs(9)));
-        assert_eq!(none.end(0, host(0)), 1);
+        assert_eq!(none.end(0, host(0), START).0, 1);
     }
 
     #[test]
@@ -297,7 +309,7 @@ mod tests {
         let then = START + Duration::from_millis(250);
         assert_eq!(slots.free_at(START), Some(then));
         assert!(is_free(&slots, then) && slots.busy(then) == 1);
-        assert_eq!(slots.end(0, host(1)), 2);
+        assert_eq!(slots.end(0, host(1), START).0, 2);
         assert!(is_free(&slots, START));
     }
 }

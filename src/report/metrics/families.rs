@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::text::{Exposition, Kind};
-use crate::record::{Doing, Layers, Live, ShardLive};
+use crate::record::{Doing, Layers, Live, ShardLive, WorkersBound};
 use Kind::{Counter, Gauge};
 
 /// What the system says of this process; nothing where it does not tell.
@@ -66,6 +66,15 @@ fn crawl(out: &mut Exposition, live: &Live) {
         .value(statistics.elapsed.as_secs_f64());
     out.family("crawler_queued_urls", Gauge, "URLs queued to be fetched.").value(gauges.queued);
     out.family("crawler_requests_in_flight", Gauge, "Requests in flight.").value(gauges.in_flight);
+    if let Some(workers) = &gauges.workers {
+        out.family("crawler_workers", Gauge, "Requests that may be in flight beside slow ones, as found by the crawl.")
+            .value(workers.now);
+        out.family("crawler_workers_most", Gauge, "Workers that memory and open files permit.").value(workers.most);
+        out.family("crawler_workers_bound", Gauge, "1 for what bounds the number of workers now.");
+        for bound in WorkersBound::ALL {
+            out.labelled(&[("bound", &bound.to_string())], u8::from(workers.bound == bound));
+        }
+    }
     out.family("crawler_depth_reached", Gauge, "Most links between a seed and a fetched page.")
         .value(statistics.depth_max);
 }

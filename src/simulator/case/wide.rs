@@ -49,4 +49,5 @@ pub(super) fn widen(case: &mut Case) {
             _ => WholeLimits::default(),
         };
     }
+    case.settings.slots.workers_most = *pick(rng, &[None, None, None, Some(3), Some(40), Some(1_000)]);
 }

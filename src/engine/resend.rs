@@ -6,23 +6,24 @@
 //! of those that other shards own it writes all that the scope lets in. Its next checkpoint has them, and the note is
 //! gone. Links that had arrived are known to URL-seen where they arrive; none is fetched again for it.
 
-use super::super::recovery::Find;
-use super::super::route::queued;
-use super::super::{Engine, Purpose, Response};
+use std::time::Duration;
+
+use super::recovery::Find;
+use super::route::queued;
+use super::seeds::reader;
+use super::{Engine, Purpose, Response};
 use crate::clock::Time;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::disk::{Error, Result};
-use crate::engine::seeds::reader;
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::HttpVersion;
-use std::time::Duration;
 
 impl Engine {
     /// Sends the links of archived pages again, if the last checkpoint says so; returns of how many pages. `find` finds
     /// the links, `progress` hears of pages done and pages in all.
     pub fn resend(&mut self, find: &mut Find<'_>, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
-        if !self.exchange.as_ref().is_some_and(|exchange| exchange.resends) {
+        if !self.exchange.as_ref().is_some_and(|exchange| exchange.resends()) {
             return Ok(0);
         }
         let mut notes = Vec::new();
@@ -43,7 +44,7 @@ impl Engine {
             progress(pages, total);
         }
         if let Some(exchange) = &mut self.exchange {
-            exchange.resends = false;
+            exchange.resent();
         }
         Ok(pages)
     }
@@ -77,13 +78,11 @@ impl Engine {
         self.resend_found(&parent, findings, record.offset)
     }
 
-    /// Writes `url` down for the shard that owns it, unless that is this one. It is not fetched again where it was.
-    pub(in crate::engine) fn send_again(&mut self, url: QueuedUrl) -> Result<()> {
+    /// Sends `url` to the shard that owns it, unless that is this one.
+    pub(super) fn send_again(&mut self, url: QueuedUrl) -> Result<()> {
         let round = self.seeding.round.number;
         match &mut self.exchange {
-            Some(exchange) if !exchange.shard().owns(url.domain) => {
-                exchange.outgoing.push(&QueuedUrl { forced: false, ..url }, round)
-            }
+            Some(exchange) if !exchange.shard().owns(url.domain) => exchange.send_again(url, round),
             _ => Ok(()),
         }
     }

@@ -1,0 +1,22 @@
+//! A stored page with all that its exchange says of it, by its key record: what is needed to find its links again.
+
+use super::keys::KeyRecord;
+use super::reader::Reader;
+use super::replayed::{ReplayedPage, page};
+use crate::disk::Result;
+
+impl Reader {
+    /// The page that `key` leads to, with the body that it refers to where it is a revisit; nothing where its metadata
+    /// is gone.
+    pub fn page(&self, key: &KeyRecord) -> Result<Option<ReplayedPage>> {
+        let records = self.exchange(key)?;
+        let answer = records.last().map(|stored| &stored.record);
+        let metadata = records.iter().map(|stored| &stored.record).find(|record| record.kind() == "metadata");
+        let (Some(metadata), Some(answer)) = (metadata, answer) else { return Ok(None) };
+        let Some(page) = page(key.file, metadata, answer) else { return Ok(None) };
+        Ok(Some(match page.refers_to {
+            None => page,
+            Some(_) => ReplayedPage { body: self.response(key)?.body, mime: key.mime.clone(), ..page },
+        }))
+    }
+}

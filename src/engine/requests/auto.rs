@@ -1,0 +1,292 @@
+//! How many workers there are where nobody has fixed it: as many as bring something.
+//!
+//! While hosts are ready and all workers are taken, the number grows as long as the rate of requests grows with it. What
+//! ends that is the line or the cores: more requests in flight are then only longer on their way, and what they wait in
+//! is a queue that other traffic has to wait in too. By Little's law (workers = rate x time), the rate that does not
+//! rise and the time of a request that does are one and the same measurement; so rates are compared, over windows of
+//! some times of a request, and nothing has to be known about single hosts, whose latencies differ by orders.
+//!
+//! It is a search by trials, one after the other, each against the window before it:
+//! - up: so many times the workers, first twice as many, later a quarter more. The trial is kept if at least
+//!   half of what the step could bring came of it. Otherwise the number goes back to where the rate needs no queue:
+//!   the new rate at the old time of a request, which is the bandwidth-delay product of BBR (Cardwell et al., "BBR:
+//!   Congestion-Based Congestion Control", ACM Queue 2016).
+//! - down: a fifth fewer. The trial is kept if nearly nothing is lost by it: then there was a queue. Otherwise the number
+//!   goes back to what the rate of before needs at the time that a request takes now. So it ends where throughput by
+//!   delay is largest (Kleinrock, "Power and deterministic rules of thumb for probabilistic problems
+//!   in computer communications", 1979).
+//!
+//! Differences to both: there is no estimate of the least delay, which would have to expire while a crawl wanders from
+//! near hosts to far ones. Each trial is judged by itself, so a wrong one, by chance or since other hosts came up, costs
+//! a few windows. Trials become rarer while they change nothing.
+//!
+//! Nothing here knows a clock or the machine: time, ends of requests and what is short come from outside.
+
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::record::WorkersBound;
+
+/// Workers at the start: as many as keep a fast line busy without knowing it, and few enough for a slow one.
+pub const WORKERS_START: usize = 64;
+/// The fewest that a full line leaves.
+const WORKERS_MIN: usize = 4;
+/// The largest step up, and the smallest one.
+const STEP_UP: (f64, f64) = (2.0, 1.25);
+/// The step down.
+const STEP_DOWN: f64 = 1.25;
+/// Of what a step up could bring at most, so much has to come of it.
+const WORTH: f64 = 0.5;
+/// Of what a step down could cost at most, so much may be lost by it.
+const SPARED: f64 = 0.25;
+/// Workers beside those that the rate needs without a queue: a measurement is not that exact.
+const MARGIN: f64 = 1.05;
+/// While no trial changes anything, so many windows pass between two at most.
+const HOLD_MAX: u32 = 8;
+/// A rate that differs by so much from those before it is that of another crawl.
+const CHANGED: f64 = 0.25;
+/// A window lasts so long at least, and at most.
+const WINDOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
+/// And as many times as long as a request.
+const REQUESTS_LONG: u32 = 2;
+/// Ends of requests that a rate is made of: for a large step, and for a small one.
+const ENDS: (u64, u64) = (100, 400);
+/// What a trial changes takes effect within the time of a request, and this.
+const SETTLED: Duration = Duration::from_millis(100);
+/// Hosts are the bound of a window in which workers were short for less than this share of it.
+const SHORT_SHARE: f64 = 0.5;
+
+/// What is short on the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pressure {
+    /// The process could use more cores than there are, or one of its threads more than its core.
+    pub cores: bool,
+    /// Little memory is left.
+    pub memory: bool,
+}
+
+/// The search.
+#[derive(Debug)]
+pub(super) struct Controller {
+    start: usize,
+    most: usize,
+    workers: usize,
+    bound: WorkersBound,
+    pressure: Pressure,
+    window: Window,
+    /// Mean time for which a request had its worker.
+    held: Duration,
+    trial: Option<Trial>,
+    /// Rates of the windows since the last trial.
+    rates: Vec<f64>,
+    /// Windows between two trials.
+    hold: u32,
+    /// The next step up.
+    step: f64,
+    /// The next trial is a step down.
+    is_down_next: bool,
+}
+
+/// A change that is being tried.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    is_up: bool,
+    /// Workers before it, and the rate that they brought.
+    from: usize,
+    rate: f64,
+}
+
+/// What is counted at the moment.
+#[derive(Debug, Default)]
+struct Window {
+    /// Nothing is counted before.
+    since: Time,
+    looked: Time,
+    /// Workers were short when it was looked at last.
+    is_short: bool,
+    short: Duration,
+    ends: u64,
+    held: Duration,
+    /// The most workers that were busy.
+    peak: usize,
+}
+
+impl Controller {
+    /// A search between [`WORKERS_MIN`] and `most`.
+    pub fn new(most: usize) -> Controller {
+        let start = WORKERS_START.min(most);
+        Controller {
+            start,
+            most,
+            workers: start,
+            bound: WorkersBound::Hosts,
+            pressure: Pressure::default(),
+            window: Window::default(),
+            held: Duration::ZERO,
+            trial: None,
+            rates: Vec::new(),
+            hold: 1,
+            step: STEP_UP.0,
+            is_down_next: false,
+        }
+    }
+
+    /// Workers that there are now.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Why there are not more.
+    pub fn bound(&self) -> WorkersBound {
+        self.bound
+    }
+
+    /// Most workers that there may be.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// From now on this is short.
+    pub fn press(&mut self, pressure: Pressure) {
+        self.pressure = pressure;
+    }
+
+    /// At `now` a request ends that had its worker for `held`.
+    pub fn ended(&mut self, held: Duration, now: Time) {
+        if now >= self.window.since {
+            self.window.ends += 1;
+            self.window.held += held;
+        }
+    }
+
+    /// At `now` so many workers are `busy`; `is_short` says whether none is free although a host is ready. Says whether
+    /// the number has changed.
+    pub fn look(&mut self, busy: usize, is_short: bool, now: Time) -> bool {
+        let window = &mut self.window;
+        if window.is_short && now > window.since {
+            window.short += now.since(window.looked.max(window.since));
+        }
+        window.peak = window.peak.max(busy);
+        (window.looked, window.is_short) = (now, is_short);
+        let length = now.since(window.since);
+        let ends = if self.step >= 1.5 && self.trial.is_none_or(|trial| trial.is_up) { ENDS.0 } else { ENDS.1 };
+        let is_long = length >= WINDOW.0.max(self.held * REQUESTS_LONG) && self.window.ends >= ends;
+        if !is_long && length < WINDOW.1 {
+            return false;
+        }
+        let before = self.workers;
+        self.judge(length);
+        let is_short = self.window.is_short;
+        let settled = if self.workers == before { Duration::ZERO } else { SETTLED.max(self.held) };
+        self.window = Window { since: now + settled, looked: now, is_short, ..Window::default() };
+        self.workers != before
+    }
+
+    /// A window of this length is over.
+    fn judge(&mut self, length: Duration) {
+        let Window { ends, held, short, peak, .. } = self.window;
+        if ends > 0 {
+            self.held = held / u32::try_from(ends).unwrap_or(u32::MAX);
+        }
+        let seconds = length.as_secs_f64().max(1e-3);
+        if self.pressure.memory {
+            self.forget();
+            self.bound = WorkersBound::Memory;
+            self.workers = (self.workers * 3 / 4).max(WORKERS_MIN.min(self.most));
+        } else if short.as_secs_f64() / seconds < SHORT_SHARE {
+            self.forget();
+            self.bound = WorkersBound::Hosts;
+            if peak < self.workers / 2 {
+                // what was found when more hosts were ready says little about the next time
+                self.workers = (self.workers * 7 / 8).max(self.start.min(self.workers));
+            }
+        } else {
+            self.compare(ends as f64 / seconds);
+        }
+    }
+
+    /// What was measured is of no use for the next trial.
+    fn forget(&mut self) {
+        self.trial = None;
+        self.rates.clear();
+        (self.hold, self.is_down_next) = (1, false);
+    }
+
+    /// All workers were busy in a window, and brought `rate` requests a second.
+    fn compare(&mut self, rate: f64) {
+        let Some(trial) = self.trial.take() else {
+            let is_usual = |&before: &f64| (rate / before.max(1e-9) - 1.0).abs() < CHANGED;
+            if !self.rates.iter().all(is_usual) {
+                // other hosts, or another line: what was found holds no more
+                self.forget();
+            }
+            self.rates.push(rate);
+            if self.rates.len() >= self.hold as usize {
+                let mean = self.rates.iter().sum::<f64>() / self.rates.len() as f64;
+                self.rates.clear();
+                self.begin_trial(mean);
+            }
+            return;
+        };
+        // of the change of workers, the share that came out as a change of the rate
+        let share = (rate / trial.rate.max(1e-9) - 1.0) / (self.workers as f64 / trial.from as f64 - 1.0);
+        match trial.is_up {
+            true if share >= WORTH => {
+                self.step = (self.step * STEP_UP.1).min(STEP_UP.0);
+                self.hold = 1;
+                self.bound = WorkersBound::Growing;
+                self.begin_trial(rate);
+            }
+            true => {
+                let knee = trial.from as f64 * rate / trial.rate.max(1e-9);
+                self.workers = (knee as usize).clamp(trial.from, self.workers);
+                self.bound = self.full();
+                self.step = STEP_UP.1;
+                self.is_down_next = true;
+            }
+            false if share <= SPARED => {
+                self.bound = self.full();
+                self.begin_trial(rate);
+            }
+            false => {
+                // the rate of before at the time of a request without a queue
+                let knee = self.workers as f64 * trial.rate / rate.max(1e-9);
+                self.workers = ((knee * MARGIN).ceil() as usize).clamp(self.workers, trial.from);
+                self.hold = (self.hold * 2).min(HOLD_MAX);
+                self.is_down_next = false;
+            }
+        }
+    }
+
+    /// The line or the cores: whatever else there is, more workers bring no more.
+    fn full(&self) -> WorkersBound {
+        if self.pressure.cores { WorkersBound::Cores } else { WorkersBound::Line }
+    }
+
+    /// Tries another number of workers, of which there are now so many that they bring `rate`.
+    fn begin_trial(&mut self, rate: f64) {
+        let from = self.workers;
+        if !self.is_down_next {
+            let more = ((from as f64 * self.step).ceil() as usize).min(self.most);
+            if more > from {
+                if matches!(self.bound, WorkersBound::Hosts | WorkersBound::Memory | WorkersBound::Ceiling) {
+                    self.bound = WorkersBound::Growing;
+                }
+                self.workers = more;
+                self.trial = Some(Trial { is_up: true, from, rate });
+                return;
+            }
+            self.bound = WorkersBound::Ceiling;
+        }
+        let fewer = ((from as f64 / STEP_DOWN) as usize).max(WORKERS_MIN.min(from));
+        // a queue for the cores keeps nobody else waiting, and rates are not what they seem while others use the cores
+        self.is_down_next = fewer < from && !self.pressure.cores;
+        if self.is_down_next {
+            self.workers = fewer;
+            self.trial = Some(Trial { is_up: false, from, rate });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
