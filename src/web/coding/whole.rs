@@ -39,8 +39,8 @@ pub(in crate::web) struct WholeInflater {
 }
 
 impl WholeInflater {
-    /// Inflates `body` if it is one whole gzip member of at most `decoded_max` bytes: how many there are at the start of
-    /// [`WholeInflater::buffer`].
+    /// Inflates `body` if it is one whole gzip member of at most `decoded_max` bytes: how many there are, at the start
+    /// of [`WholeInflater::buffer`].
     pub(in crate::web) fn gzip(&mut self, body: &[u8], decoded_max: usize) -> Option<usize> {
         let length = length_of_member(body).filter(|&length| length <= decoded_max)?;
         let (decompressor, out) = self.parts(length);
@@ -48,8 +48,8 @@ impl WholeInflater {
         (written == length).then_some(length)
     }
 
-    /// Inflates `body` if it is a whole zlib stream of moderate length, at most `decoded_max`. As with the stream decoder,
-    /// what follows it does not matter.
+    /// Inflates `body` if it is a whole zlib stream of moderate length, at most `decoded_max`. As with the stream
+    /// decoder, what follows it does not matter.
     pub(super) fn zlib(&mut self, body: &[u8], decoded_max: usize) -> Option<usize> {
         // its length stands nowhere: beyond the usual one the stream decoder has it
         let room = body.len().saturating_mul(EXPANSION_USUAL).min(decoded_max).min(KEPT_BYTES);
@@ -266,7 +266,7 @@ mod tests {
     const RESERVED: [u8; 4] = reserved();
 
     const fn reserved() -> [u8; 4] {
-        // bits in the order in which they are sent: final, fixed; 0x30 + b'a' in 8; 0xc6 in 8; distance 0 in 5; end in 7
+        // bits in the order in which they are sent: final, fixed, 0x30 + b'a', 0xc6, distance 0, end
         let parts: [(u64, u32); 6] = [(1, 1), (1, 2), (rev(0x30 + 0x61, 8), 8), (rev(0xc6, 8), 8), (0, 5), (0, 7)];
         let (mut bits, mut number, mut part) = (0_u64, 0, 0);
         while part < parts.len() {

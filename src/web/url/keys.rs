@@ -106,7 +106,7 @@ impl KeyMaker {
             Some((path, query)) => (path, Some(query)),
             None => (&text[path_start..], None),
         };
-        // nearly no URL has any: only one that has is written anew
+        // nearly no URL has any: only one that has is copied
         let is_dropped = |part: &str| self.drops(part);
         let has_dropped = query.is_some_and(|query| query.split('&').any(is_dropped))
             || path.split('/').any(|segment| segment.split(';').skip(1).any(is_dropped));
