@@ -13,7 +13,8 @@
 //!   what the step could bring came of it. Otherwise the number goes back to where the rate needs no queue: the new
 //!   rate at the old time of a request, which is the bandwidth-delay product of BBR (Cardwell et al., "BBR:
 //!   Congestion-Based Congestion Control", ACM Queue 2016).
-//! - down: a fifth fewer. The trial is kept if nearly nothing is lost by it: then there was a queue. Otherwise the
+//! - down: a fifth fewer, and more as long as that is right. The trial is kept if nearly nothing is lost by it: then
+//!   there was a queue. Otherwise the
 //!   number goes back to what the rate of before needs at the time that a request takes now. So it ends where
 //!   throughput by delay is largest (Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in
 //!   computer communications", 1979). While cores are short, nothing is tried downwards.
@@ -35,12 +36,12 @@ pub const WORKERS_START: usize = 64;
 const WORKERS_MIN: usize = 4;
 /// The largest step up, and the smallest one.
 const STEP_UP: (f64, f64) = (2.0, 1.25);
-/// The step down.
-const STEP_DOWN: f64 = 1.25;
+/// The first step down, and the largest one.
+const STEP_DOWN: (f64, f64) = (1.25, 2.0);
 /// Of what a step up could bring at most, so much has to come of it.
 const WORTH: f64 = 0.5;
-/// Of what a step down could cost at most, so much may be lost by it.
-const SPARED: f64 = 0.25;
+/// Of the rate, so much may be lost by a step down.
+const SPARED: f64 = 0.05;
 /// Workers beside those that the rate needs without a queue: a measurement is not that exact.
 const MARGIN: f64 = 1.05;
 /// While no trial changes anything, so many windows pass between two at most.
@@ -129,6 +130,8 @@ pub(super) struct Controller {
     hold: u32,
     /// The next step up.
     step: f64,
+    /// The next step down.
+    step_down: f64,
     /// The next trial is a step down.
     is_down_next: bool,
 }
@@ -173,6 +176,7 @@ impl Controller {
             windows: 0,
             hold: 1,
             step: STEP_UP.0,
+            step_down: STEP_DOWN.0,
             is_down_next: false,
         }
     }
@@ -254,7 +258,7 @@ impl Controller {
     fn forget(&mut self) {
         self.trial = None;
         (self.before, self.windows) = (Ended::default(), 0);
-        (self.hold, self.is_down_next) = (1, false);
+        (self.hold, self.is_down_next, self.step_down) = (1, false, STEP_DOWN.0);
     }
 
     /// All workers were busy in a window, in which these requests ended.
@@ -292,12 +296,14 @@ impl Controller {
                 self.step = STEP_UP.1;
                 self.is_down_next = true;
             }
-            false if share <= SPARED => {
+            false if 1.0 - rate <= SPARED => {
                 self.bound = self.full();
+                self.step_down = (self.step_down * STEP_DOWN.0).min(STEP_DOWN.1);
                 self.begin_trial(ended);
             }
             false => {
                 self.workers = (knee.ceil() as usize).clamp(self.workers, trial.from);
+                self.step_down = STEP_DOWN.0;
                 self.hold = (self.hold * 2).min(HOLD_MAX);
                 self.is_down_next = false;
             }
@@ -324,7 +330,7 @@ impl Controller {
             }
             self.bound = WorkersBound::Ceiling;
         }
-        let fewer = ((from as f64 / STEP_DOWN) as usize).max(WORKERS_MIN.min(from));
+        let fewer = ((from as f64 / self.step_down) as usize).max(WORKERS_MIN.min(from));
         // a queue for the cores keeps nobody else waiting, and rates are not what they seem while others use the cores
         self.is_down_next = fewer < from && !self.pressure.cores;
         if self.is_down_next {

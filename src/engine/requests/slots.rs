@@ -135,12 +135,13 @@ impl Slots {
         (worker, held_at_most.map(|at_most| now.since(began).min(at_most)))
     }
 
-    /// With the time after which it would have given its worker up.
+    /// With the longest time that counts for it: a few that take for ever must not make the mean of all others. It is not
+    /// the time after which it is slow, for on a line that is full all of them take longer than that.
     fn remove(&mut self, engine: u32, host: HostId) -> (Option<Running>, Option<Duration>) {
-        let after = (self.slow_after(), self.first_contact_slow_after());
-        for (line, after) in [(&mut self.under_way, after.0), (&mut self.first_contacts, after.1)] {
+        let longest = Duration::from_secs_f64(self.usual_s * SLOW_FACTOR).max(SLOW_MIN);
+        for line in [&mut self.under_way, &mut self.first_contacts] {
             if let Some(place) = line.iter().position(|running| running.is(engine, host)) {
-                return (line.remove(place), Some(after));
+                return (line.remove(place), Some(longest));
             }
         }
         let place = self.suspects.iter().position(|running| running.is(engine, host));
@@ -311,5 +312,20 @@ mod tests {
         assert!(is_free(&slots, then) && slots.busy(then) == 1);
         assert_eq!(slots.end(0, host(1), START).0, 2);
         assert!(is_free(&slots, START));
+    }
+
+    #[test]
+    fn requests_that_all_take_long_count_with_their_time_and_single_ones_with_twice_the_usual() {
+        let mut slots = slots(2, 3);
+        let after = |slots: &mut Slots, contact, seconds| {
+            slots.begin(0, host(0), contact, START);
+            slots.end(0, host(0), START + Duration::from_secs(seconds)).1.unwrap().as_millis()
+        };
+        assert_eq!(after(&mut slots, Contact::Known, 60), 2_000);
+        (0..200).for_each(|_| slots.learn(Duration::from_secs(5)));
+        assert_eq!(after(&mut slots, Contact::Known, 5), 5_000);
+        assert_eq!(after(&mut slots, Contact::First, 5), 5_000);
+        slots.begin(0, host(1), Contact::Suspect, START);
+        assert_eq!(slots.end(0, host(1), START + Duration::from_secs(5)).1, None);
     }
 }
