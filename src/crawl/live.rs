@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use super::machine::Lookout;
 use super::metrics::Endpoint;
-use super::threads::cores;
 use super::warnings::Warnings;
 use crate::clock::Time;
 use crate::engine::{Engine, SlotPool};
@@ -84,7 +83,7 @@ pub(super) struct Teller {
 impl Teller {
     /// That of a crawl that makes its requests in `slots`.
     pub fn new(slots: Arc<SlotPool>) -> Teller {
-        Teller { warnings: Warnings::default(), slots, lookout: Lookout::new(cores()), look_due: Time::ZERO }
+        Teller { warnings: Warnings::default(), slots, lookout: Lookout::new(), look_due: Time::ZERO }
     }
 
     /// Tells of these figures of a crawl that stops where less than `disk_floor` is free.

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::engine::Pressure;
@@ -38,8 +39,9 @@ pub(super) struct Lookout {
 }
 
 impl Lookout {
-    /// On a machine with so many cores.
-    pub fn new(cores: usize) -> Lookout {
+    /// What looks at it from now on.
+    pub fn new() -> Lookout {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
         Lookout { cores, looked: Instant::now(), threads: threads() }
     }
 
@@ -123,7 +125,7 @@ mod tests {
     #[test]
     fn this_machine_tells() {
         assert!(memory().is_some_and(|bytes| bytes > 1 << 20));
-        let mut lookout = Lookout::new(1 << 20);
+        let mut lookout = Lookout::new();
         assert!(!lookout.threads.is_empty());
         assert_eq!(lookout.look().memory, memory_is_short(&fs::read_to_string("/proc/meminfo").unwrap()));
     }

@@ -17,15 +17,17 @@ pub mod skipped;
 mod snapshot;
 mod statistics;
 mod sum;
+mod workers;
 
 pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
 pub use finish::Finish;
 pub use histogram::Histogram;
 pub use limited::{Limited, LimitedList};
-pub use live::{Doing, Live, Rates, ShardLive, Workers, WorkersBound};
+pub use live::{Doing, Live, Rates, ShardLive};
 pub use log_line::{ReadLine, name_of, origin_of};
 pub use oddities::{Oddities, Oddity};
 pub use resting::{Resting, RestingHost};
 pub use skipped::SkippedLog;
 pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};
 pub use statistics::{CheckpointCosts, Gauges, Statistics};
+pub use workers::{Workers, WorkersBound};

@@ -1,24 +1,26 @@
 //! How many workers there are where nobody has fixed it: as many as bring something.
 //!
-//! While hosts are ready and all workers are taken, the number grows as long as the rate of requests grows with it. What
-//! ends that is the line or the cores: more requests in flight are then only longer on their way, and what they wait in
-//! is a queue that other traffic has to wait in too. By Little's law (workers = rate x time), the rate that does not
-//! rise and the time of a request that does are one and the same measurement; so rates are compared, over windows of
-//! some times of a request, and nothing has to be known about single hosts, whose latencies differ by orders.
+//! While hosts are ready and all workers are taken, the number grows as long as the rate of requests grows with it.
+//! What ends that is the line or the cores: more requests in flight are then only longer on their way, and what they
+//! wait in is a queue that other traffic has to wait in too. By Little's law (workers = rate x time), the rate that
+//! does not rise and the time of a request that does are one and the same measurement; so mean times are compared,
+//! over windows of some times of a request, and nothing has to be known about single hosts, whose latencies differ by
+//! orders. What does differ between two windows is how many of the requests are look-ups, how many robots.txt and how
+//! many pages: the time of a window is compared with what the same mix took before.
 //!
 //! It is a search by trials, one after the other, each against the window before it:
-//! - up: so many times the workers, first twice as many, later a quarter more. The trial is kept if at least
-//!   half of what the step could bring came of it. Otherwise the number goes back to where the rate needs no queue:
-//!   the new rate at the old time of a request, which is the bandwidth-delay product of BBR (Cardwell et al., "BBR:
+//! - up: so many times the workers, first twice as many, later a quarter more. The trial is kept if at least half of
+//!   what the step could bring came of it. Otherwise the number goes back to where the rate needs no queue: the new
+//!   rate at the old time of a request, which is the bandwidth-delay product of BBR (Cardwell et al., "BBR:
 //!   Congestion-Based Congestion Control", ACM Queue 2016).
-//! - down: a fifth fewer. The trial is kept if nearly nothing is lost by it: then there was a queue. Otherwise the number
-//!   goes back to what the rate of before needs at the time that a request takes now. So it ends where throughput by
-//!   delay is largest (Kleinrock, "Power and deterministic rules of thumb for probabilistic problems
-//!   in computer communications", 1979).
+//! - down: a fifth fewer. The trial is kept if nearly nothing is lost by it: then there was a queue. Otherwise the
+//!   number goes back to what the rate of before needs at the time that a request takes now. So it ends where
+//!   throughput by delay is largest (Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in
+//!   computer communications", 1979). While cores are short, nothing is tried downwards.
 //!
 //! Differences to both: there is no estimate of the least delay, which would have to expire while a crawl wanders from
-//! near hosts to far ones. Each trial is judged by itself, so a wrong one, by chance or since other hosts came up, costs
-//! a few windows. Trials become rarer while they change nothing.
+//! near hosts to far ones. Each trial is judged by itself, so a wrong one, by chance or since other hosts came up,
+//! costs a few windows. Trials become rarer while they change nothing.
 //!
 //! Nothing here knows a clock or the machine: time, ends of requests and what is short come from outside.
 
@@ -43,14 +45,14 @@ const SPARED: f64 = 0.25;
 const MARGIN: f64 = 1.05;
 /// While no trial changes anything, so many windows pass between two at most.
 const HOLD_MAX: u32 = 8;
-/// A rate that differs by so much from those before it is that of another crawl.
-const CHANGED: f64 = 0.25;
+/// Requests that take so many times as long as before, or as short, are those of another crawl.
+const CHANGED: f64 = 1.25;
 /// A window lasts so long at least, and at most.
 const WINDOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 /// And as many times as long as a request.
 const REQUESTS_LONG: u32 = 2;
-/// Ends of requests that a rate is made of: for a large step, and for a small one.
-const ENDS: (u64, u64) = (100, 400);
+/// Ends of requests that a mean time is made of: for a large step, and for a small one.
+const ENDS: (f64, f64) = (100.0, 400.0);
 /// What a trial changes takes effect within the time of a request, and this.
 const SETTLED: Duration = Duration::from_millis(100);
 /// Hosts are the bound of a window in which workers were short for less than this share of it.
@@ -65,6 +67,49 @@ pub struct Pressure {
     pub memory: bool,
 }
 
+/// What a request is for: each kind takes a time of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The addresses of a name.
+    LookUp,
+    /// A robots.txt: often the first request of a connection.
+    Robots,
+    /// A page.
+    Page,
+}
+
+/// Requests that have ended, by kind: how many, and the time that they had workers for, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ended {
+    counts: [f64; 3],
+    held_s: [f64; 3],
+}
+
+impl Ended {
+    fn add(&mut self, other: &Ended) {
+        for kind in 0..3 {
+            self.counts[kind] += other.counts[kind];
+            self.held_s[kind] += other.held_s[kind];
+        }
+    }
+
+    fn count(&self) -> f64 {
+        self.counts.iter().sum()
+    }
+
+    /// How many times as long as `before` the same mix takes now; 1 where nothing can be compared.
+    fn stretch(&self, before: &Ended) -> f64 {
+        let (mut now_s, mut then_s) = (0.0, 0.0);
+        for kind in 0..3 {
+            if self.counts[kind] > 0.0 && before.counts[kind] > 0.0 {
+                now_s += self.held_s[kind];
+                then_s += self.counts[kind] * before.held_s[kind] / before.counts[kind];
+            }
+        }
+        if now_s > 0.0 && then_s > 0.0 { now_s / then_s } else { 1.0 }
+    }
+}
+
 /// The search.
 #[derive(Debug)]
 pub(super) struct Controller {
@@ -77,8 +122,9 @@ pub(super) struct Controller {
     /// Mean time for which a request had its worker.
     held: Duration,
     trial: Option<Trial>,
-    /// Rates of the windows since the last trial.
-    rates: Vec<f64>,
+    /// The windows since the last trial, and how many they are.
+    before: Ended,
+    windows: u32,
     /// Windows between two trials.
     hold: u32,
     /// The next step up.
@@ -91,9 +137,9 @@ pub(super) struct Controller {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     is_up: bool,
-    /// Workers before it, and the rate that they brought.
+    /// Workers before it, and what they did.
     from: usize,
-    rate: f64,
+    before: Ended,
 }
 
 /// What is counted at the moment.
@@ -105,8 +151,7 @@ struct Window {
     /// Workers were short when it was looked at last.
     is_short: bool,
     short: Duration,
-    ends: u64,
-    held: Duration,
+    ended: Ended,
     /// The most workers that were busy.
     peak: usize,
 }
@@ -124,7 +169,8 @@ impl Controller {
             window: Window::default(),
             held: Duration::ZERO,
             trial: None,
-            rates: Vec::new(),
+            before: Ended::default(),
+            windows: 0,
             hold: 1,
             step: STEP_UP.0,
             is_down_next: false,
@@ -152,10 +198,10 @@ impl Controller {
     }
 
     /// At `now` a request ends that had its worker for `held`.
-    pub fn ended(&mut self, held: Duration, now: Time) {
+    pub fn ended(&mut self, kind: Kind, held: Duration, now: Time) {
         if now >= self.window.since {
-            self.window.ends += 1;
-            self.window.held += held;
+            self.window.ended.counts[kind as usize] += 1.0;
+            self.window.ended.held_s[kind as usize] += held.as_secs_f64();
         }
     }
 
@@ -170,7 +216,7 @@ impl Controller {
         (window.looked, window.is_short) = (now, is_short);
         let length = now.since(window.since);
         let ends = if self.step >= 1.5 && self.trial.is_none_or(|trial| trial.is_up) { ENDS.0 } else { ENDS.1 };
-        let is_long = length >= WINDOW.0.max(self.held * REQUESTS_LONG) && self.window.ends >= ends;
+        let is_long = length >= WINDOW.0.max(self.held * REQUESTS_LONG) && self.window.ended.count() >= ends;
         if !is_long && length < WINDOW.1 {
             return false;
         }
@@ -184,16 +230,15 @@ impl Controller {
 
     /// A window of this length is over.
     fn judge(&mut self, length: Duration) {
-        let Window { ends, held, short, peak, .. } = self.window;
-        if ends > 0 {
-            self.held = held / u32::try_from(ends).unwrap_or(u32::MAX);
+        let Window { ended, short, peak, .. } = self.window;
+        if ended.count() > 0.0 {
+            self.held = Duration::from_secs_f64(ended.held_s.iter().sum::<f64>() / ended.count());
         }
-        let seconds = length.as_secs_f64().max(1e-3);
         if self.pressure.memory {
             self.forget();
             self.bound = WorkersBound::Memory;
             self.workers = (self.workers * 3 / 4).max(WORKERS_MIN.min(self.most));
-        } else if short.as_secs_f64() / seconds < SHORT_SHARE {
+        } else if short < length.mul_f64(SHORT_SHARE) {
             self.forget();
             self.bound = WorkersBound::Hosts;
             if peak < self.workers / 2 {
@@ -201,44 +246,47 @@ impl Controller {
                 self.workers = (self.workers * 7 / 8).max(self.start.min(self.workers));
             }
         } else {
-            self.compare(ends as f64 / seconds);
+            self.compare(ended);
         }
     }
 
     /// What was measured is of no use for the next trial.
     fn forget(&mut self) {
         self.trial = None;
-        self.rates.clear();
+        (self.before, self.windows) = (Ended::default(), 0);
         (self.hold, self.is_down_next) = (1, false);
     }
 
-    /// All workers were busy in a window, and brought `rate` requests a second.
-    fn compare(&mut self, rate: f64) {
+    /// All workers were busy in a window, in which these requests ended.
+    fn compare(&mut self, ended: Ended) {
         let Some(trial) = self.trial.take() else {
-            let is_usual = |&before: &f64| (rate / before.max(1e-9) - 1.0).abs() < CHANGED;
-            if !self.rates.iter().all(is_usual) {
+            if (ended.stretch(&self.before).ln()).abs() > CHANGED.ln() {
                 // other hosts, or another line: what was found holds no more
                 self.forget();
             }
-            self.rates.push(rate);
-            if self.rates.len() >= self.hold as usize {
-                let mean = self.rates.iter().sum::<f64>() / self.rates.len() as f64;
-                self.rates.clear();
-                self.begin_trial(mean);
+            self.before.add(&ended);
+            self.windows += 1;
+            if self.windows >= self.hold {
+                self.windows = 0;
+                let before = std::mem::take(&mut self.before);
+                self.begin_trial(before);
             }
             return;
         };
+        let (workers, from) = (self.workers as f64, trial.from as f64);
+        // by so many times the rate has changed; and the workers that the larger rate needs without a queue
+        let rate = workers / from / ended.stretch(&trial.before);
+        let knee = if trial.is_up { from * rate } else { workers / rate * MARGIN };
         // of the change of workers, the share that came out as a change of the rate
-        let share = (rate / trial.rate.max(1e-9) - 1.0) / (self.workers as f64 / trial.from as f64 - 1.0);
+        let share = (rate - 1.0) / (workers / from - 1.0);
         match trial.is_up {
             true if share >= WORTH => {
                 self.step = (self.step * STEP_UP.1).min(STEP_UP.0);
                 self.hold = 1;
                 self.bound = WorkersBound::Growing;
-                self.begin_trial(rate);
+                self.begin_trial(ended);
             }
             true => {
-                let knee = trial.from as f64 * rate / trial.rate.max(1e-9);
                 self.workers = (knee as usize).clamp(trial.from, self.workers);
                 self.bound = self.full();
                 self.step = STEP_UP.1;
@@ -246,12 +294,10 @@ impl Controller {
             }
             false if share <= SPARED => {
                 self.bound = self.full();
-                self.begin_trial(rate);
+                self.begin_trial(ended);
             }
             false => {
-                // the rate of before at the time of a request without a queue
-                let knee = self.workers as f64 * trial.rate / rate.max(1e-9);
-                self.workers = ((knee * MARGIN).ceil() as usize).clamp(self.workers, trial.from);
+                self.workers = (knee.ceil() as usize).clamp(self.workers, trial.from);
                 self.hold = (self.hold * 2).min(HOLD_MAX);
                 self.is_down_next = false;
             }
@@ -263,8 +309,8 @@ impl Controller {
         if self.pressure.cores { WorkersBound::Cores } else { WorkersBound::Line }
     }
 
-    /// Tries another number of workers, of which there are now so many that they bring `rate`.
-    fn begin_trial(&mut self, rate: f64) {
+    /// Tries another number of workers; those that there are now did what `before` says.
+    fn begin_trial(&mut self, before: Ended) {
         let from = self.workers;
         if !self.is_down_next {
             let more = ((from as f64 * self.step).ceil() as usize).min(self.most);
@@ -273,7 +319,7 @@ impl Controller {
                     self.bound = WorkersBound::Growing;
                 }
                 self.workers = more;
-                self.trial = Some(Trial { is_up: true, from, rate });
+                self.trial = Some(Trial { is_up: true, from, before });
                 return;
             }
             self.bound = WorkersBound::Ceiling;
@@ -283,7 +329,7 @@ impl Controller {
         self.is_down_next = fewer < from && !self.pressure.cores;
         if self.is_down_next {
             self.workers = fewer;
-            self.trial = Some(Trial { is_up: false, from, rate });
+            self.trial = Some(Trial { is_up: false, from, before });
         }
     }
 }

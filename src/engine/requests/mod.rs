@@ -23,11 +23,12 @@ pub use limits::Rates;
 pub use pool::{SlotPool, Waker};
 pub use slots::SlotOptions;
 
+use super::Settings;
 use super::job::{FetchJob, Target};
-use super::{Commons, Settings};
 use crate::clock::Time;
 use crate::frontier::{Contact, HostId};
 use crate::record::Workers;
+use auto::Kind;
 use hops::Hop;
 use pool::OwnSlots;
 
@@ -54,11 +55,11 @@ pub(super) struct Requests {
 
 impl Requests {
     /// None yet.
-    pub fn new(commons: Commons, wake: Waker, rng: fastrand::Rng) -> Requests {
+    pub fn new((slots, rates): (Arc<SlotPool>, Arc<Rates>), wake: Waker, rng: fastrand::Rng) -> Requests {
         Requests {
-            slots: OwnSlots::join(commons.slots, wake),
+            slots: OwnSlots::join(slots, wake),
             pages: 0,
-            rates: commons.rates,
+            rates,
             limited_until: Time::ZERO,
             has_right: false,
             hops: Vec::new(),
@@ -149,13 +150,14 @@ impl Requests {
 
     /// A look-up for `host` has ended; the number of the worker that made it.
     pub fn end(&mut self, host: HostId, now: Time) -> u32 {
-        self.slots.end(host, now)
+        self.slots.end(host, Kind::LookUp, now)
     }
 
     /// The request `job` has ended; the number of the worker that made it.
     pub fn end_fetch(&mut self, job: &FetchJob, now: Time) -> u32 {
-        self.pages -= u64::from(matches!(job.target, Target::Page { .. }));
-        self.slots.end(job.host, now)
+        let is_page = matches!(job.target, Target::Page { .. });
+        self.pages -= u64::from(is_page);
+        self.slots.end(job.host, if is_page { Kind::Page } else { Kind::Robots }, now)
     }
 
     /// An answer came: `bytes`, and how long that took where it says what is usual.
@@ -227,13 +229,9 @@ mod tests {
     fn requests(per_second: Option<f64>) -> (Requests, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(NOW));
         let slots = SlotOptions { workers: 2, workers_most: None, slow: 1, slow_after: Duration::from_secs(2) };
-        let commons = Commons {
-            slots: Arc::new(SlotPool::new(slots)),
-            rates: Arc::new(Rates::new(clock.clone(), per_second, None)),
-            quota: Arc::default(),
-            ledger: None,
-        };
-        (Requests::new(commons, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
+        let slots = Arc::new(SlotPool::new(slots));
+        let rates = Arc::new(Rates::new(clock.clone(), per_second, None));
+        (Requests::new((slots, rates), Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Run {
                 if self.go_on(stage, began, now) {
                     self.busy -= 1;
                     counted += 1;
-                    self.controller.ended(Duration::from_micros(now - began), time);
+                    self.controller.ended(Kind::Page, Duration::from_micros(now - began), time);
                 }
             }
             while self.busy < self.controller.workers() && self.ready >= 1.0 {
@@ -250,4 +250,31 @@ fn a_crawl_that_wanders_to_hosts_far_away_finds_its_rate_again() {
     run.world.round_trip_ms = 30;
     run.go(180_000_000, 240_000_000);
     assert!(run.controller.workers() < near * 2, "{} {near}", run.controller.workers());
+}
+
+/// Look-ups take a tenth of the time of pages: were they counted like those, their share would be taken for the rate.
+#[test]
+fn a_mix_that_changes_is_not_taken_for_a_change_of_the_rate() {
+    let mut controller = Controller::new(4_096);
+    let mut now = Time::from_ms(1_000_000);
+    let mut tried = Vec::new();
+    for window in 0..40_u32 {
+        // the line is full from 64 workers on: what a request takes grows with their number
+        let (pages, look_ups) = (400 - 9 * window, 100 + 100 * window);
+        let slower = controller.workers() as f64 / 64.0;
+        let was_tried = controller.trial;
+        for _ in 0..3_000 {
+            let end = now + Duration::from_millis(1);
+            (0..pages / 100)
+                .for_each(|_| controller.ended(Kind::Page, Duration::from_millis(300).mul_f64(slower), end));
+            (0..look_ups / 100)
+                .for_each(|_| controller.ended(Kind::LookUp, Duration::from_millis(30).mul_f64(slower), end));
+            now = end;
+            if controller.look(controller.workers(), true, now) {
+                break;
+            }
+        }
+        tried.extend(was_tried.map(|_| controller.workers()));
+    }
+    assert!(controller.bound() == WorkersBound::Line && controller.workers() < 2 * WORKERS_START, "{tried:?}");
 }
