@@ -135,8 +135,8 @@ impl Slots {
         (worker, held_at_most.map(|at_most| now.since(began).min(at_most)))
     }
 
-    /// With the longest time that counts for it: a few that take for ever must not make the mean of all others. It is not
-    /// the time after which it is slow, for on a line that is full all of them take longer than that.
+    /// With the longest time that counts for it: a few that take for ever must not make the mean of all others. It is
+    /// not the time after which it is slow, for on a line that is full all of them take longer than that.
     fn remove(&mut self, engine: u32, host: HostId) -> (Option<Running>, Option<Duration>) {
         let longest = Duration::from_secs_f64(self.usual_s * SLOW_FACTOR).max(SLOW_MIN);
         for line in [&mut self.under_way, &mut self.first_contacts] {
