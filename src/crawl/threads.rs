@@ -229,8 +229,8 @@ impl Executors for ThreadExecutors {
     }
 }
 
-/// Threads that do jobs and answer each with an event: one for some engines each, so that the jobs of an engine are done
-/// one after the other.
+/// Threads that do jobs and answer each with an event: one for some engines each, so that the jobs of an engine are
+/// done one after the other.
 struct Workers<J> {
     jobs: Vec<Sender<Addressed<J>>>,
     threads: Vec<JoinHandle<()>>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
-use super::exchange::{Exchange, ExchangeOptions};
+use super::exchange::{Exchange, ExchangeOptions, ExchangeState};
 use super::identity::Identity;
 use super::past::Past;
 use super::patterns::PatternBudget;
@@ -228,7 +228,8 @@ fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result
 /// What this shard has of the others, at checkpoint `number`, which is durable: they may read what it names.
 fn open_exchange(opening: &mut Opening, number: u64, section: &[u8]) -> disk::Result<Option<Box<Exchange>>> {
     let Some(options) = opening.exchange.take() else { return Ok(None) };
-    let exchange = Exchange::open(options, &opening.disk, &opening.dir, number, section)?;
+    let state = ExchangeState::read(section, &checkpoint::checkpoint_path(&opening.dir, number))?;
+    let exchange = Exchange::open(options, &opening.disk, &opening.dir, (number, state))?;
     exchange.publish_opened(number);
     Ok(Some(Box::new(exchange)))
 }

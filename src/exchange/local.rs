@@ -11,8 +11,8 @@ pub type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// The table.
 ///
-/// A revision is a counter: every commit, opening of a shard and list of seeds takes the next. Whoever changes
-/// something wakes all other shards after it, outside of the lock.
+/// A revision is a counter: every commit, opening of a shard and list of seeds takes the next. A shard that changes
+/// something wakes all others after it, outside of the lock.
 pub struct LocalRegistry {
     table: Mutex<News>,
     shards: Vec<Local>,

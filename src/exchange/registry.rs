@@ -10,7 +10,7 @@
 //! - *Output is committed*: a link file exists for others once the checkpoint that names it is durable, and not before;
 //!   what is visible is never taken back, changed or renumbered.
 //! - *Input is committed*: what a link brings about and the reader's position are in one checkpoint of the reader. So
-//!   every visible link takes effect exactly once, whoever crashes.
+//!   every visible link takes effect exactly once, whichever shard crashes.
 //! - *Heads only move forward*: the number of a shard's head grows with each commit of a process.
 //! - *The end is a fact*: a crawl is over at the revision at which all heads are idle, and each of them has read
 //!   everything up to the last commit that has links, and the last list of seeds. A commit without links need not be

@@ -156,8 +156,8 @@ impl Process {
     }
 
     fn tell_all(&mut self, event: impl Fn() -> Event) -> disk::Result<()> {
-        let open = self.members.iter_mut().filter(|member| member.finish.is_none());
-        open.map(|member| member.engine.handle(event())).collect()
+        let mut open = self.members.iter_mut().filter(|member| member.finish.is_none());
+        open.try_for_each(|member| member.engine.handle(event()))
     }
 
     /// Moves the clock on to the next thing that happens, or that an engine can do.

@@ -3,8 +3,8 @@
 //! - Of each sender one job is out at most, and of all together [`JOBS_MAX`]: so a slow disk holds up nobody, and what
 //!   is in memory is bounded.
 //! - The files of a sender are read in their order. Files with notes come in the order of their revisions: while the
-//!   notes of one are not in the scope, no frame of a later commit is read. Whoever sends a link because of a note has
-//!   read that note, so its commit is later, and the reader knows of both.
+//!   notes of one are not in the scope, no frame of a later commit is read. A shard that sends a link because of a note
+//!   has read that note, so its commit is later, and the reader knows of both.
 
 use std::path::PathBuf;
 use std::sync::Arc;

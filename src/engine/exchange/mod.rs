@@ -7,8 +7,8 @@
 //! - A link to another shard lies in the file that the cut names which also has the page that names it. The file exists
 //!   for others when that checkpoint is durable ([`Publish`], behind the catalog's word).
 //! - A link that comes in is admitted, and the position moved behind it, in one event; the next cut has both.
-//! - At an opening the scope gets all notes that are not read yet, before anything is replayed or read. Behind a note no
-//!   frame of a later commit is admitted before the note is in the scope.
+//! - At an opening the scope gets all notes that are not read yet, before anything is replayed or read. Behind a note
+//!   no frame of a later commit is admitted before the note is in the scope.
 //! - A file goes when every other shard has a committed checkpoint that has read it.
 //!
 //! A link waits for its sender's checkpoint. So a shard cuts early while another one has free workers and waits for its
@@ -132,10 +132,14 @@ impl Publish {
 }
 
 impl Exchange {
-    /// Opens the links of the shard in `dir` as checkpoint `number` has them, with `section` of its file.
-    pub fn open(options: ExchangeOptions, disk: &Disk, dir: &Path, number: u64, section: &[u8]) -> Result<Exchange> {
-        let path = super::checkpoint::checkpoint_path(dir, number);
-        let ExchangeState { positions, kept, resends } = ExchangeState::read(section, &path)?;
+    /// Opens the links of the shard in `dir` as checkpoint `number` has them.
+    pub fn open(
+        options: ExchangeOptions,
+        disk: &Disk,
+        dir: &Path,
+        (number, state): (u64, ExchangeState),
+    ) -> Result<Exchange> {
+        let ExchangeState { positions, kept, resends } = state;
         disk.create_dir_all(&links_dir(dir))?;
         disk.sync_dir(dir)?;
         let shard = options.shard;

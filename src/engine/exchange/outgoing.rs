@@ -49,7 +49,7 @@ impl Outgoing {
             disk.sync_dir(&links)?;
         }
         for kept in &kept {
-            // a file that is lost or damaged is met by its sender, not by whoever needs it later
+            // a file that is lost or damaged is met by its sender, and not by a reader later
             LinkFile::open(disk, dir, shard, kept.number)?;
         }
         let writer = LinkWriter::new(disk.clone(), dir.to_owned(), shard, number + 1);
