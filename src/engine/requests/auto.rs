@@ -15,8 +15,8 @@
 //!   Congestion-Based Congestion Control", ACM Queue 2016).
 //! - down: a fifth fewer, and more as long as that is right. The trial is kept if nearly nothing is lost by it: then
 //!   there was a queue. Otherwise the number goes back to what the rate of before needs at the time that a request
-//!   takes now. So it ends where throughput by delay is largest (Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in
-//!   computer communications", 1979). While cores are short, nothing is tried downwards.
+//!   takes now. So it ends where throughput by delay is largest (Kleinrock, "Power and deterministic rules of thumb for
+//!   probabilistic problems in computer communications", 1979). While cores are short, nothing is tried downwards.
 //!
 //! Differences to both: there is no estimate of the least delay, which would have to expire while a crawl wanders from
 //! near hosts to far ones. Each trial is judged by itself, so a wrong one, by chance or since other hosts came up,
