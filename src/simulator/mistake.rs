@@ -28,7 +28,7 @@ pub enum Mistake {
     MovesOn,
     /// Shards: a link file is deleted when it was read, and not when that is committed.
     DeletesLinks,
-    /// Shards: each says that it has read everything, whether it has or not: the crawl ends when all are idle.
+    /// Shards: each says that it is idle and has read everything, whether that is so or not.
     EndsEarly,
     /// Shards: every engine takes turns at addresses for itself.
     SharesNoTurns,

@@ -275,7 +275,7 @@ fn simulate_takes_all_its_options() {
     for name in ["seeds.txt", "crawler.toml", "expected.txt", "requests.jsonl"] {
         assert!(dir.path().join("web").join(name).exists(), "{name}");
     }
-    let args = ["simulate", "--faults", "--cases", "0..2", "--checksums", "checksums.txt"];
+    let args = ["simulate", "--faults", "--cases", "0..2", "--shards", "2", "--checksums", "checksums.txt"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = command.args(args).current_dir(dir.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -451,6 +451,8 @@ fn a_shard_that_was_put_back_is_found_by_those_that_have_read_more_of_it() {
     let four = site.crawl.path(FOUR);
     let copied = Command::new("cp").arg("-a").arg(&four).arg(site.crawl.path("older")).status().unwrap();
     assert!(copied.success());
+    // every stop is a checkpoint of each shard
+    stop_after(&site, 900);
     stop_after(&site, 1_400);
     assert_sound(&site);
     let number = |dir: &Path| {
