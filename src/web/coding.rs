@@ -3,7 +3,7 @@
 //! The archive keeps bodies as sent; this is for looking into them. Decoding goes on step by step and stops at a
 //! number of *decoded* bytes, whatever the body would become, so a bomb costs no more than an honest page. Damage and
 //! unknown codings are no errors: what came out before is returned and marked as incomplete. Whole bodies in gzip or
-//! zlib, as nearly all are, are inflated in one call ([`whole`]), with the same bound and the same result.
+//! zlib, as nearly all are, are inflated in one call (`whole`), with the same bound and the same result.
 
 mod whole;
 
