@@ -284,6 +284,7 @@ impl Frontier {
         host.standing.backoff_until = host.standing.backoff_until.max(until);
         self.hold_name(name, until, now);
         self.holds.tell(name, until, now);
+        self.options.ledger.iter().for_each(|ledger| ledger.rest(name, until, now));
     }
 
     /// After a request was answered at `now`, the host rests.
@@ -293,7 +294,7 @@ impl Frontier {
         standing.due = standing.due.max(now + delay);
         if let Some(name) = self.active.host(index).name_key {
             self.names.rest(name, now + delay, now);
-            self.options.ledger.iter().for_each(|ledger| ledger.rest(name, now + delay));
+            self.options.ledger.iter().for_each(|ledger| ledger.rest(name, now + delay, now));
         }
     }
 
@@ -338,6 +339,7 @@ impl Frontier {
         host.standing.backoff_until = host.standing.backoff_until.max(until);
         let origin = host.origin;
         self.holds.tell(origin, until, now);
+        self.options.ledger.iter().for_each(|ledger| ledger.rest(origin, until, now));
     }
 
     fn give_up(&mut self, index: u32, reason: Reason, until: Time) {
@@ -406,6 +408,7 @@ impl Frontier {
         if until <= now {
             return;
         }
+        self.options.ledger.iter().for_each(|ledger| ledger.rest(key, until, now));
         if let Some(index) = self.active.find(key) {
             let standing = &mut self.active.host_mut(index).standing;
             standing.backoff_until = standing.backoff_until.max(until);

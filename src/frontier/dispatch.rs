@@ -244,7 +244,8 @@ impl Frontier {
         };
         let Politeness { delay_per_ip, connections_per_host, .. } = self.options.politeness;
         let (connections, delay) = (connections_per_host.max(1), self.delay_of(index));
-        match ledger.take(Turn { name, connections, delay, address, delay_per_ip }, now) {
+        let origin = self.active.host(index).origin;
+        match ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now) {
             Ok(()) => true,
             Err(again) => {
                 self.come_again(index, again, now);

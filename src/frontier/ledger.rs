@@ -39,7 +39,9 @@ struct NameTurn {
 /// A request that wants to leave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
-    /// The name that it goes to, and how many requests to it may be in progress.
+    /// The origin that it goes to, which may rest by itself.
+    pub origin: Fingerprint,
+    /// Its name, and how many requests to it may be in progress.
     pub name: Fingerprint,
     pub connections: usize,
     /// What lies between it and the one before, and the one after it.
@@ -59,7 +61,7 @@ impl Ledger {
         }
         let own = if name.last > Time::ZERO { name.last + turn.delay } else { Time::ZERO };
         let address = turns.addresses.get(turn.address);
-        let due = name.due.max(own).max(address);
+        let due = name.due.max(own).max(address).max(turns.names.get(turn.origin).due);
         if due > now {
             return Err(due);
         }
@@ -81,9 +83,12 @@ impl Ledger {
         });
     }
 
-    /// Nothing is asked of `name` before `until`.
-    pub(super) fn rest(&self, name: Fingerprint, until: Time) {
-        self.turns().names.change(name, |name| name.due = name.due.max(until));
+    /// Nothing is asked of `key`, a name or an origin, before `until`: whatever holds it back in its own frontier.
+    pub(super) fn rest(&self, key: Fingerprint, until: Time, now: Time) {
+        let mut turns = self.turns();
+        let turn = turns.names.get(key);
+        let is_needed = |turn: &NameTurn| turn.requests > 0 || turn.due > now || turn.last + NAME_REMEMBERED > now;
+        turns.names.put(key, NameTurn { due: turn.due.max(until), ..turn }, is_needed);
     }
 
     /// Nothing is asked of `address` before `until`.
@@ -144,6 +149,7 @@ mod tests {
 
     fn turn(name: u64, address: u8) -> Turn {
         Turn {
+            origin: Fingerprint::from_bits(name + 1_000_000),
             name: Fingerprint::from_bits(name),
             connections: 1,
             delay: ms(100),
@@ -161,7 +167,7 @@ mod tests {
         assert!(ledger.take(turn(1, 3), NOW + ms(500)).is_err(), "a request to the name is in progress");
         ledger.end(Fingerprint::from_bits(1), NOW + ms(500));
         assert_eq!(ledger.take(turn(1, 3), NOW + ms(550)), Err(NOW + ms(600)), "the delay after its end");
-        ledger.rest(Fingerprint::from_bits(1), NOW + ms(900));
+        ledger.rest(Fingerprint::from_bits(1_000_001), NOW + ms(900), NOW);
         assert_eq!(ledger.take(turn(1, 3), NOW + ms(650)), Err(NOW + ms(900)));
         ledger.rest_address([127, 0, 0, 3].into(), NOW + ms(950), NOW);
         assert_eq!(ledger.take(turn(1, 3), NOW + ms(900)), Err(NOW + ms(950)));

@@ -48,7 +48,7 @@ impl Frontier {
             let connections = self.options.politeness.connections_per_host.max(1);
             let usual = || self.options.politeness.delay_after(Duration::ZERO);
             let delay = there.map_or_else(usual, |index| self.delay_of(index));
-            ledger.take(Turn { name, connections, delay, address, delay_per_ip }, now)?;
+            ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
         }
         let delay = self.rest_after_prerequisite(there, now);
         self.names.begin(name, now + delay, now);
@@ -71,7 +71,7 @@ impl Frontier {
         self.names.rest(name, now + delay, now);
         if let Some(ledger) = &self.options.ledger {
             ledger.end(name, now);
-            ledger.rest(name, now + delay);
+            ledger.rest(name, now + delay, now);
         }
         self.schedule_name(name);
     }
