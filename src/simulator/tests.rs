@@ -116,6 +116,14 @@ fn crawls_of_several_shards_keep_the_contract() {
     assert!(all.deaths > 10 && all.requests > 200, "{all:?}");
 }
 
+/// Another shard read a robots.txt at a host that had asked its own one for a rest.
+#[test]
+fn cases_of_several_shards_that_once_broke_hold() {
+    if let Err(broken) = run_in_shards(507, None, 8) {
+        panic!("{}\n{}", broken.violation, broken.trace.join("\n"));
+    }
+}
+
 #[test]
 fn links_that_are_visible_before_their_checkpoint_is_durable_are_found() {
     assert_eq!(found_in_shards(Mistake::PublishesEarly, 40..60), Clause::Reopens);
