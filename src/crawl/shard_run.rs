@@ -181,35 +181,32 @@ fn take_in(engine: &mut Engine, event: Event) -> Result<(), CrawlError> {
     }
 }
 
-/// Progress of the Bloom filters' rebuild, now and then.
+/// Progress of a long start, now and then: what `says` makes of what is done and of all.
+fn tell_progress(says: impl Fn(u64, u64) -> String) -> impl FnMut(u64, u64) {
+    let mut told = Instant::now();
+    move |done, total| {
+        if told.elapsed() > TELL {
+            told = Instant::now();
+            tracing::warn!("{}", says(done, total));
+        }
+    }
+}
+
+/// Of the Bloom filters' rebuild.
 fn tell_keys() -> impl FnMut(u64, u64) {
-    let mut told = Instant::now();
-    move |done, total| {
-        if told.elapsed() > TELL {
-            told = Instant::now();
-            tracing::warn!("reading the URLs seen before: {done} of {total} keys");
-        }
-    }
+    tell_progress(|done, total| format!("reading the URLs seen before: {done} of {total} keys"))
 }
 
-/// Progress of sending links again, now and then.
+/// Of sending links again.
 fn tell_resend() -> impl FnMut(u64, u64) {
-    let mut told = Instant::now();
-    move |done, total| {
-        if told.elapsed() > TELL {
-            told = Instant::now();
-            tracing::warn!("sending the links of archived pages to other shards again: {done} of {total} pages");
-        }
-    }
+    tell_progress(|done, total| {
+        format!("sending the links of archived pages to other shards again: {done} of {total} pages")
+    })
 }
 
-/// Progress of the replay, now and then.
+/// Of the replay.
 fn tell_replay() -> impl FnMut(u64, u64) {
-    let mut told = Instant::now();
-    move |done, total| {
-        if told.elapsed() > TELL {
-            told = Instant::now();
-            tracing::warn!("recovering what was stored after the last checkpoint: {done} of {total} bytes");
-        }
-    }
+    tell_progress(|done, total| {
+        format!("recovering what was stored after the last checkpoint: {done} of {total} bytes")
+    })
 }

@@ -36,6 +36,13 @@ struct NameTurn {
     requests: usize,
 }
 
+impl NameTurn {
+    /// Whether it says anything at `now`.
+    fn is_needed(&self, now: Time) -> bool {
+        self.requests > 0 || self.due > now || self.last + NAME_REMEMBERED > now
+    }
+}
+
 /// A request that wants to leave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
@@ -66,9 +73,8 @@ impl Ledger {
             return Err(due);
         }
         let requests = name.requests + 1;
-        turns.names.put(turn.name, NameTurn { due: now + turn.delay, last: now, requests }, |name| {
-            name.requests > 0 || name.due > now || name.last + NAME_REMEMBERED > now
-        });
+        let taken = NameTurn { due: now + turn.delay, last: now, requests };
+        turns.names.put(turn.name, taken, |turn| turn.is_needed(now));
         if !turn.delay_per_ip.is_zero() {
             turns.addresses.put(turn.address, now + turn.delay_per_ip, |&due| due > now);
         }
@@ -87,8 +93,7 @@ impl Ledger {
     pub(super) fn rest(&self, key: Fingerprint, until: Time, now: Time) {
         let mut turns = self.turns();
         let turn = turns.names.get(key);
-        let is_needed = |turn: &NameTurn| turn.requests > 0 || turn.due > now || turn.last + NAME_REMEMBERED > now;
-        turns.names.put(key, NameTurn { due: turn.due.max(until), ..turn }, is_needed);
+        turns.names.put(key, NameTurn { due: turn.due.max(until), ..turn }, |turn| turn.is_needed(now));
     }
 
     /// Nothing is asked of `address` before `until`.

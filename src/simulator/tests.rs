@@ -58,12 +58,16 @@ fn c2_cases_that_once_broke_hold() {
     }
 }
 
-/// The clause that breaks in the first case of `seeds` that shows the mistake.
-fn found(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {
-    let broken = seeds.clone().find_map(|seed| run(seed, Some(mistake)).err());
+/// The clause that breaks in the first case of `seeds` that shows the mistake, in a crawl of so many shards.
+fn found_by(mistake: Mistake, seeds: std::ops::Range<u64>, shards: u32) -> Clause {
+    let broken = seeds.clone().find_map(|seed| run_in_shards(seed, Some(mistake), shards).err());
     let broken = broken.unwrap_or_else(|| panic!("{mistake:?} is not found in {seeds:?}"));
     println!("{mistake:?}: seed {}: {}", broken.seed, broken.violation);
     broken.violation.clause
+}
+
+fn found(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {
+    found_by(mistake, seeds, 1)
 }
 
 #[test]
@@ -92,12 +96,8 @@ fn a_request_that_is_taken_for_done_too_early_is_found() {
     assert_eq!(found(Mistake::Hurries, 0..20), Clause::Polite);
 }
 
-/// The clause that breaks in the first case of `seeds` in three shards that shows the mistake.
 fn found_in_shards(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {
-    let broken = seeds.clone().find_map(|seed| run_in_shards(seed, Some(mistake), 3).err());
-    let broken = broken.unwrap_or_else(|| panic!("{mistake:?} is not found in {seeds:?}"));
-    println!("{mistake:?}: seed {}: {}", broken.seed, broken.violation);
-    broken.violation.clause
+    found_by(mistake, seeds, 3)
 }
 
 #[test]

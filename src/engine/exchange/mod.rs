@@ -33,7 +33,6 @@ use crate::exchange::{Head, HeadAt, Idle, LinkFile, LinksRead, News, Position, R
 use crate::frontier::QueuedUrl;
 use crate::record::Finish;
 use crate::shard::Shard;
-use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
 use incoming::Incoming;
 pub use outgoing::Kept;
@@ -192,9 +191,9 @@ impl Exchange {
     /// left to do.
     fn wants_cut(&self, idle: Idle) -> bool {
         let me = self.me();
-        let others = (0..self.options.shard.count()).filter(|&other| other != me);
+        let mut others = (0..self.options.shard.count()).filter(|&other| other != me);
         let is_awaited = |other| self.outgoing.has_for(other) && self.options.registry.is_hungry(other);
-        if !self.outgoing.is_empty() && others.into_iter().any(is_awaited) {
+        if !self.outgoing.is_empty() && others.any(is_awaited) {
             return true;
         }
         if idle == Idle::No {
@@ -253,7 +252,7 @@ impl Engine {
         exchange.news = exchange.options.registry.news();
         exchange.incoming.check(&exchange.news)?;
         for url in exchange.incoming.unread_notes(&exchange.news)? {
-            self.scope = Arc::new(with_note(&self.scope, &url));
+            self.scope = Arc::new(self.scope.with_seed(&url));
         }
         Ok(())
     }
@@ -281,7 +280,7 @@ impl Engine {
         let LinksRead { sender, from, to, notes, links } = read;
         tracing::debug!(sender, number = from.number, links = links.len(), "links of another shard");
         for note in &notes {
-            self.scope = Arc::new(with_note(&self.scope, note));
+            self.scope = Arc::new(self.scope.with_seed(note));
             self.books.seeds.add_scope(note.as_str())?;
         }
         self.stores.seen.prefetch(links.iter().map(|(url, _)| url.key));
@@ -406,11 +405,6 @@ impl Exchange {
     pub fn is_reading(&self) -> bool {
         self.incoming.is_reading()
     }
-}
-
-/// `scope` with the territory of `url`, unless it has it.
-fn with_note(scope: &Scope, url: &CanonicalUrl) -> Scope {
-    scope.with_seed(url)
 }
 
 /// Opens the link file of checkpoint `number` of `sender`, whose directory lies in that of the crawl.
