@@ -445,7 +445,7 @@ fn links_that_are_lost_with_a_damaged_file_are_sent_again_from_the_archive() {
 }
 
 #[test]
-fn a_shard_that_was_put_back_is_found_by_those_that_have_read_more_of_it() {
+fn a_shard_that_was_put_back_is_found_by_those_that_knew_more_of_it() {
     let site = slow_site();
     stop_after(&site, 400);
     let four = site.crawl.path(FOUR);
@@ -467,5 +467,5 @@ fn a_shard_that_was_put_back_is_found_by_those_that_have_read_more_of_it() {
     let dir = four.join(format!("shard-{shard:03}"));
     fs::remove_dir_all(&dir).unwrap();
     fs::rename(site.crawl.path(&format!("older/shard-{shard:03}")), &dir).unwrap();
-    assert_found(&site, &[&format!("links of shard-{shard:03} are read"), "was put back"]);
+    assert_found(&site, &["it knew of checkpoint ", &format!("of shard-{shard:03}, whose last one"), "was put back"]);
 }

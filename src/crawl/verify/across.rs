@@ -1,8 +1,8 @@
-//! What the shards of a crawl say of one another: one identity, link files that are whole, and positions in them that
-//! their senders have committed.
+//! What the shards of a crawl say of one another: one identity, link files that are whole, and no shard at an
+//! earlier checkpoint than the others knew of.
 //!
-//! Beside a running crawl a sender may have gone on since its reader was looked at. That is sound: a position is read
-//! first and the sender's last checkpoint afterwards, and no sender goes back.
+//! Beside a running crawl a shard may have gone on since the others were looked at. That is sound: what they knew is
+//! read first and its last checkpoint afterwards, and no shard goes back.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub(super) fn check(
 ) -> Result<()> {
     for (place, of) in noted.iter().enumerate() {
         if let Some(exchange) = &of.exchange {
-            check_positions(disk, dirs, running, (place, exchange), noted, report)?;
+            check_heads(disk, dirs, running, (place, exchange), noted, report)?;
         }
     }
     for (place, of) in noted.iter().enumerate() {
@@ -115,9 +115,8 @@ pub(super) fn whole_of(shard: &Identity) -> Identity {
     Identity { sharding, ..shard.clone() }
 }
 
-/// How far a shard has read the others: no further than they have committed. A file that is read in part may be gone
-/// since its sender was rebuilt.
-fn check_positions(
+/// What a shard knew of the others: none of them stands at an earlier checkpoint.
+fn check_heads(
     disk: &Disk,
     dirs: &CrawlDirs,
     running: bool,
@@ -129,16 +128,15 @@ fn check_positions(
         Some(number) => checkpoint_path(&dirs.shards()[place], number),
         None => dirs.shards()[place].clone(),
     };
-    for (sender, &position) in exchange.positions.iter().enumerate().filter(|&(sender, _)| sender != place) {
-        let Some(of) = noted.get(sender) else { continue };
-        let committed = if running { newest(disk, &dirs.shards()[sender])?.or(of.number) } else { of.number };
-        let Some(committed) = committed else { continue };
-        let name = dirs.shard(sender).dir_name();
-        if position > Position::behind(committed) {
+    for (other, &known) in exchange.heads.iter().enumerate().filter(|&(other, _)| other != place) {
+        let Some(of) = noted.get(other) else { continue };
+        let last = if running { newest(disk, &dirs.shards()[other])?.or(of.number) } else { of.number };
+        let Some(last) = last else { continue };
+        if last < known {
             let what = format!(
-                "links of {name} are read up to its checkpoint {}, and its last one is {committed}: one of the two \
-                 directories was put back; the crawl cannot resume",
-                position.number
+                "it knew of checkpoint {known} of {}, whose last one is {last}: one of the two directories was put \
+                 back; the crawl cannot resume",
+                dirs.shard(other).dir_name()
             );
             report.damage(&path, 0, what);
         }

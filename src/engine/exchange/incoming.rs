@@ -23,6 +23,8 @@ pub(super) struct Incoming {
     shard: Shard,
     /// By shard.
     positions: Vec<Position>,
+    /// The newest checkpoint of each shard that this one knows of.
+    heads: Vec<u64>,
     /// Senders whose links are being read.
     out: Vec<u32>,
 }
@@ -30,14 +32,21 @@ pub(super) struct Incoming {
 impl Incoming {
     /// Nothing was read yet.
     pub fn new(crawl_dir: PathBuf, shard: Shard, disk: Disk) -> Incoming {
-        let positions = vec![Position::default(); shard.count() as usize];
-        Incoming { crawl_dir, disk, shard, positions, out: Vec::new() }
+        let shards = shard.count() as usize;
+        Incoming {
+            crawl_dir,
+            disk,
+            shard,
+            positions: vec![Position::default(); shards],
+            heads: vec![0; shards],
+            out: Vec::new(),
+        }
     }
 
-    /// So much was read, as a checkpoint has it.
-    pub fn go_on(&mut self, positions: Vec<Position>) {
+    /// So much was read, and so much known of the others, as a checkpoint has it.
+    pub fn go_on(&mut self, positions: Vec<Position>, heads: Vec<u64>) {
         if !positions.is_empty() {
-            self.positions = positions;
+            (self.positions, self.heads) = (positions, heads);
         }
     }
 
@@ -46,18 +55,24 @@ impl Incoming {
         &self.positions
     }
 
-    /// A position behind what its sender has committed is damage: a directory was put back.
-    pub fn check(&self, news: &News) -> Result<()> {
-        for (sender, position) in self.positions.iter().enumerate() {
-            let committed = news.heads.get(sender).and_then(Option::as_ref).map_or(0, |at| at.head.number);
-            if *position > Position::behind(committed) {
-                let sender = Shard::new(sender as u32, self.shard.count());
-                let path = self.crawl_dir.join(sender.dir_name());
-                let expected = format!("checkpoint {} or a later one, of which links were read", position.number);
-                return Err(Error::damaged(&path, 0, expected, format!("checkpoint {committed}")));
+    /// Hears of newer checkpoints. One that is older than what is known is damage: a directory was put back. Links that
+    /// it has sent since would be sent again, but what the others have deleted since, because it was read, is lost.
+    pub fn hear(&mut self, news: &News) -> Result<()> {
+        for (shard, (known, at)) in self.heads.iter_mut().zip(&news.heads).enumerate() {
+            let Some(number) = at.as_ref().map(|at| at.head.number) else { continue };
+            if number < *known {
+                let path = self.crawl_dir.join(Shard::new(shard as u32, self.shard.count()).dir_name());
+                let expected = format!("checkpoint {known} or a later one, which another shard knew of");
+                return Err(Error::damaged(&path, 0, expected, format!("checkpoint {number}")));
             }
+            *known = number;
         }
         Ok(())
+    }
+
+    /// The newest checkpoint of each shard that this one knows of.
+    pub fn heads(&self) -> &[u64] {
+        &self.heads
     }
 
     /// Files of the shard `sender` that are not read to their end, the oldest first.
@@ -208,12 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn a_position_behind_what_its_sender_has_committed_is_damage() {
+    fn a_shard_that_stands_behind_what_was_known_of_it_is_damage() {
         let (mut incoming, _) = incoming();
+        let positions = vec![Position::default(); 3];
         let news = news([&[(4, 25, false)], &[(9, 10, false)]]);
-        incoming.go_on(vec![Position::default(), Position::behind(4), Position { number: 9, frames: 3 }]);
-        incoming.check(&news).unwrap();
-        incoming.go_on(vec![Position::default(), Position::behind(5), Position::default()]);
-        assert!(matches!(incoming.check(&news), Err(Error::Damaged { .. })));
+        incoming.go_on(positions.clone(), vec![0, 4, 8]);
+        incoming.hear(&news).unwrap();
+        assert_eq!(incoming.heads(), [0, 4, 9]);
+        incoming.go_on(positions, vec![0, 5, 8]);
+        assert!(matches!(incoming.hear(&news), Err(Error::Damaged { .. })));
     }
 }

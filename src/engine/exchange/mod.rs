@@ -74,6 +74,8 @@ pub(super) struct Exchange {
 pub struct ExchangeState {
     /// How far the links of each shard are read.
     pub positions: Vec<Position>,
+    /// The newest checkpoint of each shard that was known: no shard goes back behind it.
+    pub heads: Vec<u64>,
     /// The link files that others may still have to read.
     pub kept: Vec<Kept>,
     /// Whether a file is lost that others had to read: the links of all archived pages are sent again (`resend`).
@@ -138,13 +140,13 @@ impl Exchange {
         dir: &Path,
         (number, state): (u64, ExchangeState),
     ) -> Result<Exchange> {
-        let ExchangeState { positions, kept, resends } = state;
+        let ExchangeState { positions, heads, kept, resends } = state;
         disk.create_dir_all(&links_dir(dir))?;
         disk.sync_dir(dir)?;
         let shard = options.shard;
         let outgoing = Outgoing::open(disk, dir, shard, (number, kept))?;
         let mut incoming = Incoming::new(options.crawl_dir.clone(), shard, disk.clone());
-        incoming.go_on(positions);
+        incoming.go_on(positions, heads);
         Ok(Exchange {
             options,
             news: News::default(),
@@ -179,8 +181,9 @@ impl Exchange {
     fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
         let superseded = self.outgoing.release(&self.news, self.me());
         let written = self.outgoing.cut()?;
-        let (positions, kept) = (self.incoming.positions().to_vec(), self.outgoing.kept().to_vec());
-        let section = ExchangeState { positions, kept, resends: self.resends }.to_section();
+        let (positions, heads) = (self.incoming.positions().to_vec(), self.incoming.heads().to_vec());
+        let kept = self.outgoing.kept().to_vec();
+        let section = ExchangeState { positions, heads, kept, resends: self.resends }.to_section();
         let head = self.head(number, idle);
         let publish = Publish { registry: self.options.registry.clone(), shard: self.me(), head };
         let sync_dirs = written.iter().map(|_| links_dir(dir)).collect();
@@ -250,7 +253,7 @@ impl Engine {
     pub fn take_notes(&mut self) -> Result<()> {
         let Some(exchange) = &mut self.exchange else { return Ok(()) };
         exchange.news = exchange.options.registry.news();
-        exchange.incoming.check(&exchange.news)?;
+        exchange.incoming.hear(&exchange.news)?;
         for url in exchange.incoming.unread_notes(&exchange.news)? {
             self.scope = Arc::new(self.scope.with_seed(&url));
         }
@@ -261,6 +264,7 @@ impl Engine {
     pub(super) fn hear_news(&mut self) -> Result<()> {
         let Some(exchange) = &mut self.exchange else { return Ok(()) };
         exchange.news = exchange.options.registry.news();
+        exchange.incoming.hear(&exchange.news)?;
         let (known, seeds) = (self.books.seeds.len(), exchange.news.seeds.1);
         if seeds > known {
             self.books.seeds.read_on(&self.home.disk)?;
