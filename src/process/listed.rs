@@ -76,7 +76,7 @@ impl Processor {
                 None => return too_far += 1,
             }
             let (kind, verdict) = match entry {
-                Entry::Page => (LinkKind::Listed, self.judge(scope, &target, depth)),
+                Entry::Page => (LinkKind::Listed, self.judge(scope, &target, LinkKind::Listed, (depth, hops))),
                 Entry::Sitemap if files == FILES_MAX => return too_far += 1,
                 Entry::Sitemap => (LinkKind::Sitemap, self.judge_sitemap(scope, &target, url, depth)),
             };

@@ -180,9 +180,12 @@ impl Processor {
         findings.canonical =
             named.and_then(|reference| url.join(&reference).ok()).map(|target| target.as_str().to_owned());
         let follows = !(directives.nofollow && self.options.respect_nofollow);
-        let mut judge = |target: &CanonicalUrl, found: &mut dyn FnMut()| match self.judge(scope, target, depth) {
-            Ok(()) => found(),
-            Err(reason) => count(&mut findings.dropped, reason),
+        let dropped = &mut findings.dropped;
+        let mut judge = |target: &CanonicalUrl, kind: LinkKind, found: &mut dyn FnMut()| {
+            match self.judge(scope, target, kind, (depth, hops)) {
+                Ok(()) => found(),
+                Err(reason) => count(dropped, reason),
+            }
         };
         let mut beyond = 0;
         let mut room = self.options.links_max;
@@ -195,7 +198,7 @@ impl Processor {
                 continue;
             }
             room -= 1;
-            judge(&target, &mut || {
+            judge(&target, kind, &mut || {
                 let keys = self.options.keys.keys(&target);
                 findings.links.push(FoundLink { url: target.as_str().into(), keys, kind });
             });
@@ -223,15 +226,23 @@ impl Processor {
         }
         findings.links.reserve(links.entries.len());
         for Link { url, kind, keys } in links.entries {
-            match self.judge(scope, &url, depth) {
+            match self.judge(scope, &url, kind, (depth, hops)) {
                 Ok(()) => findings.links.push(FoundLink { url: url.into_text(), keys, kind }),
                 Err(reason) => count(&mut findings.dropped, reason),
             }
         }
     }
 
-    /// Whether a link of a page at `depth` may be admitted.
-    fn judge(&self, scope: &Scope, target: &CanonicalUrl, depth: u16) -> Result<(), Reason> {
+    /// Whether a link of this kind may be admitted, which a page at `depth` names that was found by `hops`.
+    fn judge(
+        &self,
+        scope: &Scope,
+        target: &CanonicalUrl,
+        kind: LinkKind,
+        (depth, hops): (u16, &Hops),
+    ) -> Result<(), Reason> {
+        // the scope does not tell kinds and paths apart
+        let (_, _) = (kind, hops);
         self.judge_address(target)?;
         scope.judge(target, depth.saturating_add(1), 0)
     }
