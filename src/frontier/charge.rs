@@ -65,6 +65,25 @@ impl Charges {
 }
 
 impl Frontier {
+    /// A page of `domain` makes the crawl fetch a page of another domain, which counts as one of its own. Says whether
+    /// the budget of `domain` has room for it, pages in flight included; then it is charged, as part of the next cut.
+    ///
+    /// What was fetched of a domain without active hosts lies on the disk side and is not read for this: such a domain
+    /// is charged and never refused. Only a replay meets one.
+    pub fn charge_requisite(&mut self, domain: Fingerprint) -> Result<bool> {
+        let Some(entry) = self.domains.get(domain) else {
+            let number = self.partition_of(domain);
+            self.cold.partitions[number].push_domain(domain, 1, &mut self.cold.files)?;
+            return Ok(true);
+        };
+        let used = entry.known + entry.added + u64::from(entry.in_flight);
+        if self.options.budget.pages_per_domain.is_some_and(|limit| used >= limit) {
+            return Ok(false);
+        }
+        self.domains.get_mut(domain).added += 1;
+        Ok(true)
+    }
+
     /// So many pages and bytes were fetched of an origin and its domain without the frontier: a replay found them.
     pub fn charge(&mut self, (origin, domain): (Fingerprint, Fingerprint), pages: u64, bytes: u64) -> Result<()> {
         if pages > 0 {

@@ -142,13 +142,13 @@ impl Processor {
                 }
             }
             // one that broke off says nothing: it is asked for again
-            Purpose::Robots { origin, depth }
+            Purpose::Robots { origin, depth, hops }
                 if (200..300).contains(&response.status) && !response.is_interrupted() =>
             {
                 let (mut rules, is_whole) = self.rules(response);
                 findings.limits.decoded = !is_whole;
                 let sitemaps = rules.take_sitemaps();
-                self.name_sitemaps(url, (origin, depth), &sitemaps, scope, &mut findings);
+                self.name_sitemaps(url, (origin, depth, hops), &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
             }
             Purpose::Page { .. } | Purpose::Robots { .. } => {}
@@ -241,10 +241,9 @@ impl Processor {
         kind: LinkKind,
         (depth, hops): (u16, &Hops),
     ) -> Result<(), Reason> {
-        // the scope does not tell kinds and paths apart
-        let (_, _) = (kind, hops);
         self.judge_address(target)?;
-        scope.judge(target, depth.saturating_add(1), 0)
+        let embeds = if kind == LinkKind::Embed { hops.embeds() + 1 } else { 0 };
+        scope.judge_embedded(target, embeds, scope.depth_below(depth, embeds), 0)
     }
 
     fn judge_address(&self, target: &CanonicalUrl) -> Result<(), Reason> {

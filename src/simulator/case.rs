@@ -11,7 +11,7 @@ use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{Settings, SlotOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
-use crate::web::scope::{ScopeMode, ScopeOptions};
+use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
 
 /// From this seed on, cases have limits, budgets, patterns, rates, depths and scopes too, and larger webs.
@@ -165,6 +165,8 @@ impl Case {
                 mode: ScopeMode::Any,
                 max_repeated_segments: 2,
                 max_redirects: 20,
+                // as it was when these cases were drawn first
+                requisites: Requisites::Scope,
                 ..ScopeOptions::default()
             },
             frontier,
