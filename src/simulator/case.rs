@@ -1,5 +1,6 @@
 //! A case: everything about one simulated crawl, drawn from its seed.
 
+mod requisites;
 mod wide;
 
 use std::time::Duration;
@@ -16,6 +17,8 @@ use crate::web::warc::Compression;
 
 /// From this seed on, cases have limits, budgets, patterns, rates, depths and scopes too, and larger webs.
 pub const WIDE_FROM: u64 = 1_000_000;
+/// From this seed on, the webs of wide cases embed pictures and sheets of other domains, and the crawls fetch them.
+pub const REQUISITES_FROM: u64 = 2_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -94,6 +97,9 @@ impl Case {
         let mut case = Case::plain(seed, mistake);
         if seed >= WIDE_FROM {
             wide::widen(&mut case);
+        }
+        if seed >= REQUISITES_FROM {
+            requisites::embed(&mut case);
         }
         case
     }
