@@ -52,11 +52,9 @@ impl Reason {
             Reason::Scope | Reason::TooLong => -5000,
             Reason::Depth => -5001,
             Reason::Redirects => -5002,
-            Reason::HostPages
-            | Reason::HostBytes
-            | Reason::DomainPages
-            | Reason::EmbeddedPages
-            | Reason::PageLimit => -5003,
+            Reason::HostPages | Reason::HostBytes | Reason::DomainPages | Reason::EmbeddedPages | Reason::PageLimit => {
+                -5003
+            }
             Reason::PrivateAddress => -5004,
             Reason::Trap | Reason::Pattern => -5005,
             Reason::HostGivenUp => -8,

@@ -13,8 +13,9 @@
 //!   shard, whichever one owns the URL, and the page is in flight, so its domain is in memory.
 //! - The count is never too low. It is too high by URLs that are named again when the LRU of URL-seen has forgotten them,
 //!   and by those that a robots.txt forbids in the end.
-//! - A replay charges without asking: what it meets was admitted before the crash, or would have been refused for a
-//!   budget that it would have to read from disk. So a crash may let through what pages of one checkpoint interval name.
+//! - In a replay the page's domain may have no active host. Then what was merged into the base of its partition is not
+//!   read, and only the rest counts: a crash may let through what pages of one checkpoint interval name, up to the budget
+//!   once more.
 //!
 //! The site that is named keeps its own budgets, robots.txt and delays as for any page.
 

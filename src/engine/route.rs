@@ -343,8 +343,11 @@ mod tests {
         assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, false));
         assert_eq!(told(of_link(LinkKind::Listed)), (3, "LLM".to_owned(), 41, 7, false));
         let target = url("http://b.example/");
-        let redirect =
-            Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(&keys, scope, Shard::WHOLE);
+        let redirect = Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(
+            &keys,
+            scope,
+            Shard::WHOLE,
+        );
         assert_eq!(redirect.priority, page.priority);
         assert_eq!(told(redirect), (2, "LLR".to_owned(), 41, 7, true));
         let provenance = Provenance { depth: 1, seed: 3, hops: Hops::parse("L") };

@@ -68,19 +68,22 @@ impl Frontier {
     /// A page of `domain` makes the crawl fetch a page of another domain, which counts as one of its own. Says whether
     /// the budget of `domain` has room for it, pages in flight included; then it is charged, as part of the next cut.
     ///
-    /// What was fetched of a domain without active hosts lies on the disk side and is not read for this: such a domain
-    /// is charged and never refused. Only a replay meets one.
+    /// Of a domain without active hosts, which only a replay meets, the base on disk is not read: what was merged into
+    /// it does not count here.
     pub fn charge_requisite(&mut self, domain: Fingerprint) -> Result<bool> {
-        let Some(entry) = self.domains.get(domain) else {
-            let number = self.partition_of(domain);
-            self.cold.partitions[number].push_domain(domain, 1, &mut self.cold.files)?;
-            return Ok(true);
+        let number = self.partition_of(domain);
+        let active = self.domains.get(domain);
+        let used = match active {
+            Some(entry) => entry.known + entry.added + u64::from(entry.in_flight),
+            None => self.cold.partitions[number].newer_pages(domain),
         };
-        let used = entry.known + entry.added + u64::from(entry.in_flight);
         if self.options.budget.pages_per_domain.is_some_and(|limit| used >= limit) {
             return Ok(false);
         }
-        self.domains.get_mut(domain).added += 1;
+        match active {
+            Some(_) => self.domains.get_mut(domain).added += 1,
+            None => self.cold.partitions[number].push_domain(domain, 1, &mut self.cold.files)?,
+        }
         Ok(true)
     }
 

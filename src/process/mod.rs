@@ -136,6 +136,9 @@ impl Processor {
             Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
             Purpose::Page { depth, hops } if brings_a_page(response.status) => {
                 self.find_links(url, (depth, hops), response, scope, &mut findings);
+                if hops.embeds() == 0 && !scope.takes_in(url) {
+                    refuse_requisites(scope, depth, &mut findings);
+                }
                 let beyond = u32::try_from(findings.limits.links).unwrap_or(u32::MAX);
                 if beyond > 0 {
                     findings.dropped.push((Reason::PageLimit, beyond));
@@ -181,11 +184,14 @@ impl Processor {
             named.and_then(|reference| url.join(&reference).ok()).map(|target| target.as_str().to_owned());
         let follows = !(directives.nofollow && self.options.respect_nofollow);
         let dropped = &mut findings.dropped;
-        let mut judge = |target: &CanonicalUrl, kind: LinkKind, found: &mut dyn FnMut()| {
-            match self.judge(scope, target, kind, (depth, hops)) {
-                Ok(()) => found(),
-                Err(reason) => count(dropped, reason),
-            }
+        let mut judge = |target: &CanonicalUrl, kind: LinkKind, found: &mut dyn FnMut()| match self.judge(
+            scope,
+            target,
+            kind,
+            (depth, hops),
+        ) {
+            Ok(()) => found(),
+            Err(reason) => count(dropped, reason),
         };
         let mut beyond = 0;
         let mut room = self.options.links_max;
@@ -291,6 +297,17 @@ impl Processor {
 fn directives(response: &Response, agent_token: &str) -> RobotsDirectives {
     let values: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
     x_robots_tag(values.iter().map(|value| &**value), agent_token)
+}
+
+/// A page that is out of scope itself, such as what was named as a sitemap and is none, has no requisites: what it
+/// embeds is judged as what it links to.
+fn refuse_requisites(scope: &Scope, depth: u16, findings: &mut Findings) {
+    let Findings { links, dropped, .. } = findings;
+    links.retain(|link| {
+        let target = CanonicalUrl::parse(&link.url).ok().filter(|_| link.kind == LinkKind::Embed);
+        let verdict = target.map_or(Ok(()), |target| scope.judge(&target, depth.saturating_add(1), 0));
+        verdict.map_err(|reason| count(dropped, reason)).is_ok()
+    });
 }
 
 fn count(dropped: &mut Vec<(Reason, u32)>, reason: Reason) {

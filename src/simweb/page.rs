@@ -137,7 +137,9 @@ fn write_link(html: &mut String, base: &Base, link: &Link) {
             Target::Requisite(Requisite { kind: Kind::Sheet, .. }) => {
                 write!(html, "<link rel=stylesheet href=\"{}\">", plain())
             }
-            Target::Requisite(Requisite { kind: Kind::Frame, .. }) => write!(html, "<iframe src=\"{}\"></iframe>", plain()),
+            Target::Requisite(Requisite { kind: Kind::Frame, .. }) => {
+                write!(html, "<iframe src=\"{}\"></iframe>", plain())
+            }
             _ => write!(html, "<img src=\"{}\" alt=''>", plain()),
         },
         Markup::Nofollow => write!(html, "<a href={} rel=\"external nofollow\">more</a>", spelt()),

@@ -59,7 +59,8 @@ impl PaperWeb {
     /// The address of a name, if it exists.
     pub fn resolve(&self, name: &str) -> Option<Ipv4Addr> {
         let plan = &self.answers.plan;
-        let requisites = || requisites::host_named(&plan.options, name).map(|host| requisites::address(&plan.options, host));
+        let requisites =
+            || requisites::host_named(&plan.options, name).map(|host| requisites::address(&plan.options, host));
         plan.host_named(name).map(|host| plan.host(host).address).or_else(requisites)
     }
 

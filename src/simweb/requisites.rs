@@ -3,8 +3,8 @@
 //!
 //! Each of them lies at a level, the number of embeds between a page and it less one, and is named at that level only.
 //! So how far it is from a page does not depend on which page is fetched first, and a crawl with a bound has one right
-//! result. Page, sheet, sheet, sheet, sheet and the fonts beside them go beyond any usual bound. A frame links to a page
-//! of its host, and the robots.txt of each host names a sitemap: neither is needed by anybody.
+//! result. Sheets that import sheets, and frames in frames, go beyond any usual bound. A frame links to a page of its
+//! host, and the robots.txt of each host names a sitemap: neither is needed by anybody.
 
 use std::net::Ipv4Addr;
 
@@ -110,10 +110,11 @@ impl Requisite {
                 let import = (level + 1 < LEVELS).then(|| below(Kind::Sheet, next));
                 [below(Kind::Font, next), below(Kind::Picture, host)].into_iter().chain(import).collect()
             }
-            Kind::Frame => vec![
-                below(Kind::Picture, next),
-                (Naming::Links, Requisite { kind: Kind::Page, level: 0, ..self }),
-            ],
+            Kind::Frame => {
+                let frame = (level + 1 < LEVELS).then(|| below(Kind::Frame, next));
+                let page = (Naming::Links, Requisite { kind: Kind::Page, level: 0, ..self });
+                [below(Kind::Picture, next), page].into_iter().chain(frame).collect()
+            }
             // of a number that no page embeds
             Kind::Moved => {
                 let there = Requisite { kind: Kind::Picture, host: next, number: number + NUMBERS, ..self };
@@ -172,7 +173,8 @@ impl Requisite {
         let embedded = |kind| url(Naming::Embeds, kind);
         let (content_type, body) = match self.kind {
             Kind::Sheet => {
-                let import = embedded(Kind::Sheet).map_or(String::new(), |sheet| format!("@import \"{sheet}\" screen;\n"));
+                let import =
+                    embedded(Kind::Sheet).map_or(String::new(), |sheet| format!("@import \"{sheet}\" screen;\n"));
                 let (font, picture) = (embedded(Kind::Font), embedded(Kind::Picture));
                 let (font, picture) = (font.unwrap_or_default(), picture.unwrap_or_default());
                 let css = format!(
@@ -184,7 +186,11 @@ impl Requisite {
             Kind::Frame => {
                 let (picture, page) = (embedded(Kind::Picture), url(Naming::Links, Kind::Page));
                 let (picture, page) = (picture.unwrap_or_default(), page.unwrap_or_default());
-                let html = format!("<!DOCTYPE html>\n<title>frame</title>\n<img src=\"{picture}\"><a href=\"{page}\">more</a>\n");
+                let frame =
+                    embedded(Kind::Frame).map_or(String::new(), |frame| format!("<iframe src=\"{frame}\"></iframe>"));
+                let html = format!(
+                    "<!DOCTYPE html>\n<title>frame</title>\n<img src=\"{picture}\"><a href=\"{page}\">more</a>{frame}\n"
+                );
                 ("text/html; charset=utf-8", html)
             }
             Kind::Page => ("text/html; charset=utf-8", "<!DOCTYPE html>\n<title>page</title>\n".to_owned()),

@@ -8,6 +8,7 @@ mod fetch;
 mod hostile;
 mod kills;
 mod power_cut;
+mod requisites;
 mod shards;
 #[path = "../site/mod.rs"]
 mod site;

@@ -16,8 +16,8 @@
 use std::path::{Path, PathBuf};
 
 use super::super::identity::Identity;
-use super::{Checkpoint, earlier};
 use super::commit::Commit;
+use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::{Checkpoint, earlier};
 use super::commit::{Commit, KEY, OLD_KEY};
 use super::file::{self, CheckpointFile, Sections};
+use super::{Checkpoint, earlier};
 use crate::catalog::{Batch, Catalog};
 use crate::disk::{Disk, Error, Result};
 
