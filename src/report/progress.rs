@@ -256,15 +256,15 @@ impl Figures<'_> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes();
         format!(
-            "{} state={} pages={} requisites={} now={}/s average={}/s in={}/s queued={} ready={} waiting={} in_flight={}{} 2xx={ok} \
-             3xx={moved} 4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
+            "{} state={} pages={} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} in_flight={}{} \
+             2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
             span(self.elapsed).replace(' ', ""),
             self.doing,
             statistics.pages(),
-            statistics.requisites_stored,
             rate(self.pages_now),
             rate(self.average),
             compact(self.bytes_now as u64),
+            statistics.requisites_stored,
             gauges.queued,
             gauges.hosts_ready,
             gauges.hosts_waiting,
