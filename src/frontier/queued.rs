@@ -231,7 +231,8 @@ mod tests {
             let (mut hops, mut letters) = (Hops::default(), Vec::new());
             for _ in 0..random.usize(0..120) {
                 // long runs of embeds are met too
-                let letter = if random.u8(0..4) > 0 { 'E' } else { *random.choice(&['L', 'R', 'E', 'P', 'M']).unwrap() };
+                let letter =
+                    if random.u8(0..4) > 0 { 'E' } else { *random.choice(&['L', 'R', 'E', 'P', 'M']).unwrap() };
                 hops = hops.then(letter);
                 letters.push(letter);
             }

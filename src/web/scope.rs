@@ -553,12 +553,16 @@ mod tests {
     #[test]
     fn an_origin_has_pages_of_the_crawl_where_a_seed_takes_in_some_of_it() {
         for mode in [ScopeMode::Domain, ScopeMode::Host, ScopeMode::Prefix, ScopeMode::Any] {
-            let scope = scope(mode, &["http://www.a.example/docs/x", "http://b.example/"]).with_seed(&url("http://c.example/d/"));
+            let scope = scope(mode, &["http://www.a.example/docs/x", "http://b.example/"])
+                .with_seed(&url("http://c.example/d/"));
             for origin in ["http://www.a.example/", "http://b.example/", "http://c.example/"] {
                 assert!(scope.has_pages_at(&url(origin)), "{mode} {origin}");
             }
             assert_eq!(scope.has_pages_at(&url("http://cdn.example.org/")), mode == ScopeMode::Any);
-            assert_eq!(scope.has_pages_at(&url("http://maps.a.example/")), matches!(mode, ScopeMode::Any | ScopeMode::Domain));
+            assert_eq!(
+                scope.has_pages_at(&url("http://maps.a.example/")),
+                matches!(mode, ScopeMode::Any | ScopeMode::Domain)
+            );
         }
     }
 

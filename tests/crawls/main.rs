@@ -9,6 +9,7 @@ mod hostile;
 mod kills;
 mod power_cut;
 mod shards;
+mod sheets;
 #[path = "../site/mod.rs"]
 mod site;
 mod terminal;

@@ -118,7 +118,7 @@ impl LinksArgs {
         if let Some(target) = headers::refresh(&response.headers).and_then(|value| join(&value)) {
             line(target.as_str(), "refresh", links.nofollow_page, "")?;
         }
-        for target in linked.iter().flat_map(|value| link_header(value)).filter_map(|value| join(&value)) {
+        for target in linked.iter().flat_map(|value| link_header(value)).filter_map(|(value, _)| join(&value)) {
             let kind = if canonical.as_ref() == Some(&target) { "canonical" } else { "header" };
             line(target.as_str(), kind, links.nofollow_page, "")?;
         }

@@ -170,7 +170,11 @@ impl Scope {
     }
 
     /// The rule that takes a URL in, or the one that keeps it out.
-    pub(super) fn taking_in<'a>(&'a self, url: &'a CanonicalUrl, exception: Exception<'_>) -> Result<Rule<'a>, Rule<'a>> {
+    pub(super) fn taking_in<'a>(
+        &'a self,
+        url: &'a CanonicalUrl,
+        exception: Exception<'_>,
+    ) -> Result<Rule<'a>, Rule<'a>> {
         let limits = &self.limits;
         let matching = |list: &'a [Regex]| list.iter().find(|regex| regex.is_match(url.as_str())).map(Regex::as_str);
         if let Some(pattern) = matching(&limits.exclude) {
