@@ -115,7 +115,11 @@ fn config(options: &Options, target: &Target, shards: usize) -> Result<String> {
     );
     let mut text = match &target.web {
         Some(web) => web.config_with(&politeness),
-        None => format!("[network]\nallow = [\"127.0.0.0/8\"]\n[scope]\nmode = \"host\"\n[politeness]\n{politeness}"),
+        // the other crawlers ask for no icon
+        None => format!(
+            "[network]\nallow = [\"127.0.0.0/8\"]\n[scope]\nmode = \"host\"\nfavicon = false\n\
+             [politeness]\n{politeness}"
+        ),
     };
     if options.variant == Variant::Past {
         // its limit counts every page

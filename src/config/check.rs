@@ -112,7 +112,10 @@ fn scope(config: &Config) -> Checked {
     require(scope.max_repeated_segments > 0, "scope.max_repeated_segments", "must be at least 1")?;
     require(scope.max_redirects <= 30, "scope.max_redirects", "must be at most 30; browsers give up after 20")?;
     let named = scope.strip_query_params.iter().all(|name| !name.is_empty() && !name.contains(['&', '=', '#', ' ']));
-    require(named, "scope.strip_query_params", "must be names of parameters, without & and =")
+    require(named, "scope.strip_query_params", "must be names of parameters, without & and =")?;
+    let is_name = |name: &String| !name.is_empty() && !name.contains([' ', '=', '>', '/', '"', '\'']);
+    let named = scope.lazy_attributes.iter().all(is_name);
+    require(named, "scope.lazy_attributes", "must be names of attributes, without blanks, quotes and =")
 }
 
 fn politeness(config: &Config) -> Checked {

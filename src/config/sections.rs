@@ -13,6 +13,7 @@ use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::ContainerOptions;
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::frontier::{self, FrontierOptions};
+use crate::web::html::LAZY_ATTRIBUTES;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
 
@@ -184,6 +185,10 @@ section! {
         follow_seed_redirects: bool = true,
         /// Query parameters that do not make a different page: session ids and tracking. For the key only.
         strip_query_params: Vec<String> = STRIP_QUERY_PARAMS.iter().map(|&name| name.to_owned()).collect(),
+        /// Whether pages that name no icon have the one that browsers ask for: `/favicon.ico` of their origin.
+        favicon: bool = true,
+        /// Attributes of pages from which scripts load pictures.
+        lazy_attributes: Vec<String> = LAZY_ATTRIBUTES.iter().map(|&name| name.to_owned()).collect(),
     }
 }
 

@@ -140,11 +140,11 @@ impl SimWeb {
     }
 
     /// The least configuration that crawls this web with these lines as the section `[politeness]`, which is the last
-    /// one.
+    /// one. No page of the web names an icon, and no server has one.
     pub fn config_with(&self, politeness: &str) -> String {
         format!(
-            "[network]\nallow = [\"127.0.0.0/8\"]\n\n[dns]\nnameservers = [\"{}\"]\n\n[scope]\nmode = \"any\"\n\n\
-             [politeness]\n{politeness}",
+            "[network]\nallow = [\"127.0.0.0/8\"]\n\n[dns]\nnameservers = [\"{}\"]\n\n[scope]\nmode = \"any\"\n\
+             favicon = false\n\n[politeness]\n{politeness}",
             self.dns_address
         )
     }

@@ -10,6 +10,7 @@ mod kills;
 mod power_cut;
 mod requisites;
 mod shards;
+mod sheets;
 #[path = "../site/mod.rs"]
 mod site;
 mod terminal;
