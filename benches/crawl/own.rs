@@ -121,6 +121,10 @@ fn config(options: &Options, target: &Target, shards: usize) -> Result<String> {
              [politeness]\n{politeness}"
         ),
     };
+    if options.variant == Variant::Past {
+        // its limit counts every page
+        text = text.replace("[scope]\n", "[scope]\nrequisites = \"scope\"\n");
+    }
     text.push_str("[report]\ninterval = \"1s\"\n");
     // no host of these webs is a trap
     text.push_str("[budget]\npages_per_host = \"unlimited\"\npages_per_domain = \"unlimited\"\n");

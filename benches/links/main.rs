@@ -82,6 +82,6 @@ fn files(dir: &Path) -> Result<Vec<(PathBuf, Document)>> {
             }
         }
     }
-    files.sort();
+    files.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(files)
 }

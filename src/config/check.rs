@@ -99,6 +99,8 @@ fn scope(config: &Config) -> Checked {
             built.map_err(|e| Limit { key, problem: format!("{pattern:?} is not a regular expression: {e}") })?;
         }
     }
+    let hops = (1..=10).contains(&scope.requisite_hops);
+    require(hops, "scope.requisite_hops", "must be from 1 to 10; a page, its sheet, a sheet of that, its font are 3")?;
     let length = (16..=65_000).contains(&scope.max_url_length);
     require(length, "scope.max_url_length", "must be from 16 to 65000 bytes")?;
     require(

@@ -14,7 +14,7 @@ use crate::container::ContainerOptions;
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::frontier::{self, FrontierOptions};
 use crate::web::html::LAZY_ATTRIBUTES;
-use crate::web::scope::{ScopeMode, ScopeOptions};
+use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
 
 /// A section that can be filled key by key.
@@ -149,6 +149,13 @@ words! {
     }
 }
 
+words! {
+    Requisites, "\"page\" or \"scope\"", "\"page\"" {
+        Page = "page",
+        Scope = "scope",
+    }
+}
+
 section! {
     /// Which URLs belong to the crawl.
     Scope {
@@ -158,6 +165,10 @@ section! {
         include: Vec<String> = ScopeOptions::default().include,
         /// Regular expressions: a URL that one of them matches is left out, whatever else holds.
         exclude: Vec<String> = ScopeOptions::default().exclude,
+        /// Where what pages embed may lie.
+        requisites: Requisites = ScopeOptions::default().requisites,
+        /// Embeds in a row from a page to what it needs.
+        requisite_hops: u8 = ScopeOptions::default().requisite_hops,
         /// Bytes of a URL.
         max_url_length: usize = ScopeOptions::default().max_url_length,
         /// Links that are taken from one page.

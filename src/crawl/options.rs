@@ -307,7 +307,8 @@ pub(super) fn scope(config: &Config) -> ScopeOptions {
         max_repeated_segments: scope.max_repeated_segments,
         max_redirects: scope.max_redirects,
         max_depth: config.crawl.max_depth,
-        ..ScopeOptions::default()
+        requisites: scope.requisites,
+        requisite_hops: scope.requisite_hops,
     }
 }
 

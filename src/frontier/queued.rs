@@ -147,6 +147,11 @@ impl Hops {
         end.filter(|&&letter| letter == b'E').count()
     }
 
+    /// The same of the URL that had to wait for the robots.txt at the end of this path.
+    pub fn embeds_before_robots(&self) -> usize {
+        self.as_str().rfind('P').map_or(0, |end| Hops::parse(&self.as_str()[..end]).embeds())
+    }
+
     /// The path as it is printed.
     pub fn as_str(&self) -> &str {
         match &self.0 {
@@ -219,6 +224,9 @@ mod tests {
             [("", 0), ("R", 0), ("E", 1), ("LE", 1), ("LRE", 1), ("LERR", 1), ("EREER", 3), ("EEL", 0), ("EP", 0)]
         {
             assert_eq!(Hops::parse(path).embeds(), embeds, "{path}");
+        }
+        for (path, embeds) in [("", 0), ("LP", 0), ("LEP", 1), ("LEREPRR", 2), ("LELP", 0), ("PME", 0)] {
+            assert_eq!(Hops::parse(path).embeds_before_robots(), embeds, "{path}");
         }
     }
 

@@ -27,16 +27,20 @@ static SITEMAP: Mutex<()> = Mutex::new(());
 const FILES_MAX: usize = 4;
 
 impl Processor {
-    /// The sitemaps that the robots.txt at `url` names for an origin, on behalf of a URL at a depth.
+    /// The sitemaps that the robots.txt at `url` names for an origin, on behalf of a URL at a depth. Of a host that is
+    /// asked for what pages elsewhere embed, and for nothing else, no page is wanted, and so no sitemap.
     pub(super) fn name_sitemaps(
         &self,
         url: &CanonicalUrl,
-        (origin, depth): (&str, u16),
+        (origin, depth, hops): (&str, u16, &Hops),
         sitemaps: &[String],
         scope: &Scope,
         findings: &mut Findings,
     ) {
         let origin = CanonicalUrl::parse(origin).unwrap_or_else(|_| url.clone());
+        if scope.is_requisite(hops.embeds_before_robots()) && !scope.has_pages_at(&origin) {
+            return;
+        }
         let mut seen = HashSet::new();
         for sitemap in sitemaps.iter().take(self.options.sitemaps_max) {
             if let Ok(target) = url.join(sitemap) {

@@ -142,19 +142,22 @@ impl Processor {
             Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
             Purpose::Page { depth, hops } if brings_a_page(response.status) => {
                 self.find_links(url, (depth, hops), response, scope, &mut findings);
+                if hops.embeds() == 0 && !scope.takes_in(url) {
+                    refuse_requisites(scope, depth, &mut findings);
+                }
                 let beyond = u32::try_from(findings.limits.links).unwrap_or(u32::MAX);
                 if beyond > 0 {
                     findings.dropped.push((Reason::PageLimit, beyond));
                 }
             }
             // one that broke off says nothing: it is asked for again
-            Purpose::Robots { origin, depth }
+            Purpose::Robots { origin, depth, hops }
                 if (200..300).contains(&response.status) && !response.is_interrupted() =>
             {
                 let (mut rules, is_whole) = self.rules(response);
                 findings.limits.decoded = !is_whole;
                 let sitemaps = rules.take_sitemaps();
-                self.name_sitemaps(url, (origin, depth), &sitemaps, scope, &mut findings);
+                self.name_sitemaps(url, (origin, depth, hops), &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
             }
             Purpose::Page { .. } | Purpose::Robots { .. } => {}
@@ -180,10 +183,9 @@ impl Processor {
         kind: LinkKind,
         (depth, hops): (u16, &Hops),
     ) -> Result<(), Reason> {
-        // the scope does not tell kinds and paths apart
-        let (_, _) = (kind, hops);
         self.judge_address(target)?;
-        scope.judge(target, depth.saturating_add(1), 0)
+        let embeds = if kind == LinkKind::Embed { hops.embeds() + 1 } else { 0 };
+        scope.judge_embedded(target, embeds, scope.depth_below(depth, embeds), 0)
     }
 
     fn judge_address(&self, target: &CanonicalUrl) -> Result<(), Reason> {
@@ -225,6 +227,17 @@ impl Processor {
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         })
     }
+}
+
+/// A page that is out of scope itself, such as what was named as a sitemap and is none, has no requisites: what it
+/// embeds is judged as what it links to.
+fn refuse_requisites(scope: &Scope, depth: u16, findings: &mut Findings) {
+    let Findings { links, dropped, .. } = findings;
+    links.retain(|link| {
+        let target = CanonicalUrl::parse(&link.url).ok().filter(|_| link.kind == LinkKind::Embed);
+        let verdict = target.map_or(Ok(()), |target| scope.judge(&target, depth.saturating_add(1), 0));
+        verdict.map_err(|reason| count(dropped, reason)).is_ok()
+    });
 }
 
 fn count(dropped: &mut Vec<(Reason, u32)>, reason: Reason) {

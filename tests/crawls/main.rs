@@ -8,6 +8,7 @@ mod fetch;
 mod hostile;
 mod kills;
 mod power_cut;
+mod requisites;
 mod shards;
 mod sheets;
 #[path = "../site/mod.rs"]

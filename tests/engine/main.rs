@@ -10,6 +10,7 @@ mod formats;
 mod interleavings;
 mod referrers;
 mod refetch;
+mod requisites;
 mod rests;
 mod revisits;
 mod robots;
