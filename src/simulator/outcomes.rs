@@ -18,6 +18,8 @@ use crate::web::url::CanonicalUrl;
 struct Used<'a> {
     pages_of_hosts: BTreeMap<&'a str, u64>,
     pages_of_domains: BTreeMap<String, u64>,
+    /// Those, and what their pages name that may have been charged to them: what lies elsewhere and out of scope.
+    charged_to_domains: BTreeMap<String, u64>,
     bytes_of_hosts: BTreeMap<String, u64>,
     patterns: BTreeMap<(&'a str, String), u64>,
 }
@@ -110,6 +112,13 @@ fn used<'a>(
         *used.pages_of_hosts.entry(host(url)).or_default() += 1;
         *used.pages_of_domains.entry(domain(url)).or_default() += 1;
     }
+    used.charged_to_domains = used.pages_of_domains.clone();
+    for url in stored.keys().filter(|_| machine.case().scope.requisites == Requisites::Page) {
+        let (links, redirect) = (machine.named.links.get(url), machine.named.redirects.get(url));
+        let named = links.into_iter().flatten().chain(redirect);
+        let foreign = named.filter(|named| domain(named) != domain(url) && is_outside(machine, named)).count();
+        *used.charged_to_domains.entry(domain(url)).or_default() += foreign as u64;
+    }
     for record in records {
         *used.bytes_of_hosts.entry(host(&record.url).to_owned()).or_default() += record.payload_bytes;
     }
@@ -132,14 +141,14 @@ fn is_explained(machine: &Machine, expected: &Expected, used: &Used<'_>, is_seed
     };
     // the bytes of a robots.txt that lies elsewhere count here
     let bytes_elsewhere = case.web.robots_moved_share > 0.0 && budget.bytes_per_host.is_some();
-    // the domain that names it pays for what lies out of scope, whoever that was
+    // of what lies out of scope the domain of any page that names it may have paid for others
     let is_charged = budget.pages_per_domain.is_some() && case.scope.requisites == Requisites::Page;
     let of_pattern = pattern(url).and_then(|pattern| used.patterns.get(&(host, pattern)));
     let over = |limit: u64| !is_seed && of_pattern.is_some_and(|&found| found > limit);
     expected.disallowed.contains(url)
         || expected.unfetched.contains(url)
         || reached(budget.pages_per_host, used.pages_of_hosts.get(host))
-        || reached(budget.pages_per_domain, used.pages_of_domains.get(&domain(url)))
+        || reached(budget.pages_per_domain, used.charged_to_domains.get(&domain(url)))
         || reached(budget.bytes_per_host, used.bytes_of_hosts.get(host))
         || bytes_elsewhere
         || is_charged && is_outside(machine, url)

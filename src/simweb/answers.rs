@@ -43,9 +43,7 @@ impl SimResponses {
         {
             return traps::answer(&self.plan.options, self.port, trap, &name, path);
         }
-        if let Some(host) = requisites::host_named(&self.plan.options, &name)
-            && address == requisites::address(&self.plan.options, host)
-        {
+        if let Some((host, _)) = self.plan.requisite_host(&name).filter(|(_, lives)| *lives == address) {
             return SimResponse { latency: self.plan.options.latency, ..requisites::answer(self.port, host, path) };
         }
         let Some(host) = self.plan.host_named(&name).filter(|&host| self.plan.host(host).address == address) else {

@@ -95,7 +95,7 @@ impl Links<'_> {
                 self.add_followed(target);
             }
         }
-        for requisite in requisites::of_page(plan, host, url) {
+        for requisite in requisites::of_page(&plan.options, plan.dice(Purpose::Requisites, host, url)) {
             self.links.push(Link { target: Target::Requisite(requisite), markup: Markup::Embedded, spelling: 10 });
         }
         // at the end, so that the other links are the same without them

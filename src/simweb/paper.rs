@@ -11,7 +11,6 @@ use super::expected::{Expected, walk};
 use super::names;
 use super::options::SimOptions;
 use super::plan::{Plan, Target};
-use super::requisites;
 use crate::clock::Time;
 
 /// The port that its URLs name.
@@ -59,8 +58,7 @@ impl PaperWeb {
     /// The address of a name, if it exists.
     pub fn resolve(&self, name: &str) -> Option<Ipv4Addr> {
         let plan = &self.answers.plan;
-        let requisites =
-            || requisites::host_named(&plan.options, name).map(|host| requisites::address(&plan.options, host));
+        let requisites = || plan.requisite_host(name).map(|(_, address)| address);
         plan.host_named(name).map(|host| plan.host(host).address).or_else(requisites)
     }
 

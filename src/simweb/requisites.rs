@@ -6,11 +6,8 @@
 //! result. Sheets that import sheets, and frames in frames, go beyond any usual bound. A frame links to a page of its
 //! host, and the robots.txt of each host names a sitemap: neither is needed by anybody.
 
-use std::net::Ipv4Addr;
-
 use super::answer::{SimResponse, plain};
 use super::options::SimOptions;
-use super::plan::{Plan, Purpose, loopback};
 
 /// Hosts that have them.
 const HOSTS: u32 = 5;
@@ -62,15 +59,9 @@ pub(super) fn host_named(options: &SimOptions, name: &str) -> Option<u32> {
     (options.requisite_share > 0.0 && format!("{host}") == digits).then_some(host)
 }
 
-/// Where that host is.
-pub(super) fn address(options: &SimOptions, host: u32) -> Ipv4Addr {
-    loopback(host % options.addresses.min(options.hosts) as u32)
-}
-
 /// What a page embeds; most of it others embed too.
-pub(super) fn of_page(plan: &Plan, host: u32, url: u32) -> Vec<Requisite> {
-    let mut dice = plan.dice(Purpose::Requisites, host, url);
-    if dice.f64() >= plan.options.requisite_share {
+pub(super) fn of_page(options: &SimOptions, mut dice: fastrand::Rng) -> Vec<Requisite> {
+    if dice.f64() >= options.requisite_share {
         return Vec::new();
     }
     let kinds = [(Kind::Sheet, 1), (Kind::Picture, 1), (Kind::Moved, 3), (Kind::Frame, 3), (Kind::Private, 5)];
@@ -227,19 +218,12 @@ mod tests {
 
     use super::*;
 
-    fn plan() -> Plan {
-        Plan::new(SimOptions { requisite_share: 0.5, ..SimOptions::default() }).unwrap()
-    }
-
     #[test]
     fn whatever_is_named_is_answered_at_its_url_and_lies_at_one_level_however_it_is_reached() {
-        let plan = plan();
+        let options = SimOptions { requisite_share: 0.5, ..SimOptions::default() };
         let mut levels: BTreeMap<Requisite, u8> = BTreeMap::new();
-        let mut open: Vec<(Requisite, u8)> = (0..plan.len())
-            .map(|place| plan.at(place))
-            .flat_map(|(host, url)| of_page(&plan, host, url))
-            .map(|found| (found, 0))
-            .collect();
+        let pages = (0..1_000).flat_map(|seed| of_page(&options, fastrand::Rng::with_seed(seed)));
+        let mut open: Vec<(Requisite, u8)> = pages.map(|found| (found, 0)).collect();
         while let Some((found, level)) = open.pop() {
             assert_eq!(*levels.entry(found).or_insert(level), level, "{found:?}");
             assert_eq!(Requisite::at(found.host, &found.path()), Some(found));
