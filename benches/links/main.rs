@@ -2,8 +2,8 @@
 //! them, for a comparison with what others find (`compare.py` beside this file).
 //!
 //! A line for each link: file, its URL, kind and target, separated by tabs; a file without links has a line with `-`
-//! for kind and target. Of pages at most N are taken (20,000), the same share of each directory, evenly spread over
-//! it; of sheets and pictures in SVG all. `nofollow` is not respected, and no parameter is stripped, so that every
+//! for kind and target. Of pages N are taken (20,000), the same share of each directory that has enough, evenly spread
+//! over it; of sheets and pictures in SVG all. `nofollow` is not respected, and no parameter is stripped, so that every
 //! reference counts.
 
 use std::fs;
@@ -31,12 +31,17 @@ fn main() -> Result<()> {
     let keys = KeyMaker::new(Fingerprinter::random(1), &[]);
     let mut scan = LinkScan::new(LINKS_MAX, false, CanonicalUrl::LENGTH_MAX);
     let mut out = BufWriter::new(std::io::stdout().lock());
-    for dir in &dirs {
-        let (mut pages, others): (Vec<_>, Vec<_>) =
-            files(dir)?.into_iter().partition(|(_, document)| matches!(document, Document::Html | Document::Xhtml));
-        let share = pages_max / dirs.len();
-        let step = pages.len().div_ceil(share.max(1)).max(1);
-        pages = pages.into_iter().step_by(step).collect();
+    let is_page = |(_, document): &(PathBuf, Document)| matches!(document, Document::Html | Document::Xhtml);
+    let mut found: Vec<(Vec<_>, Vec<_>)> =
+        dirs.iter().map(|dir| Ok(files(dir)?.into_iter().partition(is_page))).collect::<Result<_>>()?;
+    // those with few pages give all, and leave the rest to the others
+    found.sort_by_key(|(pages, _)| pages.len());
+    let mut dirs_left = found.len();
+    for (pages, others) in found {
+        let share = pages_max / dirs_left;
+        let count = share.min(pages.len());
+        let pages: Vec<_> = (0..count).map(|number| pages[number * pages.len() / count].clone()).collect();
+        (pages_max, dirs_left) = (pages_max - pages.len(), dirs_left - 1);
         for (path, document) in pages.into_iter().chain(others) {
             let body = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let (file, url) = (path.display(), url_of(&path)?);
@@ -82,6 +87,6 @@ fn files(dir: &Path) -> Result<Vec<(PathBuf, Document)>> {
             }
         }
     }
-    files.sort();
+    files.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(files)
 }

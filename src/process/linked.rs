@@ -50,7 +50,8 @@ impl Processor {
         }
         let has_favicon = matches!(document, Document::Html | Document::Xhtml)
             && self.options.favicon
-            && !(links.has_icon || is_embedded(hops))
+            && !links.has_icon
+            && hops.embeds() == 0
             && !(links.nofollow_page && self.options.respect_nofollow);
         findings.links.reserve(links.entries.len() + usize::from(has_favicon));
         let favicon = if has_favicon { self.favicon(url) } else { None };
@@ -108,7 +109,7 @@ impl Processor {
         let content_type = content_type.as_deref();
         let mut sniffing = headers::named(&response.headers, "x-content-type-options");
         let nosniff = sniffing.next().is_some_and(|value| value.eq_ignore_ascii_case(b"nosniff"));
-        let stated = Stated { content_type, nosniff, path: url.path(), embedded: is_embedded(hops) };
+        let stated = Stated { content_type, nosniff, path: url.path(), embedded: hops.embeds() > 0 };
         if !Document::may_be(&stated) {
             return None;
         }
@@ -131,11 +132,6 @@ impl Processor {
         let Favicon { url, keys, .. } = self.favicon.as_ref()?;
         Some(Link { url: url.clone(), kind: LinkKind::Embed, keys: *keys })
     }
-}
-
-/// Whether a page, or what that embeds, embeds the URL at the end of this path.
-fn is_embedded(hops: &Hops) -> bool {
-    hops.as_str().trim_end_matches('R').ends_with('E')
 }
 
 /// What the X-Robots-Tag fields of an answer ask of us.

@@ -2,7 +2,8 @@
 //!
 //! A page is read as a sitemap where its path ends in one to four hops of that kind: robots.txt names a sitemap, that
 //! may be an index, and so may be what it names. The protocol knows no index in an index, but some sites have them. An
-//! index that names a new index for ever is left after three steps. A page at such an end that is no sitemap is a page like any other.
+//! index that names a new index for ever is left after three steps. A page at such an end that is no sitemap is a page
+//! like any other.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! Modules that a script imports by a specifier that stands there literally: `import "./x.js"`, `import x from "./x.js"`,
-//! `export x from "./x.js"`, `import("./x.js")`.
+//! Modules that a script imports by a specifier that stands there literally: `import "./x.js"`,
+//! `import x from "./x.js"`, `export x from "./x.js"`, `import("./x.js")`.
 //!
 //! A script is searched, not parsed: whether a slash begins an expression or divides depends on the whole grammar
 //! before it. So an import that stands in a comment or in a string is taken too, and one whose specifier is computed

@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn sheets_of_a_document_are_part_of_it() {
         let text = "\u{feff}<?xml version='1.0'?><?xml-stylesheet type=\"text/xsl\" href=\"a.xsl?x&amp;y\"?>\
-                    <?xml-stylesheet href='b.css' alternate='yes'?><?other href='n'?><svg><?xml-stylesheet href=n?></svg>";
+                    <?xml-stylesheet href='b.css' alternate='yes'?><?other href='n'?><svg>\
+                    <?xml-stylesheet href=n?></svg>";
         assert_eq!(named(text), "+a.xsl?x&y +b.css");
         let mut sheets = 0;
         assert_eq!(prolog(text, &mut |_, _| sheets += 1).as_deref(), Some("svg"));

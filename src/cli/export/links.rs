@@ -29,10 +29,10 @@ const LINKS_MAX: usize = 100_000;
 Prints one line per link: source, target, kind, follow or nofollow, and the text of the anchor, separated by tabs. \
 Tabs, line ends and control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a \
 formula begins with '; JSON lines have the text as it is. A page lists each target once. Kinds: anchor, embed (images, \
-scripts, styles, frames; what a style sheet names), refresh, canonical, other (further <link>s, links of feeds), header \
-(the Link header, unless it is canonical), redirect. nofollow comes from rel, meta robots or X-Robots-Tag where they \
-apply to all robots. Reads redirects, and HTML pages, style sheets and other documents that name URLs, with status \
-200, or with the status of --status.
+scripts, styles, frames; what a style sheet names), refresh, canonical, other (further <link>s, links of feeds), \
+header (the Link header, unless it is canonical), redirect. nofollow comes from rel, meta robots or X-Robots-Tag where \
+they apply to all robots. Reads redirects, and HTML pages, style sheets and other documents that name URLs, with \
+status 200, or with the status of --status.
 
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv

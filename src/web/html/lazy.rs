@@ -1,7 +1,8 @@
 //! Attributes in which pages keep the URLs of pictures that scripts load later.
 
-/// The usual names: of lazysizes, lozad, vanilla-lazyload, jQuery Lazy Load and Unveil; of the WordPress plugins Jetpack,
-/// WP Rocket, Smush, EWWW and a3; of galleries and sliders (WooCommerce, Slick, Swiper, Flickity, Slider Revolution).
+/// The usual names: of lazysizes, lozad, vanilla-lazyload, jQuery Lazy Load and Unveil; of the WordPress plugins
+/// Jetpack, WP Rocket, Smush, EWWW and a3; of galleries and sliders (WooCommerce, Slick, Swiper, Flickity, Slider
+/// Revolution).
 pub const LAZY_ATTRIBUTES: [&str; 36] = [
     "data-src",
     "data-srcset",

@@ -3,8 +3,8 @@
 //! The content decides whether a body is one, not its name or type: XML whose root element is `urlset` or
 //! `sitemapindex`, an RSS or Atom feed, or text with a URL a line. It may be gzipped as a file, beside any content
 //! coding. Of the entries only the URLs are used, with those of images, videos and translations beside them: `lastmod`,
-//! `changefreq` and `priority` say nothing that could be relied on, and the frontier has an order of its own. Whose URLs a sitemap may list is not judged here either: the scope
-//! does that.
+//! `changefreq` and `priority` say nothing that could be relied on, and the frontier has an order of its own. Whose
+//! URLs a sitemap may list is not judged here either: the scope does that.
 //!
 //! It reads forward only, holds one URL at a time beside the decoded file, and takes time linear in that. The bounds
 //! are those of the protocol, [`URLS_MAX`] and [`BYTES_MAX`]; what is beyond is counted or cut. There is no DTD and no
