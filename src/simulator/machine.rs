@@ -188,7 +188,7 @@ impl Machine {
             Ok(process) => process,
             Err(error) => return self.failed(end, error),
         };
-        let (mut events, stored_before) = (0, process.stored());
+        let (mut events, stored_before) = (0, process.statistics().pages());
         let (steps_max, begun) = (STEPS_MAX * u64::from(self.case.shards), self.true_now);
         for _ in 0..steps_max {
             if let Some(End::Between { after, .. }) = end

@@ -45,7 +45,8 @@ impl NameServer {
         let ttl_s = plan.options.dns_ttl_s;
         let host = ascii.trim_end_matches('.');
         let trap = || traps::trap_named(&plan.options, host).map(|_| plan.trap_address());
-        let address = plan.host_named(host).map(|host| plan.host(host).address).or_else(trap);
+        let requisites = || plan.requisite_host(host).map(|(_, address)| address);
+        let address = plan.host_named(host).map(|host| plan.host(host).address).or_else(trap).or_else(requisites);
         match (address, info.query.query_type()) {
             (Some(address), RecordType::A | RecordType::ANY) => {
                 let address = RData::A(A(address));

@@ -57,7 +57,9 @@ impl PaperWeb {
 
     /// The address of a name, if it exists.
     pub fn resolve(&self, name: &str) -> Option<Ipv4Addr> {
-        self.answers.plan.host_named(name).map(|host| self.answers.plan.host(host).address)
+        let plan = &self.answers.plan;
+        let requisites = || plan.requisite_host(name).map(|(_, address)| address);
+        plan.host_named(name).map(|host| plan.host(host).address).or_else(requisites)
     }
 
     /// The answer to a request for `path` (with its query) at the host `name`,

@@ -13,6 +13,7 @@ use std::ops::Range;
 use super::conduct::{Failing, Robots};
 use super::host_names::host_name;
 use super::options::SimOptions;
+use super::requisites::{self, Requisite};
 use super::trouble::{RobotsTrouble, Trouble};
 
 /// How many hosts hang on one host.
@@ -102,6 +103,8 @@ pub(super) enum Target {
     Gone(u32),
     /// The root of a host without end.
     Trap(u32),
+    /// What pages embed from elsewhere.
+    Requisite(Requisite),
 }
 
 /// The whole web in outline.
@@ -158,6 +161,13 @@ impl Plan {
     /// The address of all traps: behind that at which nothing listens.
     pub fn trap_address(&self) -> Ipv4Addr {
         loopback(self.options.addresses as u32 + 1)
+    }
+
+    /// Where a host is of which pages elsewhere embed something, if there is one of that name.
+    pub fn requisite_host(&self, name: &str) -> Option<(u32, Ipv4Addr)> {
+        let host = requisites::host_named(&self.options, name)?;
+        let addresses = self.options.addresses.min(self.options.hosts) as u32;
+        Some((host, loopback(host % addresses)))
     }
 
     /// Of which kind a URL is.
@@ -342,6 +352,7 @@ pub(super) enum Purpose {
     Words,
     Sitemap,
     Trouble,
+    Requisites,
 }
 
 /// The loopback address of that number; 0 is 127.0.0.1.
