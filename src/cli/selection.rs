@@ -101,11 +101,7 @@ impl Selection {
             && self.until.is_none_or(|until| entry.time <= until)
     }
 
-    /// Calls `act` with every selected entry in the order of the archive; of each URL the newest version alone, unless
-    /// `all` are wanted. Faulty entries are noted and passed.
-    ///
-    /// The newest version is looked for first and the filters asked then: `--status 200` does not bring back what is
-    /// gone by now. It takes two passes over the keys; what the first one finds is that some are older versions.
+    /// Calls `act` with every selected entry, as [`Selection::entries`] gives them. Faulty ones are noted and passed.
     pub(super) fn each(
         &self,
         archive: &dyn Archive,
@@ -114,23 +110,51 @@ impl Selection {
         warnings: &mut dyn Write,
         mut act: impl FnMut(Entry, &mut Damage, &mut dyn Write) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let mut older = if all { None } else { Some(Older::of(archive)?) };
-        for entry in archive.entries() {
+        let mut selected = self.entries(archive, all)?;
+        while let Some(entry) = selected.next(damage, warnings)? {
+            act(entry, damage, warnings)?;
+        }
+        Ok(())
+    }
+
+    /// The selected entries in the order of the archive; of each URL the newest version alone, unless `all` are wanted.
+    ///
+    /// The newest version is looked for first and the filters asked then: `--status 200` does not bring back what is
+    /// gone by now. It takes two passes over the keys; what the first one finds is that some are older versions.
+    pub(super) fn entries<'a>(&'a self, archive: &'a dyn Archive, all: bool) -> anyhow::Result<Selected<'a>> {
+        let older = if all { None } else { Some(Older::of(archive)?) };
+        Ok(Selected { selection: self, archive, entries: archive.entries(), older })
+    }
+}
+
+/// A walk over the selected entries.
+pub(super) struct Selected<'a> {
+    selection: &'a Selection,
+    archive: &'a dyn Archive,
+    entries: Box<dyn Iterator<Item = anyhow::Result<Entry>> + 'a>,
+    /// Where only the newest versions are wanted: the others.
+    older: Option<Older>,
+}
+
+impl Selected<'_> {
+    /// The next one; faulty ones are noted and passed.
+    pub(super) fn next(&mut self, damage: &mut Damage, warnings: &mut dyn Write) -> anyhow::Result<Option<Entry>> {
+        for entry in self.entries.by_ref() {
             match entry {
                 Ok(entry) => {
-                    let is_old = older.as_mut().map_or(Ok(false), |older| older.has(entry.handle))?;
-                    if is_old || !self.wants(&entry) {
+                    let is_old = self.older.as_mut().map_or(Ok(false), |older| older.has(entry.handle))?;
+                    if is_old || !self.selection.wants(&entry) {
                         continue;
                     }
                     // only answers that several shards may have of one URL cost a look
-                    if all || !entry.robots || !archive.is_superseded(&entry)? {
-                        act(entry, damage, warnings)?;
+                    if self.older.is_none() || !entry.robots || !self.archive.is_superseded(&entry)? {
+                        return Ok(Some(entry));
                     }
                 }
                 Err(e) => damage.note(e, warnings),
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Tags<'a> {
     open: Option<Tag<'a>>,
     /// Open SVG and MathML elements.
     foreign: usize,
+    /// Content of the raw text element whose tag was read last.
+    raw_text: &'a [u8],
 }
 
 const BLANK: u8 = 1;
@@ -78,7 +80,7 @@ fn is(byte: u8, classes: u8) -> bool {
 impl<'a> Tags<'a> {
     /// The tags of an HTML document.
     pub fn new(html: &'a [u8]) -> Self {
-        Tags { html, at: 0, open: None, foreign: 0 }
+        Tags { html, at: 0, open: None, foreign: 0, raw_text: &[] }
     }
 
     /// The tags of an XHTML document: a `/>` closes any element, CDATA sections are everywhere.
@@ -134,6 +136,12 @@ impl<'a> Tags<'a> {
             // `</>` is nothing, `</` and anything else a comment: both end at the next `>`
             self.skip_past(b'>')?;
         }
+    }
+
+    /// What a raw text element (`title`, `style`, `script`, `textarea`, ...) holds, as it is written. To be asked for
+    /// once the attributes of its start tag were read; empty behind any other tag.
+    pub fn raw_text(&self) -> &'a [u8] {
+        self.raw_text
     }
 
     /// Reads the attributes of the tag that [`next_tag`](Self::next_tag) returned, and goes on to where the next tag
@@ -231,6 +239,7 @@ impl<'a> Tags<'a> {
 
     /// What follows the tag: for raw text elements, skips to their end tag.
     fn enter_content(&mut self, tag: Tag<'a>, self_closing: bool) {
+        self.raw_text = &[];
         let content = Content::of(tag.name);
         if content == Content::Foreign && !(tag.is_start && self_closing) {
             self.foreign = if tag.is_start { self.foreign + 1 } else { self.foreign.saturating_sub(1) };
@@ -238,6 +247,7 @@ impl<'a> Tags<'a> {
         if !tag.is_start || self_closing && self.foreign > 0 {
             return;
         }
+        let start = self.at;
         self.at = match content {
             Content::Markup | Content::Foreign => return,
             Content::Nothing => None,
@@ -245,6 +255,7 @@ impl<'a> Tags<'a> {
             Content::Script => script_end(self.html, self.at),
         }
         .unwrap_or(self.html.len());
+        self.raw_text = &self.html[start..self.at];
     }
 }
 

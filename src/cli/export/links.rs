@@ -16,7 +16,9 @@ use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
-use crate::web::html::{LinkKind, LinkScan, Links, canonical_header, is_html, link_header, x_robots_tag};
+use crate::web::html::{
+    LinkKind, LinkScan, Links, RobotsDirectives, canonical_header, is_html, link_header, x_robots_tag,
+};
 use crate::web::url::CanonicalUrl;
 use crate::web::url::KeyMaker;
 
@@ -54,7 +56,7 @@ struct LinkRow<'a> {
 }
 
 /// The scans of a page: one that finds all links, one that leaves out what must not be followed.
-struct Scans {
+pub(super) struct Scans {
     all: LinkScan,
     followed: LinkScan,
     keys: KeyMaker,
@@ -105,10 +107,7 @@ impl LinksArgs {
             let follow = if nofollow { "nofollow" } else { "follow" };
             Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}\t{}", Cell(text))?)
         };
-        let location =
-            headers::location(&response.headers).filter(|_| (300..400).contains(&entry.status) && entry.status != 304);
-        let target = location.and_then(|value| url.join(&value).ok());
-        if let Some(target) = target {
+        if let Some(target) = redirect(&url, entry.status, response) {
             line(target.as_str(), "redirect", false, "")?;
         }
         let (links, texts, followed) = scans.find(&url, response);
@@ -133,11 +132,27 @@ impl LinksArgs {
 }
 
 impl Scans {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scan = |respect_nofollow| LinkScan::new(LINKS_MAX, respect_nofollow, CanonicalUrl::LENGTH_MAX);
         // any polynomial will do: the keys are compared within a page only
         let keys = KeyMaker::new(Fingerprinter::random(fastrand::u64(..)), &[]);
         Scans { all: scan(false), followed: scan(true), keys }
+    }
+
+    /// All URLs that an answer names: its redirect, its header fields, its links whether they may be followed or not.
+    pub(super) fn targets(&mut self, url: &CanonicalUrl, status: u16, response: &Response) -> Vec<CanonicalUrl> {
+        let mut targets: Vec<CanonicalUrl> = redirect(url, status, response).into_iter().collect();
+        let refresh = headers::refresh(&response.headers);
+        targets.extend(refresh.and_then(|value| url.join(&value).ok()));
+        let linked: Vec<_> = headers::named(&response.headers, "link").map(headers::reference).collect();
+        targets.extend(linked.iter().flat_map(|value| link_header(value)).filter_map(|value| url.join(&value).ok()));
+        let content_type = response.content_type();
+        if is_html(content_type.as_deref(), &response.decoded) {
+            let said = RobotsDirectives::default();
+            let links = self.all.html(&response.decoded, content_type.as_deref(), url, &self.keys, said);
+            targets.extend(links.entries.into_iter().map(|link| link.url));
+        }
+        targets
     }
 
     /// The links of a page, their texts, and the keys of those that may be followed.
@@ -153,6 +168,12 @@ impl Scans {
         let followed = self.followed.html(&response.decoded, content_type, url, &self.keys, said);
         (links, texts, followed.entries.iter().map(|link| link.keys.key).collect())
     }
+}
+
+/// Where an answer redirects.
+fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
+    let location = headers::location(&response.headers).filter(|_| (300..400).contains(&status) && status != 304);
+    location.and_then(|value| url.join(&value).ok())
 }
 
 fn kind(kind: LinkKind) -> &'static str {
