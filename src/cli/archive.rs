@@ -163,6 +163,8 @@ pub(super) fn essence(mime: &str) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::OnceLock;
+
     use super::*;
     use crate::disk::{self, Disk, Mode};
     use crate::fingerprint::Fingerprinter;
@@ -206,8 +208,9 @@ pub(super) mod tests {
     }
 
     /// What makes the keys of the fake archive's crawl.
-    fn keys() -> KeyMaker {
-        KeyMaker::new(Fingerprinter::random(1), &["utm_*".to_owned()])
+    fn keys() -> &'static KeyMaker {
+        static KEYS: OnceLock<KeyMaker> = OnceLock::new();
+        KEYS.get_or_init(|| KeyMaker::new(Fingerprinter::random(1), &["utm_*".to_owned()]))
     }
 
     impl Archive for FakeArchive {

@@ -183,6 +183,45 @@ mod tests {
     }
 
     #[test]
+    fn spellings_that_pages_use_have_lines_that_lead_to_the_page_which_was_fetched() {
+        let mut archive = FakeArchive::default();
+        let links = b"<a href='/b?utm_source=1'><a href='/%7eu'><a href='http://h.example./c'><a href=/x?utm_source=2>";
+        archive.page("http://h.example/", 200, "text/html", links);
+        archive.page("http://h.example/b?utm_source=0", 200, "text/html", b"b");
+        archive.page("http://h.example/~u", 200, "text/html", b"u");
+        let keys = |args: &[&str]| -> Vec<(String, String)> {
+            let line = |line: &str| {
+                let mut parts = line.splitn(3, ' ');
+                let fields: serde_json::Value = serde_json::from_str(parts.clone().nth(2).unwrap()).unwrap();
+                (parts.next().unwrap().to_owned(), fields["url"].as_str().unwrap().to_owned())
+            };
+            index(&archive, args).lines().map(line).collect()
+        };
+        let plain = keys(&[]);
+        assert_eq!(plain.len(), 3);
+        let spelt: Vec<_> = keys(&["--spellings"]).into_iter().filter(|line| !plain.contains(line)).collect();
+        let b = "http://h.example/b?utm_source=0".to_owned();
+        // an escape makes no other key, and what was not fetched has no line
+        assert_eq!(spelt, ["example,h)/b", "example,h)/b?utm_source=1"].map(|key| (key.to_owned(), b.clone())));
+        assert_eq!(keys(&["--spellings", "--status", "404"]).len(), 0);
+        assert_eq!(keys(&["--spellings", "--all"]).len(), 5);
+    }
+
+    #[test]
+    fn a_page_has_only_so_many_spellings_and_the_rest_is_told() {
+        let mut archive = FakeArchive::default();
+        let links: String = (0..1_007).map(|n| format!("<a href='/b?utm_source={n}'>")).collect();
+        archive.page("http://h.example/", 200, "text/html", links.as_bytes());
+        archive.page("http://h.example/b", 200, "text/html", b"b");
+        let (mut out, mut warnings) = (Vec::new(), Vec::new());
+        let args = Cli::parse_from(["cdxj", "--spellings"]).args;
+        args.write(&archive, &mut out, &mut warnings).unwrap().unwrap();
+        assert_eq!(out.iter().filter(|&&byte| byte == b'\n').count(), 1_002);
+        let warnings = String::from_utf8(warnings).unwrap();
+        assert_eq!(warnings, "crawler: 7 more spellings left out: http://h.example/b\n");
+    }
+
+    #[test]
     fn lines_are_sorted_by_their_bytes_also_when_they_do_not_fit_in_memory() {
         let mut archive = FakeArchive::default();
         for n in 0..9_000_u32 {

@@ -168,6 +168,23 @@ mod tests {
     }
 
     #[test]
+    fn spellings_that_pages_use_are_revisits_at_the_end() {
+        let mut archive = FakeArchive::default();
+        archive.page("https://a.example/", 200, "text/html", b"<a href='/b?utm_source=1'>");
+        archive.page("https://a.example/b", 200, "text/html", b"b");
+        assert_eq!(export(&archive, &[]).1.len(), 1 + 6);
+        let records = export(&archive, &["--spellings"]).1;
+        let last = records.last().unwrap();
+        assert_eq!((records.len(), last.kind()), (1 + 6 + 1, "revisit"));
+        assert_eq!(last.field("WARC-Target-URI"), Some("https://a.example/b?utm_source=1"));
+        let answer = &records[6];
+        assert_eq!(last.field("WARC-Refers-To"), answer.field("WARC-Record-ID"));
+        assert_eq!(last.field("WARC-Payload-Digest"), answer.field("WARC-Payload-Digest"));
+        assert_eq!(last.field("WARC-Date"), answer.field("WARC-Date"));
+        assert!(last.is_intact() && answer.block.starts_with(&last.block));
+    }
+
+    #[test]
     fn every_version_is_exported_when_asked_for() {
         let mut archive = FakeArchive::default();
         archive.page("https://a.example/", 503, "text/html", b"");
