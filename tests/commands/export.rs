@@ -327,6 +327,13 @@ fn a_wacz_of_a_crawl_has_every_page_and_an_index_that_leads_to_every_answer() {
             .collect();
         let html = site.lines(&["list", "--all", "--mime", "text/html", "--status", "2xx"]);
         assert_eq!(listed, html.into_iter().collect());
+        let some = "export wacz --dir crawl --output some.wacz --prefix http://h --mime text/html --status 200 \
+                    --since 2020-01-01 --until 2999-12-31";
+        site.prints(&some.split_whitespace().collect::<Vec<_>>());
+        let some = unpack(&fs::read(site.path("some.wacz")).unwrap());
+        let pages = String::from_utf8(some["pages/pages.jsonl"].clone()).unwrap().lines().count() - 1;
+        let newest = site.lines(&["list", "--mime", "text/html", "--status", "200", "--prefix", "http://h"]);
+        assert!(pages > 0 && pages == newest.len(), "{pages} pages of {}", newest.len());
     }
 }
 
