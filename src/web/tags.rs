@@ -33,10 +33,9 @@ pub struct Tags<'a> {
     html: &'a [u8],
     at: usize,
     open: Option<Tag<'a>>,
+    raw: &'a [u8],
     /// Open SVG and MathML elements.
     foreign: usize,
-    /// Content of the raw text element whose tag was read last.
-    raw_text: &'a [u8],
 }
 
 const BLANK: u8 = 1;
@@ -80,7 +79,7 @@ fn is(byte: u8, classes: u8) -> bool {
 impl<'a> Tags<'a> {
     /// The tags of an HTML document.
     pub fn new(html: &'a [u8]) -> Self {
-        Tags { html, at: 0, open: None, foreign: 0, raw_text: &[] }
+        Tags { html, at: 0, open: None, raw: &[], foreign: 0 }
     }
 
     /// The tags of an XHTML document: a `/>` closes any element, CDATA sections are everywhere.
@@ -138,12 +137,6 @@ impl<'a> Tags<'a> {
         }
     }
 
-    /// What a raw text element (`title`, `style`, `script`, `textarea`, ...) holds, as it is written. To be asked for
-    /// once the attributes of its start tag were read; empty behind any other tag.
-    pub fn raw_text(&self) -> &'a [u8] {
-        self.raw_text
-    }
-
     /// Reads the attributes of the tag that [`next_tag`](Self::next_tag) returned, and goes on to where the next tag
     /// can start. False if the document ends within the tag: then there is no such tag.
     pub fn attributes(&mut self, mut each: impl FnMut(Attribute<'a>)) -> bool {
@@ -154,6 +147,16 @@ impl<'a> Tags<'a> {
             None => self.at = self.html.len(),
         }
         self_closing.is_some()
+    }
+
+    /// What the element holds whose attributes were read last, if it is one of raw text: a style, a script, noframes.
+    pub fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// Whether the walk is in SVG, in MathML or in a document of XML.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign > 0
     }
 
     /// Walks over attributes up to the end of the tag; tells whether it is self-closing, none at the document's end.
@@ -239,7 +242,7 @@ impl<'a> Tags<'a> {
 
     /// What follows the tag: for raw text elements, skips to their end tag.
     fn enter_content(&mut self, tag: Tag<'a>, self_closing: bool) {
-        self.raw_text = &[];
+        self.raw = &[];
         let content = Content::of(tag.name);
         if content == Content::Foreign && !(tag.is_start && self_closing) {
             self.foreign = if tag.is_start { self.foreign + 1 } else { self.foreign.saturating_sub(1) };
@@ -247,15 +250,15 @@ impl<'a> Tags<'a> {
         if !tag.is_start || self_closing && self.foreign > 0 {
             return;
         }
-        let start = self.at;
-        self.at = match content {
+        let end = match content {
             Content::Markup | Content::Foreign => return,
             Content::Nothing => None,
             Content::Text => raw_text_end(self.html, self.at, tag.name),
             Content::Script => script_end(self.html, self.at),
-        }
-        .unwrap_or(self.html.len());
-        self.raw_text = &self.html[start..self.at];
+        };
+        let end = end.unwrap_or(self.html.len());
+        self.raw = &self.html[self.at..end];
+        self.at = end;
     }
 }
 

@@ -12,6 +12,7 @@ use std::io::Write;
 
 use super::links::Scans;
 use crate::cli::archive::{Archive, Damage, Entry, Response};
+use crate::cli::preferences::Refusals;
 use crate::cli::selection::Selection;
 use crate::disk::sorter::Sorter;
 use crate::text::escape::Escaped;
@@ -103,6 +104,7 @@ impl Spellings {
     ) -> anyhow::Result<()> {
         let mut lines = self.lines.finish()?;
         let (mut last, mut plain, mut count) = (Vec::new(), Vec::new(), 0_usize);
+        let mut refusals = selection.refusals();
         while let Some(line) = lines.next()? {
             if line == last.as_slice() {
                 continue;
@@ -115,7 +117,7 @@ impl Spellings {
                 left_out(&plain, count, warnings)?;
                 (plain, count) = (of.to_vec(), 0);
             }
-            let found = versions(archive, &spelling, (selection, all));
+            let found = versions(archive, &spelling, (selection, all), refusals.as_mut());
             let found = found.unwrap_or_else(|e| {
                 damage.note(e, warnings);
                 Vec::new()
@@ -147,12 +149,17 @@ fn left_out(plain: &[u8], count: usize, warnings: &mut dyn Write) -> anyhow::Res
 
 /// The selected versions of the page that `spelling` names, where it was fetched in another one. What says only that a
 /// page is unchanged stands for the version that has it.
-fn versions(archive: &dyn Archive, spelling: &str, (selection, all): (&Selection, bool)) -> anyhow::Result<Vec<Entry>> {
+fn versions(
+    archive: &dyn Archive,
+    spelling: &str,
+    (selection, all): (&Selection, bool),
+    mut refusals: Option<&mut Refusals>,
+) -> anyhow::Result<Vec<Entry>> {
     let mut versions = Vec::new();
     let mut next = archive.newest(spelling)?.filter(|entry| entry.url != spelling);
     while let Some(entry) = next {
         next = if all { archive.previous(&entry)?.filter(|older| older.handle < entry.handle) } else { None };
-        if selection.wants(&entry) {
+        if selection.wants(&entry) && !refusals.as_mut().map_or(Ok(false), |refusals| refusals.has(archive, &entry))? {
             versions.push(match entry.payload.filter(|_| entry.is_confirmed()) {
                 Some(payload) => archive.entry(payload)?,
                 None => entry,

@@ -22,7 +22,7 @@ pub fn title(body: &[u8], content_type: Option<&str>) -> Option<String> {
             drawings = if tag.is_start { drawings + 1 } else { drawings.saturating_sub(1) };
         }
         if tag.is_start && drawings == 0 && tag.name.eq_ignore_ascii_case(b"title") {
-            return tags.attributes(|_| {}).then(|| text(tags.raw_text()));
+            return tags.attributes(|_| {}).then(|| text(tags.raw()));
         }
     }
     None
