@@ -26,7 +26,8 @@ impl UsageLines {
         walk("*", bytes, |placed| {
             is_grouped |= matches!(placed.line, Directive::UserAgent(_));
             let Directive::Usage(value) = placed.line else { return };
-            if !(placed.is_all || !is_grouped) || lines.len() >= LINES_MAX {
+            let is_for_others = is_grouped && !placed.is_all;
+            if is_for_others || lines.len() >= LINES_MAX {
                 return;
             }
             let value = String::from_utf8_lossy(value);

@@ -120,7 +120,10 @@ impl WaczArgs {
                 let each = |spelling: &str, entry: &Entry, damage: &mut Damage, warnings: &mut dyn Write| {
                     let place = match spelt(archive, entry, spelling, file, &mut encoder, out)? {
                         Ok(place) => place,
-                        Err(e) => return Ok(damage.note(e, warnings)),
+                        Err(e) => {
+                            damage.note(e, warnings);
+                            return Ok(());
+                        }
                     };
                     let entry = Entry { url: spelling.to_owned(), payload: Some(entry.handle), ..entry.clone() };
                     Ok(lines.push(line(place, &entry)?.as_bytes())?)
@@ -153,7 +156,10 @@ impl Gathered {
         let entry = &wanted.entry;
         let records = match archive.exchange(entry) {
             Ok(records) => records,
-            Err(e) => return Ok(damage.note(e, warnings)),
+            Err(e) => {
+                damage.note(e, warnings);
+                return Ok(());
+            }
         };
         let mut offset = out.position();
         for record in &records {
@@ -177,7 +183,10 @@ impl Gathered {
                 self.spellings.take_links(archive, entry, &response)?;
                 self.pages.take(entry, is_seed(&records), &response, warnings)
             }
-            Err(e) => Ok(damage.note(e, warnings)),
+            Err(e) => {
+                damage.note(e, warnings);
+                Ok(())
+            }
         }
     }
 }
