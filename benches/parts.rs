@@ -19,7 +19,7 @@ use crawler::frontier::Hops;
 use crawler::process::{ProcessOptions, Processor};
 use crawler::web::address::AddressGuard;
 use crawler::web::coding::BodyDecoder;
-use crawler::web::html::{LinkScan, RobotsDirectives};
+use crawler::web::html::{LAZY_ATTRIBUTES, LinkScan, RobotsDirectives};
 use crawler::web::scope::{Scope, ScopeOptions};
 use crawler::web::tags::Tags;
 use crawler::web::url::{CanonicalUrl, KeyMaker};
@@ -226,6 +226,8 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         robots_bytes_max: 500 << 10,
         sitemaps_max: 1_000,
         respect_nofollow: true,
+        lazy_attributes: LAZY_ATTRIBUTES.map(str::to_owned).to_vec(),
+        favicon: true,
         request_records: true,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),

@@ -41,6 +41,8 @@ pub enum Reason {
     HostGivenUp,
     /// A link beyond the limits of its page: of number, length, or memory.
     PageLimit,
+    /// It lies elsewhere, and `budget.pages_per_domain` of the domain that embeds it is used up.
+    EmbeddedPages,
 }
 
 impl Reason {
@@ -50,7 +52,9 @@ impl Reason {
             Reason::Scope | Reason::TooLong => -5000,
             Reason::Depth => -5001,
             Reason::Redirects => -5002,
-            Reason::HostPages | Reason::HostBytes | Reason::DomainPages | Reason::PageLimit => -5003,
+            Reason::HostPages | Reason::HostBytes | Reason::DomainPages | Reason::EmbeddedPages | Reason::PageLimit => {
+                -5003
+            }
             Reason::PrivateAddress => -5004,
             Reason::Trap | Reason::Pattern => -5005,
             Reason::HostGivenUp => -8,
@@ -75,6 +79,7 @@ impl fmt::Display for Reason {
             Reason::PrivateAddress => "private address",
             Reason::HostGivenUp => "host given up",
             Reason::PageLimit => "beyond a limit of its page",
+            Reason::EmbeddedPages => "page budget of what embeds it",
         })
     }
 }

@@ -124,8 +124,16 @@ fn config(options: &Options, target: &Target, shards: usize) -> Result<String> {
     );
     let mut text = match &target.web {
         Some(web) => web.config_with(&politeness),
-        None => format!("[network]\nallow = [\"127.0.0.0/8\"]\n[scope]\nmode = \"host\"\n[politeness]\n{politeness}"),
+        // the other crawlers ask for no icon
+        None => format!(
+            "[network]\nallow = [\"127.0.0.0/8\"]\n[scope]\nmode = \"host\"\nfavicon = false\n\
+             [politeness]\n{politeness}"
+        ),
     };
+    if options.variant == Variant::Past {
+        // its limit counts every page
+        text = text.replace("[scope]\n", "[scope]\nrequisites = \"scope\"\n");
+    }
     text.push_str("[report]\ninterval = \"1s\"\n");
     // no host of these webs is a trap
     text.push_str("[budget]\npages_per_host = \"unlimited\"\npages_per_domain = \"unlimited\"\n");

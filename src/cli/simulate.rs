@@ -127,7 +127,8 @@ pub struct SimulateArgs {
     /// Crawl small webs in virtual time instead, on a disk and a network that fail, and check the crash contract.
     #[arg(long)]
     pub faults: bool,
-    /// Range of seeds for --faults, without its end; from 1,000,000 on with limits, budgets, rates, depths and scopes.
+    /// Range of seeds for --faults, without its end; from 1,000,000 on with limits, budgets, rates, depths and
+    /// scopes, from 2,000,000 on also with what pages embed from other domains.
     #[arg(long, value_name = "A..B", default_value = "0..1000")]
     #[arg(value_parser = super::faults::cases, requires = "faults")]
     pub cases: std::ops::Range<u64>,

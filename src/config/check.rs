@@ -99,6 +99,8 @@ fn scope(config: &Config) -> Checked {
             built.map_err(|e| Limit { key, problem: format!("{pattern:?} is not a regular expression: {e}") })?;
         }
     }
+    let hops = (1..=10).contains(&scope.requisite_hops);
+    require(hops, "scope.requisite_hops", "must be from 1 to 10; a page, its sheet, a sheet of that, its font are 3")?;
     let length = (16..=65_000).contains(&scope.max_url_length);
     require(length, "scope.max_url_length", "must be from 16 to 65000 bytes")?;
     require(
@@ -110,7 +112,10 @@ fn scope(config: &Config) -> Checked {
     require(scope.max_repeated_segments > 0, "scope.max_repeated_segments", "must be at least 1")?;
     require(scope.max_redirects <= 30, "scope.max_redirects", "must be at most 30; browsers give up after 20")?;
     let named = scope.strip_query_params.iter().all(|name| !name.is_empty() && !name.contains(['&', '=', '#', ' ']));
-    require(named, "scope.strip_query_params", "must be names of parameters, without & and =")
+    require(named, "scope.strip_query_params", "must be names of parameters, without & and =")?;
+    let is_name = |name: &String| !name.is_empty() && !name.contains([' ', '=', '>', '/', '"', '\'']);
+    let named = scope.lazy_attributes.iter().all(is_name);
+    require(named, "scope.lazy_attributes", "must be names of attributes, without blanks, quotes and =")
 }
 
 fn politeness(config: &Config) -> Checked {

@@ -13,7 +13,8 @@ use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::ContainerOptions;
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::frontier::{self, FrontierOptions};
-use crate::web::scope::{ScopeMode, ScopeOptions};
+use crate::web::html::LAZY_ATTRIBUTES;
+use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
 
 /// A section that can be filled key by key.
@@ -148,6 +149,13 @@ words! {
     }
 }
 
+words! {
+    Requisites, "\"page\" or \"scope\"", "\"page\"" {
+        Page = "page",
+        Scope = "scope",
+    }
+}
+
 section! {
     /// Which URLs belong to the crawl.
     Scope {
@@ -157,6 +165,10 @@ section! {
         include: Vec<String> = ScopeOptions::default().include,
         /// Regular expressions: a URL that one of them matches is left out, whatever else holds.
         exclude: Vec<String> = ScopeOptions::default().exclude,
+        /// Where what pages embed may lie.
+        requisites: Requisites = ScopeOptions::default().requisites,
+        /// Embeds in a row from a page to what it needs.
+        requisite_hops: u8 = ScopeOptions::default().requisite_hops,
         /// Bytes of a URL.
         max_url_length: usize = ScopeOptions::default().max_url_length,
         /// Links that are taken from one page.
@@ -173,6 +185,10 @@ section! {
         follow_seed_redirects: bool = true,
         /// Query parameters that do not make a different page: session ids and tracking. For the key only.
         strip_query_params: Vec<String> = STRIP_QUERY_PARAMS.iter().map(|&name| name.to_owned()).collect(),
+        /// Whether pages that name no icon have the one that browsers ask for: `/favicon.ico` of their origin.
+        favicon: bool = true,
+        /// Attributes of pages from which scripts load pictures.
+        lazy_attributes: Vec<String> = LAZY_ATTRIBUTES.iter().map(|&name| name.to_owned()).collect(),
     }
 }
 

@@ -28,7 +28,7 @@ use crate::fingerprint::Fingerprint;
 use crate::frontier::{Forbidden, FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
 use crate::outcome::{HostFault, Reason};
 use crate::web::robots::{RobotsFile, RobotsRules};
-use crate::web::scope::{Rule, Scope};
+use crate::web::scope::{Requisites, Rule, Scope};
 use crate::web::surt::surt;
 use crate::web::url::CanonicalUrl;
 use archive::{Archive, ArchivedRobots, VERSIONS_MAX};
@@ -37,6 +37,10 @@ use state::State;
 
 /// A crawl that runs says within this time whether it is paused, or is not asked further.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What may still let in a URL that is out of scope.
+const EMBEDDED: &str = "a link does not take it in; it would be fetched if a page of the crawl embedded it \
+                        (scope.requisites = \"page\")";
 
 /// Explains `url` by the crawl in `dir`, with `config` in the place of the settings of its last run.
 pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result<Explanation, CrawlError> {
@@ -267,8 +271,15 @@ impl Gatherer<'_> {
             Some(named_by) if self.names_sitemap(named_by, &hops, links)? => {
                 scope.explain_sitemap(self.url, named_by, links, redirects)
             }
-            _ => scope.explain(self.url, links, redirects),
+            _ => scope.explain_embedded(self.url, hops.embeds(), links, redirects),
         };
+        let requisite_of = match &self.told.found {
+            Some(found) if scope.is_requisite(hops.embeds()) => self.archive.embedded_by(found)?,
+            _ => None,
+        };
+        if matches!(judgement.rule, Rule::Nothing(_)) && options.requisites == Requisites::Page {
+            self.told.notes.push(EMBEDDED.to_owned());
+        }
         let literal = options::guard(self.config)?.refused_literal(self.url);
         let seed = match &judgement.rule {
             Rule::Seed(..) => taking_in.as_ref().map(CanonicalUrl::to_string),
@@ -282,6 +293,7 @@ impl Gatherer<'_> {
             },
             seed,
             depth,
+            requisite_of,
         };
         if let Some(found) = &mut self.told.found {
             found.seed = ancestor;

@@ -167,6 +167,8 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         robots_bytes_max: config.robots.max_bytes.as_usize(),
         sitemaps_max: if config.robots.sitemaps { config.robots.max_sitemaps } else { 0 },
         respect_nofollow: config.robots.respect_nofollow,
+        lazy_attributes: config.scope.lazy_attributes.clone(),
+        favicon: config.scope.favicon,
         request_records: config.container.request_records,
         compression: config.container.compression,
         guard,
@@ -305,6 +307,8 @@ pub(super) fn scope(config: &Config) -> ScopeOptions {
         max_repeated_segments: scope.max_repeated_segments,
         max_redirects: scope.max_redirects,
         max_depth: config.crawl.max_depth,
+        requisites: scope.requisites,
+        requisite_hops: scope.requisite_hops,
     }
 }
 

@@ -35,6 +35,7 @@
 //! identity without a checkpoint is damage, and no crawl before its first checkpoint.
 
 pub mod commit;
+mod earlier;
 pub mod file;
 pub mod noted;
 mod schedule;

@@ -80,7 +80,9 @@ impl Target {
     pub fn purpose(&self) -> Purpose<'_> {
         match self {
             Target::Page { url, .. } => Purpose::Page { depth: url.depth, hops: &url.hops },
-            Target::Robots { origin, provenance, .. } => Purpose::Robots { origin, depth: provenance.depth },
+            Target::Robots { origin, provenance: Provenance { depth, hops, .. }, .. } => {
+                Purpose::Robots { origin, depth: *depth, hops }
+            }
         }
     }
 }
@@ -101,6 +103,8 @@ pub enum Purpose<'a> {
         origin: &'a str,
         /// The depth of the URL that waits for it.
         depth: u16,
+        /// How it was found: as that URL was, and as its prerequisite.
+        hops: &'a Hops,
     },
 }
 

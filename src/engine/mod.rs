@@ -32,6 +32,7 @@ mod quota;
 pub mod recovery;
 mod reply;
 mod requests;
+mod requisites;
 mod resend;
 pub mod rests;
 mod round;
@@ -241,9 +242,9 @@ impl Engine {
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
                 self.requests.use_right();
             }
-            let pages = self.requests.pages();
+            let pages = self.requests.counted_pages();
             self.start(task)?;
-            if self.requests.pages() > pages {
+            if self.requests.counted_pages() > pages {
                 self.course.quota.begin();
             }
         }

@@ -91,7 +91,8 @@ impl Engine {
             // after redirects, the rules are those of the origin that was asked first
             let asked =
                 page.via.as_deref().and_then(|via| CanonicalUrl::parse(via).ok()).unwrap_or_else(|| url.clone());
-            let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth };
+            let hops = Hops::parse(&page.hops);
+            let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth, hops: &hops };
             let findings = find(&url, purpose, &response, &scope);
             return self.replay_robots(&asked, &page, findings, stored.record);
         }

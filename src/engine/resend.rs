@@ -68,7 +68,7 @@ impl Engine {
         let scope = self.scope.clone();
         if page.robots {
             let asked = page.via.and_then(|via| CanonicalUrl::parse(&via).ok()).unwrap_or_else(|| url.clone());
-            let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth };
+            let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth, hops: &hops };
             let findings = find(&url, purpose, &response, &scope);
             let provenance = Provenance { depth: page.depth, seed: page.seed, hops };
             return self.resend_sitemaps(&provenance, record.offset, findings.links);

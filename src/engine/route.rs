@@ -22,6 +22,7 @@ use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::Reason;
 use crate::shard::Shard;
 use crate::web::html::LinkKind;
+use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 
 /// What a URL inherits from the page that names it.
@@ -51,8 +52,16 @@ impl Discovery<'_> {
         matches!(self, Discovery::Seed { .. } | Discovery::Fallback { .. })
     }
 
+    /// The page that names it; a robots.txt is none.
+    fn parent(&self) -> Option<&QueuedUrl> {
+        match self {
+            Discovery::Link { parent, .. } | Discovery::Redirect { parent, .. } => Some(parent.url),
+            Discovery::Seed { .. } | Discovery::Fallback { .. } | Discovery::Sitemap { .. } => None,
+        }
+    }
+
     /// The URL with all that it inherits.
-    fn into_url(self, keys: &KeyMaker, shard: Shard) -> QueuedUrl {
+    fn into_url(self, keys: &KeyMaker, scope: &Scope, shard: Shard) -> QueuedUrl {
         match self {
             Discovery::Seed { number, url, forced } | Discovery::Fallback { number, url, forced } => {
                 QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys.keys(url)) }
@@ -60,14 +69,18 @@ impl Discovery<'_> {
             Discovery::Link { parent: Parent { url: parent, record }, link } => {
                 let below = parent.depth.saturating_add(1);
                 // what an index names is as near to the seed as the index
-                let (letter, embedded, depth) = match link.kind {
-                    LinkKind::Embed => ('E', true, below),
-                    LinkKind::Sitemap => ('M', true, parent.depth),
-                    LinkKind::Listed => ('M', false, below),
-                    _ => ('L', false, below),
+                let (letter, priority, depth) = match link.kind {
+                    // a requisite comes with the page that needs it: a crawl that stops early has whole pages
+                    LinkKind::Embed => {
+                        let depth = scope.depth_below(parent.depth, parent.hops.embeds() + 1);
+                        ('E', priority(depth, true), depth)
+                    }
+                    LinkKind::Sitemap => ('M', priority(below, true), parent.depth),
+                    LinkKind::Listed => ('M', priority(below, false), below),
+                    _ => ('L', priority(below, false), below),
                 };
                 QueuedUrl {
-                    priority: priority(below, embedded),
+                    priority,
                     depth,
                     hops: parent.hops.then(letter),
                     via: shard.via(*record),
@@ -110,7 +123,12 @@ impl Engine {
             return Ok(());
         }
         let verdict = self.judge(&discovery)?;
-        let url = discovery.into_url(&self.home.keys, self.home.shard);
+        let named_by = discovery.parent().map(|parent| parent.domain);
+        let url = discovery.into_url(&self.home.keys, &self.scope, self.home.shard);
+        let verdict = match (verdict, named_by) {
+            (Ok(()), Some(domain)) => self.charge_requisite(domain, &url)?,
+            (verdict, _) => verdict,
+        };
         match verdict {
             Ok(()) => self.admit(url),
             Err(reason) => self.drop_now(url, reason),
@@ -124,12 +142,12 @@ impl Engine {
         if let Some((target, keys)) = findings.redirect {
             let redirect = Discovery::Redirect { parent: &parent, target: &target, keys };
             if self.judge(&redirect)?.is_ok() {
-                self.send_again(redirect.into_url(&self.home.keys, self.home.shard))?;
+                self.send_again(redirect.into_url(&self.home.keys, &self.scope, self.home.shard))?;
             }
         }
         for link in findings.links {
             let link = Discovery::Link { parent: &parent, link };
-            self.send_again(link.into_url(&self.home.keys, self.home.shard))?;
+            self.send_again(link.into_url(&self.home.keys, &self.scope, self.home.shard))?;
         }
         Ok(())
     }
@@ -143,7 +161,7 @@ impl Engine {
     ) -> Result<()> {
         for link in sitemaps {
             let sitemap = Discovery::Sitemap { provenance, record, link };
-            self.send_again(sitemap.into_url(&self.home.keys, self.home.shard))?;
+            self.send_again(sitemap.into_url(&self.home.keys, &self.scope, self.home.shard))?;
         }
         Ok(())
     }
@@ -187,7 +205,8 @@ impl Engine {
         if hops.sitemaps() > 0 {
             return Ok(self.scope.judge_moved(target, &queued_url(&parent.url.url), depth, redirects));
         }
-        Ok(match self.scope.judge(target, depth, redirects) {
+        // where a requisite redirects is one too
+        Ok(match self.scope.judge_embedded(target, hops.embeds(), depth, redirects) {
             Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
                 self.scope = Arc::new(self.scope.with_seed(target));
                 self.books.seeds.add_scope(target.as_str())?;
@@ -261,6 +280,7 @@ fn priority(depth: u16, embedded: bool) -> u8 {
 mod tests {
     use super::*;
     use crate::fingerprint::Fingerprinter;
+    use crate::web::scope::{Requisites, ScopeOptions};
 
     fn keys() -> KeyMaker {
         KeyMaker::new(Fingerprinter::random(5), &[])
@@ -291,27 +311,52 @@ mod tests {
     }
 
     #[test]
+    fn an_embed_is_no_link_within_the_bound_and_is_one_beyond_it_or_where_the_scope_decides() {
+        let keys = keys();
+        let options = ScopeOptions::default();
+        for (requisites, hops, depth, rank) in [
+            (Requisites::Page, "LL", 2, 4),
+            (Requisites::Page, "LLEE", 2, 4),
+            (Requisites::Page, "LLEEE", 3, 6),
+            (Requisites::Scope, "LL", 3, 6),
+        ] {
+            let scope = Scope::new(&ScopeOptions { requisites, ..options.clone() }, std::iter::empty()).unwrap();
+            let page = QueuedUrl { hops: Hops::parse(hops), ..page(&keys) };
+            let parent = &Parent { url: &page, record: 40 };
+            let found = Discovery::Link { parent, link: link(&keys, LinkKind::Embed) };
+            let url = found.into_url(&keys, &scope, Shard::WHOLE);
+            assert_eq!((url.depth, url.priority), (depth, rank), "{requisites:?} {hops}");
+        }
+    }
+
+    #[test]
     fn what_a_url_inherits_follows_from_how_it_was_found() {
         let keys = keys();
         let page = page(&keys);
+        let seeds = || std::iter::empty();
+        let scope = &Scope::new(&ScopeOptions::default(), seeds()).unwrap();
         let parent = &Parent { url: &page, record: 40 };
-        let of_link = |kind| Discovery::Link { parent, link: link(&keys, kind) }.into_url(&keys, Shard::WHOLE);
+        let of_link = |kind| Discovery::Link { parent, link: link(&keys, kind) }.into_url(&keys, scope, Shard::WHOLE);
         let told = |url: QueuedUrl| (url.depth, url.hops.as_str().to_owned(), url.via, url.seed, url.forced);
-        assert_eq!(told(of_link(LinkKind::Embed)), (3, "LLE".to_owned(), 41, 7, false));
+        assert_eq!(told(of_link(LinkKind::Embed)), (2, "LLE".to_owned(), 41, 7, false));
+        assert!(of_link(LinkKind::Embed).priority < page.priority, "before other pages of this depth");
         assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, false));
         assert_eq!(told(of_link(LinkKind::Listed)), (3, "LLM".to_owned(), 41, 7, false));
         let target = url("http://b.example/");
-        let redirect =
-            Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(&keys, Shard::WHOLE);
+        let redirect = Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(
+            &keys,
+            scope,
+            Shard::WHOLE,
+        );
         assert_eq!(redirect.priority, page.priority);
         assert_eq!(told(redirect), (2, "LLR".to_owned(), 41, 7, true));
         let provenance = Provenance { depth: 1, seed: 3, hops: Hops::parse("L") };
         let sitemap = Discovery::Sitemap { provenance: &provenance, record: 8, link: link(&keys, LinkKind::Sitemap) };
-        assert_eq!(told(sitemap.into_url(&keys, Shard::WHOLE)), (1, "LM".to_owned(), 9, 3, false));
+        assert_eq!(told(sitemap.into_url(&keys, scope, Shard::WHOLE)), (1, "LM".to_owned(), 9, 3, false));
         for forced in [false, true] {
-            let seed = Discovery::Seed { number: 9, url: &target, forced }.into_url(&keys, Shard::WHOLE);
+            let seed = Discovery::Seed { number: 9, url: &target, forced }.into_url(&keys, scope, Shard::WHOLE);
             assert_eq!(told(seed), (0, String::new(), 0, 9, forced));
-            let fallback = Discovery::Fallback { number: 9, url: &target, forced }.into_url(&keys, Shard::WHOLE);
+            let fallback = Discovery::Fallback { number: 9, url: &target, forced }.into_url(&keys, scope, Shard::WHOLE);
             assert_eq!(told(fallback), (0, String::new(), 0, 9, forced));
         }
     }

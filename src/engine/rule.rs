@@ -19,11 +19,16 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
         Reason::Robots => robots_rule(stores, url),
         Reason::Scope | Reason::TooLong | Reason::Trap | Reason::Redirects | Reason::Depth => {
             let target = queued_url(&url.url);
-            let judgement = scope.explain(&target, url.depth, url.hops.redirects());
+            let judgement = scope.explain_embedded(&target, url.hops.embeds(), url.depth, url.hops.redirects());
             if judgement.verdict == Err(reason) { judgement.rule.to_string() } else { String::new() }
         }
         Reason::HostPages | Reason::HostBytes | Reason::DomainPages => {
             budget_rule(stores.arrival.frontier.budget(), url, reason)
+        }
+        Reason::EmbeddedPages => {
+            let limit = stores.arrival.frontier.budget().pages_per_domain;
+            let limit = limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
+            format!("budget.pages_per_domain = {limit}: the domain of what embeds it")
         }
         Reason::PrivateAddress => "network.allow has none of its addresses".to_owned(),
         Reason::HostGivenUp => gone_because(stores, url),

@@ -65,6 +65,28 @@ impl Charges {
 }
 
 impl Frontier {
+    /// A page of `domain` makes the crawl fetch a page of another domain, which counts as one of its own. Says whether
+    /// the budget of `domain` has room for it, pages in flight included; then it is charged, as part of the next cut.
+    ///
+    /// Of a domain without active hosts, which only a replay meets, the base on disk is not read: what was merged into
+    /// it does not count here.
+    pub fn charge_requisite(&mut self, domain: Fingerprint) -> Result<bool> {
+        let number = self.partition_of(domain);
+        let active = self.domains.get(domain);
+        let used = match active {
+            Some(entry) => entry.known + entry.added + u64::from(entry.in_flight),
+            None => self.cold.partitions[number].newer_pages(domain),
+        };
+        if self.options.budget.pages_per_domain.is_some_and(|limit| used >= limit) {
+            return Ok(false);
+        }
+        match active {
+            Some(_) => self.domains.get_mut(domain).added += 1,
+            None => self.cold.partitions[number].push_domain(domain, 1, &mut self.cold.files)?,
+        }
+        Ok(true)
+    }
+
     /// So many pages and bytes were fetched of an origin and its domain without the frontier: a replay found them.
     pub fn charge(&mut self, (origin, domain): (Fingerprint, Fingerprint), pages: u64, bytes: u64) -> Result<()> {
         if pages > 0 {

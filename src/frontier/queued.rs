@@ -140,6 +140,18 @@ impl Hops {
         end.filter(|&&letter| letter == b'M').count()
     }
 
+    /// How many embeds in a row led here, whatever redirects there were between them: 1 for what a page embeds, 2 for
+    /// what that names in turn, 0 for a page that was linked.
+    pub fn embeds(&self) -> usize {
+        let end = self.as_bytes().iter().rev().take_while(|letter| matches!(letter, b'E' | b'R'));
+        end.filter(|&&letter| letter == b'E').count()
+    }
+
+    /// The same of the URL that had to wait for the robots.txt at the end of this path.
+    pub fn embeds_before_robots(&self) -> usize {
+        self.as_str().rfind('P').map_or(0, |end| Hops::parse(&self.as_str()[..end]).embeds())
+    }
+
     /// The path as it is printed.
     pub fn as_str(&self) -> &str {
         match &self.0 {
@@ -203,6 +215,40 @@ mod tests {
             [("", 0), ("LR", 0), ("PM", 1), ("LLPMRR", 1), ("PMRM", 2), ("PMML", 0), ("PMMPM", 1), ("PMMM", 3)]
         {
             assert_eq!(Hops::parse(path).sitemaps(), sitemaps, "{path}");
+        }
+    }
+
+    #[test]
+    fn embeds_in_a_row_are_counted_over_redirects_and_end_with_any_other_hop() {
+        for (path, embeds) in
+            [("", 0), ("R", 0), ("E", 1), ("LE", 1), ("LRE", 1), ("LERR", 1), ("EREER", 3), ("EEL", 0), ("EP", 0)]
+        {
+            assert_eq!(Hops::parse(path).embeds(), embeds, "{path}");
+        }
+        for (path, embeds) in [("", 0), ("LP", 0), ("LEP", 1), ("LEREPRR", 2), ("LELP", 0), ("PME", 0)] {
+            assert_eq!(Hops::parse(path).embeds_before_robots(), embeds, "{path}");
+        }
+    }
+
+    /// By letters, which is what the path means, and not by what is kept of them.
+    #[test]
+    fn embeds_of_any_path_are_those_of_its_letters_as_far_as_they_are_kept() {
+        let seed = fastrand::u64(..);
+        let mut random = fastrand::Rng::with_seed(seed);
+        for _ in 0..2_000 {
+            let (mut hops, mut letters) = (Hops::default(), Vec::new());
+            for _ in 0..random.usize(0..120) {
+                // long runs of embeds are met too
+                let letter =
+                    if random.u8(0..4) > 0 { 'E' } else { *random.choice(&['L', 'R', 'E', 'P', 'M']).unwrap() };
+                hops = hops.then(letter);
+                letters.push(letter);
+            }
+            let kept = &letters[letters.len().saturating_sub(Hops::LETTERS_MAX)..];
+            let run = kept.iter().rev().take_while(|&&letter| letter == 'E' || letter == 'R');
+            let expected = run.filter(|&&letter| letter == 'E').count();
+            assert_eq!(hops.embeds(), expected, "{hops} (seed {seed})");
+            assert_eq!(hops.then('L').embeds(), 0);
         }
     }
 

@@ -10,6 +10,7 @@
 //! (`fuzzing::tests`), and libFuzzer, by the crate in fuzz/. The module exists in tests and with the feature `fuzzing`
 //! only; no release has it.
 
+mod documents;
 mod input;
 mod samples;
 mod stored;
@@ -42,6 +43,8 @@ const fn by_hand(name: &'static str, run: fn(&[u8]) -> bool) -> Target {
 /// All of them.
 pub const TARGETS: &[Target] = &[
     by_hand("html", web::html),
+    by_hand("css", documents::css),
+    by_hand("documents", documents::documents),
     by_hand("encodings", web::encodings),
     by_hand("robots", web::robots),
     by_hand("sitemap", web::sitemap),

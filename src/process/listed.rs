@@ -1,8 +1,8 @@
 //! URLs that are listed for crawlers: sitemaps in a robots.txt, and the entries of sitemaps.
 //!
-//! A page is read as a sitemap where its path ends in one or two hops of that kind: robots.txt names a sitemap, that
-//! may be an index, and what an index names is the last that is read. So an index that names a new index for ever is
-//! left after one step. A page at such an end that is no sitemap is a page like any other.
+//! A page is read as a sitemap where its path ends in one to four hops of that kind: robots.txt names a sitemap, that
+//! may be an index, and so may be what it names. The protocol knows no index in an index, but some sites have them. An
+//! index that names a new index for ever is left after three steps. A page at such an end that is no sitemap is a page like any other.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -23,20 +23,24 @@ pub const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LIN
 /// Held while a sitemap is read, by the one thread of the process that does.
 static SITEMAP: Mutex<()> = Mutex::new(());
 
-/// Files on the way from robots.txt to a page: an index, and a sitemap that it names.
-const FILES_MAX: usize = 2;
+/// Files on the way from robots.txt to a page: indexes within one another, and a sitemap.
+const FILES_MAX: usize = 4;
 
 impl Processor {
-    /// The sitemaps that the robots.txt at `url` names for an origin, on behalf of a URL at a depth.
+    /// The sitemaps that the robots.txt at `url` names for an origin, on behalf of a URL at a depth. Of a host that is
+    /// asked for what pages elsewhere embed, and for nothing else, no page is wanted, and so no sitemap.
     pub(super) fn name_sitemaps(
         &self,
         url: &CanonicalUrl,
-        (origin, depth): (&str, u16),
+        (origin, depth, hops): (&str, u16, &Hops),
         sitemaps: &[String],
         scope: &Scope,
         findings: &mut Findings,
     ) {
         let origin = CanonicalUrl::parse(origin).unwrap_or_else(|_| url.clone());
+        if scope.is_requisite(hops.embeds_before_robots()) && !scope.has_pages_at(&origin) {
+            return;
+        }
         let mut seen = HashSet::new();
         for sitemap in sitemaps.iter().take(self.options.sitemaps_max) {
             if let Ok(target) = url.join(sitemap) {
@@ -71,12 +75,18 @@ impl Processor {
         let reading = SITEMAP.lock().unwrap_or_else(PoisonError::into_inner);
         let summary = sitemap::read(body, &mut |entry, text| {
             let Ok(target) = url.join(text) else { return };
+            // translations name one another again and again
+            if entry == Entry::Beside && seen.contains(&self.options.keys.keys(&target).key) {
+                return;
+            }
             match room.checked_sub(target.as_str().len()) {
                 Some(left) => room = left,
-                None => return too_far += 1,
+                None => return too_far += u64::from(entry != Entry::Beside),
             }
             let (kind, verdict) = match entry {
-                Entry::Page => (LinkKind::Listed, self.judge(scope, &target, depth)),
+                Entry::Page | Entry::Beside => {
+                    (LinkKind::Listed, self.judge(scope, &target, LinkKind::Listed, (depth, hops)))
+                }
                 Entry::Sitemap if files == FILES_MAX => return too_far += 1,
                 Entry::Sitemap => (LinkKind::Sitemap, self.judge_sitemap(scope, &target, url, depth)),
             };

@@ -6,27 +6,26 @@
 //! replay after a crash, is [`Processor::findings`].
 
 mod findings_semaphore;
+mod linked;
 mod listed;
 mod pool;
 mod referrers;
 
+use linked::Favicon;
 pub use listed::SITEMAP_LINK_BYTES;
 pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::disk;
-use crate::engine::{FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, Response, Room, Target};
+use crate::engine::{FetchJob, Fetched, Findings, Processed, Purpose, Response, Room, Target};
 use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
-use crate::web::coding::{self, BodyDecoder};
+use crate::web::coding::BodyDecoder;
 use crate::web::headers;
-use crate::web::html::{
-    Link, LinkKind, LinkScan, RobotsDirectives, canonical_header, is_html, link_header, may_be_html, x_robots_tag,
-};
+use crate::web::html::{LinkKind, LinkScan};
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::robots::{RobotsRules, whole_lines};
@@ -53,6 +52,10 @@ pub struct ProcessOptions {
     pub sitemaps_max: usize,
     /// Whether `nofollow` is respected.
     pub respect_nofollow: bool,
+    /// Attributes from which scripts of pages load pictures.
+    pub lazy_attributes: Vec<String>,
+    /// Whether pages that name no icon have the one that browsers ask their origin for.
+    pub favicon: bool,
     /// Whether requests are archived beside answers.
     pub request_records: bool,
     /// Content coding of the value files.
@@ -67,6 +70,8 @@ pub struct Processor {
     decoder: BodyDecoder,
     scan: LinkScan,
     encoder: Encoder,
+    /// Of the origin whose page was processed last.
+    favicon: Option<Favicon>,
     /// By the number of the engine, whose pages they are.
     referrers: Vec<Referrers>,
 }
@@ -86,9 +91,10 @@ impl Processor {
     /// Tools with `options`.
     pub fn new(options: ProcessOptions) -> Self {
         let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max)
-            .with_agent(&options.agent_token);
+            .with_agent(&options.agent_token)
+            .with_lazy_attributes(&options.lazy_attributes);
         let encoder = Encoder::new(options.compression);
-        Processor { options, decoder: BodyDecoder::default(), scan, encoder, referrers: Vec::new() }
+        Processor { options, decoder: BodyDecoder::default(), scan, encoder, favicon: None, referrers: Vec::new() }
     }
 
     /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the
@@ -136,19 +142,22 @@ impl Processor {
             Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
             Purpose::Page { depth, hops } if brings_a_page(response.status) => {
                 self.find_links(url, (depth, hops), response, scope, &mut findings);
+                if hops.embeds() == 0 && !scope.takes_in(url) {
+                    refuse_requisites(scope, depth, &mut findings);
+                }
                 let beyond = u32::try_from(findings.limits.links).unwrap_or(u32::MAX);
                 if beyond > 0 {
                     findings.dropped.push((Reason::PageLimit, beyond));
                 }
             }
             // one that broke off says nothing: it is asked for again
-            Purpose::Robots { origin, depth }
+            Purpose::Robots { origin, depth, hops }
                 if (200..300).contains(&response.status) && !response.is_interrupted() =>
             {
                 let (mut rules, is_whole) = self.rules(response);
                 findings.limits.decoded = !is_whole;
                 let sitemaps = rules.take_sitemaps();
-                self.name_sitemaps(url, (origin, depth), &sitemaps, scope, &mut findings);
+                self.name_sitemaps(url, (origin, depth, hops), &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
             }
             Purpose::Page { .. } | Purpose::Robots { .. } => {}
@@ -166,74 +175,17 @@ impl Processor {
         count(&mut findings.dropped, reason);
     }
 
-    fn find_links(
-        &mut self,
-        url: &CanonicalUrl,
-        (depth, hops): (u16, &Hops),
-        response: &Response,
+    /// Whether a link of this kind may be admitted, which a page at `depth` names that was found by `hops`.
+    fn judge(
+        &self,
         scope: &Scope,
-        findings: &mut Findings,
-    ) {
-        let directives = directives(response, &self.options.agent_token);
-        let linked: Vec<Cow<'_, str>> = headers::named(&response.headers, "link").map(headers::reference).collect();
-        let named = linked.iter().find_map(|value| canonical_header(value));
-        findings.canonical =
-            named.and_then(|reference| url.join(&reference).ok()).map(|target| target.as_str().to_owned());
-        let follows = !(directives.nofollow && self.options.respect_nofollow);
-        let mut judge = |target: &CanonicalUrl, found: &mut dyn FnMut()| match self.judge(scope, target, depth) {
-            Ok(()) => found(),
-            Err(reason) => count(&mut findings.dropped, reason),
-        };
-        let mut beyond = 0;
-        let mut room = self.options.links_max;
-        let refresh = headers::refresh(&response.headers).map(|target| (target, LinkKind::Refresh));
-        let others = linked.iter().flat_map(|value| link_header(value)).map(|target| (target, LinkKind::Other));
-        for (reference, kind) in refresh.into_iter().chain(others).filter(|_| follows) {
-            let Ok(target) = url.join(&reference) else { continue };
-            if room == 0 {
-                beyond += 1;
-                continue;
-            }
-            room -= 1;
-            judge(&target, &mut || {
-                let keys = self.options.keys.keys(&target);
-                findings.links.push(FoundLink { url: target.as_str().into(), keys, kind });
-            });
-        }
-        findings.limits.links = beyond;
-        if follows && self.list_entries(url, (depth, hops), response, scope, findings) {
-            return;
-        }
-        let content_type = response.content_type();
-        let content_type = content_type.as_deref();
-        if !may_be_html(content_type) {
-            return;
-        }
-        let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
-        let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, decoded_max);
-        if !is_html(content_type, &decoded.bytes) {
-            return;
-        }
-        findings.limits.decoded = !decoded.complete;
-        let mut links = self.scan.html(&decoded.bytes, content_type, url, &self.options.keys, directives);
-        findings.limits.links += u64::from(links.dropped);
-        findings.is_scripts = links.is_scripts;
-        if findings.canonical.is_none() {
-            findings.canonical = links.canonical.take();
-        }
-        findings.links.reserve(links.entries.len());
-        for Link { url, kind, keys } in links.entries {
-            match self.judge(scope, &url, depth) {
-                Ok(()) => findings.links.push(FoundLink { url: url.into_text(), keys, kind }),
-                Err(reason) => count(&mut findings.dropped, reason),
-            }
-        }
-    }
-
-    /// Whether a link of a page at `depth` may be admitted.
-    fn judge(&self, scope: &Scope, target: &CanonicalUrl, depth: u16) -> Result<(), Reason> {
+        target: &CanonicalUrl,
+        kind: LinkKind,
+        (depth, hops): (u16, &Hops),
+    ) -> Result<(), Reason> {
         self.judge_address(target)?;
-        scope.judge(target, depth.saturating_add(1), 0)
+        let embeds = if kind == LinkKind::Embed { hops.embeds() + 1 } else { 0 };
+        scope.judge_embedded(target, embeds, scope.depth_below(depth, embeds), 0)
     }
 
     fn judge_address(&self, target: &CanonicalUrl) -> Result<(), Reason> {
@@ -277,10 +229,15 @@ impl Processor {
     }
 }
 
-/// What the X-Robots-Tag fields of an answer ask of us.
-fn directives(response: &Response, agent_token: &str) -> RobotsDirectives {
-    let values: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
-    x_robots_tag(values.iter().map(|value| &**value), agent_token)
+/// A page that is out of scope itself, such as what was named as a sitemap and is none, has no requisites: what it
+/// embeds is judged as what it links to.
+fn refuse_requisites(scope: &Scope, depth: u16, findings: &mut Findings) {
+    let Findings { links, dropped, .. } = findings;
+    links.retain(|link| {
+        let target = CanonicalUrl::parse(&link.url).ok().filter(|_| link.kind == LinkKind::Embed);
+        let verdict = target.map_or(Ok(()), |target| scope.judge(&target, depth.saturating_add(1), 0));
+        verdict.map_err(|reason| count(dropped, reason)).is_ok()
+    });
 }
 
 fn count(dropped: &mut Vec<(Reason, u32)>, reason: Reason) {

@@ -29,5 +29,5 @@ pub use oddities::{Oddities, Oddity};
 pub use resting::{Resting, RestingHost};
 pub use skipped::SkippedLog;
 pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};
-pub use statistics::{CheckpointCosts, Gauges, Statistics};
+pub use statistics::{CheckpointCosts, Ends, Gauges, Statistics};
 pub use workers::{Workers, WorkersBound};

@@ -11,7 +11,7 @@ use crate::outcome::{Failure, Reason};
 /// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
-    /// Pages in the archive, revisits included.
+    /// Pages in the archive, revisits and what pages embed included.
     pub pages_stored: u64,
     /// Requests made, robots.txt and retries included.
     pub requests: u64,
@@ -72,6 +72,10 @@ pub struct Statistics {
     /// Ends of URLs that are not in the archive.
     #[serde(default)]
     pub ends: Ends,
+    /// Of the pages in the archive, those that others embed: style sheets, pictures, fonts, frames. With
+    /// `scope.requisites = "scope"` none is told apart.
+    #[serde(default)]
+    pub requisites_stored: u64,
 }
 
 /// How URLs ended that were admitted and did not come into the archive. [`Statistics::dropped`] also counts links that
@@ -124,6 +128,11 @@ impl CheckpointCosts {
 }
 
 impl Statistics {
+    /// Pages in the archive that are no requisites of others: what `crawl.max_pages` counts.
+    pub fn pages(&self) -> u64 {
+        self.pages_stored.saturating_sub(self.requisites_stored)
+    }
+
     /// Counts an answer.
     pub fn count_status(&mut self, status: u16) {
         *self.statuses.entry(status).or_default() += 1;

@@ -79,6 +79,7 @@ impl Statistics {
             elapsed,
             checkpoints,
             ends,
+            requisites_stored,
         } = other;
         add_each([
             (&mut self.links_found, links_found),
@@ -98,6 +99,7 @@ impl Statistics {
             (&mut self.dns_resolved, dns_resolved),
             (&mut self.dns_failed, dns_failed),
             (&mut self.hosts, hosts),
+            (&mut self.requisites_stored, requisites_stored),
         ]);
         self.limited += limited;
         self.depth_max = self.depth_max.max(*depth_max);

@@ -116,7 +116,8 @@ pub fn event(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing:
         finish = %finish,
         can_resume = finish.can_resume(),
         elapsed_s = statistics.elapsed.as_secs(),
-        pages = statistics.pages_stored,
+        pages = statistics.pages(),
+        requisites = statistics.requisites_stored,
         requests = statistics.requests,
         retries = statistics.retries,
         bytes_received = statistics.bytes_received,
@@ -136,8 +137,11 @@ pub fn event(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing:
 /// The rows that `status` and the closing statistics share.
 pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauges) {
     table.row("elapsed", span(statistics.elapsed));
-    let pages = statistics.pages_stored;
-    table.row("pages stored", format!("{} ({}/s)", count(pages), per_second(pages, statistics.elapsed)));
+    let stored = |number| format!("{} ({}/s)", count(number), per_second(number, statistics.elapsed));
+    table.row("pages stored", stored(statistics.pages()));
+    if statistics.requisites_stored > 0 {
+        table.row("requisites", stored(statistics.requisites_stored));
+    }
     table.row(
         "bytes",
         format!("{} received, {} stored", size(statistics.bytes_received), size(statistics.bytes_stored)),

@@ -157,12 +157,18 @@ impl Figures<'_> {
     fn display(&self, colour: bool, columns: usize) -> Vec<String> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes().map(short);
+        // what pages embed is fetched and stored as they are, so that the rates are those of both
+        let requisites = match statistics.requisites_stored {
+            0 => String::new(),
+            number => format!(" + {} requisites", short(number)),
+        };
         let lines = [
             (
                 "pages",
                 format!(
-                    "{}  now {}/s  average {}/s  {}/s  elapsed {}",
-                    short(statistics.pages_stored),
+                    "{}{}  now {}/s  average {}/s  {}/s  elapsed {}",
+                    short(statistics.pages()),
+                    requisites,
                     rate(self.pages_now),
                     rate(self.average),
                     size(self.bytes_now as u64),
@@ -221,7 +227,8 @@ impl Figures<'_> {
         tracing::info!(
             elapsed_s = self.elapsed.as_secs(),
             state = %self.doing,
-            pages = statistics.pages_stored,
+            pages = statistics.pages(),
+            requisites = statistics.requisites_stored,
             pages_per_second = self.pages_now,
             pages_per_second_average = self.average,
             bytes_per_second = self.bytes_now,
@@ -249,14 +256,15 @@ impl Figures<'_> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes();
         format!(
-            "{} state={} pages={} now={}/s average={}/s in={}/s queued={} ready={} waiting={} in_flight={}{} 2xx={ok} \
-             3xx={moved} 4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
+            "{} state={} pages={} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} in_flight={}{} \
+             2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
             span(self.elapsed).replace(' ', ""),
             self.doing,
-            statistics.pages_stored,
+            statistics.pages(),
             rate(self.pages_now),
             rate(self.average),
             compact(self.bytes_now as u64),
+            statistics.requisites_stored,
             gauges.queued,
             gauges.hosts_ready,
             gauges.hosts_waiting,

@@ -1,5 +1,6 @@
 //! A case: everything about one simulated crawl, drawn from its seed.
 
+mod requisites;
 mod wide;
 
 use std::time::Duration;
@@ -11,11 +12,13 @@ use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{Settings, SlotOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
-use crate::web::scope::{ScopeMode, ScopeOptions};
+use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
 
 /// From this seed on, cases have limits, budgets, patterns, rates, depths and scopes too, and larger webs.
 pub const WIDE_FROM: u64 = 1_000_000;
+/// From this seed on, the webs of wide cases embed pictures and sheets of other domains, and the crawls fetch them.
+pub const REQUISITES_FROM: u64 = 2_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -95,6 +98,9 @@ impl Case {
         if seed >= WIDE_FROM {
             wide::widen(&mut case);
         }
+        if seed >= REQUISITES_FROM {
+            requisites::embed(&mut case);
+        }
         case
     }
 
@@ -165,6 +171,8 @@ impl Case {
                 mode: ScopeMode::Any,
                 max_repeated_segments: 2,
                 max_redirects: 20,
+                // as it was when these cases were drawn first
+                requisites: Requisites::Scope,
                 ..ScopeOptions::default()
             },
             frontier,

@@ -187,7 +187,7 @@ impl Machine {
             Ok(process) => process,
             Err(error) => return self.failed(end, error),
         };
-        let (mut events, stored_before) = (0, process.stored());
+        let (mut events, stored_before) = (0, process.statistics().pages());
         for _ in 0..STEPS_MAX {
             if let Some(End::Between { after, .. }) = end
                 && events >= after

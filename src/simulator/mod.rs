@@ -5,7 +5,8 @@
 //! with an error of the disk or with a full one; perhaps with its clock set before the next one starts. The engine, its
 //! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]), sled
 //! ([`crate::catalog::MemoryCatalog`] is in its place) and the network are simulated. Cases from [`WIDE_FROM`] on also
-//! have limits, budgets, patterns, rates, depths and scopes. At every end of a process the account of its URLs has to
+//! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what lies on other
+//! domains. At every end of a process the account of its URLs has to
 //! balance ([`Accounts`](crate::engine::Accounts)). After the last process has come to the end of the crawl, [`Clause`]
 //! by clause is judged.
 //!
@@ -32,7 +33,7 @@ mod tests;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
-pub use case::WIDE_FROM;
+pub use case::{REQUISITES_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
 use machine::Machine;
 pub use mistake::Mistake;

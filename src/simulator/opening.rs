@@ -226,6 +226,8 @@ impl Machine {
             robots_bytes_max: 500 << 10,
             sitemaps_max: 1_000,
             respect_nofollow: true,
+            lazy_attributes: Vec::new(),
+            favicon: false,
             request_records: true,
             compression: self.case().container.compression,
             guard: AddressGuard::new(&[loopback]),

@@ -10,7 +10,7 @@ use crate::container::{KeyRecord, Reader};
 use crate::record::Statistics;
 use crate::simweb::Expected;
 use crate::web::pattern::pattern;
-use crate::web::scope::{Scope, ScopeMode};
+use crate::web::scope::{Requisites, Scope, ScopeMode};
 use crate::web::url::CanonicalUrl;
 
 /// Pages and bytes of hosts, pages of domains, as the archive has them.
@@ -132,6 +132,8 @@ fn is_explained(machine: &Machine, expected: &Expected, used: &Used<'_>, is_seed
     };
     // the bytes of a robots.txt that lies elsewhere count here
     let bytes_elsewhere = case.web.robots_moved_share > 0.0 && budget.bytes_per_host.is_some();
+    // the domain that names it pays for what lies out of scope, whoever that was
+    let is_charged = budget.pages_per_domain.is_some() && case.scope.requisites == Requisites::Page;
     let of_pattern = pattern(url).and_then(|pattern| used.patterns.get(&(host, pattern)));
     let over = |limit: u64| !is_seed && of_pattern.is_some_and(|&found| found > limit);
     expected.disallowed.contains(url)
@@ -140,7 +142,14 @@ fn is_explained(machine: &Machine, expected: &Expected, used: &Used<'_>, is_seed
         || reached(budget.pages_per_domain, used.pages_of_domains.get(&domain(url)))
         || reached(budget.bytes_per_host, used.bytes_of_hosts.get(host))
         || bytes_elsewhere
+        || is_charged && is_outside(machine, url)
         || case.settings.urls_per_pattern.is_some_and(over)
+}
+
+/// Whether the scope takes the URL in only because a page embeds it.
+fn is_outside(machine: &Machine, url: &str) -> bool {
+    let scope = Scope::new(&machine.case().scope, machine.seeds().iter()).ok();
+    scope.zip(CanonicalUrl::parse(url).ok()).is_some_and(|(scope, url)| !scope.takes_in(&url))
 }
 
 fn within_budgets(

@@ -74,11 +74,6 @@ impl Process {
         self.members.iter().map(|member| member.engine.accounts())
     }
 
-    /// Pages that are stored.
-    pub(super) fn stored(&self) -> u64 {
-        self.accounts().map(|accounts| accounts.stored).sum()
-    }
-
     /// Judges the accounts of all engines.
     pub(super) fn balanced(&self, complete: bool) -> Result<(), Violation> {
         self.accounts().try_for_each(|accounts| moment::balanced(&accounts, complete))

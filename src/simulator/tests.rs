@@ -28,6 +28,22 @@ fn n29_the_contract_holds_in_forty_crawls_with_limits_budgets_patterns_rates_dep
     assert!(all.deaths > 40 && all.requests > 1_000, "{all:?}");
 }
 
+#[test]
+fn the_contract_holds_in_forty_crawls_that_fetch_what_pages_embed_from_elsewhere() {
+    let mut all = Held::default();
+    for seed in REQUISITES_FROM..REQUISITES_FROM + 40 {
+        let shards = if seed % 4 == 0 { 3 } else { 1 };
+        match run_in_shards(seed, None, shards) {
+            Ok(held) => all.add(held),
+            Err(broken) => {
+                panic!("seed {seed}, {shards} shards: {}\n{}", broken.violation, broken.trace.join("\n"))
+            }
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 40 && all.requests > 1_000, "{all:?}");
+}
+
 /// Else nobody could say of two versions whether they do the same. In the case of 43 replayed URLs are left at a cut.
 #[test]
 fn a_seed_gives_the_same_log_each_time() {

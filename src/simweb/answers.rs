@@ -11,6 +11,7 @@ use super::conduct::{Failing, Plea, Robots};
 use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
 use super::plan::{Kind, Plan, Purpose};
+use super::requisites;
 use super::robots::robots_txt;
 use super::sitemaps;
 use super::traps;
@@ -41,6 +42,11 @@ impl SimResponses {
             && let Some(trap) = traps::trap_named(&self.plan.options, &name)
         {
             return traps::answer(&self.plan.options, self.port, trap, &name, path);
+        }
+        if let Some(host) = requisites::host_named(&self.plan.options, &name)
+            && address == requisites::address(&self.plan.options, host)
+        {
+            return SimResponse { latency: self.plan.options.latency, ..requisites::answer(self.port, host, path) };
         }
         let Some(host) = self.plan.host_named(&name).filter(|&host| self.plan.host(host).address == address) else {
             return plain(421, "This host does not live here.\n".to_owned());

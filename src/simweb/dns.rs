@@ -12,7 +12,7 @@ use hickory_server::server::{Request, RequestHandler, ResponseHandler, ResponseI
 use hickory_server::zone_handler::MessageResponseBuilder;
 
 use super::http::Site;
-use super::traps;
+use super::{requisites, traps};
 
 /// Answers queries from the plan of a web.
 pub(super) struct NameServer {
@@ -45,7 +45,9 @@ impl NameServer {
         let ttl_s = plan.options.dns_ttl_s;
         let host = ascii.trim_end_matches('.');
         let trap = || traps::trap_named(&plan.options, host).map(|_| plan.trap_address());
-        let address = plan.host_named(host).map(|host| plan.host(host).address).or_else(trap);
+        let requisites =
+            || requisites::host_named(&plan.options, host).map(|host| requisites::address(&plan.options, host));
+        let address = plan.host_named(host).map(|host| plan.host(host).address).or_else(trap).or_else(requisites);
         match (address, info.query.query_type()) {
             (Some(address), RecordType::A | RecordType::ANY) => {
                 let address = RData::A(A(address));

@@ -11,6 +11,7 @@ use super::host_names::gone_name;
 use super::links::{links, sealed};
 use super::names::address;
 use super::plan::{Kind, Plan, Target};
+use super::requisites::{Naming, Requisite};
 use super::robots::allows;
 use super::sitemaps;
 use super::trap_kinds;
@@ -67,26 +68,63 @@ impl Expected {
 
 /// Walks the web from its seeds.
 pub(super) fn walk(answers: &SimResponses) -> Expected {
+    walk_from(answers, None)
+}
+
+/// The same within a scope of these registrable domains, and what pages there embed, so many embeds away.
+pub(super) fn walk_in(answers: &SimResponses, domains: &[&str], requisite_hops: usize) -> Expected {
+    walk_from(answers, Some(Within { domains, requisite_hops }))
+}
+
+/// Whether a host lies in one of these registrable domains, which have two labels here.
+pub(super) fn lies_in(domains: &[&str], name: &str) -> bool {
+    let start = name.rmatch_indices('.').nth(1).map_or(0, |(dot, _)| dot + 1);
+    domains.contains(&&name[start..])
+}
+
+/// What a crawl is confined to.
+#[derive(Clone, Copy)]
+struct Within<'a> {
+    domains: &'a [&'a str],
+    requisite_hops: usize,
+}
+
+fn walk_from(answers: &SimResponses, within: Option<Within<'_>>) -> Expected {
     let plan = &answers.plan;
     let mut walk = Walk {
+        within,
         seen: vec![false; plan.len()],
         mentioned: vec![false; plan.len()],
         asked: vec![false; plan.hosts.len()],
+        requisites: BTreeSet::new(),
+        refused: BTreeSet::new(),
         queue: VecDeque::new(),
     };
     let mut expected = Expected::default();
     for host in plan.seeds() {
         walk.reach(plan, Target::Url(host, 0));
     }
-    let mut stored = Vec::new();
+    let (mut stored, mut embedded) = (Vec::new(), Vec::new());
     while let Some(target) = walk.queue.pop_front() {
-        let Target::Url(host, url) = target else {
-            if let Target::Trap(trap) = target {
+        let (host, url) = match target {
+            Target::Url(host, url) => (host, url),
+            Target::Trap(trap) => {
                 expected.traps.insert(trap_kinds::domain(trap));
                 continue;
             }
-            expected.unfetched.insert(address(plan, answers.port, target));
-            continue;
+            Target::Gone(_) => {
+                expected.unfetched.insert(address(plan, answers.port, target));
+                continue;
+            }
+            Target::Requisite(requisite) if requisite.is_allowed() => {
+                embedded.push(requisite);
+                walk.follow_requisite(plan, requisite);
+                continue;
+            }
+            Target::Requisite(_) => {
+                expected.disallowed.insert(address(plan, answers.port, target));
+                continue;
+            }
         };
         walk.ask_robots(plan, host);
         if matches!(plan.host(host).robots, Robots::Failing(_)) {
@@ -101,7 +139,14 @@ pub(super) fn walk(answers: &SimResponses) -> Expected {
     }
     expected.unresolvable = (0..plan.gone).map(gone_name).collect();
     expected.never = walk.only_mentioned(plan, answers.port);
+    let never = walk.refused.difference(&walk.requisites);
+    expected.never.extend(never.map(|requisite| requisite.url(answers.port)));
     expected.pages = pages(answers, &stored);
+    for requisite in embedded {
+        let answer = requisite.answer(answers.port);
+        let page = ExpectedPage { status: answer.status, body_sha1: Sha1::digest(&answer.body).into() };
+        expected.pages.insert(requisite.url(answers.port), page);
+    }
     for host in (0..).zip(&walk.asked).filter_map(|(host, &asked)| asked.then_some(host)) {
         for &file in sitemaps::files(plan, host) {
             let body = sitemaps::content(plan, answers.port, host, file).1;
@@ -117,23 +162,60 @@ pub(super) fn walk(answers: &SimResponses) -> Expected {
     expected
 }
 
-struct Walk {
+struct Walk<'a> {
+    within: Option<Within<'a>>,
     seen: Vec<bool>,
     mentioned: Vec<bool>,
     /// Hosts whose robots.txt was asked for.
     asked: Vec<bool>,
+    /// What pages embed from elsewhere: all that was reached, and what was named where nobody follows.
+    requisites: BTreeSet<Requisite>,
+    refused: BTreeSet<Requisite>,
     queue: VecDeque<Target>,
 }
 
-impl Walk {
+impl Walk<'_> {
+    /// Whether a crawl of this scope wants it.
+    fn wants(&self, plan: &Plan, target: Target) -> bool {
+        let Some(Within { domains, requisite_hops }) = self.within else { return true };
+        match target {
+            Target::Url(host, _) => lies_in(domains, &plan.host(host).name),
+            Target::Gone(gone) => lies_in(domains, &gone_name(gone)),
+            Target::Trap(trap) => lies_in(domains, &trap_kinds::domain(trap)),
+            Target::Requisite(requisite) => requisite.embeds() <= requisite_hops,
+        }
+    }
+
     fn reach(&mut self, plan: &Plan, target: Target) {
+        if !self.wants(plan, target) {
+            return self.refuse(target);
+        }
         // A name that does not exist leads nowhere, so that it does no harm to come here again.
         let new = match target {
             Target::Url(host, url) => !std::mem::replace(&mut self.seen[plan.place(host, url)], true),
             Target::Gone(_) | Target::Trap(_) => true,
+            Target::Requisite(requisite) => self.requisites.insert(requisite),
         };
         if new {
             self.queue.push_back(target);
+        }
+    }
+
+    fn refuse(&mut self, target: Target) {
+        if let Target::Requisite(requisite) = target {
+            self.refused.insert(requisite);
+        }
+    }
+
+    /// What is embedded is fetched; what a frame links to, and the sitemap of its host, only where everything is.
+    fn follow_requisite(&mut self, plan: &Plan, requisite: Requisite) {
+        let sitemap = (Naming::Links, requisite.sitemap());
+        for (naming, there) in requisite.names().into_iter().chain([sitemap]) {
+            let target = Target::Requisite(there);
+            match naming {
+                Naming::Links if self.within.is_some() => self.refuse(target),
+                _ => self.reach(plan, target),
+            }
         }
     }
 
@@ -155,7 +237,7 @@ impl Walk {
             match link.target {
                 target if link.markup.followed() && !sealed => self.reach(plan, target),
                 Target::Url(host, url) => self.mentioned[plan.place(host, url)] = true,
-                Target::Gone(_) | Target::Trap(_) => {}
+                Target::Gone(_) | Target::Trap(_) | Target::Requisite(_) => {}
             }
         }
     }

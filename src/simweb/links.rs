@@ -6,7 +6,7 @@
 use super::host_names::{gone_name, typed_name};
 use super::names::{self, address, typed_path};
 use super::plan::{Kind, Plan, Purpose, Target};
-use super::trap_kinds;
+use super::{requisites, trap_kinds};
 
 /// How a link stands in its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(super) enum Markup {
     Image,
     Candidates,
     Refresh,
+    /// A style sheet, a picture or a frame, by what it is.
+    Embedded,
     /// `rel=nofollow`: not to be followed.
     Nofollow,
     /// In a comment: no link at all.
@@ -92,6 +94,9 @@ impl Links<'_> {
             if self.dice.u8(0..16) == 0 {
                 self.add_followed(target);
             }
+        }
+        for requisite in requisites::of_page(plan, host, url) {
+            self.links.push(Link { target: Target::Requisite(requisite), markup: Markup::Embedded, spelling: 10 });
         }
         // at the end, so that the other links are the same without them
         for &trap in plan.host(host).traps.iter().filter(|_| url == 0) {
@@ -172,6 +177,7 @@ impl Base<'_> {
             Target::Url(host, url) => (self.plan.host(host).name.clone(), names::path(self.plan, host, url)),
             Target::Gone(gone) => (gone_name(gone), "/".to_owned()),
             Target::Trap(trap) => (trap_kinds::host_name(trap), "/".to_owned()),
+            Target::Requisite(_) => return plain,
         };
         let port = self.port;
         match (spelling % 16, matches!(target, Target::Url(host, _) if host == self.host)) {

@@ -30,6 +30,7 @@ mod options;
 mod page;
 mod paper;
 mod plan;
+mod requisites;
 mod robots;
 mod sitemaps;
 #[cfg(test)]
@@ -139,11 +140,11 @@ impl SimWeb {
     }
 
     /// The least configuration that crawls this web with these lines as the section `[politeness]`, which is the last
-    /// one.
+    /// one. No page of the web names an icon, and no server has one.
     pub fn config_with(&self, politeness: &str) -> String {
         format!(
-            "[network]\nallow = [\"127.0.0.0/8\"]\n\n[dns]\nnameservers = [\"{}\"]\n\n[scope]\nmode = \"any\"\n\n\
-             [politeness]\n{politeness}",
+            "[network]\nallow = [\"127.0.0.0/8\"]\n\n[dns]\nnameservers = [\"{}\"]\n\n[scope]\nmode = \"any\"\n\
+             favicon = false\n\n[politeness]\n{politeness}",
             self.dns_address
         )
     }
@@ -151,6 +152,21 @@ impl SimWeb {
     /// What a right crawl ends with. Computed when first asked for.
     pub fn expected(&self) -> &Expected {
         self.expected.get_or_init(|| expected::walk(&self.site.answers))
+    }
+
+    /// What a right crawl ends with whose scope is these registrable domains, with at most so many embeds in a row to
+    /// what lies elsewhere; it begins with [`SimWeb::seeds_in`]. The pages must have no varied markup: how far from a
+    /// page something is that ordinary pages embed depends on which of them is fetched first.
+    pub fn expected_in(&self, domains: &[&str], requisite_hops: usize) -> Expected {
+        debug_assert!(!self.site.answers.plan.options.varied_markup);
+        expected::walk_in(&self.site.answers, domains, requisite_hops)
+    }
+
+    /// The seeds that lie in these registrable domains.
+    pub fn seeds_in(&self, domains: &[&str]) -> Vec<String> {
+        let SimResponses { plan, port, .. } = &self.site.answers;
+        let roots = plan.seeds().into_iter().filter(|&host| expected::lies_in(domains, &plan.host(host).name));
+        roots.map(|host| names::address(plan, *port, Target::Url(host, 0))).collect()
     }
 
     /// Every request served so far, in the order in which they came.

@@ -70,6 +70,7 @@ pub(super) fn address(plan: &Plan, port: u16, target: Target) -> String {
         Target::Url(host, url) => format!("http://{}:{port}{}", plan.host(host).name, path(plan, host, url)),
         Target::Gone(gone) => format!("http://{}:{port}/", gone_name(gone)),
         Target::Trap(trap) => format!("http://{}:{port}/", trap_kinds::host_name(trap)),
+        Target::Requisite(requisite) => requisite.url(port),
     }
 }
 

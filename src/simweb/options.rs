@@ -107,6 +107,8 @@ pub struct SimOptions {
     pub chunked_share: f64,
     /// Links from images, frames, areas and meta refresh beside plain anchors.
     pub varied_markup: bool,
+    /// Pages that embed style sheets, pictures and frames of hosts of other domains, which have nothing else.
+    pub requisite_share: f64,
     /// TTL of the DNS answers, in seconds.
     pub dns_ttl_s: u32,
 }
@@ -156,6 +158,7 @@ impl Default for SimOptions {
             gzip_share: 0.3,
             chunked_share: 0.3,
             varied_markup: true,
+            requisite_share: 0.0,
             dns_ttl_s: 300,
         }
     }
@@ -218,6 +221,7 @@ impl SimOptions {
             ("sitemap_share", self.sitemap_share),
             ("unresolvable_share", self.unresolvable_share),
             ("gzip_share", self.gzip_share),
+            ("requisite_share", self.requisite_share),
             ("chunked_share", self.chunked_share),
         ];
         for (name, share) in kinds.iter().chain(&robots).chain(&moved).chain(&troubles).chain(&single) {

@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use super::links::{Base, Link, Markup, directory, links};
 use super::names::{self, path};
-use super::plan::{Kind, Plan, Purpose, Target};
+use super::plan::{Kind as PageKind, Plan, Purpose, Target};
+use super::requisites::{Kind, Requisite};
 
 /// Size of the pool of words. A page is cut from it in many pieces, so pages share words but no paragraphs.
 const POOL_BYTES: usize = 64 << 10;
@@ -43,7 +44,7 @@ impl Pages {
 
     /// The identity body of a page.
     pub fn page(&self, plan: &Plan, port: u16, host: u32, url: u32) -> Vec<u8> {
-        let duplicate = plan.kind(host, url) == Kind::Duplicate;
+        let duplicate = plan.kind(host, url) == PageKind::Duplicate;
         let mut dice = plan.dice(Purpose::Body, host, if duplicate { u32::MAX } else { url });
         let own = path(plan, host, url);
         let based = !duplicate && dice.u8(0..BASE_EVERY) == 0;
@@ -105,7 +106,7 @@ impl Pages {
 
 /// Whether a sealed page says so in its head; the others say so in a header.
 pub(super) fn names_nofollow(plan: &Plan, host: u32, url: u32) -> bool {
-    plan.kind(host, url) == Kind::Sealed && url.is_multiple_of(2)
+    plan.kind(host, url) == PageKind::Sealed && url.is_multiple_of(2)
 }
 
 /// Where a redirect leads, in one of the forms that Location has.
@@ -132,6 +133,15 @@ fn write_link(html: &mut String, base: &Base, link: &Link) {
         Markup::Image => write!(html, "<img alt=\"a > b\" src={} >", spelt()),
         Markup::Candidates => write!(html, "<img srcset=\"{} 2x\" alt=''>", plain()),
         Markup::Refresh => write!(html, "<meta http-equiv=\"refresh\" content=\"900; url={}\">", plain()),
+        Markup::Embedded => match link.target {
+            Target::Requisite(Requisite { kind: Kind::Sheet, .. }) => {
+                write!(html, "<link rel=stylesheet href=\"{}\">", plain())
+            }
+            Target::Requisite(Requisite { kind: Kind::Frame, .. }) => {
+                write!(html, "<iframe src=\"{}\"></iframe>", plain())
+            }
+            _ => write!(html, "<img src=\"{}\" alt=''>", plain()),
+        },
         Markup::Nofollow => write!(html, "<a href={} rel=\"external nofollow\">more</a>", spelt()),
         Markup::Comment => write!(html, "<!-- <a href=\"{}\">more</a> -->", plain()),
         Markup::Script => write!(html, "<script>var more = '<a href=\"{}\">';</script>", base.plain(link.target)),
@@ -182,7 +192,7 @@ mod tests {
     fn duplicates_of_a_host_have_one_body() {
         let (plan, pages) = web(SimOptions { hosts: 1, pages: 300, duplicate_share: 0.3, ..Default::default() });
         let mut bodies: Vec<_> = (0..300)
-            .filter(|&url| plan.kind(0, url) == Kind::Duplicate)
+            .filter(|&url| plan.kind(0, url) == PageKind::Duplicate)
             .map(|url| pages.page(&plan, 80, 0, url))
             .collect();
         assert!(bodies.len() > 50);

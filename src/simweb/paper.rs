@@ -11,6 +11,7 @@ use super::expected::{Expected, walk};
 use super::names;
 use super::options::SimOptions;
 use super::plan::{Plan, Target};
+use super::requisites;
 use crate::clock::Time;
 
 /// The port that its URLs name.
@@ -57,7 +58,10 @@ impl PaperWeb {
 
     /// The address of a name, if it exists.
     pub fn resolve(&self, name: &str) -> Option<Ipv4Addr> {
-        self.answers.plan.host_named(name).map(|host| self.answers.plan.host(host).address)
+        let plan = &self.answers.plan;
+        let requisites =
+            || requisites::host_named(&plan.options, name).map(|host| requisites::address(&plan.options, host));
+        plan.host_named(name).map(|host| plan.host(host).address).or_else(requisites)
     }
 
     /// The answer to a request for `path` (with its query) at the host `name`,

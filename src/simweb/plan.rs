@@ -13,6 +13,7 @@ use std::ops::Range;
 use super::conduct::{Failing, Robots};
 use super::host_names::host_name;
 use super::options::SimOptions;
+use super::requisites::Requisite;
 use super::trouble::{RobotsTrouble, Trouble};
 
 /// How many hosts hang on one host.
@@ -102,6 +103,8 @@ pub(super) enum Target {
     Gone(u32),
     /// The root of a host without end.
     Trap(u32),
+    /// What pages embed from elsewhere.
+    Requisite(Requisite),
 }
 
 /// The whole web in outline.
@@ -342,6 +345,7 @@ pub(super) enum Purpose {
     Words,
     Sitemap,
     Trouble,
+    Requisites,
 }
 
 /// The loopback address of that number; 0 is 127.0.0.1.

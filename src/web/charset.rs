@@ -8,9 +8,12 @@ mod prescan;
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use super::mime::{self, MimeType};
+
+/// The bytes of a sheet that an `@charset` has to stand in.
+const AT_CHARSET_BYTES: usize = 1_024;
 
 /// The encoding of an HTML page.
 pub fn of_html(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
@@ -37,6 +40,22 @@ pub fn of_xml(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
     // blanks before it are an error of XML, which sitemaps are forgiven
     let declared = || prescan::xml_encoding(body.trim_ascii_start());
     told(body, content_type).or_else(declared).unwrap_or(UTF_8)
+}
+
+/// The encoding of a style sheet ("determine the fallback encoding" of CSS Syntax, 3.2): by a byte order mark, the
+/// charset of the Content-Type header, an `@charset` at its very beginning; otherwise UTF-8.
+pub fn of_css(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
+    told(body, content_type).or_else(|| at_charset(body)).unwrap_or(UTF_8)
+}
+
+/// What an `@charset` names, which is a sequence of bytes and no rule: it has one spelling.
+fn at_charset(body: &[u8]) -> Option<&'static Encoding> {
+    let start = &body[..body.len().min(AT_CHARSET_BYTES)];
+    let label = start.strip_prefix(b"@charset \"")?;
+    let end = memchr::memchr(b'"', label).filter(|&end| label.get(end + 1) == Some(&b';'))?;
+    let named = Encoding::for_label(&label[..end])?;
+    // a sheet whose first bytes are ASCII is not in UTF-16
+    Some(if named == UTF_16BE || named == UTF_16LE { UTF_8 } else { named })
 }
 
 /// What outranks all that a page says of itself: a byte order mark, and then the header.
@@ -94,6 +113,29 @@ mod tests {
         {
             assert_eq!(name(broken.as_bytes(), None), "UTF-8", "{broken}");
         }
+    }
+
+    #[test]
+    fn a_sheet_is_in_utf_8_unless_its_header_or_its_first_bytes_say_otherwise() {
+        for (sheet, content_type, expected) in [
+            ("@charset \"koi8-r\";", None, "KOI8-R"),
+            ("@charset \"koi8-r\";", Some("text/css; charset=shift_jis"), "Shift_JIS"),
+            ("\u{feff}@charset \"koi8-r\";", Some("text/css; charset=shift_jis"), "UTF-8"),
+            ("@charset \"utf-16le\";", None, "UTF-8"),
+            ("@charset \"KOI8-R\"; a{}", Some("text/css"), "KOI8-R"),
+            ("@charset 'koi8-r';", None, "UTF-8"),
+            ("@charset  \"koi8-r\";", None, "UTF-8"),
+            ("@CHARSET \"koi8-r\";", None, "UTF-8"),
+            (" @charset \"koi8-r\";", None, "UTF-8"),
+            ("@charset \"koi8-r\" ;", None, "UTF-8"),
+            ("@charset \"koi8-r", None, "UTF-8"),
+            ("@charset \"bogus\";", None, "UTF-8"),
+            ("a{}", None, "UTF-8"),
+        ] {
+            assert_eq!(of_css(sheet.as_bytes(), content_type).name(), expected, "{sheet}");
+        }
+        let far = format!("@charset \"{}\";", " ".repeat(1_100) + "koi8-r");
+        assert_eq!(of_css(far.as_bytes(), None).name(), "UTF-8");
     }
 
     /// The shape of the pages of web-platform-tests, html/syntax/charset (3-clause BSD): the element before, in and

@@ -19,6 +19,7 @@
 //! - [`robots`]: robots.txt by RFC 9309, compiled for one agent
 //! - [`sitemap`]: files that list the URLs of a site
 //! - [`html`]: the streaming link scan, robots directives of pages, the Link header
+//! - `css`, `json`, `script`, `xml`: what sheets, manifests, scripts and documents of XML name
 //! - [`tags`], `references`, `values`: tags of a page, and what is written in their attributes
 //! - [`charset`]: the encoding of a page
 //! - [`coding`]: content codings, capped on decoded bytes
@@ -34,8 +35,10 @@
 pub mod address;
 pub mod charset;
 pub mod coding;
+pub(crate) mod css;
 pub mod headers;
 pub mod html;
+pub(crate) mod json;
 pub mod mime;
 pub mod pattern;
 pub(crate) mod percent;
@@ -44,6 +47,7 @@ mod references;
 pub mod retry_after;
 pub mod robots;
 pub mod scope;
+pub(crate) mod script;
 pub mod seeds;
 pub(crate) mod shortcut;
 pub mod sitemap;
@@ -53,3 +57,4 @@ pub mod url;
 pub mod validators;
 mod values;
 pub mod warc;
+pub(crate) mod xml;

@@ -3,6 +3,11 @@
 //! Everything that must not mark a URL as seen is decided here, before URL-seen is asked. Otherwise a URL that is met
 //! first too deep, or in too long a chain of redirects, could not be admitted later by a shorter way.
 //!
+//! What a page embeds, its *requisites*, is let in wherever it lies ([`Requisites::Page`]): a page without its style
+//! sheets and pictures is not the page that people saw. How far from the page is counted in embeds: the page's sheet is
+//! 1, what that sheet names is 2. An embed is no link, so it is as deep as what embeds it; beyond the bound it is judged
+//! as a link would be, so that frames within frames have an end.
+//!
 //! A [`Scope`] never changes; it is shared, and a seed that redirects elsewhere gives a new one that holds what the
 //! old one holds and costs little beside it.
 
@@ -18,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::url::CanonicalUrl;
 use crate::outcome::Reason;
 
+use explain::Exception;
 pub use explain::{Judgement, Rule};
 
 /// Bound of a compiled pattern in bytes: matching takes linear time anyhow, this keeps its memory small.
@@ -35,6 +41,16 @@ pub enum ScopeMode {
     Host,
     /// Everything that starts with the seed's URL up to and including the last `/` of its path.
     Prefix,
+}
+
+/// Where what pages embed may lie: style sheets, pictures, fonts, scripts, frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Requisites {
+    /// Anywhere.
+    #[default]
+    Page,
+    /// Where pages may lie: an embed is judged like a link.
+    Scope,
 }
 
 /// What a [`Scope`] is made of.
@@ -57,6 +73,10 @@ pub struct ScopeOptions {
     pub max_redirects: usize,
     /// Most links between a seed and a URL.
     pub max_depth: Option<u16>,
+    /// Where what pages embed may lie.
+    pub requisites: Requisites,
+    /// Most embeds in a row: with 3 a page's sheet, a sheet that it imports, and the font that this one names.
+    pub requisite_hops: u8,
 }
 
 impl Default for ScopeOptions {
@@ -70,6 +90,8 @@ impl Default for ScopeOptions {
             max_repeated_segments: 3,
             max_redirects: 10,
             max_depth: None,
+            requisites: Requisites::default(),
+            requisite_hops: 3,
         }
     }
 }
@@ -183,7 +205,48 @@ impl Scope {
     ///
     /// Depth is judged last: its reason says that the URL would have been fetched from nearer by.
     pub fn judge(&self, url: &CanonicalUrl, depth: u16, redirects: usize) -> Result<(), Reason> {
-        self.decide(url, None, depth, redirects).verdict
+        self.decide(url, Exception::None, depth, redirects).verdict
+    }
+
+    /// The same of a URL to which `embeds` embeds in a row led, 0 for a link: with a path of at most
+    /// `scope.requisite_hops` embeds it may lie anywhere. What embeds it has to be in scope, or a requisite itself.
+    pub fn judge_embedded(
+        &self,
+        url: &CanonicalUrl,
+        embeds: usize,
+        depth: u16,
+        redirects: usize,
+    ) -> Result<(), Reason> {
+        self.explain_embedded(url, embeds, depth, redirects).verdict
+    }
+
+    /// Whether a URL at the end of `embeds` embeds in a row is a requisite of a page, and no page of the crawl's own.
+    pub fn is_requisite(&self, embeds: usize) -> bool {
+        let options = &self.limits.options;
+        options.requisites == Requisites::Page && (1..=usize::from(options.requisite_hops)).contains(&embeds)
+    }
+
+    /// How deep a URL is that something at `depth` names and to which `embeds` embeds in a row lead, 0 for a link.
+    pub fn depth_below(&self, depth: u16, embeds: usize) -> u16 {
+        if self.is_requisite(embeds) { depth } else { depth.saturating_add(1) }
+    }
+
+    /// Whether `url` is a page of the crawl by what it is called: what it embeds is fetched then.
+    pub fn takes_in(&self, url: &CanonicalUrl) -> bool {
+        self.taking_in(url, Exception::None).is_ok()
+    }
+
+    /// Whether pages of the crawl may lie at `origin`, a URL without a path, whatever patterns say.
+    pub fn has_pages_at(&self, origin: &CanonicalUrl) -> bool {
+        match self.limits.options.mode {
+            ScopeMode::Any => true,
+            // any seed's directory there
+            ScopeMode::Prefix => self.seeds.layers.iter().any(|layer| {
+                let first = layer.range::<str, _>((Bound::Included(origin.as_str()), Bound::Unbounded)).next();
+                first.is_some_and(|prefix| prefix.starts_with(origin.as_str()))
+            }),
+            mode => self.seeds.find(mode, origin).is_some(),
+        }
     }
 
     /// Whether a sitemap may be fetched that `named_by`, or the robots.txt of its origin, names at `depth`. It need not
@@ -466,6 +529,41 @@ mod tests {
         assert_eq!(judge("http://www.example.com/secret.xml", 0, 0), Err(Reason::Scope));
         assert_eq!(judge("http://www.example.com/a/a/a/s.xml", 0, 0), Err(Reason::Trap));
         assert_eq!(judge(&format!("http://www.example.com/{}", "s".repeat(3_000)), 0, 0), Err(Reason::TooLong));
+    }
+
+    #[test]
+    fn an_embed_lies_anywhere_is_as_deep_as_its_page_and_beyond_the_bound_is_a_link() {
+        let options = ScopeOptions { max_depth: Some(2), ..ScopeOptions::default() };
+        let seed = url("http://a.example/");
+        let page = Scope::new(&options, [&seed].into_iter()).unwrap();
+        let only_scope =
+            Scope::new(&ScopeOptions { requisites: Requisites::Scope, ..options }, [&seed].into_iter()).unwrap();
+        let far = url("http://cdn.example.org/x.css");
+        for (embeds, is_requisite) in [(0, false), (1, true), (2, true), (3, true), (4, false), (9, false)] {
+            assert_eq!(page.is_requisite(embeds), is_requisite);
+            assert!(!only_scope.is_requisite(embeds));
+            assert_eq!(page.judge_embedded(&far, embeds, 2, 0).is_ok(), is_requisite, "{embeds}");
+            assert_eq!(only_scope.judge_embedded(&far, embeds, 2, 0), Err(Reason::Scope));
+            assert_eq!(page.depth_below(2, embeds), if is_requisite { 2 } else { 3 });
+            assert_eq!(only_scope.depth_below(2, embeds), 3);
+        }
+        assert!(page.takes_in(&seed) && !page.takes_in(&far));
+    }
+
+    #[test]
+    fn an_origin_has_pages_of_the_crawl_where_a_seed_takes_in_some_of_it() {
+        for mode in [ScopeMode::Domain, ScopeMode::Host, ScopeMode::Prefix, ScopeMode::Any] {
+            let scope = scope(mode, &["http://www.a.example/docs/x", "http://b.example/"])
+                .with_seed(&url("http://c.example/d/"));
+            for origin in ["http://www.a.example/", "http://b.example/", "http://c.example/"] {
+                assert!(scope.has_pages_at(&url(origin)), "{mode} {origin}");
+            }
+            assert_eq!(scope.has_pages_at(&url("http://cdn.example.org/")), mode == ScopeMode::Any);
+            assert_eq!(
+                scope.has_pages_at(&url("http://maps.a.example/")),
+                matches!(mode, ScopeMode::Any | ScopeMode::Domain)
+            );
+        }
     }
 
     #[test]

@@ -1,4 +1,13 @@
-//! Attribute values that hold a URL among other things: `srcset` and meta refresh.
+//! Attribute values that hold a URL among other things: `srcset` and meta refresh; what a URL is to its document.
+
+/// What a URL is to the document that names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Part of what it shows, or of what it needs to do so.
+    Part,
+    /// Somewhere else.
+    Link,
+}
 
 /// The URLs of a `srcset` (HTML standard, 4.8.4.2.1).
 pub fn srcset_urls(value: &str) -> impl Iterator<Item = &str> {

@@ -39,6 +39,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("scope.max_repeated_segments", "0", "must be at least 1"),
     ("scope.max_redirects", "31", "must be at most 30"),
     ("scope.strip_query_params", "[\"a=b\"]", "must be names of parameters, without & and ="),
+    ("scope.lazy_attributes", "[\"a b\"]", "must be names of attributes, without blanks, quotes and ="),
     ("politeness.delay_min", "\"10h\"", "is more than politeness.delay_max"),
     ("politeness.delay_factor", "-1.0", "must be from 0 to 1000"),
     ("politeness.connections_per_host", "0", "must be from 1 to 64; 1 is polite"),

@@ -65,7 +65,7 @@ fn crawled() -> &'static Crawled {
         let seeds = format!("http://127.0.0.1:{port}/\nhttp://[{ESC}{C1}{BIDI}/\nhttp://x/{C1} {SCRIPT}\n\u{202e}\n");
         fs::write(crawled.path("seeds.txt"), [seeds.as_bytes(), b"http://\xff\xfe\x9b/\n"].concat()).unwrap();
         let config = "[network]\nallow = [\"127.0.0.0/8\"]\n[dns]\nnameservers = [\"127.0.0.1:9\"]\n\
-                      [scope]\nmode = \"any\"\nexclude = [\"excluded\"]\n[fetch]\nretries = 0\n\
+                      [scope]\nmode = \"any\"\nfavicon = false\nexclude = [\"excluded\"]\n[fetch]\nretries = 0\n\
                       [politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\ngive_up = \"1s\"\n";
         fs::write(crawled.path("crawler.toml"), config).unwrap();
         for again in [&[][..], &["--force"]] {

@@ -8,7 +8,9 @@ mod fetch;
 mod hostile;
 mod kills;
 mod power_cut;
+mod requisites;
 mod shards;
+mod sheets;
 #[path = "../site/mod.rs"]
 mod site;
 mod terminal;

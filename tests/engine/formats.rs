@@ -25,6 +25,10 @@ fn in_format_1(mut state: State, record: bool) -> State {
     for _ in 0..6 {
         last += SECTION_HEAD + length(&bytes, last).unwrap();
     }
+    // behind the patterns comes a section about links, which is empty, and then the record
+    bytes.drain(last..last + SECTION_HEAD);
+    let record_now = bytes.split_off(last);
+    bytes.extend(section(&without_requisites(&record_now[SECTION_HEAD..])));
     for (number, seed) in seeds_of(&state.files).into_iter().enumerate() {
         state.catalog.insert(format!("seed/{number:010}"), postcard::to_stdvec(&seed).unwrap());
     }
@@ -38,6 +42,28 @@ fn in_format_1(mut state: State, record: bool) -> State {
         state.files.remove(&path);
     }
     state
+}
+
+fn section(content: &[u8]) -> Vec<u8> {
+    let mut bytes = (content.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(crc32fast::hash(content).to_le_bytes());
+    bytes.extend(content);
+    bytes
+}
+
+/// The record of a checkpoint as it was before requisites were counted.
+fn without_requisites(record: &[u8]) -> Vec<u8> {
+    if record.is_empty() {
+        return Vec::new();
+    }
+    let mut made: checkpoint::Checkpoint = postcard::from_bytes(record).unwrap();
+    let mut with = |requisites_stored| {
+        made.statistics.requisites_stored = requisites_stored;
+        postcard::to_stdvec(&made).unwrap()
+    };
+    let (none, one) = (with(0), with(1));
+    let place = none.iter().zip(&one).position(|(a, b)| a != b).unwrap();
+    [&none[..place], &none[place + 1..]].concat()
 }
 
 fn seeds_of(files: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<SeedRecord> {

@@ -10,6 +10,7 @@ mod formats;
 mod interleavings;
 mod referrers;
 mod refetch;
+mod requisites;
 mod rests;
 mod revisits;
 mod robots;
@@ -317,6 +318,8 @@ fn try_open(
         robots_bytes_max: 500 << 10,
         sitemaps_max: 1_000,
         respect_nofollow: true,
+        lazy_attributes: Vec::new(),
+        favicon: false,
         request_records: true,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),

@@ -267,17 +267,39 @@ fn entries_are_one_deeper_than_what_asked_for_robots_txt_and_no_sitemap_is_fetch
 }
 
 #[test]
-fn an_index_that_names_a_new_index_for_ever_is_left_after_one_step() {
-    let names = |number: usize| (0..20).map(|child| format!("http://h0.test/{number}-{child}.xml")).collect::<Vec<_>>();
-    let indexes = |urls: &[String]| index(&urls.iter().map(String::as_str).collect::<Vec<_>>());
+fn an_index_that_names_a_new_index_for_ever_is_left_after_three_steps() {
+    // each names itself with a letter more, twice
+    let index_of = |path: &str| {
+        index(&["a", "b"].map(|letter| format!("http://h0.test/{path}{letter}.xml")).each_ref().map(String::as_str))
+    };
     let mut web = Listed::new(&[("h0.test/robots.txt", robots(&["/0.xml"])), ("h0.test/", page(&[]))]);
-    web.pages.insert("http://h0.test/0.xml".to_owned(), indexes(&names(0)));
-    for (number, name) in names(0).into_iter().enumerate() {
-        web.pages.insert(name, indexes(&names(number + 1)));
+    let mut paths = vec!["0".to_owned()];
+    while let Some(path) = paths.pop() {
+        web.pages.insert(format!("http://h0.test/{path}.xml"), index_of(&path));
+        if path.len() < 6 {
+            paths.extend(["a", "b"].map(|letter| format!("{path}{letter}")));
+        }
     }
     let crawled = crawl(&web);
-    assert_eq!(crawled.asked.len(), 22);
-    assert_eq!((crawled.statistics.sitemaps, crawled.statistics.sitemap_urls_dropped), (21, 400));
+    assert_eq!(crawled.asked.len(), 1 + 1 + 2 + 4 + 8);
+    assert_eq!((crawled.statistics.sitemaps, crawled.statistics.sitemap_urls_dropped), (15, 16));
+}
+
+#[test]
+fn sitemaps_in_nested_indexes_are_read_with_what_stands_beside_their_pages() {
+    let beside = "<urlset><url><loc>http://h0.test/en</loc><image:image><image:loc>http://h0.test/i.png</image:loc>\
+                  </image:image><xhtml:link rel='alternate' href='http://h0.test/de'/></url><url>\
+                  <loc>http://h0.test/de</loc><xhtml:link rel='alternate' href='http://h0.test/en'/></url></urlset>";
+    let crawled = crawl(&Listed::new(&[
+        ("h0.test/robots.txt", robots(&["/1.xml"])),
+        ("h0.test/", page(&[])),
+        ("h0.test/1.xml", index(&["http://h0.test/2.xml"])),
+        ("h0.test/2.xml", index(&["http://h0.test/3.xml"])),
+        ("h0.test/3.xml", reply(200, "text/xml", beside)),
+    ]));
+    let expected = ["", "1.xml", "2.xml", "3.xml", "de", "en", "i.png"].map(|path| format!("h0.test/{path}"));
+    assert_eq!(crawled.asked, expected);
+    assert_eq!(crawled.hops["h0.test/en"], "PMMMM");
 }
 
 #[test]
@@ -295,7 +317,7 @@ fn what_is_no_sitemap_at_the_place_of_one_is_a_page_like_others() {
 }
 
 #[test]
-fn a_sitemap_that_forbids_to_follow_it_is_not_followed_and_one_that_is_linked_is_no_sitemap() {
+fn a_sitemap_that_forbids_to_follow_it_is_not_followed_and_one_that_is_linked_is_a_page_with_links() {
     let mut sealed = set(&["http://h0.test/no"]);
     sealed.headers.push(("x-robots-tag", "noindex, nofollow".to_owned()));
     let mut unindexed = set(&["http://h0.test/yes"]);
@@ -305,12 +327,20 @@ fn a_sitemap_that_forbids_to_follow_it_is_not_followed_and_one_that_is_linked_is
         ("h0.test/", page(&["/linked.xml"])),
         ("h0.test/sealed.xml", sealed),
         ("h0.test/unindexed.xml", unindexed),
-        ("h0.test/linked.xml", set(&["http://h0.test/no"])),
+        ("h0.test/linked.xml", set(&["http://h0.test/as-link"])),
     ]));
     assert_eq!(
         crawled.asked,
-        ["h0.test/", "h0.test/linked.xml", "h0.test/sealed.xml", "h0.test/unindexed.xml", "h0.test/yes"]
+        [
+            "h0.test/",
+            "h0.test/as-link",
+            "h0.test/linked.xml",
+            "h0.test/sealed.xml",
+            "h0.test/unindexed.xml",
+            "h0.test/yes"
+        ]
     );
+    assert_eq!(crawled.hops["h0.test/as-link"], "LL");
 }
 
 #[test]

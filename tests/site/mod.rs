@@ -22,7 +22,13 @@ pub struct Crawl {
 }
 
 impl Crawl {
+    /// With these sections; icons are not asked for unless they say so, since tests count requests.
     pub fn new(seeds: &str, config: &str) -> Crawl {
+        let config = match config.split_once("[scope]\n") {
+            _ if config.contains("favicon") => config.to_owned(),
+            Some((before, after)) => format!("{before}[scope]\nfavicon = false\n{after}"),
+            None => format!("[scope]\nfavicon = false\n{config}"),
+        };
         let crawl = Crawl { dir: tempfile::tempdir().unwrap() };
         fs::write(crawl.path("seeds.txt"), seeds).unwrap();
         fs::write(crawl.path("crawler.toml"), config).unwrap();

@@ -82,6 +82,9 @@ impl Page<'_> {
         if let Some(seed) = &scope.seed {
             self.row("  by the seed", seed);
         }
+        if let Some(page) = &scope.requisite_of {
+            self.row("  requisite of", page);
+        }
     }
 
     fn robots(&mut self) {

@@ -1,7 +1,8 @@
 //! `crawler export links`: which page names which URL.
 //!
-//! Pages are scanned again by the scan that the crawl itself uses, against their own URL and `<base>`. A target comes
-//! once a page, as the kind of link that names it first, with the first text that any of its anchors has.
+//! Pages, sheets and other documents are scanned again by the scan that the crawl itself uses, against their own URL
+//! and `<base>`. A target comes once a page, as the kind of link that names it first, with the first text that any of
+//! its anchors has.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -17,7 +18,7 @@ use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
 use crate::web::html::{
-    LinkKind, LinkScan, Links, RobotsDirectives, canonical_header, is_html, link_header, x_robots_tag,
+    Document, LinkKind, LinkScan, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
 };
 use crate::web::url::CanonicalUrl;
 use crate::web::url::KeyMaker;
@@ -30,9 +31,10 @@ const LINKS_MAX: usize = 100_000;
 Prints one line per link: source, target, kind, follow or nofollow, and the text of the anchor, separated by tabs. \
 Tabs, line ends and control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a \
 formula begins with '; JSON lines have the text as it is. A page lists each target once. Kinds: anchor, embed (images, \
-scripts, styles, frames), refresh, canonical, other (further <link>s), header (the Link header, unless it is \
-canonical), redirect. nofollow comes from rel, meta robots or X-Robots-Tag where they apply to all robots. Reads \
-redirects and HTML pages with status 200, or with the status of --status.
+scripts, styles, frames; what a style sheet names), refresh, canonical, other (further <link>s, links of feeds), header \
+(the Link header, unless it is canonical), redirect. nofollow comes from rel, meta robots or X-Robots-Tag where they \
+apply to all robots. Reads redirects, and HTML pages, style sheets and other documents that name URLs, with status \
+200, or with the status of --status.
 
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv
@@ -117,7 +119,7 @@ impl LinksArgs {
         if let Some(target) = headers::refresh(&response.headers).and_then(|value| join(&value)) {
             line(target.as_str(), "refresh", links.nofollow_page, "")?;
         }
-        for target in linked.iter().flat_map(|value| link_header(value)).filter_map(|value| join(&value)) {
+        for target in linked.iter().flat_map(|value| link_header(value)).filter_map(|(value, _)| join(&value)) {
             let kind = if canonical.as_ref() == Some(&target) { "canonical" } else { "header" };
             line(target.as_str(), kind, links.nofollow_page, "")?;
         }
@@ -145,11 +147,13 @@ impl Scans {
         let refresh = headers::refresh(&response.headers);
         targets.extend(refresh.and_then(|value| url.join(&value).ok()));
         let linked: Vec<_> = headers::named(&response.headers, "link").map(headers::reference).collect();
-        targets.extend(linked.iter().flat_map(|value| link_header(value)).filter_map(|value| url.join(&value).ok()));
+        targets
+            .extend(linked.iter().flat_map(|value| link_header(value)).filter_map(|(value, _)| url.join(&value).ok()));
         let content_type = response.content_type();
-        if is_html(content_type.as_deref(), &response.decoded) {
-            let said = RobotsDirectives::default();
-            let links = self.all.html(&response.decoded, content_type.as_deref(), url, &self.keys, said);
+        let content_type = content_type.as_deref();
+        if let Some(document) = Document::of(&stated(url, content_type), &response.decoded) {
+            let (against, said) = ((url, &self.keys), RobotsDirectives::default());
+            let links = self.all.document(document, &response.decoded, content_type, against, said);
             targets.extend(links.entries.into_iter().map(|link| link.url));
         }
         targets
@@ -161,13 +165,26 @@ impl Scans {
         let content_type = content_type.as_deref();
         let tags: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
         let said = x_robots_tag(tags.iter().map(|value| &**value), "*");
-        if !is_html(content_type, &response.decoded) {
+        let Some(document) = Document::of(&stated(url, content_type), &response.decoded) else {
             return (Links { nofollow_page: said.nofollow, ..Links::default() }, Vec::new(), HashSet::new());
-        }
-        let (links, texts) = self.all.html_with_texts(&response.decoded, content_type, url, &self.keys, said);
-        let followed = self.followed.html(&response.decoded, content_type, url, &self.keys, said);
+        };
+        let against = (url, &self.keys);
+        let (links, texts) = if matches!(document, Document::Html | Document::Xhtml) {
+            self.all.html_with_texts(&response.decoded, content_type, url, &self.keys, said)
+        } else {
+            let links = self.all.document(document, &response.decoded, content_type, against, said);
+            let texts = vec![String::new(); links.entries.len()];
+            (links, texts)
+        };
+        let followed = self.followed.document(document, &response.decoded, content_type, against, said);
         (links, texts, followed.entries.iter().map(|link| link.keys.key).collect())
     }
+}
+
+/// What is known of an answer before it is looked at. What a sheet of a wrong type names was found if a page embeds it,
+/// which is not known here.
+pub(super) fn stated<'a>(url: &'a CanonicalUrl, content_type: Option<&'a str>) -> Stated<'a> {
+    Stated { content_type, nosniff: false, path: url.path(), embedded: true }
 }
 
 /// Where an answer redirects.
@@ -250,6 +267,19 @@ mod tests {
             .collect();
         assert_eq!(lines, expected);
         assert_eq!(links(&archive, &["--status", "404"]).lines().count(), 6);
+    }
+
+    #[test]
+    fn sheets_and_feeds_have_links_too() {
+        let mut archive = FakeArchive::default();
+        let css = ("Content-Type", "text/css");
+        store(&mut archive, "https://a.example/s/a.css", 200, &[css], "@import 'b.css';a{b:url(../c.png)}");
+        let feed = ("Content-Type", "application/atom+xml");
+        store(&mut archive, "https://a.example/feed", 200, &[feed], "<feed><link href='/d'/></feed>");
+        let expected = "https://a.example/s/a.css\thttps://a.example/s/b.css\tembed\tfollow\t\n\
+                        https://a.example/s/a.css\thttps://a.example/c.png\tembed\tfollow\t\n\
+                        https://a.example/feed\thttps://a.example/d\tother\tfollow\t\n";
+        assert_eq!(links(&archive, &[]), expected);
     }
 
     #[test]

@@ -10,13 +10,13 @@
 
 use std::io::Write;
 
-use super::links::Scans;
+use super::links::{Scans, stated};
 use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::preferences::Refusals;
 use crate::cli::selection::Selection;
 use crate::disk::sorter::Sorter;
 use crate::text::escape::Escaped;
-use crate::web::html::may_be_html;
+use crate::web::html::Document;
 use crate::web::url::CanonicalUrl;
 
 /// Spellings of a page.
@@ -134,9 +134,13 @@ impl Spellings {
     }
 }
 
-/// Whether the answer of `entry` may name URLs: a page, or a redirect.
+/// Whether the answer of `entry` may name URLs: a page, a sheet, another document that does, or a redirect.
 pub(super) fn may_name_urls(entry: &Entry) -> bool {
-    matches!(entry.status, 200..=399) && (entry.status >= 300 || may_be_html(Some(&entry.mime)))
+    let may_be_document = || {
+        let url = CanonicalUrl::parse(&entry.url);
+        url.is_ok_and(|url| Document::may_be(&stated(&url, Some(&entry.mime))))
+    };
+    matches!(entry.status, 300..400) || matches!(entry.status, 200..300) && may_be_document()
 }
 
 fn left_out(plain: &[u8], count: usize, warnings: &mut dyn Write) -> anyhow::Result<()> {

@@ -102,6 +102,8 @@ fn effective(current: &Config, new: &Config) -> Config {
             max_url_length: current.scope.max_url_length,
             max_links_per_page: current.scope.max_links_per_page,
             strip_query_params: current.scope.strip_query_params.clone(),
+            favicon: current.scope.favicon,
+            lazy_attributes: current.scope.lazy_attributes.clone(),
             ..new.scope.clone()
         },
         politeness: new.politeness.clone(),

@@ -6,6 +6,7 @@ use super::model::{Found, Hop, Version};
 use crate::container::{KeyRecord, Reader};
 use crate::crawl::archives::Archives;
 use crate::disk::{Error, Result};
+use crate::frontier::Hops;
 use crate::web::coding;
 use crate::web::headers;
 use crate::web::html::{LinkScan, RobotsDirectives, is_html, x_robots_tag};
@@ -147,6 +148,20 @@ impl Archive {
             seed: None,
             attempts: u8::try_from(number("attempt")).unwrap_or(u8::MAX),
         }))
+    }
+
+    /// The page that needs what was `found` because others embed it: the nearest one on the way back that is no
+    /// requisite itself, or the last one that the archive tells of.
+    pub(super) fn embedded_by(&self, found: &Found) -> Result<Option<String>> {
+        let mut page = found.via.clone();
+        for _ in 0..HOPS_MAX {
+            let Some(url) = page.as_deref().and_then(|page| CanonicalUrl::parse(page).ok()) else { break };
+            match self.found(&url)? {
+                Some(above) if Hops::parse(&above.hops).embeds() > 0 && above.via.is_some() => page = above.via,
+                _ => break,
+            }
+        }
+        Ok(page)
     }
 
     /// The URL of the page that a queued URL was found on, by its referrer.

@@ -110,6 +110,9 @@ pub struct Scope {
     pub seed: Option<String>,
     /// Links from a seed, where it was found.
     pub depth: Option<u16>,
+    /// The page that needs it: the first one on the way back from it that is embedded by nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requisite_of: Option<String>,
 }
 
 /// The word of robots.txt.

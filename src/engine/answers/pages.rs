@@ -94,6 +94,7 @@ impl Engine {
         stored: &StoredPage,
     ) -> Result<()> {
         self.books.statistics.pages_stored += 1;
+        self.books.statistics.requisites_stored += u64::from(self.scope.is_requisite(url.hops.embeds()));
         self.books.statistics.refetched += u64::from(url.forced);
         self.books.statistics.count_status(status);
         self.books.statistics.depth_max = self.books.statistics.depth_max.max(url.depth);

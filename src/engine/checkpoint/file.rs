@@ -1,27 +1,30 @@
 //! The file of a checkpoint: what was in RAM, what lies in the stores' files, and whose crawl it is.
 //!
 //! ```text
-//! checkpoint.g000042   header, then 8 or 9 sections: length u64, crc32 u32, bytes
+//! checkpoint.g000042   header, then 9 sections: length u64, crc32 u32, bytes
 //!                      identity | URL-seen arrays | robots arrays | DNS arrays | frontier | replayed keys |
-//!                      pattern budgets | version 3: positions in the links of other shards | the record
+//!                      pattern budgets | positions in the links of other shards | the record
 //! ```
 //! It is written when everything that it names is durable. So a file that is whole, that is: every section has its
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 1 had no identity, and was written before the stores' files were synced: it counts where a catalog names it,
+//! Version 3, and before, had no count of requisites in its record ([`earlier`]). Version 2 was that of a crawl of one
+//! shard, without the section about links. Version 1 had no identity, and was written before the stores' files were synced: it counts where a catalog names it,
 //! and for readers beside a crawl.
 
 use std::path::{Path, PathBuf};
 
 use super::super::identity::Identity;
-use super::Checkpoint;
 use super::commit::Commit;
+use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 2;
-/// The same with a section more, of a shard of a crawl that has several.
+const VERSION: u16 = 4;
+/// From this version on the record has a count of requisites.
+const WITH_REQUISITES: u16 = 4;
+/// From this version on there is a section about the links of other shards, which is empty in a crawl of one.
 const WITH_EXCHANGE: u16 = 3;
 /// From this version on a file is written last, and has an identity.
 const WRITTEN_LAST: u16 = 2;
@@ -71,7 +74,7 @@ impl CheckpointFile {
     /// Reads the checkpoint file `number`.
     pub fn read(disk: &Disk, dir: &Path, number: u64) -> Result<Self> {
         let path = checkpoint_path(dir, number);
-        let version = Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, WITH_EXCHANGE)?.version;
+        let version = Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, VERSION)?.version;
         let bytes = disk.read(&path)?;
         let mut at = HEADER_BYTES as usize;
         let mut section = || {
@@ -87,7 +90,7 @@ impl CheckpointFile {
         let (replayed, patterns) = (replayed(&section()?), section()?);
         let exchange = if version >= WITH_EXCHANGE { section()? } else { Vec::new() };
         let sections = Sections { seen, robots, dns, frontier, replayed, patterns, exchange };
-        let record = section().and_then(|record| read_record(&path, number, &record));
+        let record = section().and_then(|record| read_record(&path, (number, version), &record));
         let end = at;
         let record = record.and_then(|record| match end == bytes.len() {
             true => Ok(record),
@@ -113,11 +116,8 @@ pub(in crate::engine) fn write(
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
     let (identity, encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
     let Sections { seen, robots, dns, frontier, patterns, exchange, .. } = sections;
-    let of_shard = (!exchange.is_empty()).then_some(exchange);
-    let version = if of_shard.is_some() { WITH_EXCHANGE } else { VERSION };
-    let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
-    let first = [&identity, seen, robots, dns, frontier, &replayed, patterns];
-    for section in first.into_iter().chain(of_shard).chain([&encoded]) {
+    let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
+    for section in [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange, &encoded] {
         bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
         bytes.extend_from_slice(section);
@@ -139,12 +139,13 @@ fn replayed(section: &[u8]) -> Vec<Replayed> {
     entries.iter().map(entry).collect()
 }
 
-fn read_record(path: &Path, number: u64, bytes: &[u8]) -> Result<Option<Checkpoint>> {
+fn read_record(path: &Path, (number, version): (u64, u16), bytes: &[u8]) -> Result<Option<Checkpoint>> {
     if number == 0 && bytes.is_empty() {
         return Ok(None);
     }
     let damaged = |e: postcard::Error| Error::damaged(path, 0, "a readable checkpoint record", e.to_string());
-    let record: Checkpoint = postcard::from_bytes(bytes).map_err(damaged)?;
+    let read = if version >= WITH_REQUISITES { postcard::from_bytes } else { earlier::read };
+    let record: Checkpoint = read(bytes).map_err(damaged)?;
     if record.number != number {
         let (expected, found) = (format!("checkpoint {number}"), format!("checkpoint {}", record.number));
         return Err(Error::damaged(path, 0, expected, found));

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::Checkpoint;
 use super::commit::{Commit, KEY, OLD_KEY};
 use super::file::{self, CheckpointFile, Sections};
+use super::{Checkpoint, earlier};
 use crate::catalog::{Batch, Catalog};
 use crate::disk::{Disk, Error, Result};
 
@@ -38,7 +38,7 @@ impl Noted {
             return Ok(Some(Noted { commit, old: None }));
         }
         let Some(bytes) = catalog.get(OLD_KEY)? else { return Ok(None) };
-        let old: Checkpoint = postcard::from_bytes(&bytes).map_err(|e| damaged("a readable checkpoint record", e))?;
+        let old: Checkpoint = earlier::read(&bytes).map_err(|e| damaged("a readable checkpoint record", e))?;
         let commit = Commit { number: old.number, length: 0, checksum: 0, clean: old.clean };
         Ok(Some(Noted { commit, old: Some(Box::new(old)) }))
     }

@@ -38,6 +38,8 @@ pub(super) struct Requests {
     slots: OwnSlots,
     /// Pages among them.
     pages: u64,
+    /// What pages embed, among them.
+    requisites: u64,
     /// Rates of the whole crawl, and until when they permit nothing.
     rates: Arc<Rates>,
     limited_until: Time,
@@ -59,6 +61,7 @@ impl Requests {
         Requests {
             slots: OwnSlots::join(slots, wake),
             pages: 0,
+            requisites: 0,
             rates,
             limited_until: Time::ZERO,
             has_right: false,
@@ -145,6 +148,7 @@ impl Requests {
     /// The request `job` begins.
     pub fn begin_fetch(&mut self, job: &FetchJob, contact: Contact, now: Time) {
         self.pages += u64::from(matches!(job.target, Target::Page { .. }));
+        self.requisites += u64::from(is_requisite(job));
         self.slots.begin(job.host, contact, now);
     }
 
@@ -157,6 +161,7 @@ impl Requests {
     pub fn end_fetch(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
         let is_page = matches!(job.target, Target::Page { .. });
         self.pages -= u64::from(is_page);
+        self.requisites -= u64::from(is_requisite(job));
         let kind = if is_page { Kind::Page } else { Kind::Robots };
         self.slots.end(job.host, (kind, bytes), now)
     }
@@ -177,9 +182,14 @@ impl Requests {
         self.slots.len()
     }
 
-    /// Pages among them.
+    /// Pages among them, with what these embed.
     pub fn pages(&self) -> u64 {
         self.pages
+    }
+
+    /// Pages among them that `crawl.max_pages` counts: without what pages embed.
+    pub fn counted_pages(&self) -> u64 {
+        self.pages - self.requisites
     }
 
     /// Whether most workers of the process have nothing to do.
@@ -216,6 +226,11 @@ impl Requests {
     pub fn id_seed(&mut self) -> u128 {
         self.rng.u128(..)
     }
+}
+
+/// Whether it asks for what a page embeds. A job keeps its scope, so that it is the same at its end.
+fn is_requisite(job: &FetchJob) -> bool {
+    matches!(&job.target, Target::Page { url, .. } if job.scope.is_requisite(url.hops.embeds()))
 }
 
 #[cfg(test)]

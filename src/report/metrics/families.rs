@@ -81,8 +81,10 @@ fn crawl(out: &mut Exposition, live: &Live) {
 
 fn pages(out: &mut Exposition, live: &Live) {
     let statistics = &live.figures.statistics;
-    out.family("crawler_pages_stored_total", Counter, "Pages in the archive, revisits included.")
+    out.family("crawler_pages_stored_total", Counter, "Pages in the archive, revisits and requisites included.")
         .value(statistics.pages_stored);
+    out.family("crawler_requisites_stored_total", Counter, "Pages in the archive that others embed.")
+        .value(statistics.requisites_stored);
     out.family("crawler_requests_total", Counter, "Requests, robots.txt and retries included.")
         .value(statistics.requests);
     out.family("crawler_retries_total", Counter, "Attempts after the first.").value(statistics.retries);

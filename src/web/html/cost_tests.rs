@@ -66,6 +66,12 @@ fn attacks(n: usize) -> Vec<String> {
     }
     pages.push(format!("<a href=\"{}\">", "&amp;&#65;&".repeat(n)));
     pages.push(format!("<a {}>", "x='y' ".repeat(n)));
+    pages.push(format!("<p style=\"{}\">", "a:url(b);".repeat(n)));
+    pages.push(format!("<style>{}</style>", "a{@import 'b';(".repeat(n)));
+    pages.push(format!("<noframes>{}</noframes>", "<noframes><p>".repeat(n)));
+    pages.push(format!("<iframe srcdoc=\"{}\">", "<iframe srcdoc='&lt;p>'>".repeat(n)));
+    pages.push(format!("<script type=module>{}</script>", "import './a';from\"".repeat(n)));
+    pages.push(format!("<p {}>", "data-src=a.b ".repeat(n)));
     pages.push(format!("<img srcset=\"{}\">", "a 1x, ".repeat(n)));
     pages
 }
@@ -93,6 +99,10 @@ fn depth_needs_no_stack() {
             let mut scan = LinkScan::new(1_000, true, 2_000);
             let links = scan.html(page.as_bytes(), None, &page_url, &keys, RobotsDirectives::default());
             assert!(links.entries.len() <= 1_000);
+            for document in [Document::Css, Document::Script, Document::Manifest, Document::Xml, Document::Svg] {
+                let against = (&page_url, &keys);
+                scan.document(document, page.as_bytes(), None, against, RobotsDirectives::default());
+            }
         }
     };
     std::thread::Builder::new().stack_size(STACK_BYTES).spawn(scan).unwrap().join().unwrap();

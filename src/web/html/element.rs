@@ -13,23 +13,40 @@ pub enum Element {
     Base,
     /// `meta`.
     Meta,
-    /// `img`, `source`, `script`, `iframe`, `frame`, `embed`, `audio`, `video`, `track`, `input`.
+    /// `img`, `source`, `frame`, `embed`, `audio`, `video`, `track`, `bgsound`.
     Source,
+    /// `script`, of SVG too.
+    Script,
+    /// `style`.
+    Style,
+    /// `iframe`.
+    Iframe,
+    /// `input`, which is a picture by its type only.
+    Input,
     /// `object`.
     Object,
-    /// `body`, `table`, `td`, `th` with an old `background`.
-    Background,
-    /// `image` and `use` of SVG.
+    /// `applet`.
+    Applet,
+    /// `param`, of an object or an applet.
+    Param,
+    /// `blockquote`, `q`, `ins`, `del`.
+    Quote,
+    /// `noframes`, `noembed`: markup for those who have no frames.
+    Fallback,
+    /// Elements of SVG that name what they draw: `image`, `use` and others.
     SvgReference,
 }
+
+/// The longest name of an element.
+const ELEMENT_BYTES_MAX: usize = 14;
 
 impl Element {
     /// The element of this name, if a link scan looks at it.
     pub fn of(name: &[u8]) -> Option<Element> {
-        if name.len() > 6 {
+        if name.len() > ELEMENT_BYTES_MAX {
             return None;
         }
-        let mut buffer = [0; 6];
+        let mut buffer = [0; ELEMENT_BYTES_MAX];
         let lower = &mut buffer[..name.len()];
         lower.copy_from_slice(name);
         lower.make_ascii_lowercase();
@@ -38,17 +55,24 @@ impl Element {
             b"link" => Element::Link,
             b"base" => Element::Base,
             b"meta" => Element::Meta,
-            b"img" | b"source" | b"script" | b"iframe" | b"frame" | b"embed" | b"audio" | b"video" | b"track"
-            | b"input" => Element::Source,
+            b"img" | b"source" | b"frame" | b"embed" | b"audio" | b"video" | b"track" | b"bgsound" => Element::Source,
+            b"script" => Element::Script,
+            b"style" => Element::Style,
+            b"iframe" => Element::Iframe,
+            b"input" => Element::Input,
             b"object" => Element::Object,
-            b"body" | b"table" | b"td" | b"th" => Element::Background,
-            b"image" | b"use" => Element::SvgReference,
+            b"applet" => Element::Applet,
+            b"param" => Element::Param,
+            b"blockquote" | b"q" | b"ins" | b"del" => Element::Quote,
+            b"noframes" | b"noembed" => Element::Fallback,
+            b"image" | b"use" | b"feimage" | b"mpath" | b"textpath" | b"tref" | b"cursor" | b"pattern" | b"filter"
+            | b"lineargradient" | b"radialgradient" | b"font-face-uri" => Element::SvgReference,
             _ => return None,
         })
     }
 }
 
-/// An attribute that a link scan looks at.
+/// An attribute that a link scan looks at in the elements that it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "they are called as in HTML")]
 pub enum Name {
@@ -57,18 +81,28 @@ pub enum Name {
     Src,
     Srcset,
     Imagesrcset,
+    Srcdoc,
     Poster,
     Data,
-    Background,
     Rel,
     Content,
     HttpEquiv,
     Name,
+    Type,
+    Value,
+    Valuetype,
+    Cite,
+    Longdesc,
+    Lowsrc,
+    Dynsrc,
+    Code,
+    Archive,
+    Codebase,
 }
 
 impl Name {
     /// How many there are.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 22;
 
     /// The attribute of this name, if a link scan looks at it.
     pub fn of(name: &[u8]) -> Option<Name> {
@@ -79,13 +113,51 @@ impl Name {
             (4, Some(b'h')) => named(b"href", Name::Href),
             (4, Some(b'd')) => named(b"data", Name::Data),
             (4, Some(b'n')) => named(b"name", Name::Name),
-            (6, Some(b's')) => named(b"srcset", Name::Srcset),
+            (4, Some(b't')) => named(b"type", Name::Type),
+            (4, Some(b'c')) => named(b"cite", Name::Cite).or_else(|| named(b"code", Name::Code)),
+            (5, Some(b'v')) => named(b"value", Name::Value),
+            (6, Some(b's')) => named(b"srcset", Name::Srcset).or_else(|| named(b"srcdoc", Name::Srcdoc)),
             (6, Some(b'p')) => named(b"poster", Name::Poster),
+            (6, Some(b'l')) => named(b"lowsrc", Name::Lowsrc),
+            (6, Some(b'd')) => named(b"dynsrc", Name::Dynsrc),
             (7, Some(b'c')) => named(b"content", Name::Content),
+            (7, Some(b'a')) => named(b"archive", Name::Archive),
+            (8, Some(b'l')) => named(b"longdesc", Name::Longdesc),
+            (8, Some(b'c')) => named(b"codebase", Name::Codebase),
+            (9, Some(b'v')) => named(b"valuetype", Name::Valuetype),
             (10, Some(b'x')) => named(b"xlink:href", Name::XlinkHref),
             (10, Some(b'h')) => named(b"http-equiv", Name::HttpEquiv),
-            (10, Some(b'b')) => named(b"background", Name::Background),
             (11, Some(b'i')) => named(b"imagesrcset", Name::Imagesrcset),
+            _ => None,
+        }
+    }
+}
+
+/// What an attribute holds in whatever element it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Common {
+    /// `style`, and the attributes of SVG that are properties of CSS.
+    Css,
+    /// `background`.
+    Background,
+}
+
+impl Common {
+    /// What the attribute of this name holds, if that can be a URL in any element.
+    pub fn of(name: &[u8]) -> Option<Common> {
+        let named = |wanted: &[u8], found: Common| name.eq_ignore_ascii_case(wanted).then_some(found);
+        let css = |wanted: &[u8]| named(wanted, Common::Css);
+        match (name.len(), name.first().map(|byte| byte | 0x20)) {
+            (5, Some(b's')) => css(b"style"),
+            (10, Some(b'b')) => named(b"background", Common::Background),
+            (4, Some(b'f')) => css(b"fill"),
+            (4, Some(b'm')) => css(b"mask"),
+            (6, Some(b'f')) => css(b"filter"),
+            (6, Some(b's')) => css(b"stroke"),
+            (6, Some(b'c')) => css(b"cursor"),
+            (9, Some(b'c')) => css(b"clip-path"),
+            (10, Some(b'm')) => css(b"marker-mid").or_else(|| css(b"marker-end")),
+            (12, Some(b'm')) => css(b"marker-start"),
             _ => None,
         }
     }
@@ -96,16 +168,23 @@ impl Name {
 pub struct Values<'a>([Option<&'a [u8]>; Name::COUNT]);
 
 impl<'a> Values<'a> {
-    /// Takes an attribute, unless there was one of its name before.
-    pub fn take(&mut self, attribute: crate::web::tags::Attribute<'a>) {
-        if let Some(name) = Name::of(attribute.name) {
+    /// Takes an attribute, unless there was one of its name before; false where the scan does not look at it.
+    pub fn take(&mut self, attribute: crate::web::tags::Attribute<'a>) -> bool {
+        let name = Name::of(attribute.name);
+        if let Some(name) = name {
             self.0[name as usize].get_or_insert(attribute.value);
         }
+        name.is_some()
     }
 
     /// The value of an attribute.
     pub fn get(&self, name: Name) -> Option<&'a [u8]> {
         self.0[name as usize]
+    }
+
+    /// Whether the value of an attribute is `wanted`, in whatever case and with blanks around it.
+    pub fn is(&self, name: Name, wanted: &str) -> bool {
+        self.get(name).is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
     }
 
     /// Whether a list of words, `rel`, holds `word`.
@@ -130,12 +209,17 @@ const EMBEDS: [&str; 9] = [
 
 /// What a `<link>` is, by its `rel`; none for hints that name no page.
 pub fn link_kind(values: &Values<'_>) -> Option<LinkKind> {
-    if values.rel_has("canonical") {
+    kind_of_rel(|word| values.rel_has(word))
+}
+
+/// The same for the `rel` of a `Link` header, of which the words are asked for.
+pub(super) fn kind_of_rel(has: impl Fn(&str) -> bool) -> Option<LinkKind> {
+    if has("canonical") {
         return Some(LinkKind::Canonical);
     }
-    if EMBEDS.iter().any(|word| values.rel_has(word)) {
+    if EMBEDS.into_iter().any(&has) {
         return Some(LinkKind::Embed);
     }
-    let is_hint = values.rel_has("preconnect") || values.rel_has("dns-prefetch");
+    let is_hint = has("preconnect") || has("dns-prefetch");
     (!is_hint).then_some(LinkKind::Other)
 }

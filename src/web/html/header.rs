@@ -1,13 +1,22 @@
 //! The `Link` header (RFC 8288).
 
+use super::LinkKind;
+use super::element::kind_of_rel;
+
 /// Targets that are taken from one header value.
 const TARGETS_MAX: usize = 256;
 
-/// The targets of a `Link` header value, as written: they are resolved against the page's URL. Hints to connect
+/// The targets of a `Link` header value, as written: they are resolved against the page's URL. Each with its kind: what
+/// a `<link>` of that `rel` would be, but for the canonical URL, of which [`canonical_header`] tells. Hints to connect
 /// (`preconnect`, `dns-prefetch`) name no page and are left out.
-pub fn link_header(value: &str) -> Vec<String> {
-    let pages = links(value).filter(|(_, parameters)| !is_connect_hint(parameters));
-    pages.map(|(target, _)| target.to_owned()).take(TARGETS_MAX).collect()
+pub fn link_header(value: &str) -> Vec<(String, LinkKind)> {
+    let kind = |parameters: &str| {
+        let rel = parameter(parameters, "rel").unwrap_or_default();
+        let has = |word: &str| rel.split_ascii_whitespace().any(|found| found.eq_ignore_ascii_case(word));
+        kind_of_rel(has).map(|kind| if kind == LinkKind::Canonical { LinkKind::Other } else { kind })
+    };
+    let targets = links(value).filter_map(|(target, parameters)| Some((target.to_owned(), kind(parameters)?)));
+    targets.take(TARGETS_MAX).collect()
 }
 
 /// The target that a `Link` header value names as the canonical URL of the page, as written. One that has an `anchor`
@@ -56,26 +65,34 @@ fn parameter<'a>(parameters: &'a str, wanted: &str) -> Option<&'a str> {
     })
 }
 
-fn is_connect_hint(parameters: &str) -> bool {
-    let rel = parameter(parameters, "rel");
-    rel.is_some_and(|rel| rel.eq_ignore_ascii_case("preconnect") || rel.eq_ignore_ascii_case("dns-prefetch"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn targets(value: &str) -> Vec<String> {
+        link_header(value).into_iter().map(|(target, _)| target).collect()
+    }
+
     #[test]
     fn targets_are_found_between_commas_outside_of_quotes() {
         let value = r#"</a>; rel="next"; title="x, </not>, \"y", <https://h/b?x=1,2>;rel=canonical , <>;rel=self"#;
-        assert_eq!(link_header(value), ["/a", "https://h/b?x=1,2", ""]);
-        assert_eq!(link_header("</c>"), ["/c"]);
+        assert_eq!(targets(value), ["/a", "https://h/b?x=1,2", ""]);
+        assert_eq!(targets("</c>"), ["/c"]);
     }
 
     #[test]
     fn hints_to_connect_are_no_links() {
-        assert_eq!(link_header("<https://cdn.h>; rel=preconnect, </s.css>; rel=\"preload\"; as=style"), ["/s.css"]);
-        assert_eq!(link_header("<//h>; REL = \"dns-prefetch\""), Vec::<String>::new());
+        assert_eq!(targets("<https://cdn.h>; rel=preconnect, </s.css>; rel=\"preload\"; as=style"), ["/s.css"]);
+        assert_eq!(targets("<//h>; REL = \"dns-prefetch\""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_target_has_the_kind_that_its_relation_names() {
+        use LinkKind::*;
+        let value =
+            "</a>; rel=\"alternate Stylesheet\", </b>;rel=preload;as=font, </c>; rel=next, </d>; rel=canonical, </e>";
+        let kinds: Vec<LinkKind> = link_header(value).into_iter().map(|(_, kind)| kind).collect();
+        assert_eq!(kinds, [Embed, Embed, Other, Other, Other]);
     }
 
     #[test]
@@ -92,6 +109,6 @@ mod tests {
             assert!(link_header(value).len() <= 1, "{value}");
         }
         assert_eq!(link_header(&"<a>,".repeat(100_000)).len(), TARGETS_MAX);
-        assert_eq!(link_header("<a>; title=\"unclosed, <b>"), ["a"]);
+        assert_eq!(targets("<a>; title=\"unclosed, <b>"), ["a"]);
     }
 }

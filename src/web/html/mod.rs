@@ -1,16 +1,22 @@
-//! Links of HTML pages, found in one pass without building a tree.
+//! Links of HTML pages and of what belongs to them, found in one pass without building a tree.
 //!
 //! [`LinkScan`] goes from tag to tag (`web::tags`), takes what names a URL out of the attributes ([`element`]), and
-//! resolves, canonicalises, deduplicates and fingerprints it. Beside it stand the other places where a page tells about
-//! links: `X-Robots-Tag` ([`x_robots_tag`]) and `Link` ([`link_header`]).
+//! resolves, canonicalises, deduplicates and fingerprints it. Documents of other kinds ([`Document`]) have readers of
+//! their own (`web::css`, `web::json`, `web::script`, `web::xml`), which only hand out what is written there. Beside it
+//! stand the other places where a page tells about links: `X-Robots-Tag` ([`x_robots_tag`]) and `Link`
+//! ([`link_header`]).
 //!
 //! Everything here takes time linear in its input and gives no more links than it was told to.
 
 #[cfg(test)]
 mod cost_tests;
 pub mod directives;
+mod document;
 pub mod element;
+mod found;
+mod gather;
 mod header;
+mod lazy;
 mod scan;
 mod sniff;
 #[cfg(test)]
@@ -19,7 +25,9 @@ pub mod text;
 mod title;
 
 pub use directives::{RobotsDirectives, x_robots_tag};
+pub use document::{Document, Stated};
 pub use header::{canonical_header, link_header};
+pub use lazy::LAZY_ATTRIBUTES;
 pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};
 pub use title::title;
@@ -35,13 +43,13 @@ pub const BYTES_PER_LINK: usize = 256;
 pub enum LinkKind {
     /// `a`, `area`: for people to follow.
     Anchor,
-    /// Images, scripts, styles, frames, media: part of the page.
+    /// Images, scripts, styles, frames, media: part of the page; what a style sheet names.
     Embed,
     /// `<meta http-equiv=refresh>`.
     Refresh,
     /// `<link rel=canonical>`.
     Canonical,
-    /// Other `<link>`s: `next`, `alternate` and so on.
+    /// Other `<link>`s: `next`, `alternate` and so on; sources of quotations, descriptions, links of feeds.
     Other,
     /// An entry of a sitemap.
     Listed,
@@ -76,4 +84,6 @@ pub struct Links {
     pub is_scripts: bool,
     /// The canonical URL that the page names for itself.
     pub canonical: Option<String>,
+    /// The page names an icon of its own.
+    pub has_icon: bool,
 }

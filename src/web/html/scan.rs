@@ -9,55 +9,39 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use url::Url;
 
 use super::directives::RobotsDirectives;
-use super::element::{Element, Name, Values, link_kind};
-use super::sniff::is_xhtml;
+use super::document::Document;
+use super::found::Found;
+use super::gather::Rules;
+use super::lazy::LazyNames;
 use super::text::AnchorTexts;
 use super::{BYTES_PER_LINK, Link, LinkKind, Links};
 use crate::fingerprint::Fingerprints;
-use crate::web::charset;
-use crate::web::references::push_value;
 use crate::web::shortcut::Shortcut;
 use crate::web::tags::Tags;
 use crate::web::url::{CanonicalUrl, with_two_slashes};
 use crate::web::url::{KeyMaker, LastOrigin};
-use crate::web::values::{refresh_url, srcset_urls};
+use crate::web::{charset, json, mime, script, xml};
 
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
 const VALUES_PER_LINK: usize = 8;
+
+/// Sheets of a document of XML have to be named among so many bytes, before its root element.
+const PROLOG_BYTES: usize = 8 << 10;
 
 /// A page with scripts is hardly more than these if it has no more anchors and less text than so.
 const ANCHORS_OF_SCRIPTS: usize = 2;
 const TEXT_OF_SCRIPTS: usize = 512;
 
-/// Finds the links of pages. Keeps its buffers from page to page.
+/// Finds the links of documents. Keeps its buffers from one to the next.
 #[derive(Debug)]
 pub struct LinkScan {
     links_max: usize,
-    respect_nofollow: bool,
     url_length_max: usize,
-    agent_token: String,
+    rules: Rules,
     found: Found,
     texts: Vec<String>,
     values_seen: Fingerprints,
     keys_seen: Fingerprints,
-}
-
-/// What was found in a page, as it stands there.
-#[derive(Debug, Default)]
-struct Found {
-    text: String,
-    values: Vec<(usize, LinkKind)>,
-    values_max: usize,
-    base: Option<String>,
-    dropped: u32,
-    directives: RobotsDirectives,
-    scratch: String,
-    scripts: usize,
-    anchors: usize,
-    /// Bytes of text beside raw text, without the blanks around each piece.
-    text_bytes: usize,
-    /// Texts of anchors, where they are wanted.
-    texts: Option<AnchorTexts>,
 }
 
 impl LinkScan {
@@ -66,10 +50,9 @@ impl LinkScan {
     pub fn new(links_max: usize, respect_nofollow: bool, url_length_max: usize) -> Self {
         LinkScan {
             links_max,
-            respect_nofollow,
             url_length_max: url_length_max.min(CanonicalUrl::LENGTH_MAX),
-            agent_token: String::new(),
-            found: Found { values_max: links_max.saturating_mul(VALUES_PER_LINK), ..Found::default() },
+            rules: Rules { respect_nofollow, agent_token: String::new() },
+            found: Found::new(links_max.saturating_mul(VALUES_PER_LINK)),
             texts: Vec::new(),
             values_seen: Fingerprints::default(),
             keys_seen: Fingerprints::default(),
@@ -77,14 +60,20 @@ impl LinkScan {
     }
 
     /// A scan that also obeys `<meta name=TOKEN>`, not only `<meta name=robots>`.
-    pub fn with_agent(self, agent_token: &str) -> Self {
-        LinkScan { agent_token: agent_token.to_owned(), ..self }
+    pub fn with_agent(mut self, agent_token: &str) -> Self {
+        self.rules.agent_token = agent_token.to_owned();
+        self
     }
 
-    /// The links of a page.
+    /// A scan that takes `names` for the attributes whose pictures scripts load, not [`LAZY_ATTRIBUTES`].
     ///
-    /// `body` is without content coding; `base` is the URL that it was fetched from at last; `x_robots` is what its
-    /// headers said.
+    /// [`LAZY_ATTRIBUTES`]: super::LAZY_ATTRIBUTES
+    pub fn with_lazy_attributes(mut self, names: &[String]) -> Self {
+        self.found.lazy_names = LazyNames::new(names);
+        self
+    }
+
+    /// The links of a page: those of a [`Document`] in HTML, or in XHTML by its type.
     pub fn html(
         &mut self,
         body: &[u8],
@@ -93,20 +82,59 @@ impl LinkScan {
         keys: &KeyMaker,
         x_robots: RobotsDirectives,
     ) -> Links {
-        let encoding = charset::of_html(body, content_type);
-        let html = if encoding == UTF_8 {
-            Cow::Borrowed(body)
-        } else {
-            match charset::to_utf8(body, encoding) {
-                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-            }
-        };
+        let is_xhtml = mime::essence(content_type) == "application/xhtml+xml";
+        let document = if is_xhtml { Document::Xhtml } else { Document::Html };
+        self.document(document, body, content_type, (base, keys), x_robots)
+    }
+
+    /// The links of a document.
+    ///
+    /// `body` is without content coding; `base` is the URL that it was fetched from at last; `x_robots` is what its
+    /// headers said.
+    pub fn document(
+        &mut self,
+        document: Document,
+        body: &[u8],
+        content_type: Option<&str>,
+        (base, keys): (&CanonicalUrl, &KeyMaker),
+        x_robots: RobotsDirectives,
+    ) -> Links {
+        let encoding = document.encoding(body, content_type);
         self.found.clear();
         self.found.directives = x_robots;
-        let tags = if is_xhtml(content_type) { Tags::new_xhtml(&html) } else { Tags::new(&html) };
-        self.found.gather(tags, self.respect_nofollow, &self.agent_token);
-        self.resolve(encoding, base, keys)
+        match document {
+            Document::Html | Document::Xhtml | Document::Svg => {
+                let markup = utf8(body, encoding);
+                self.gather(document, &markup);
+                self.resolve(encoding, base, keys)
+            }
+            _ => {
+                self.read(document, &charset::to_utf8(body, encoding));
+                self.resolve(UTF_8, base, keys)
+            }
+        }
+    }
+
+    /// Gathers what markup names.
+    fn gather(&mut self, document: Document, markup: &[u8]) {
+        if document == Document::Html {
+            return self.found.gather(Tags::new(markup), &self.rules);
+        }
+        let start = String::from_utf8_lossy(&markup[..markup.len().min(PROLOG_BYTES)]);
+        xml::prolog(&start, &mut |role, url| self.found.add_role(role, url));
+        self.found.gather(Tags::new_xhtml(markup), &self.rules);
+    }
+
+    /// Gathers what a document of another format names.
+    fn read(&mut self, document: Document, text: &str) {
+        let found = &mut self.found;
+        match document {
+            Document::Css => found.add_css(text),
+            Document::Script => script::imports(text, &mut |url| found.add_text(url, LinkKind::Embed)),
+            Document::Manifest => json::manifest(text, &mut |role, url| found.add_role(role, url)),
+            Document::Xml => xml::urls(text, &mut |role, url| found.add_role(role, url)),
+            Document::Html | Document::Xhtml | Document::Svg => {}
+        }
     }
 
     /// The links of a page as [`html`](Self::html) finds them, and the text of each: that of the first anchor with its
@@ -133,6 +161,7 @@ impl LinkScan {
             dropped: found.dropped,
             nofollow_page: found.directives.nofollow,
             noindex: found.directives.noindex,
+            has_icon: found.has_icon,
             is_scripts: found.scripts > 0 && found.anchors <= ANCHORS_OF_SCRIPTS && found.text_bytes < TEXT_OF_SCRIPTS,
             ..Links::default()
         };
@@ -144,7 +173,7 @@ impl LinkScan {
         let shortcut = if has_base { Shortcut::of(&base) } else { None };
         let parser = Url::options().base_url(has_base.then_some(&base));
         let parser = if is_utf8 { parser } else { parser.encoding_override(Some(encode_query)) };
-        let follows = !(self.respect_nofollow && found.directives.nofollow);
+        let follows = !(self.rules.respect_nofollow && found.directives.nofollow);
         self.values_seen.clear();
         self.keys_seen.clear();
         let mut last_origin = LastOrigin::default();
@@ -212,150 +241,13 @@ fn without_fragment(value: &str) -> &str {
     }
 }
 
-impl Found {
-    fn clear(&mut self) {
-        self.text.clear();
-        self.values.clear();
-        self.base = None;
-        (self.dropped, self.scripts, self.anchors, self.text_bytes) = (0, 0, 0, 0);
+/// A body as bytes of UTF-8; one that is said to be so stays as it is, whatever is in it.
+fn utf8<'a>(body: &'a [u8], encoding: &'static Encoding) -> Cow<'a, [u8]> {
+    if encoding == UTF_8 {
+        return Cow::Borrowed(body);
     }
-
-    /// The value of this number.
-    fn value(&self, number: usize) -> &str {
-        let start = number.checked_sub(1).map_or(0, |before| self.values[before].0);
-        &self.text[start..self.values[number].0]
+    match charset::to_utf8(body, encoding) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
-
-    fn gather(&mut self, mut tags: Tags<'_>, respect_nofollow: bool, agent_token: &str) {
-        let mut texts = self.texts.take();
-        let mut text_bytes = 0;
-        let mut text = |piece: &[u8], texts: &mut Option<AnchorTexts>| {
-            text_bytes += piece.trim_ascii().len();
-            texts.iter_mut().for_each(|texts| texts.push(piece));
-        };
-        while let Some(tag) = tags.next_tag_after(|piece| text(piece, &mut texts)) {
-            if let Some(texts) = &mut texts {
-                texts.pass(&tag);
-            }
-            let element = if tag.is_start { Element::of(tag.name) } else { None };
-            let Some(element) = element else { continue };
-            let mut values = Values::default();
-            if !tags.attributes(|attribute| values.take(attribute)) {
-                break;
-            }
-            self.anchors += usize::from(element == Element::Anchor);
-            self.scripts += usize::from(element == Element::Source && tag.name.eq_ignore_ascii_case(b"script"));
-            let is_nofollow = || respect_nofollow && values.rel_has("nofollow");
-            match element {
-                Element::Anchor if !is_nofollow() => {
-                    let number = self.values.len();
-                    self.add(values.get(Name::Href).or(values.get(Name::XlinkHref)), LinkKind::Anchor);
-                    if let Some(texts) = texts.as_mut().filter(|_| self.values.len() > number && tag.name.len() == 1) {
-                        texts.open(number);
-                    }
-                }
-                Element::Link if !is_nofollow() => {
-                    if let Some(kind) = link_kind(&values) {
-                        self.add(values.get(Name::Href), kind);
-                        self.add_srcset(values.get(Name::Imagesrcset));
-                    }
-                }
-                Element::Anchor | Element::Link => {}
-                Element::Base => self.set_base(values.get(Name::Href)),
-                Element::Meta => self.take_meta(&values, agent_token),
-                Element::Source => {
-                    self.add(values.get(Name::Src), LinkKind::Embed);
-                    self.add_srcset(values.get(Name::Srcset));
-                    self.add(values.get(Name::Poster), LinkKind::Embed);
-                }
-                Element::Object => self.add(values.get(Name::Data), LinkKind::Embed),
-                Element::Background => self.add(values.get(Name::Background), LinkKind::Embed),
-                Element::SvgReference => {
-                    self.add(values.get(Name::Href).or(values.get(Name::XlinkHref)), LinkKind::Embed);
-                }
-            }
-        }
-        self.text_bytes = text_bytes;
-        texts.iter_mut().for_each(AnchorTexts::close);
-        self.texts = texts;
-    }
-
-    fn add(&mut self, value: Option<&[u8]>, kind: LinkKind) {
-        let Some(value) = value else { return };
-        if is_of_other_scheme(value) {
-            return;
-        }
-        if value.len() > CanonicalUrl::LENGTH_MAX || self.values.len() >= self.values_max {
-            self.dropped = self.dropped.saturating_add(1);
-            return;
-        }
-        push_value(value, &mut self.text);
-        self.values.push((self.text.len(), kind));
-    }
-
-    fn add_srcset(&mut self, value: Option<&[u8]>) {
-        let Some(value) = value else { return };
-        let mut text = std::mem::take(&mut self.scratch);
-        text.clear();
-        push_value(value, &mut text);
-        for url in srcset_urls(&text) {
-            // its references are decoded already
-            if is_of_other_scheme(url.as_bytes()) {
-                continue;
-            }
-            if url.len() > CanonicalUrl::LENGTH_MAX || self.values.len() >= self.values_max {
-                self.dropped = self.dropped.saturating_add(1);
-                continue;
-            }
-            self.text.push_str(url);
-            self.values.push((self.text.len(), LinkKind::Embed));
-        }
-        self.scratch = text;
-    }
-
-    /// The first `<base>` that has a `href` counts.
-    fn set_base(&mut self, value: Option<&[u8]>) {
-        if let (None, Some(value)) = (&self.base, value) {
-            let mut base = String::new();
-            push_value(value, &mut base);
-            base.truncate(if base.len() > CanonicalUrl::LENGTH_MAX { 0 } else { base.len() });
-            self.base = Some(base);
-        }
-    }
-
-    fn take_meta(&mut self, values: &Values<'_>, agent_token: &str) {
-        let Some(content) = values.get(Name::Content) else { return };
-        let is = |name: Name, wanted: &str| {
-            values.get(name).is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
-        };
-        let mut text = std::mem::take(&mut self.scratch);
-        text.clear();
-        if is(Name::Name, "robots") || !agent_token.is_empty() && is(Name::Name, agent_token) {
-            push_value(content, &mut text);
-            self.directives.add(&text);
-        } else if is(Name::HttpEquiv, "refresh") {
-            push_value(content, &mut text);
-            if let Some(url) = refresh_url(&text).filter(|url| !is_of_other_scheme(url.as_bytes())) {
-                if url.len() <= CanonicalUrl::LENGTH_MAX && self.values.len() < self.values_max {
-                    self.text.push_str(url);
-                    self.values.push((self.text.len(), LinkKind::Refresh));
-                } else {
-                    self.dropped = self.dropped.saturating_add(1);
-                }
-            }
-        }
-        self.scratch = text;
-    }
-}
-
-/// Whether a value names a scheme that is not crawled: sorts out `javascript:` and `data:` before they are copied. What
-/// hides its scheme (blanks within, references) is left to the URL parser.
-fn is_of_other_scheme(value: &[u8]) -> bool {
-    let value = value.trim_ascii_start();
-    let is_scheme_byte = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-    let length = value.iter().take(32).take_while(|byte| is_scheme_byte(byte)).count();
-    value.first().is_some_and(u8::is_ascii_alphabetic)
-        && value.get(length) == Some(&b':')
-        && !value[..length].eq_ignore_ascii_case(b"http")
-        && !value[..length].eq_ignore_ascii_case(b"https")
 }

@@ -1,6 +1,6 @@
 //! Whether a body is HTML: by its Content-Type, or by its start where that says nothing.
 
-use crate::web::mime::{MimeType, essence};
+use crate::web::mime::MimeType;
 
 /// Types that say nothing, like one that cannot be parsed.
 const UNKNOWN: [&str; 3] = ["unknown/unknown", "application/unknown", "*/*"];
@@ -40,15 +40,15 @@ pub fn may_be_html(content_type: Option<&str>) -> bool {
 fn stated(content_type: Option<&str>) -> Option<bool> {
     let stated = content_type.and_then(MimeType::parse)?.essence;
     let is_html = matches!(&*stated, "text/html" | "application/xhtml+xml");
-    (!UNKNOWN.contains(&&*stated)).then_some(is_html)
+    (!says_nothing(&stated)).then_some(is_html)
 }
 
-/// Whether the page is to be read by XML's rules of what a `/>` closes.
-pub(super) fn is_xhtml(content_type: Option<&str>) -> bool {
-    essence(content_type) == "application/xhtml+xml"
+/// Whether a type says no more than that none is known.
+pub(super) fn says_nothing(essence: &str) -> bool {
+    UNKNOWN.contains(&essence)
 }
 
-fn starts_as_html(body: &[u8]) -> bool {
+pub(super) fn starts_as_html(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
     STARTS.iter().any(|start| {
         let Some((found, rest)) = body.split_at_checked(start.len()) else { return false };

@@ -302,6 +302,41 @@ fn every_source_of_links_is_known_with_its_kind() {
         ("<svg><image xlink:href=x>", "/dir/x", Embed),
         ("<link rel='shortcut ICON' href=x>", "/dir/x", Embed),
         ("<link rel=stylesheet href=x>", "/dir/x", Embed),
+        ("<link rel=modulepreload href=x>", "/dir/x", Embed),
+        ("<link rel=apple-touch-icon href=x>", "/dir/x", Embed),
+        ("<link rel=mask-icon href=x>", "/dir/x", Embed),
+        ("<link rel=manifest href=x>", "/dir/x", Embed),
+        ("<tr background=x>", "/dir/x", Embed),
+        ("<track src=x>", "/dir/x", Embed),
+        ("<input type=Image src=x>", "/dir/x", Embed),
+        ("<img lowsrc=x>", "/dir/x", Embed),
+        ("<p style='background:url(x)'>", "/dir/x", Embed),
+        ("<p style='background:url(&quot;x&quot;)'>", "/dir/x", Embed),
+        ("<p style='background:&#117;rl(x)'>", "/dir/x", Embed),
+        ("<style>@import 'x';</style>", "/dir/x", Embed),
+        ("<style type='text/CSS'>a{b:url(x)}", "/dir/x", Embed),
+        ("<svg><style><![CDATA[@import 'x';]]></style>", "/dir/x", Embed),
+        ("<svg><style>a{b:url(&quot;x&quot;)}</style>", "/dir/x", Embed),
+        ("<svg><use href='x#y'/>", "/dir/x", Embed),
+        ("<svg><feImage xlink:href=x>", "/dir/x", Embed),
+        ("<svg><rect fill='url(x#y)' mask='url(#z)'>", "/dir/x", Embed),
+        ("<svg><a xlink:href=x>", "/dir/x", Anchor),
+        ("<param name=Movie value=x.swf>", "/dir/x.swf", Embed),
+        ("<param name=any valuetype=ref value=x>", "/dir/x", Embed),
+        ("<applet code=x.class>", "/dir/x.class", Embed),
+        ("<applet code=org.x.Y codebase=/c>", "/c/org/x/Y.class", Embed),
+        ("<applet archive=' x.jar, ' code=Y codebase=c/>", "/dir/c/x.jar", Embed),
+        ("<applet archive=/x.jar codebase=c>", "/x.jar", Embed),
+        ("<blockquote cite=x>", "/dir/x", Other),
+        ("<img longdesc=x>", "/dir/x", Other),
+        ("<noscript><img src=x></noscript>", "/dir/x", Embed),
+        ("<noframes><a href=x></noframes>", "/dir/x", Anchor),
+        ("<iframe srcdoc='<img src=&quot;x&quot;>'></iframe>", "/dir/x", Embed),
+        ("<img data-src=x.png>", "/dir/x.png", Embed),
+        ("<div DATA-BG=\"url('x')\">", "/dir/x", Embed),
+        ("<script type=module>import a from './x'</script>", "/dir/x", Embed),
+        ("<script type=importmap>{\"imports\":{\"a\":\"./x\"}}</script>", "/dir/x", Embed),
+        ("<script type=application/ld+json>{\"url\":\"x\"}</script>", "/dir/x", Other),
         ("<link rel=next href=x>", "/dir/x", Other),
         ("<link rel=canonical href=x>", "/dir/x", Canonical),
         ("<meta http-equiv=Refresh content='0; url=x'>", "/dir/x", Refresh),
@@ -311,6 +346,80 @@ fn every_source_of_links_is_known_with_its_kind() {
     assert_eq!(urls("<img srcset='a 1x, b 2x' src=c>"), ["/dir/c", "/dir/a", "/dir/b"]);
     assert_eq!(urls("<link rel=preload as=image href=a imagesrcset='b 1x, c 2x'>"), ["/dir/a", "/dir/b", "/dir/c"]);
     assert_eq!(urls("<link rel=preconnect href=//cdn><link rel=dns-prefetch href=//cdn>"), Vec::<String>::new());
+}
+
+#[test]
+fn what_only_looks_like_a_reference_is_none() {
+    for html in [
+        "<img src>",
+        "<img src='#x'><use href=#x>",
+        "<input src=x>",
+        "<param name=quality value=x.swf><param name=src value=high>",
+        "<p style='color:red' fill=red data-src=yes data-bg='{\"a\":\"/b\"}' data-other=/x>",
+        "<style type=text/less>@import 'x';</style><style/>",
+        "<script>import a from './x'</script><script type=text/template><img src=x></script>",
+        "<textarea><img src=x></textarea><title><a href=x></title>",
+        "<noframes><noframes><a href=x></noframes></noframes>",
+        "<iframe srcdoc='<iframe srcdoc=\"<img src=x>\">'></iframe>",
+        "<p style='background:url(x)'",
+        "<p background=x",
+    ] {
+        assert_eq!(urls(html), Vec::<String>::new(), "{html}");
+    }
+}
+
+#[test]
+fn lazy_attributes_are_those_of_the_settings() {
+    let html = b"<img data-src=a.png data-srcset='b.png 1x, c.png 2x' x-picture=d.png>";
+    let names = ["x-picture".to_owned()];
+    let mut scan = LinkScan::new(10, true, 100).with_lazy_attributes(&names);
+    assert_eq!(text(&scan_as(&mut scan, html, None)), "http://h.example/dir/d.png");
+    let mut scan = LinkScan::new(10, true, 100);
+    let expected = ["a", "b", "c"].map(|name| format!("http://h.example/dir/{name}.png")).concat();
+    assert_eq!(text(&scan_as(&mut scan, html, None)), expected);
+}
+
+#[test]
+fn markup_within_a_page_says_nothing_of_the_page() {
+    let links = scan("<iframe srcdoc='<base href=/b/><meta name=robots content=none><a href=x>'></iframe><a href=y>");
+    assert_eq!(text(&links), "http://h.example/dir/xhttp://h.example/dir/y");
+    assert!(!links.noindex);
+}
+
+#[test]
+fn a_page_tells_whether_it_names_an_icon() {
+    assert!(scan("<link rel='shortcut icon' href=x>").has_icon);
+    assert!(!scan("<link rel=apple-touch-icon href=x>").has_icon);
+}
+
+#[test]
+fn documents_of_other_kinds_name_what_belongs_to_them() {
+    use LinkKind::*;
+    let found = |document, body: &str| {
+        let mut scan = LinkScan::new(10, true, 100);
+        let against = (&base(), &key_maker());
+        let links = scan.document(document, body.as_bytes(), None, against, RobotsDirectives::default());
+        let short = |link: &Link| (link.url.as_str().replace("http://h.example", ""), link.kind);
+        links.entries.iter().map(short).collect::<Vec<_>>()
+    };
+    let one = |url: &str, kind| vec![(url.to_owned(), kind)];
+    assert_eq!(found(Document::Css, "@import 'x';a{b:url(x)url(data:,y)url(#z)}"), one("/dir/x", Embed));
+    assert_eq!(found(Document::Script, "import('../x.js')"), one("/x.js", Embed));
+    assert_eq!(found(Document::Manifest, "{\"icons\":[{\"src\":\"x\"}]}"), one("/dir/x", Embed));
+    assert_eq!(found(Document::Xml, "<rss><link>http://g/</link></rss>"), one("http://g/", Other));
+    let svg = "<?xml-stylesheet href='x.css'?><svg><style>@import 'y';</style><image href='z'/><a href='w'/></svg>";
+    let expected = [("/dir/x.css", Embed), ("/dir/y", Embed), ("/dir/z", Embed), ("/dir/w", Anchor)];
+    assert_eq!(found(Document::Svg, svg), expected.map(|(url, kind)| (url.to_owned(), kind)));
+    assert_eq!(found(Document::Xhtml, "<html><style/><img src='x'/></html>"), one("/dir/x", Embed));
+}
+
+#[test]
+fn a_sheet_is_read_in_its_own_encoding_and_its_queries_are_utf_8() {
+    let sheet = b"@charset \"koi8-r\";a{b:url(\xc1?\xc1)}";
+    let against = (&base(), &key_maker());
+    let mut scan = LinkScan::new(10, true, 100);
+    let links = scan.document(Document::Css, sheet, Some("text/css"), against, RobotsDirectives::default());
+    assert_eq!(text(&links), "http://h.example/dir/%D0%B0?%D0%B0");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The title of a page, without building a tree.
 
-use super::sniff::is_xhtml;
 use super::text::Squeezed;
 use crate::web::charset;
+use crate::web::mime::essence;
 use crate::web::references::push_value;
 use crate::web::tags::Tags;
 
@@ -15,7 +15,8 @@ const RAW_BYTES_MAX: usize = 16 << 10;
 /// `body` is without content coding.
 pub fn title(body: &[u8], content_type: Option<&str>) -> Option<String> {
     let html = charset::to_utf8(body, charset::of_html(body, content_type));
-    let mut tags = if is_xhtml(content_type) { Tags::new_xhtml(html.as_bytes()) } else { Tags::new(html.as_bytes()) };
+    let is_xhtml = essence(content_type) == "application/xhtml+xml";
+    let mut tags = if is_xhtml { Tags::new_xhtml(html.as_bytes()) } else { Tags::new(html.as_bytes()) };
     let mut drawings = 0_usize;
     while let Some(tag) = tags.next_tag() {
         if tag.name.eq_ignore_ascii_case(b"svg") {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use regex::Regex;
 
-use super::{Scope, ScopeMode, is_trap, territory};
+use super::{Requisites, Scope, ScopeMode, is_trap, territory};
 use crate::outcome::Reason;
 use crate::web::url::CanonicalUrl;
 
@@ -29,6 +29,20 @@ pub enum Rule<'a> {
     Included(&'a str),
     /// It is a sitemap of the registrable domain of what names it.
     Near(&'a str),
+    /// It is what a page needs that embeds it.
+    Requisite {
+        /// Embeds in a row that lead to it.
+        embeds: usize,
+        /// `scope.requisite_hops`.
+        max: u8,
+    },
+    /// It is embedded, further from the page than allowed, and nothing else takes it in.
+    EmbedsTooFar {
+        /// Embeds in a row that lead to it.
+        embeds: usize,
+        /// `scope.requisite_hops`.
+        max: u8,
+    },
     /// No seed and no pattern takes it in.
     Nothing(ScopeMode),
     /// More path segments than allowed.
@@ -66,10 +80,33 @@ pub struct Judgement<'a> {
     pub rule: Rule<'a>,
 }
 
+/// What lets a URL in that no seed and no pattern takes in.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Exception<'a> {
+    /// Nothing.
+    None,
+    /// It is a sitemap that this names.
+    Sitemap(&'a CanonicalUrl),
+    /// So many embeds in a row lead to it.
+    Embedded(usize),
+}
+
 impl Scope {
     /// What [`Scope::judge`] says, and by which rule.
     pub fn explain<'a>(&'a self, url: &'a CanonicalUrl, depth: u16, redirects: usize) -> Judgement<'a> {
-        self.decide(url, None, depth, redirects)
+        self.decide(url, Exception::None, depth, redirects)
+    }
+
+    /// What [`Scope::judge_embedded`] says, and by which rule.
+    pub fn explain_embedded<'a>(
+        &'a self,
+        url: &'a CanonicalUrl,
+        embeds: usize,
+        depth: u16,
+        redirects: usize,
+    ) -> Judgement<'a> {
+        let exception = if embeds > 0 { Exception::Embedded(embeds) } else { Exception::None };
+        self.decide(url, exception, depth, redirects)
     }
 
     /// What [`Scope::judge_sitemap`] says, and by which rule.
@@ -80,7 +117,7 @@ impl Scope {
         depth: u16,
         redirects: usize,
     ) -> Judgement<'a> {
-        self.decide(url, Some(named_by), depth.saturating_add(1), redirects)
+        self.decide(url, Exception::Sitemap(named_by), depth.saturating_add(1), redirects)
     }
 
     /// What [`Scope::judge_moved`] says, and by which rule.
@@ -91,18 +128,19 @@ impl Scope {
         depth: u16,
         redirects: usize,
     ) -> Judgement<'a> {
-        let as_page = self.decide(url, None, depth, redirects);
-        if as_page.verdict == Err(Reason::Scope) && self.decide(from, None, depth, 0).verdict == Err(Reason::Scope) {
+        let as_page = self.decide(url, Exception::None, depth, redirects);
+        let was_none = || self.decide(from, Exception::None, depth, 0).verdict == Err(Reason::Scope);
+        if as_page.verdict == Err(Reason::Scope) && was_none() {
             return self.explain_sitemap(url, from, depth, redirects);
         }
         as_page
     }
 
-    /// The one judge: of a URL, or of a sitemap and of what names it.
+    /// The one judge.
     pub(super) fn decide<'a>(
         &'a self,
         url: &'a CanonicalUrl,
-        named_by: Option<&CanonicalUrl>,
+        exception: Exception<'_>,
         depth: u16,
         redirects: usize,
     ) -> Judgement<'a> {
@@ -112,8 +150,7 @@ impl Scope {
         if bytes > options.max_url_length {
             return refused(Reason::TooLong, Rule::TooLong { bytes, max: options.max_url_length });
         }
-        let near = named_by.map(CanonicalUrl::registrable_domain).filter(|domain| *domain == url.registrable_domain());
-        let rule = match self.taking_in(url, near.is_some()) {
+        let rule = match self.taking_in(url, exception) {
             Ok(rule) => rule,
             Err(rule) => return refused(Reason::Scope, rule),
         };
@@ -133,7 +170,11 @@ impl Scope {
     }
 
     /// The rule that takes a URL in, or the one that keeps it out.
-    fn taking_in<'a>(&'a self, url: &'a CanonicalUrl, is_near: bool) -> Result<Rule<'a>, Rule<'a>> {
+    pub(super) fn taking_in<'a>(
+        &'a self,
+        url: &'a CanonicalUrl,
+        exception: Exception<'_>,
+    ) -> Result<Rule<'a>, Rule<'a>> {
         let limits = &self.limits;
         let matching = |list: &'a [Regex]| list.iter().find(|regex| regex.is_match(url.as_str())).map(Regex::as_str);
         if let Some(pattern) = matching(&limits.exclude) {
@@ -146,10 +187,22 @@ impl Scope {
         if let Some(territory) = self.seeds.find(mode, url) {
             return Ok(Rule::Seed(mode, territory));
         }
+        let domain = url.registrable_domain();
+        let is_near = matches!(exception, Exception::Sitemap(named_by) if named_by.registrable_domain() == domain);
         if is_near {
-            return Ok(Rule::Near(url.registrable_domain()));
+            return Ok(Rule::Near(domain));
         }
-        matching(&limits.include).map(Rule::Included).ok_or(Rule::Nothing(mode))
+        if let Some(pattern) = matching(&limits.include) {
+            return Ok(Rule::Included(pattern));
+        }
+        let max = limits.options.requisite_hops;
+        match exception {
+            Exception::Embedded(embeds) if self.is_requisite(embeds) => Ok(Rule::Requisite { embeds, max }),
+            Exception::Embedded(embeds) if limits.options.requisites == Requisites::Page => {
+                Err(Rule::EmbedsTooFar { embeds, max })
+            }
+            _ => Err(Rule::Nothing(mode)),
+        }
     }
 }
 
@@ -184,6 +237,12 @@ impl fmt::Display for Rule<'_> {
             Rule::Seed(mode, territory) => write!(f, "scope.mode = \"{mode}\", seed: {territory}"),
             Rule::Included(pattern) => write!(f, "scope.include: {pattern}"),
             Rule::Near(domain) => write!(f, "a sitemap of the domain of what names it: {domain}"),
+            Rule::Requisite { embeds, max } => {
+                write!(f, "scope.requisites = \"page\": a page embeds it, hop {embeds} of {max}")
+            }
+            Rule::EmbedsTooFar { embeds, max } => {
+                write!(f, "{embeds} embeds in a row are more than scope.requisite_hops = {max}")
+            }
             Rule::Nothing(mode) => {
                 write!(f, "no seed takes it in by scope.mode = \"{mode}\", no scope.include matches")
             }
@@ -216,6 +275,7 @@ mod tests {
             max_repeated_segments: 2,
             max_redirects: 3,
             max_depth: Some(4),
+            ..ScopeOptions::default()
         };
         let seeds: Vec<CanonicalUrl> = seeds.iter().map(|seed| url(seed)).collect();
         Scope::new(&options, seeds.iter()).unwrap()
@@ -247,6 +307,27 @@ mod tests {
         let own = url("http://www.a.example/s.xml");
         assert!(matches!(scope.explain_sitemap(&own, &robots, 0, 0).rule, Rule::Seed(..)));
         assert_eq!(scope.explain_sitemap(&map, &robots, 4, 0).rule, Rule::Depth { depth: 5, max: 4 });
+    }
+
+    #[test]
+    fn a_requisite_is_told_with_its_hops_and_keeps_every_other_limit() {
+        let scope = scope(ScopeMode::Host, &["http://www.a.example/x"]);
+        let said = |text: &str, embeds| {
+            let target = url(text);
+            let judgement = scope.explain_embedded(&target, embeds, 4, 0);
+            (judgement.verdict, judgement.rule.to_string())
+        };
+        let page = "scope.requisites = \"page\": a page embeds it, hop 3 of 3";
+        assert_eq!(said("http://far.example/font", 3), (Ok(()), page.to_owned()));
+        let (verdict, rule) = said("http://far.example/font", 4);
+        assert_eq!(verdict, Err(Reason::Scope));
+        assert_eq!(rule, "4 embeds in a row are more than scope.requisite_hops = 3");
+        assert!(said("http://far.example/", 0).1.starts_with("no seed takes it in"));
+        assert!(said("http://www.a.example/pic", 9).1.contains("seed: www.a.example"), "in scope by itself");
+        assert_eq!(said("http://far.example/logout", 1), (Err(Reason::Scope), "scope.exclude: logout".to_owned()));
+        assert_eq!(said("http://far.example/a/a/a", 1).0, Err(Reason::Trap));
+        assert_eq!(said(&format!("http://far.example/{}", "x".repeat(60)), 1).0, Err(Reason::TooLong));
+        assert_eq!(scope.judge_embedded(&url("http://far.example/"), 1, 4, 4), Err(Reason::Redirects));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! The content decides whether a body is one, not its name or type: XML whose root element is `urlset` or
 //! `sitemapindex`, an RSS or Atom feed, or text with a URL a line. It may be gzipped as a file, beside any content
-//! coding. Of the entries only the URL is used: `lastmod`, `changefreq` and `priority` say nothing that could be relied
-//! on, and the frontier has an order of its own. Whose URLs a sitemap may list is not judged here either: the scope
+//! coding. Of the entries only the URLs are used, with those of images, videos and translations beside them: `lastmod`,
+//! `changefreq` and `priority` say nothing that could be relied on, and the frontier has an order of its own. Whose URLs a sitemap may list is not judged here either: the scope
 //! does that.
 //!
 //! It reads forward only, holds one URL at a time beside the decoded file, and takes time linear in that. The bounds
@@ -39,6 +39,8 @@ pub enum Entry {
     Page,
     /// Another sitemap, which an index names.
     Sitemap,
+    /// What the entry of a page names beside it: an image, a video, the page in another language.
+    Beside,
 }
 
 /// How the entries are written.
@@ -54,8 +56,11 @@ enum Format {
 /// What was in a sitemap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// URLs that were handed out.
+    /// URLs that were handed out, without those beside.
     pub urls: u64,
+    /// URLs beside that were handed out. They have a bound of their own: where each of a page's translations names all
+    /// others, they are many more than the pages.
+    pub beside: u64,
     /// Those beyond [`URLS_MAX`], longer than any URL, or with entities that nobody knows.
     pub dropped: u64,
     /// The file was read in part only: it is longer than [`BYTES_MAX`], or its coding is damaged or a bomb.
@@ -140,10 +145,11 @@ impl Sink<'_> {
         if url.is_empty() {
             return;
         }
-        if self.summary.urls >= URLS_MAX {
+        let count = if entry == Entry::Beside { &mut self.summary.beside } else { &mut self.summary.urls };
+        if *count >= URLS_MAX {
             return self.drop_one();
         }
-        self.summary.urls += 1;
+        *count += 1;
         (self.found)(entry, url);
     }
 

@@ -13,7 +13,12 @@ fn of(content_type: Option<&str>, content_encoding: Option<&str>, bytes: &[u8]) 
     let mut urls = Vec::new();
     let body = Body { content_type, content_encoding, bytes };
     let summary = read(body, &mut |entry, url| {
-        urls.push(if entry == Entry::Sitemap { format!("index {url}") } else { url.to_owned() });
+        let kind = match entry {
+            Entry::Page => "",
+            Entry::Sitemap => "index ",
+            Entry::Beside => "beside ",
+        };
+        urls.push(format!("{kind}{url}"));
     })?;
     Some((summary, urls))
 }
@@ -48,12 +53,27 @@ fn a_url_set_gives_its_locations_and_an_index_its_sitemaps() {
 
 #[test]
 fn prefixes_and_extensions_are_told_apart_without_namespaces() {
-    let prefixed = "<sm:urlset xmlns:sm='x'><sm:url><sm:loc>/a</sm:loc><image:image><image:loc>/no.png</image:loc>\
-                    </image:image><video:content_loc>/no</video:content_loc></sm:url>\
+    let prefixed = "<sm:urlset xmlns:sm='x'><sm:url><sm:loc>/a</sm:loc><image:image><image:loc>/i.png</image:loc>\
+                    <image:caption>/no</image:caption></image:image><video:content_loc>/v</video:content_loc></sm:url>\
                     <url><loc>/b</loc></url></sm:urlset>";
-    assert_eq!(urls(prefixed), ["/a", "/b"]);
-    let images = "<urlset><url><loc>/a</loc><image:image><image:loc>/no.png</image:loc></image:image></url></urlset>";
-    assert_eq!(urls(images), ["/a"]);
+    assert_eq!(urls(prefixed), ["/a", "beside /i.png", "beside /v", "/b"]);
+    let images = "<urlset><url><loc>/a</loc><image:image><image:loc>/i.png</image:loc></image:image></url></urlset>";
+    assert_eq!(urls(images), ["/a", "beside /i.png"]);
+    let index = "<sitemapindex><sitemap><loc>/a</loc><image:loc>/no</image:loc></sitemap></sitemapindex>";
+    assert_eq!(urls(index), ["index /a"]);
+}
+
+#[test]
+fn translations_stand_beside_their_page() {
+    let set = "<urlset><url><loc>/en</loc><xhtml:link rel='alternate' hreflang='de' href='/de?a&amp;b'/>\
+               <xhtml:link rel='alternate' hreflang='fr' href='/fr'></xhtml:link><xhtml:link rel='next' href='/no'/>\
+               <xhtml:link href='/no'/></url></urlset>";
+    assert_eq!(urls(set), ["/en", "beside /de?a&b", "beside /fr"]);
+    let many =
+        format!("<urlset>{}<url><loc>/a</loc></url></urlset>", "<x:link rel='alternate' href='/b'/>".repeat(60_000));
+    let (summary, found) = of(None, None, many.as_bytes()).unwrap();
+    assert_eq!((summary.urls, summary.beside, summary.dropped), (1, URLS_MAX, 60_000 - URLS_MAX));
+    assert_eq!(found.last().unwrap(), "/a");
 }
 
 #[test]
@@ -71,7 +91,7 @@ fn a_text_has_a_url_a_line() {
     let text = "\u{feff}\r\nhttp://h/a\r\nHTTPS://h/b \n# http://h/no\n/relative\nftp://h/\n\nhttp://h/c";
     let (summary, found) = of(Some("text/plain; charset=utf-8"), None, text.as_bytes()).unwrap();
     assert_eq!(found, ["http://h/a", "HTTPS://h/b", "http://h/c"]);
-    assert_eq!(summary, Summary { urls: 3, dropped: 0, cut: false });
+    assert_eq!(summary, Summary { urls: 3, beside: 0, dropped: 0, cut: false });
     assert!(of(None, None, b"http://h/a\n").is_some());
 }
 
@@ -159,7 +179,7 @@ fn s13_entities_of_a_dtd_give_nothing_and_cost_nothing() {
     );
     let (summary, found) = of(Some("text/xml"), None, laughs.as_bytes()).unwrap();
     assert_eq!(found, ["http://h/a"]);
-    assert_eq!(summary, Summary { urls: 1, dropped: 2, cut: false });
+    assert_eq!(summary, Summary { urls: 1, beside: 0, dropped: 2, cut: false });
 }
 
 #[test]
@@ -167,9 +187,9 @@ fn s12_a_million_urls_are_cut_at_the_protocols_bound_and_counted() {
     let many = format!("<urlset>{}</urlset>", "<url><loc>http://h/a</loc></url>".repeat(1_000_000));
     let (summary, found) = of(None, None, many.as_bytes()).unwrap();
     assert_eq!(found.len() as u64, URLS_MAX);
-    assert_eq!(summary, Summary { urls: URLS_MAX, dropped: 1_000_000 - URLS_MAX, cut: false });
+    assert_eq!(summary, Summary { urls: URLS_MAX, beside: 0, dropped: 1_000_000 - URLS_MAX, cut: false });
     let (summary, _) = of(Some("text/plain"), None, "http://h/a\n".repeat(100_000).as_bytes()).unwrap();
-    assert_eq!(summary, Summary { urls: URLS_MAX, dropped: 50_000, cut: false });
+    assert_eq!(summary, Summary { urls: URLS_MAX, beside: 0, dropped: 50_000, cut: false });
 }
 
 #[test]

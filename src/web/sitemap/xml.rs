@@ -1,7 +1,8 @@
 //! The XML of sitemaps and feeds: one pass over its events, with one URL in hand at most.
 //!
 //! Namespaces are not resolved. An element counts by its local name where it has no prefix or that of the root element;
-//! so `image:loc` of the extensions is no `loc`, and a file with a wrong namespace is read like any other.
+//! so `image:loc` of the extensions is no `loc`, but stands beside one, and a file with a wrong namespace is read like
+//! any other.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
@@ -60,13 +61,16 @@ fn reader(text: &str) -> Reader<&[u8]> {
     reader
 }
 
+/// Elements of the extensions for images and videos that hold a URL.
+const BESIDE: [&str; 4] = ["loc", "content_loc", "thumbnail_loc", "player_loc"];
+
 /// Where the scan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Not in an element with a URL.
     Outside,
-    /// In one.
-    Inside,
+    /// In one, which leads there.
+    Inside(Entry),
     /// In one whose URL is no good.
     Spoilt,
 }
@@ -85,7 +89,10 @@ impl Scan {
             Event::Start(element) => self.start(element, sink),
             Event::Empty(element) if self.format == Format::Atom => self.link(element, sink),
             // a URL that its element does not end is none
-            Event::Empty(_) => self.state = State::Outside,
+            Event::Empty(element) => {
+                self.state = State::Outside;
+                self.translation(element, sink);
+            }
             Event::End(_) => self.end(sink),
             Event::Text(text) => self.push(text),
             Event::CData(text) => self.push(text),
@@ -99,29 +106,31 @@ impl Scan {
         let prefix = prefix.map(|prefix| prefix.as_ref().to_owned());
         let of_root = self.prefix.get_or_insert_with(|| prefix.clone());
         let counts = prefix.is_none() || prefix == *of_root;
-        let holds_url = match self.format {
-            Format::UrlSet | Format::Index => name.as_ref().eq_ignore_ascii_case("loc"),
-            Format::Rss => name.as_ref() == "link",
-            Format::Atom | Format::Text => false,
+        let holds = match self.format {
+            Format::UrlSet if !counts => BESIDE.contains(&name.as_ref()).then_some(Entry::Beside),
+            Format::UrlSet => name.as_ref().eq_ignore_ascii_case("loc").then_some(Entry::Page),
+            Format::Index if counts => name.as_ref().eq_ignore_ascii_case("loc").then_some(Entry::Sitemap),
+            Format::Rss if counts => (name.as_ref() == "link").then_some(Entry::Page),
+            Format::Index | Format::Rss | Format::Atom | Format::Text => None,
         };
-        self.state = if counts && holds_url { State::Inside } else { State::Outside };
+        self.state = holds.map_or(State::Outside, State::Inside);
         self.url.clear();
-        if self.format == Format::Atom {
-            self.link(element, sink);
+        match self.format {
+            Format::Atom => self.link(element, sink),
+            _ => self.translation(element, sink),
         }
     }
 
     fn end(&mut self, sink: &mut Sink<'_>) {
-        let entry = if self.format == Format::Index { Entry::Sitemap } else { Entry::Page };
         match std::mem::replace(&mut self.state, State::Outside) {
-            State::Inside => sink.take(entry, self.url.trim()),
+            State::Inside(entry) => sink.take(entry, self.url.trim()),
             State::Spoilt => sink.drop_one(),
             State::Outside => {}
         }
     }
 
     fn push(&mut self, text: &str) {
-        if self.state != State::Inside {
+        if !matches!(self.state, State::Inside(_)) {
             return;
         }
         // blanks before a URL must not use its room up
@@ -144,28 +153,39 @@ impl Scan {
             self.push("&");
             self.push(name);
             self.push(";");
-        } else if self.state == State::Inside {
+        } else if matches!(self.state, State::Inside(_)) {
             self.state = State::Spoilt;
+        }
+    }
+
+    /// The `xhtml:link` of an entry to the page in another language.
+    fn translation(&self, element: &BytesStart<'_>, sink: &mut Sink<'_>) {
+        if self.format == Format::UrlSet && element.local_name().as_ref() == "link" {
+            alternate(element, Entry::Beside, false, sink);
         }
     }
 
     /// An Atom `link` to the page of an entry.
     fn link(&mut self, element: &BytesStart<'_>, sink: &mut Sink<'_>) {
-        if element.local_name().as_ref() != "link" {
-            return;
+        if element.local_name().as_ref() == "link" {
+            alternate(element, Entry::Page, true, sink);
         }
-        let (mut href, mut is_page) = (None, true);
-        for attribute in element.attributes().with_checks(false).flatten() {
-            match attribute.key.as_ref() {
-                "href" => href = Some(attribute.value),
-                "rel" => is_page = &*attribute.value == "alternate",
-                _ => {}
-            }
+    }
+}
+
+/// Takes the target of a link whose relation is `alternate`, or that has none where `is_default`.
+fn alternate(element: &BytesStart<'_>, entry: Entry, is_default: bool, sink: &mut Sink<'_>) {
+    let (mut href, mut is_alternate) = (None, is_default);
+    for attribute in element.attributes().with_checks(false).flatten() {
+        match attribute.key.as_ref() {
+            "href" => href = Some(attribute.value),
+            "rel" => is_alternate = &*attribute.value == "alternate",
+            _ => {}
         }
-        let Some(href) = href.filter(|href| is_page && href.len() <= CanonicalUrl::LENGTH_MAX) else { return };
-        match quick_xml::escape::unescape(&href) {
-            Ok(url) => sink.take(Entry::Page, url.trim()),
-            Err(_) => sink.drop_one(),
-        }
+    }
+    let Some(href) = href.filter(|href| is_alternate && href.len() <= CanonicalUrl::LENGTH_MAX) else { return };
+    match quick_xml::escape::unescape(&href) {
+        Ok(url) => sink.take(entry, url.trim()),
+        Err(_) => sink.drop_one(),
     }
 }

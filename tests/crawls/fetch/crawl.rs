@@ -38,9 +38,11 @@ impl<'a> Plan<'a> {
     pub fn run(&self) -> Crawled {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("seeds.txt"), self.seeds.join("\n")).unwrap();
+        // requests are counted, and few servers have one
+        let icons = if self.scope.contains("favicon") { "" } else { "favicon = false\n" };
         let config = format!(
             "[network]\nallow = [\"{}\"]\n\
-             [dns]\nnameservers = [\"{}\"]\ntimeout = \"1s\"\n[scope]\nmode = \"any\"\n{}\n\
+             [dns]\nnameservers = [\"{}\"]\ntimeout = \"1s\"\n[scope]\nmode = \"any\"\n{icons}{}\n\
              [politeness]\ndelay_min = \"0s\"\ndelay_factor = 0.0\ndelay_per_ip = \"0s\"\ngive_up = \"1s\"\n\
              [crawl]\ndisk_floor = 0\n{}",
             self.allow, self.names, self.scope, self.extra

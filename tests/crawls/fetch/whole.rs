@@ -71,7 +71,7 @@ fn good_hosts_are_fetched_beside_name_servers_and_hosts_that_lie_and_every_url_h
         ["good.test", "two.test"].iter().chain(evil).map(|host| format!("http://{host}:{port}/\n")).collect();
     std::fs::write(dir.path().join("seeds.txt"), seeds).unwrap();
     let config = format!(
-        "[network]\nallow = [\"127.0.0.0/8\"]\n[dns]\nnameservers = [\"{}\"]\ntimeout = \"1s\"\n\
+        "[network]\nallow = [\"127.0.0.0/8\"]\n[dns]\nnameservers = [\"{}\"]\ntimeout = \"1s\"\n[scope]\nfavicon = false\n\
          [politeness]\ndelay_min = \"0s\"\ndelay_factor = 0.0\ndelay_per_ip = \"0s\"\ngive_up = \"2s\"\n\
          [fetch]\nretries = 1\ntimeout_connect = \"500ms\"\ntimeout_head = \"500ms\"\n[crawl]\ndisk_floor = \
          0\nmax_time = \"15s\"\n",

@@ -1,0 +1,141 @@
+//! URLs that an answer names by itself: in its header, and in the document that came.
+//!
+//! Which kind of document it is, and by which reader its links are found, is the matter of `web::html`; here they are
+//! judged. A page that names no icon has the one that browsers ask its origin for.
+
+use std::borrow::Cow;
+
+use super::{Processor, count};
+use crate::engine::{Findings, FoundLink, Response};
+use crate::frontier::Hops;
+use crate::web::coding;
+use crate::web::headers;
+use crate::web::html::{
+    Document, Link, LinkKind, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
+};
+use crate::web::scope::Scope;
+use crate::web::url::{CanonicalUrl, Keys};
+
+/// Where browsers look for the icon of a page that names none.
+const FAVICON: &str = "/favicon.ico";
+
+/// The icon of an origin, made once for all its pages.
+pub(super) struct Favicon {
+    origin: String,
+    url: CanonicalUrl,
+    keys: Keys,
+}
+
+impl Processor {
+    /// The links of the page at `url`, judged.
+    pub(super) fn find_links(
+        &mut self,
+        url: &CanonicalUrl,
+        (depth, hops): (u16, &Hops),
+        response: &Response,
+        scope: &Scope,
+        findings: &mut Findings,
+    ) {
+        let directives = directives(response, &self.options.agent_token);
+        let follows = !(directives.nofollow && self.options.respect_nofollow);
+        self.read_header(url, (depth, hops), (response, follows), scope, findings);
+        if follows && self.list_entries(url, (depth, hops), response, scope, findings) {
+            return;
+        }
+        let Some((document, mut links)) = self.read_document(url, hops, response, directives, findings) else { return };
+        findings.limits.links += u64::from(links.dropped);
+        findings.is_scripts = links.is_scripts;
+        if findings.canonical.is_none() {
+            findings.canonical = links.canonical.take();
+        }
+        let has_favicon = matches!(document, Document::Html | Document::Xhtml)
+            && self.options.favicon
+            && !links.has_icon
+            && hops.embeds() == 0
+            && !(links.nofollow_page && self.options.respect_nofollow);
+        findings.links.reserve(links.entries.len() + usize::from(has_favicon));
+        let favicon = if has_favicon { self.favicon(url) } else { None };
+        for Link { url, kind, keys } in links.entries.into_iter().chain(favicon) {
+            match self.judge(scope, &url, kind, (depth, hops)) {
+                Ok(()) => findings.links.push(FoundLink { url: url.into_text(), keys, kind }),
+                Err(reason) => count(&mut findings.dropped, reason),
+            }
+        }
+    }
+
+    /// What the fields `Refresh` and `Link` name.
+    fn read_header(
+        &self,
+        url: &CanonicalUrl,
+        (depth, hops): (u16, &Hops),
+        (response, follows): (&Response, bool),
+        scope: &Scope,
+        findings: &mut Findings,
+    ) {
+        let linked: Vec<Cow<'_, str>> = headers::named(&response.headers, "link").map(headers::reference).collect();
+        let named = linked.iter().find_map(|value| canonical_header(value));
+        findings.canonical =
+            named.and_then(|reference| url.join(&reference).ok()).map(|target| target.as_str().to_owned());
+        let refresh = headers::refresh(&response.headers).map(|target| (target, LinkKind::Refresh));
+        let others = linked.iter().flat_map(|value| link_header(value));
+        let mut room = self.options.links_max;
+        for (reference, kind) in refresh.into_iter().chain(others).filter(|_| follows) {
+            let Ok(target) = url.join(&reference) else { continue };
+            if room == 0 {
+                findings.limits.links += 1;
+                continue;
+            }
+            room -= 1;
+            match self.judge(scope, &target, kind, (depth, hops)) {
+                Ok(()) => {
+                    let keys = self.options.keys.keys(&target);
+                    findings.links.push(FoundLink { url: target.as_str().into(), keys, kind });
+                }
+                Err(reason) => count(&mut findings.dropped, reason),
+            }
+        }
+    }
+
+    /// The links of the document that came, if it is of a kind that has any.
+    fn read_document(
+        &mut self,
+        url: &CanonicalUrl,
+        hops: &Hops,
+        response: &Response,
+        directives: RobotsDirectives,
+        findings: &mut Findings,
+    ) -> Option<(Document, Links)> {
+        let content_type = response.content_type();
+        let content_type = content_type.as_deref();
+        let mut sniffing = headers::named(&response.headers, "x-content-type-options");
+        let nosniff = sniffing.next().is_some_and(|value| value.eq_ignore_ascii_case(b"nosniff"));
+        let stated = Stated { content_type, nosniff, path: url.path(), embedded: hops.embeds() > 0 };
+        if !Document::may_be(&stated) {
+            return None;
+        }
+        let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
+        let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, decoded_max);
+        let document = Document::of(&stated, &decoded.bytes)?;
+        findings.limits.decoded = !decoded.complete;
+        let against = (url, &*self.options.keys);
+        Some((document, self.scan.document(document, &decoded.bytes, content_type, against, directives)))
+    }
+
+    /// The icon of the origin of a page.
+    fn favicon(&mut self, page: &CanonicalUrl) -> Option<Link> {
+        let origin = page.origin();
+        if self.favicon.as_ref().is_none_or(|favicon| favicon.origin != origin) {
+            let url = page.join(FAVICON).ok()?;
+            let keys = self.options.keys.keys(&url);
+            self.favicon = Some(Favicon { origin, url, keys });
+        }
+        let Favicon { url, keys, .. } = self.favicon.as_ref()?;
+        Some(Link { url: url.clone(), kind: LinkKind::Embed, keys: *keys })
+    }
+}
+
+/// What the X-Robots-Tag fields of an answer ask of us.
+fn directives(response: &Response, agent_token: &str) -> RobotsDirectives {
+    let values: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
+    x_robots_tag(values.iter().map(|value| &**value), agent_token)
+}

@@ -1,0 +1,126 @@
+//! URLs in JSON that pages come with: web manifests, linked data (JSON-LD), import maps.
+//!
+//! Each is read into a tree, so each is bounded: a longer one than [`BYTES_MAX`] is passed over, and `serde_json`
+//! refuses what is nested deeper than 128 levels. What is no JSON names nothing.
+
+use serde_json::Value;
+
+use super::values::Role;
+
+/// Bytes of a document that is read.
+const BYTES_MAX: usize = 256 << 10;
+
+/// Members of linked data whose strings are URLs.
+const LINKED: [&str; 6] = ["url", "image", "logo", "thumbnailUrl", "contentUrl", "embedUrl"];
+
+/// The URLs of a web manifest (W3C Web Application Manifest): its icons and screenshots, those of its shortcuts, and
+/// where it starts.
+pub fn manifest(text: &str, found: &mut dyn FnMut(Role, &str)) {
+    let Some(manifest) = read(text) else { return };
+    sources(&manifest, found);
+    if let Some(url) = manifest.get("start_url").and_then(Value::as_str) {
+        found(Role::Link, url);
+    }
+    for shortcut in items(manifest.get("shortcuts")) {
+        sources(shortcut, found);
+        if let Some(url) = shortcut.get("url").and_then(Value::as_str) {
+            found(Role::Link, url);
+        }
+    }
+}
+
+fn sources(value: &Value, found: &mut dyn FnMut(Role, &str)) {
+    for image in ["icons", "screenshots"].into_iter().flat_map(|name| items(value.get(name))) {
+        if let Some(url) = image.get("src").and_then(Value::as_str) {
+            found(Role::Part, url);
+        }
+    }
+}
+
+/// The URLs of linked data: the strings of the members that are called so in schema.org, wherever they stand.
+pub fn linked_data(text: &str, found: &mut dyn FnMut(&str)) {
+    let Some(data) = read(text) else { return };
+    walk(&data, "", &mut |name, url| {
+        if LINKED.contains(&name) {
+            found(url);
+        }
+    });
+}
+
+/// The modules that an import map names (HTML standard, "parse an import map string"); prefixes are none.
+pub fn import_map(text: &str, found: &mut dyn FnMut(&str)) {
+    let Some(map) = read(text) else { return };
+    for part in ["imports", "scopes"] {
+        map.get(part).into_iter().for_each(|part| {
+            walk(part, "", &mut |_, url| {
+                if !url.ends_with('/') {
+                    found(url);
+                }
+            });
+        });
+    }
+}
+
+fn read(text: &str) -> Option<Value> {
+    if text.len() > BYTES_MAX { None } else { serde_json::from_str(text.trim_start_matches('\u{feff}')).ok() }
+}
+
+fn items(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Hands each string to `each` with the name of the member that it belongs to, alone or in a list. The tree is no
+/// deeper than what `serde_json` reads.
+fn walk(value: &Value, name: &str, each: &mut dyn FnMut(&str, &str)) {
+    match value {
+        Value::String(text) => each(name, text),
+        Value::Array(items) => items.iter().for_each(|item| walk(item, name, each)),
+        Value::Object(members) => members.iter().for_each(|(name, value)| walk(value, name, each)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_names_its_icons_and_where_it_starts() {
+        let text = r#"{"name":"x","icons":[{"src":"a.png","sizes":"1x1"},{"src":"b.svg"},{"no":1}],"start_url":"/s",
+            "screenshots":[{"src":"c.png"}],"shortcuts":[{"url":"/t","icons":[{"src":"d.png"}]}],"scope":"/"}"#;
+        let mut found = Vec::new();
+        manifest(&format!("\u{feff}{text}"), &mut |role, url| found.push((role == Role::Part, url.to_owned())));
+        let expected =
+            [(true, "a.png"), (true, "b.svg"), (true, "c.png"), (false, "/s"), (true, "d.png"), (false, "/t")];
+        assert_eq!(found, expected.map(|(is_part, url)| (is_part, url.to_owned())));
+    }
+
+    #[test]
+    fn linked_data_names_its_urls_and_images() {
+        let text = r##"{"@context":"https://schema.org","@graph":[{"@id":"#x","url":"/a","image":["b.png",
+            {"@type":"ImageObject","url":"c.png","caption":"x"}],"logo":"d.png","name":"/n"}]}"##;
+        let mut found = Vec::new();
+        linked_data(text, &mut |url| found.push(url.to_owned()));
+        found.sort();
+        assert_eq!(found, ["/a", "b.png", "c.png", "d.png"]);
+    }
+
+    #[test]
+    fn an_import_map_names_its_modules() {
+        let text = r#"{"imports":{"vue":"./vue.js","lib/":"/lib/"},"scopes":{"/a/":{"vue":"/old.js"}}}"#;
+        let mut found = Vec::new();
+        import_map(text, &mut |url| found.push(url.to_owned()));
+        assert_eq!(found, ["./vue.js", "/old.js"]);
+    }
+
+    #[test]
+    fn what_is_broken_too_deep_or_too_long_names_nothing() {
+        let long = format!("{{\"url\":\"{}\"}}", "x".repeat(BYTES_MAX));
+        let deep = format!("{}\"x\"{}", "{\"url\":".repeat(1_000), "}".repeat(1_000));
+        for text in ["", "{", "[1", "null", "{\"icons\":{\"src\":1},\"url\":null}", &long, &deep] {
+            manifest(text, &mut |_, url| panic!("{url}"));
+            linked_data(text, &mut |url| panic!("{url}"));
+            import_map(text, &mut |url| panic!("{url}"));
+        }
+    }
+}
