@@ -19,6 +19,6 @@ mkdir -p "$tools"
 }
 cp "$here/replaywebpage.js" "$tools/"
 "$tools/python/bin/wacz" validate -f "$file"
-main='import json, sys, zipfile; print(json.loads(zipfile.ZipFile(sys.argv[1]).read("datapackage.json"))["mainPageUrl"])'
+main='import json, sys, zipfile as z; print(json.loads(z.ZipFile(sys.argv[1]).read("datapackage.json"))["mainPageUrl"])'
 [ $# -gt 0 ] || set -- "$(python3 -c "$main" "$file")"
 node "$tools/replaywebpage.js" "$file" "${file%.wacz}.png" "$@"

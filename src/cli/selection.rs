@@ -34,8 +34,8 @@ pub(super) struct Selection {
     /// Only pages fetched on this day (UTC) or earlier
     #[arg(long, value_name = "DATE", value_parser = until)]
     pub(super) until: Option<Time>,
-    /// Leave out pages that refuse this use of their content, or whose robots.txt does: search=n, ai-input=n, ai-train=n
-    /// or tdm=n; several are separated by commas. Reads every page
+    /// Leave out pages that refuse this use of their content, or whose robots.txt does: search=n, ai-input=n,
+    /// ai-train=n or tdm=n; several are separated by commas. Reads every page
     #[arg(long, value_name = "USE=n", value_parser = refusal, value_delimiter = ',')]
     pub(super) respect_preferences: Vec<Usage>,
     /// Also the robots.txt files that the crawl fetched for itself

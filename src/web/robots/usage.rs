@@ -1,7 +1,7 @@
 //! Usage preferences that a robots.txt states: `Content-Signal` and `Content-Usage` lines.
 //!
-//! A line may begin with a path that it is meant for; of several that concern a URL the longest path counts, for each use
-//! by itself. Preferences are for anyone who uses the content, so those of the groups for `*` count, and those that
+//! A line may begin with a path that it is meant for; of several that concern a URL the longest path counts, for each
+//! use by itself. Preferences are for anyone who uses the content, so those of the groups for `*` count, and those that
 //! stand before any group.
 
 use super::lines::{Directive, walk};
