@@ -92,7 +92,7 @@ mod tests {
         archive.page("https://a.example/robots.txt", 200, "text/plain", robots);
         archive.page("https://a.example/", 200, "text/html", b"");
         archive.page("https://a.example/free/", 200, "text/html", b"");
-        archive.page("https://b.example/", 200, "text/html", b"<meta name=robots content='noai, noindex'>");
+        archive.page("https://b.example/", 200, "text/html", b"<html><meta name=robots content='noai, noindex'>");
         let headers = vec![(b"TDM-Reservation".to_vec(), b"1".to_vec())];
         archive.store("https://b.example/p.png", "image/png", Response { status: 200, headers, ..Response::default() });
         archive.page("https://b.example/plain", 200, "text/plain", b"<meta name=robots content=noai>");

@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn pages_that_refuse_a_use_are_left_out_on_request() {
         let mut archive = archive();
-        archive.page("https://c.example/", 200, "text/html", b"<meta name=robots content=noai>");
+        archive.page("https://c.example/", 200, "text/html", b"<html><meta name=robots content=noai>");
         let select = |args: &[&str]| {
             let selection = Cli::try_parse_from([&["x"], args].concat()).unwrap().selection;
             let mut selected = selection.entries(&archive, false).unwrap();

@@ -14,7 +14,6 @@ use rawzip::{CompressionMethod, ZipArchiveWriter};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::pages::MainPage;
 use crate::clock::Time;
 use crate::text::figures::iso_ms;
 
@@ -35,6 +34,12 @@ struct Resource {
     path: String,
     hash: String,
     bytes: u64,
+}
+
+/// The page that a reader opens first: the first seed.
+pub(super) struct MainPage {
+    pub url: String,
+    pub ts: String,
 }
 
 /// The manifest.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::package::{Package, seconds};
+use super::package::{MainPage, Package, seconds};
 use crate::cli::archive::{Entry, Response};
 use crate::cli::extract::{decode, parse, text_of_page};
 use crate::text::escape::Escaped;
@@ -23,12 +23,6 @@ pub(super) struct Pages {
     seeds: BufWriter<File>,
     others: BufWriter<File>,
     main: Option<MainPage>,
-}
-
-/// The page that a reader opens first: the first seed.
-pub(super) struct MainPage {
-    pub url: String,
-    pub ts: String,
 }
 
 #[derive(Serialize)]
