@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::clock::Time;
 use crate::container::StoredRecord;
 use crate::text::escape::Escaped;
+use crate::web::url::CanonicalUrl;
 use crate::web::{headers, mime};
 
 /// One version of a URL in the archive.
@@ -24,8 +25,8 @@ pub struct Entry {
     pub digest_sha1: [u8; 20],
     /// Whether it is a robots.txt that was fetched for the crawl itself.
     pub robots: bool,
-    /// Whether its payload is stored with another page.
-    pub revisit: bool,
+    /// Of a revisit: handle of the version with which its payload is stored.
+    pub payload: Option<u64>,
     /// Handle of the version before this one.
     pub previous: Option<u64>,
     /// What the archive knows this version by.
@@ -35,7 +36,12 @@ pub struct Entry {
 impl Entry {
     /// Whether it says that the version with status 200 that it refers to is still the page.
     pub fn is_confirmed(&self) -> bool {
-        self.status == 304 && self.revisit
+        self.status == 304 && self.is_revisit()
+    }
+
+    /// Whether its payload is stored with another page.
+    pub fn is_revisit(&self) -> bool {
+        self.payload.is_some()
     }
 }
 
@@ -96,8 +102,12 @@ pub struct RecordLocation {
 /// An archive that can be read. It is not written to, and a crawl may go on beside it.
 pub trait Archive {
     /// The newest version of a URL: in this spelling or, where it was not fetched so, in another one of the same key
-    /// form.
+    /// form, or of a host that differs in a dot at its end.
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>>;
+    /// The version that the archive knows by `handle`.
+    fn entry(&self, handle: u64) -> anyhow::Result<Entry>;
+    /// The spelling that stands for all of the same page, where `url` is written otherwise.
+    fn plain_spelling(&self, url: &CanonicalUrl) -> Option<String>;
     /// The version before `entry`.
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>>;
     /// All versions of all URLs, in the order in which they were stored, shard after shard.
@@ -153,10 +163,12 @@ pub(super) fn essence(mime: &str) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::OnceLock;
+
     use super::*;
     use crate::disk::{self, Disk, Mode};
     use crate::fingerprint::Fingerprinter;
-    use crate::web::url::{CanonicalUrl, KeyMaker};
+    use crate::web::url::KeyMaker;
     use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
 
     /// An archive in memory; the handle of an entry is its place.
@@ -181,7 +193,7 @@ pub(super) mod tests {
                 bytes: response.body.len() as u64,
                 digest_sha1: [self.stored.len() as u8; 20],
                 robots: url.ends_with("/robots.txt"),
-                revisit: !response.payload_headers.is_empty(),
+                payload: before.filter(|_| !response.payload_headers.is_empty()),
                 previous: before,
                 handle: self.stored.len() as u64,
             };
@@ -195,14 +207,27 @@ pub(super) mod tests {
         }
     }
 
+    /// What makes the keys of the fake archive's crawl.
+    fn keys() -> &'static KeyMaker {
+        static KEYS: OnceLock<KeyMaker> = OnceLock::new();
+        KEYS.get_or_init(|| KeyMaker::new(Fingerprinter::random(1), &["utm_*".to_owned()]))
+    }
+
     impl Archive for FakeArchive {
         fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
-            let keys = KeyMaker::new(Fingerprinter::random(1), &[]);
-            let key = |url: &str| CanonicalUrl::parse(url).ok().map(|url| keys.key_text(&url));
+            let key = |url: &str| CanonicalUrl::parse(url).ok().map(|url| keys().key_text(&url));
             let newest = |is_wanted: &dyn Fn(&str) -> bool| {
                 self.stored.iter().rev().map(|(entry, _)| entry).find(|entry| is_wanted(&entry.url)).cloned()
             };
             Ok(newest(&|found| found == url).or_else(|| newest(&|found| key(found) == key(url))))
+        }
+
+        fn entry(&self, handle: u64) -> anyhow::Result<Entry> {
+            Ok(self.stored[handle as usize].0.clone())
+        }
+
+        fn plain_spelling(&self, url: &CanonicalUrl) -> Option<String> {
+            keys().plain_spelling(url)
         }
 
         fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>> {

@@ -38,7 +38,7 @@ pub(crate) fn cdxj([url, mime, file]: [String; 3], number: u64) -> bool {
         bytes: 1,
         digest_sha1: [7; 20],
         robots: false,
-        revisit: false,
+        payload: None,
         previous: None,
         handle: 0,
     };

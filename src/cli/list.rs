@@ -73,7 +73,7 @@ impl ListArgs {
             bytes: entry.bytes,
             time: iso_ms(entry.time),
             digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
-            revisit: entry.revisit,
+            revisit: entry.is_revisit(),
         };
         Ok(writeln!(out, "{}", json_line(&line)?)?)
     }

@@ -24,6 +24,7 @@ mod list;
 mod ordered;
 mod parts;
 mod plan;
+mod preferences;
 mod report;
 mod robots;
 mod run;

@@ -77,7 +77,11 @@ fn handle(place: usize, offset: u64) -> u64 {
 impl Container {
     /// The key record of `entry`, its shard, and that shard's reader.
     fn record(&self, entry: &Entry) -> disk::Result<(usize, KeyRecord, &Reader)> {
-        let (place, offset) = ((entry.handle >> OFFSET_BITS) as usize, entry.handle & ((1 << OFFSET_BITS) - 1));
+        self.record_of(entry.handle)
+    }
+
+    fn record_of(&self, handle: u64) -> disk::Result<(usize, KeyRecord, &Reader)> {
+        let (place, offset) = ((handle >> OFFSET_BITS) as usize, handle & ((1 << OFFSET_BITS) - 1));
         match self.archives.reader(place)? {
             Some(reader) => Ok((place, reader.record_at(offset)?, reader)),
             None => {
@@ -101,6 +105,15 @@ impl Archive for Container {
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
         let url = CanonicalUrl::parse(url).with_context(|| format!("{url} is not a URL that can be crawled"))?;
         Ok(self.archives.newest(&url)?.map(entry))
+    }
+
+    fn entry(&self, handle: u64) -> anyhow::Result<Entry> {
+        let (place, record, _) = self.record_of(handle)?;
+        Ok(entry((place, record)))
+    }
+
+    fn plain_spelling(&self, url: &CanonicalUrl) -> Option<String> {
+        self.archives.keys().plain_spelling(url)
     }
 
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>> {
@@ -156,7 +169,7 @@ fn entry((place, record): (usize, KeyRecord)) -> Entry {
         bytes: record.payload_bytes,
         digest_sha1: record.payload_sha1,
         robots: record.robots,
-        revisit: record.payload_at.is_some(),
+        payload: record.payload_at.map(|offset| handle(place, offset)),
         previous: record.previous.map(|offset| handle(place, offset)),
         handle: handle(place, record.offset),
         mime: record.mime,

@@ -6,8 +6,10 @@ use std::io::Write;
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry, essence};
+use super::preferences::Refusals;
 use crate::clock::Time;
 use crate::disk::sorter::{Sorted, Sorter};
+use crate::web::preferences::Usage;
 use crate::web::warc::parse_date;
 
 /// Memory for the places of older versions; beyond it they are sorted in a temporary file.
@@ -32,9 +34,19 @@ pub(super) struct Selection {
     /// Only pages fetched on this day (UTC) or earlier
     #[arg(long, value_name = "DATE", value_parser = until)]
     pub(super) until: Option<Time>,
+    /// Leave out pages that refuse this use of their content, or whose robots.txt does: search=n, ai-input=n,
+    /// ai-train=n or tdm=n; several are separated by commas. Reads every page
+    #[arg(long, value_name = "USE=n", value_parser = refusal, value_delimiter = ',')]
+    pub(super) respect_preferences: Vec<Usage>,
     /// Also the robots.txt files that the crawl fetched for itself
     #[arg(long)]
     pub(super) robots: bool,
+}
+
+/// A use that pages may refuse.
+fn refusal(text: &str) -> Result<Usage, String> {
+    let name = text.split_once('=').filter(|(_, value)| *value == "n").map(|(name, _)| name);
+    name.and_then(Usage::parse).ok_or("write search=n, ai-input=n, ai-train=n or tdm=n".to_owned())
 }
 
 /// Status codes from one to another, both included.
@@ -101,11 +113,7 @@ impl Selection {
             && self.until.is_none_or(|until| entry.time <= until)
     }
 
-    /// Calls `act` with every selected entry in the order of the archive; of each URL the newest version alone, unless
-    /// `all` are wanted. Faulty entries are noted and passed.
-    ///
-    /// The newest version is looked for first and the filters asked then: `--status 200` does not bring back what is
-    /// gone by now. It takes two passes over the keys; what the first one finds is that some are older versions.
+    /// Calls `act` with every selected entry, as [`Selection::entries`] gives them. Faulty ones are noted and passed.
     pub(super) fn each(
         &self,
         archive: &dyn Archive,
@@ -114,23 +122,63 @@ impl Selection {
         warnings: &mut dyn Write,
         mut act: impl FnMut(Entry, &mut Damage, &mut dyn Write) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let mut older = if all { None } else { Some(Older::of(archive)?) };
-        for entry in archive.entries() {
+        let mut selected = self.entries(archive, all)?;
+        while let Some(entry) = selected.next(damage, warnings)? {
+            act(entry, damage, warnings)?;
+        }
+        Ok(())
+    }
+
+    /// The selected entries in the order of the archive; of each URL the newest version alone, unless `all` are wanted.
+    ///
+    /// The newest version is looked for first and the filters asked then: `--status 200` does not bring back what is
+    /// gone by now. It takes two passes over the keys; what the first one finds is that some are older versions.
+    pub(super) fn entries<'a>(&'a self, archive: &'a dyn Archive, all: bool) -> anyhow::Result<Selected<'a>> {
+        let older = if all { None } else { Some(Older::of(archive)?) };
+        Ok(Selected { selection: self, archive, entries: archive.entries(), older, refusals: self.refusals() })
+    }
+
+    /// Knows which entries refuse a use that is to be respected.
+    pub(super) fn refusals(&self) -> Option<Refusals> {
+        Refusals::of(&self.respect_preferences)
+    }
+}
+
+/// A walk over the selected entries.
+pub(super) struct Selected<'a> {
+    selection: &'a Selection,
+    archive: &'a dyn Archive,
+    entries: Box<dyn Iterator<Item = anyhow::Result<Entry>> + 'a>,
+    /// Where only the newest versions are wanted: the others.
+    older: Option<Older>,
+    refusals: Option<Refusals>,
+}
+
+impl Selected<'_> {
+    /// The next one; faulty ones are noted and passed.
+    pub(super) fn next(&mut self, damage: &mut Damage, warnings: &mut dyn Write) -> anyhow::Result<Option<Entry>> {
+        for entry in self.entries.by_ref() {
             match entry {
                 Ok(entry) => {
-                    let is_old = older.as_mut().map_or(Ok(false), |older| older.has(entry.handle))?;
-                    if is_old || !self.wants(&entry) {
+                    let is_old = self.older.as_mut().map_or(Ok(false), |older| older.has(entry.handle))?;
+                    if is_old || !self.selection.wants(&entry) {
                         continue;
                     }
                     // only answers that several shards may have of one URL cost a look
-                    if all || !entry.robots || !archive.is_superseded(&entry)? {
-                        act(entry, damage, warnings)?;
+                    if self.older.is_some() && entry.robots && self.archive.is_superseded(&entry)? {
+                        continue;
+                    }
+                    match self.refusals.as_mut().map_or(Ok(false), |refusals| refusals.has(self.archive, &entry)) {
+                        Ok(false) => return Ok(Some(entry)),
+                        Ok(true) => {}
+                        // what it refuses is not known: it stays out
+                        Err(e) => damage.note(e, warnings),
                     }
                 }
                 Err(e) => damage.note(e, warnings),
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -144,6 +192,7 @@ impl fmt::Display for Selection {
         words.extend(self.mime.iter().map(|mime| format!("--mime {mime}")));
         words.extend(self.since.map(|since| format!("--since {}", iso_ms(since))));
         words.extend(self.until.map(|until| format!("--until {}", iso_ms(until))));
+        words.extend(self.respect_preferences.iter().map(|usage| format!("--respect-preferences {}=n", usage.name())));
         words.extend(self.robots.then(|| "--robots".to_owned()));
         f.write_str(&words.join(" "))
     }
@@ -271,6 +320,21 @@ mod tests {
     }
 
     #[test]
+    fn pages_that_refuse_a_use_are_left_out_on_request() {
+        let mut archive = archive();
+        archive.page("https://c.example/", 200, "text/html", b"<html><meta name=robots content=noai>");
+        let select = |args: &[&str]| {
+            let selection = Cli::try_parse_from([&["x"], args].concat()).unwrap().selection;
+            let mut selected = selection.entries(&archive, false).unwrap();
+            let next = || selected.next(&mut Damage::default(), &mut Vec::new()).unwrap();
+            std::iter::from_fn(next).map(|entry| entry.handle).collect::<Vec<_>>()
+        };
+        assert_eq!(select(&["--prefix", "https://c."]), [8]);
+        assert_eq!(select(&["--prefix", "https://c.", "--respect-preferences", "tdm=n,ai-train=n"]), [0_u64; 0]);
+        assert_eq!(select(&["--prefix", "https://c.", "--respect-preferences", "search=n"]), [8]);
+    }
+
+    #[test]
     fn what_is_no_filter_is_refused_with_the_way_to_write_it() {
         for (args, hint) in [
             (["--status", "many"], "4xx"),
@@ -279,6 +343,8 @@ mod tests {
             (["--status", "20"], "404"),
             (["--since", "yesterday"], "2026-11-21"),
             (["--until", "2026-13-01"], "2026-11-21"),
+            (["--respect-preferences", "ai-train=y"], "ai-train=n"),
+            (["--respect-preferences", "all=n"], "ai-train=n"),
         ] {
             let Err(error) = Cli::try_parse_from([&["x"], &args[..]].concat()) else { panic!("{args:?}") };
             assert!(error.to_string().contains(hint), "{error}");

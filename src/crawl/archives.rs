@@ -62,8 +62,16 @@ impl Archives {
         opened.contains(&true)
     }
 
-    /// The newest version of `url`: in its own spelling or else in another one of the same key form.
+    /// The newest version of `url`: in its own spelling, or else in another one of the same key form, or else of a host
+    /// that differs in a dot at its end.
     pub fn newest(&self, url: &CanonicalUrl) -> Result<Option<Found>> {
+        match (self.newest_of_key(url)?, url.with_other_dot()) {
+            (None, Some(other)) => self.newest_of_key(&other),
+            (found, _) => Ok(found),
+        }
+    }
+
+    fn newest_of_key(&self, url: &CanonicalUrl) -> Result<Option<Found>> {
         let owner = self.dirs.place_of_url(url);
         let found = self.newest_in(owner, url)?;
         if !self.dirs.is_sharded() || found.as_ref().is_some_and(|(_, record)| !record.robots) {

@@ -29,6 +29,7 @@
 //! - [`surt`](mod@surt): the keys of archive indexes
 //! - [`warc`]: records of the archive
 //! - [`validators`]: what a stored answer lets a conditional request ask
+//! - [`preferences`]: what a page or a site asks of anyone who uses its content
 //! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
 
 pub mod address;
@@ -41,6 +42,7 @@ pub(crate) mod json;
 pub mod mime;
 pub mod pattern;
 pub(crate) mod percent;
+pub mod preferences;
 mod references;
 pub mod retry_after;
 pub mod robots;

@@ -156,6 +156,22 @@ impl CanonicalUrl {
         psl::domain_str(name).unwrap_or(if name.is_empty() { host } else { name })
     }
 
+    /// The same URL with a dot at the end of its host, or without it where it has one: both name the same host, and
+    /// links use either. An address has one spelling only.
+    pub fn with_other_dot(&self) -> Option<CanonicalUrl> {
+        if self.literal_address().is_some() {
+            return None;
+        }
+        let host = self.host();
+        let (start, end) = (self.host_end as usize - host.len(), self.host_end as usize);
+        let other = match host.trim_end_matches('.') {
+            "" => return None,
+            bare if bare.len() < host.len() => bare.to_owned(),
+            bare => format!("{bare}."),
+        };
+        CanonicalUrl::parse(&format!("{}{other}{}", &self.text[..start], &self.text[end..])).ok()
+    }
+
     /// Where the path starts in the text.
     pub(crate) fn path_start(&self) -> usize {
         self.path_start as usize
@@ -275,6 +291,18 @@ mod tests {
             ("http://[::1]/", "[::1]"),
         ] {
             assert_eq!(url(text).registrable_domain(), domain, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_named_with_and_without_the_dot_at_its_end() {
+        for (text, other) in [
+            ("http://a.example/x?y", Some("http://a.example./x?y")),
+            ("https://a.example.:8443/", Some("https://a.example:8443/")),
+            ("http://127.0.0.1/", None),
+            ("http://[::1]:80/", None),
+        ] {
+            assert_eq!(url(text).with_other_dot().as_ref().map(CanonicalUrl::as_str), other, "{text}");
         }
     }
 

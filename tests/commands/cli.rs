@@ -76,6 +76,7 @@ fn help_shows_examples_and_exit_codes() {
         "canonical",
         "extract",
         "export warc",
+        "export wacz",
         "export cdxj",
         "export urls",
         "export links",

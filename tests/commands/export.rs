@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -9,6 +10,8 @@ use std::time::Duration;
 use crawler::disk::{Disk, Mode};
 use crawler::simweb::{SimOptions, SimWeb};
 use crawler::web::warc::{Record, RecordReader};
+use flate2::read::MultiGzDecoder;
+use sha2::{Digest, Sha256};
 
 struct Site {
     web: SimWeb,
@@ -211,6 +214,129 @@ fn a_live_crawl_is_exported_whole_and_consistent_again_and_again() {
     assert_eq!(before, site.web.expected().pages.len());
 }
 
+/// Serves pages whose links have parameters that a crawl strips, for as long as the process lives.
+fn serve_spellings() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).unwrap();
+            let path = line.split([' ', '?']).nth(1).unwrap_or_default().to_owned();
+            let (status, body) = match path.as_str() {
+                "/" => ("200 OK", "<title>Home</title><a href='/a?utm_source=1'>1<a href='/a?utm_source=2'>2"),
+                "/a" => ("200 OK", "<title>A</title><p>it is a"),
+                _ => ("404 Not Found", ""),
+            };
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {length}\r\n");
+            let _ = stream.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes());
+        }
+    });
+    origin
+}
+
+#[test]
+fn a_page_is_found_by_every_spelling_that_links_use() {
+    let origin = serve_spellings();
+    let site = Site::start(SimOptions { hosts: 1, pages: 1, ..small() }, "");
+    fs::write(site.path("seeds.txt"), format!("{origin}/\n")).unwrap();
+    let toml = "[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\ndelay_min = \"0s\"\ndelay_factor = 0\n";
+    fs::write(site.path("crawler.toml"), format!("{toml}delay_per_ip = \"0s\"\n")).unwrap();
+    assert_eq!(site.crawl().wait().unwrap().code(), Some(0));
+    let fetched = format!("{origin}/a?utm_source=1");
+    assert_eq!(site.lines(&["list", "--prefix", &format!("{origin}/a")]), [fetched.as_str()]);
+    for spelling in ["a", "a?utm_source=2", "a?utm_medium=new"] {
+        let url = format!("{origin}/{spelling}");
+        let got = site.command(&["get", &url]).output().unwrap();
+        assert!(String::from_utf8_lossy(&got.stdout).contains("it is a"), "{url}");
+        assert!(String::from_utf8_lossy(&got.stderr).contains(&fetched), "{url}: the spelling is not named");
+        let told = site.json(&["explain", &url, "--json"]);
+        assert_eq!(told[0]["fetched_as"], fetched.as_str(), "{url}");
+        assert!(told[0]["verdict"].as_str().unwrap().contains(&format!("was fetched as {fetched}")), "{}", told[0]);
+    }
+    let keys = |lines: Vec<String>| -> BTreeSet<String> {
+        let pages = lines.iter().filter(|line| line.contains(")/a"));
+        pages.map(|line| line.split_once(')').unwrap().1.split(' ').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(keys(site.lines(&["export", "cdxj"])), ["/a?utm_source=1"].map(str::to_owned).into());
+    let spelt = keys(site.lines(&["export", "cdxj", "--spellings"]));
+    assert_eq!(spelt, ["/a", "/a?utm_source=1", "/a?utm_source=2"].map(str::to_owned).into());
+    let records = site.records(&site.prints(&["export", "warc", "--spellings"]));
+    let revisits = records.iter().filter(|record| record.kind() == "revisit").map(url_of);
+    assert_eq!(revisits.collect::<Vec<_>>(), [format!("{origin}/a"), format!("{origin}/a?utm_source=2")]);
+}
+
+/// The files of a WACZ; the reader verifies the checksums of the ZIP file.
+fn unpack(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let zip = rawzip::ZipArchive::from_slice(bytes).unwrap();
+    let mut files = BTreeMap::new();
+    for header in zip.entries() {
+        let header = header.unwrap();
+        let entry = zip.get_entry(header.wayfinder()).unwrap();
+        let mut content = Vec::new();
+        if header.compression_method() == rawzip::CompressionMethod::STORE {
+            entry.verifying_reader(entry.data()).read_to_end(&mut content).unwrap();
+        } else {
+            let data = flate2::bufread::DeflateDecoder::new(entry.data());
+            entry.verifying_reader(data).read_to_end(&mut content).unwrap();
+        }
+        files.insert(String::from_utf8(header.file_path().as_ref().to_vec()).unwrap(), content);
+    }
+    files
+}
+
+#[test]
+fn a_wacz_of_a_crawl_has_every_page_and_an_index_that_leads_to_every_answer() {
+    for (shards, compression) in [(1, "gzip"), (3, "zstd")] {
+        let site = crawled(&format!("[container]\ncompression = \"{compression}\"\n[crawl]\nshards = {shards}\n"));
+        let all = ["export", "wacz", "--all", "--robots", "--title", "All of it", "--memory", "1MiB"];
+        site.prints(&[&all[..], &["--output", "all.wacz"]].concat());
+        let files = unpack(&fs::read(site.path("all.wacz")).unwrap());
+        let manifest: serde_json::Value = serde_json::from_slice(&files["datapackage.json"]).unwrap();
+        assert_eq!(manifest["title"], "All of it");
+        for resource in manifest["resources"].as_array().unwrap() {
+            let content = &files[resource["path"].as_str().unwrap()];
+            assert_eq!(resource["bytes"], content.len());
+            let hash = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            assert_eq!(resource["hash"], format!("sha256:{hash}"));
+        }
+        let mut index = String::new();
+        MultiGzDecoder::new(&files["indexes/index.cdx.gz"][..]).read_to_string(&mut index).unwrap();
+        let mut urls = BTreeSet::new();
+        for line in index.lines() {
+            let fields: BTreeMap<String, String> = serde_json::from_str(line.splitn(3, ' ').nth(2).unwrap()).unwrap();
+            let number = |name: &str| fields[name].parse::<usize>().unwrap();
+            let file = &files[&format!("archive/{}", fields["filename"])];
+            let member = &file[number("offset")..number("offset") + number("length")];
+            let records = site.records(member);
+            assert_eq!((records.len(), url_of(&records[0])), (1, fields["url"].clone()));
+            assert!(records[0].is_intact());
+            assert_eq!(records[0].field("WARC-Payload-Digest"), Some(fields["digest"].as_str()));
+            if fields["filename"] != "spellings.warc.gz" {
+                urls.insert(fields["url"].clone());
+            }
+        }
+        assert_eq!(urls, site.lines(&["list", "--all", "--robots"]).into_iter().collect());
+        let pages = String::from_utf8(files["pages/pages.jsonl"].clone()).unwrap();
+        let listed: BTreeSet<String> = pages
+            .lines()
+            .skip(1)
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["url"].as_str().unwrap().to_owned())
+            .collect();
+        let html = site.lines(&["list", "--all", "--mime", "text/html", "--status", "2xx"]);
+        assert_eq!(listed, html.into_iter().collect());
+        let some = "export wacz --dir crawl --output some.wacz --prefix http://h --mime text/html --status 200 \
+                    --since 2020-01-01 --until 2999-12-31";
+        site.prints(&some.split_whitespace().collect::<Vec<_>>());
+        let some = unpack(&fs::read(site.path("some.wacz")).unwrap());
+        let pages = String::from_utf8(some["pages/pages.jsonl"].clone()).unwrap().lines().count() - 1;
+        let newest = site.lines(&["list", "--mime", "text/html", "--status", "200", "--prefix", "http://h"]);
+        assert!(pages > 0 && pages == newest.len(), "{pages} pages of {}", newest.len());
+    }
+}
+
 #[test]
 fn an_export_whose_reader_goes_away_is_a_quiet_end() {
     let site = crawled("");
@@ -219,6 +345,7 @@ fn an_export_whose_reader_goes_away_is_a_quiet_end() {
         &["export", "cdxj"],
         &["export", "urls"],
         &["export", "links"],
+        &["export", "wacz", "--text"],
         &["list", "--all", "--jsonl"],
         &["get", &site.web.seeds()[0], "--warc"],
     ] {

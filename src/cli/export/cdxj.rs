@@ -10,6 +10,7 @@ use data_encoding::BASE32;
 use serde::Serialize;
 
 use super::Common;
+use super::spellings::Spellings;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, RecordLocation, essence};
 use crate::cli::exit::Exit;
@@ -29,7 +30,7 @@ into --memory are sorted in a temporary file (in TMPDIR).
 With pywb:
   wb-manager init my
   ln -s \"$PWD\"/crawl/pages/value-*.warc.gz collections/my/archive/
-  crawler export cdxj --all --output collections/my/indexes/index.cdxj
+  crawler export cdxj --all --spellings --output collections/my/indexes/index.cdxj
   wayback
 The index of a crawl of several shards names files such as shard-000/pages/value-00000.warc.gz; link the shards instead:
   ln -s \"$PWD\"/crawl/shard-* collections/my/archive/
@@ -43,12 +44,16 @@ pub(super) struct CdxjArgs {
     /// Every version of a URL, not only the newest
     #[arg(long)]
     all: bool,
+    /// Also lines under the other spellings of a URL that pages use, such as links with parameters that the crawl
+    /// strips: reads all selected pages for their links
+    #[arg(long)]
+    spellings: bool,
     /// Memory for sorting
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = memory)]
     memory: usize,
 }
 
-fn memory(text: &str) -> Result<usize, String> {
+pub(super) fn memory(text: &str) -> Result<usize, String> {
     let bytes = parse_bytes(text).map(|bytes| bytes.as_usize());
     bytes.filter(|&bytes| bytes >= MEMORY_MIN).ok_or("write a size of at least 1MiB, such as 64MiB".to_owned())
 }
@@ -78,13 +83,28 @@ impl CdxjArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let (mut damage, mut sorter) = (Damage::default(), Sorter::new(self.memory));
-        self.common.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
+        let (selection, all) = (&self.common.selection, self.all);
+        let mut spellings = self.spellings.then(|| Spellings::new(self.memory));
+        selection.each(archive, all, &mut damage, warnings, |entry, damage, warnings| {
             match archive.place(&entry).and_then(|place| line(place, &entry)) {
                 Ok(line) => sorter.push(line.as_bytes())?,
                 Err(e) => damage.note(e, warnings),
             }
-            Ok(())
+            match &mut spellings {
+                Some(spellings) => spellings.take(archive, &entry, damage, warnings),
+                None => Ok(()),
+            }
         })?;
+        let mut spelt = |spelling: &str, entry: &Entry, damage: &mut Damage, warnings: &mut dyn Write| {
+            match archive.place(entry).and_then(|place| spelt_line(place, entry, spelling)) {
+                Ok(line) => line.map_or(Ok(()), |line| sorter.push(line.as_bytes()))?,
+                Err(e) => damage.note(e, warnings),
+            }
+            Ok(())
+        };
+        if let Some(spellings) = spellings {
+            spellings.each(archive, (selection, all), &mut damage, warnings, &mut spelt)?;
+        }
         let mut lines = sorter.finish()?;
         while let Some(line) = lines.next()? {
             out.write_all(line)?;
@@ -100,7 +120,7 @@ pub(in crate::cli) fn line(place: RecordLocation, entry: &Entry) -> anyhow::Resu
     let essence = essence(&entry.mime);
     let fields = Fields {
         url: &entry.url,
-        mime: if entry.revisit { "warc/revisit" } else { &essence },
+        mime: if entry.is_revisit() { "warc/revisit" } else { &essence },
         status: entry.status.to_string(),
         digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
         length: place.bytes.to_string(),
@@ -108,6 +128,14 @@ pub(in crate::cli) fn line(place: RecordLocation, entry: &Entry) -> anyhow::Resu
         filename: place.file,
     };
     Ok(format!("{} {} {}\n", surt(&url), timestamp(entry.time), json_line(&fields)?))
+}
+
+/// The line of `entry` under another spelling of its URL; nothing where both have one key.
+fn spelt_line(place: RecordLocation, entry: &Entry, spelling: &str) -> anyhow::Result<Option<String>> {
+    let key = surt(&CanonicalUrl::parse(spelling)?);
+    let line = line(place, entry)?;
+    let (own, rest) = line.split_once(' ').unwrap_or_default();
+    Ok((own != key).then(|| format!("{key} {rest}")))
 }
 
 /// `20261121043800`.
@@ -142,7 +170,7 @@ mod tests {
         let mut archive = FakeArchive::default();
         archive.page("http://www.b.example:8080/X?b=1&a=2", 404, "Text/HTML; charset=utf-8", b"");
         archive.page("https://a.example/", 200, "", b"");
-        archive.stored[1].0.revisit = true;
+        archive.stored[1].0.payload = Some(0);
         assert_eq!(
             index(&archive, &[]),
             "example,a)/ 20050428011615 {\"url\":\"https://a.example/\",\"mime\":\"warc/revisit\",\"status\":\"200\",\
@@ -152,6 +180,45 @@ mod tests {
              \"mime\":\"text/html\",\"status\":\"404\",\"digest\":\"sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\",\
              \"length\":\"100\",\"offset\":\"0\",\"filename\":\"value-00000.warc.gz\"}\n"
         );
+    }
+
+    #[test]
+    fn spellings_that_pages_use_have_lines_that_lead_to_the_page_which_was_fetched() {
+        let mut archive = FakeArchive::default();
+        let links = b"<a href='/b?utm_source=1'><a href='/%7eu'><a href='http://h.example./c'><a href=/x?utm_source=2>";
+        archive.page("http://h.example/", 200, "text/html", links);
+        archive.page("http://h.example/b?utm_source=0", 200, "text/html", b"b");
+        archive.page("http://h.example/~u", 200, "text/html", b"u");
+        let keys = |args: &[&str]| -> Vec<(String, String)> {
+            let line = |line: &str| {
+                let mut parts = line.splitn(3, ' ');
+                let fields: serde_json::Value = serde_json::from_str(parts.clone().nth(2).unwrap()).unwrap();
+                (parts.next().unwrap().to_owned(), fields["url"].as_str().unwrap().to_owned())
+            };
+            index(&archive, args).lines().map(line).collect()
+        };
+        let plain = keys(&[]);
+        assert_eq!(plain.len(), 3);
+        let spelt: Vec<_> = keys(&["--spellings"]).into_iter().filter(|line| !plain.contains(line)).collect();
+        let b = "http://h.example/b?utm_source=0".to_owned();
+        // an escape makes no other key, and what was not fetched has no line
+        assert_eq!(spelt, ["example,h)/b", "example,h)/b?utm_source=1"].map(|key| (key.to_owned(), b.clone())));
+        assert_eq!(keys(&["--spellings", "--status", "404"]).len(), 0);
+        assert_eq!(keys(&["--spellings", "--all"]).len(), 5);
+    }
+
+    #[test]
+    fn a_page_has_only_so_many_spellings_and_the_rest_is_told() {
+        let mut archive = FakeArchive::default();
+        let links: String = (0..1_007).map(|n| format!("<a href='/b?utm_source={n}'>")).collect();
+        archive.page("http://h.example/", 200, "text/html", links.as_bytes());
+        archive.page("http://h.example/b", 200, "text/html", b"b");
+        let (mut out, mut warnings) = (Vec::new(), Vec::new());
+        let args = Cli::parse_from(["cdxj", "--spellings"]).args;
+        args.write(&archive, &mut out, &mut warnings).unwrap().unwrap();
+        assert_eq!(out.iter().filter(|&&byte| byte == b'\n').count(), 1_002);
+        let warnings = String::from_utf8(warnings).unwrap();
+        assert_eq!(warnings, "crawler: 7 more spellings left out: http://h.example/b\n");
     }
 
     #[test]
@@ -177,7 +244,7 @@ mod tests {
             bytes: 1,
             digest_sha1: [1; 20],
             robots: false,
-            revisit: false,
+            payload: None,
             previous: None,
             handle: u64::from(n),
         };

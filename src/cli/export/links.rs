@@ -17,7 +17,9 @@ use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
-use crate::web::html::{Document, LinkKind, LinkScan, Links, Stated, canonical_header, link_header, x_robots_tag};
+use crate::web::html::{
+    Document, LinkKind, LinkScan, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
+};
 use crate::web::url::CanonicalUrl;
 use crate::web::url::KeyMaker;
 
@@ -56,7 +58,7 @@ struct LinkRow<'a> {
 }
 
 /// The scans of a page: one that finds all links, one that leaves out what must not be followed.
-struct Scans {
+pub(super) struct Scans {
     all: LinkScan,
     followed: LinkScan,
     keys: KeyMaker,
@@ -107,10 +109,7 @@ impl LinksArgs {
             let follow = if nofollow { "nofollow" } else { "follow" };
             Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}\t{}", Cell(text))?)
         };
-        let location =
-            headers::location(&response.headers).filter(|_| (300..400).contains(&entry.status) && entry.status != 304);
-        let target = location.and_then(|value| url.join(&value).ok());
-        if let Some(target) = target {
+        if let Some(target) = redirect(&url, entry.status, response) {
             line(target.as_str(), "redirect", false, "")?;
         }
         let (links, texts, followed) = scans.find(&url, response);
@@ -135,11 +134,29 @@ impl LinksArgs {
 }
 
 impl Scans {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scan = |respect_nofollow| LinkScan::new(LINKS_MAX, respect_nofollow, CanonicalUrl::LENGTH_MAX);
         // any polynomial will do: the keys are compared within a page only
         let keys = KeyMaker::new(Fingerprinter::random(fastrand::u64(..)), &[]);
         Scans { all: scan(false), followed: scan(true), keys }
+    }
+
+    /// All URLs that an answer names: its redirect, its header fields, its links whether they may be followed or not.
+    pub(super) fn targets(&mut self, url: &CanonicalUrl, status: u16, response: &Response) -> Vec<CanonicalUrl> {
+        let mut targets: Vec<CanonicalUrl> = redirect(url, status, response).into_iter().collect();
+        let refresh = headers::refresh(&response.headers);
+        targets.extend(refresh.and_then(|value| url.join(&value).ok()));
+        let linked: Vec<_> = headers::named(&response.headers, "link").map(headers::reference).collect();
+        targets
+            .extend(linked.iter().flat_map(|value| link_header(value)).filter_map(|(value, _)| url.join(&value).ok()));
+        let content_type = response.content_type();
+        let content_type = content_type.as_deref();
+        if let Some(document) = Document::of(&stated(url, content_type), &response.decoded) {
+            let (against, said) = ((url, &self.keys), RobotsDirectives::default());
+            let links = self.all.document(document, &response.decoded, content_type, against, said);
+            targets.extend(links.entries.into_iter().map(|link| link.url));
+        }
+        targets
     }
 
     /// The links of a page, their texts, and the keys of those that may be followed.
@@ -148,9 +165,7 @@ impl Scans {
         let content_type = content_type.as_deref();
         let tags: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
         let said = x_robots_tag(tags.iter().map(|value| &**value), "*");
-        // what a sheet of a wrong type names was found if a page embeds it, which is not known here
-        let stated = Stated { content_type, nosniff: false, path: url.path(), embedded: true };
-        let Some(document) = Document::of(&stated, &response.decoded) else {
+        let Some(document) = Document::of(&stated(url, content_type), &response.decoded) else {
             return (Links { nofollow_page: said.nofollow, ..Links::default() }, Vec::new(), HashSet::new());
         };
         let against = (url, &self.keys);
@@ -164,6 +179,18 @@ impl Scans {
         let followed = self.followed.document(document, &response.decoded, content_type, against, said);
         (links, texts, followed.entries.iter().map(|link| link.keys.key).collect())
     }
+}
+
+/// What is known of an answer before it is looked at. What a sheet of a wrong type names was found if a page embeds it,
+/// which is not known here.
+pub(super) fn stated<'a>(url: &'a CanonicalUrl, content_type: Option<&'a str>) -> Stated<'a> {
+    Stated { content_type, nosniff: false, path: url.path(), embedded: true }
+}
+
+/// Where an answer redirects.
+fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
+    let location = headers::location(&response.headers).filter(|_| (300..400).contains(&status) && status != 304);
+    location.and_then(|value| url.join(&value).ok())
 }
 
 fn kind(kind: LinkKind) -> &'static str {

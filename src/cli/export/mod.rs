@@ -1,4 +1,5 @@
-//! `crawler export`: the archive for other tools, as one WARC stream, a CDXJ index, a list of URLs or of links.
+//! `crawler export`: the archive for other tools, as one WARC stream, a WACZ file, a CDXJ index, a list of URLs or of
+//! links.
 //!
 //! All of it streams: memory does not grow with the archive. No lock is taken; what a running crawl has stored when the
 //! export begins is exported, and nothing of what comes after.
@@ -6,7 +7,9 @@
 mod cdxj;
 mod links;
 mod output;
+mod spellings;
 mod urls;
+mod wacz;
 mod warc;
 
 use std::io;
@@ -18,6 +21,8 @@ use super::archive::Archive;
 use super::exit::Exit;
 use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
+use crate::clock::Time;
+use crate::web::warc::{Compression, Encoder};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) use cdxj::line as cdxj_line;
 use output::Output;
@@ -26,6 +31,7 @@ use output::Output;
 #[command(after_help = "\
 Examples:
   crawler export warc --prefix https://example.com/ --output example.warc.gz
+  crawler export wacz --output site.wacz
   crawler export cdxj --output index.cdxj
   crawler export urls --status 200 --mime text/html
   crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head
@@ -40,6 +46,8 @@ pub(super) struct ExportArgs {
 enum What {
     /// The records of selected pages as one WARC file
     Warc(warc::WarcArgs),
+    /// Selected pages as one WACZ file, which replays in a browser
+    Wacz(wacz::WaczArgs),
     /// An index of the value files, sorted, as pywb reads it
     Cdxj(cdxj::CdxjArgs),
     /// The URLs of selected pages, one a line
@@ -64,6 +72,7 @@ impl ExportArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
         match &self.what {
             What::Warc(args) => args.run(open_archive),
+            What::Wacz(args) => args.run(open_archive),
             What::Cdxj(args) => args.run(open_archive),
             What::Urls(args) => args.run(open_archive),
             What::Links(args) => args.run(open_archive),
@@ -85,5 +94,18 @@ impl Common {
         let exit = write(&*archive, &mut output, &mut io::stderr())?;
         output.finish()?;
         exit
+    }
+
+    /// The first record of a WARC file: who wrote it, and what was selected.
+    fn warcinfo(&self, all: bool, name: &str, now: Time) -> Vec<u8> {
+        let software = concat!("crawler/", env!("CARGO_PKG_VERSION"));
+        let versions = if all { "all versions" } else { "the newest version of each URL" };
+        let filters = self.selection.to_string();
+        let filters = if filters.is_empty() { "all pages".to_owned() } else { filters };
+        let fields = [
+            ("selection".to_owned(), format!("{filters}; {versions}")),
+            ("source".to_owned(), self.dir.dir.to_string_lossy().into_owned()),
+        ];
+        Encoder::new(Compression::Gzip).warcinfo(name, software, &fields, "", now, fastrand::u128(..))
     }
 }

@@ -12,6 +12,7 @@ use flate2::write::GzEncoder;
 
 use super::Common;
 use super::output::Output;
+use super::spellings::Spellings;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage};
 use crate::cli::exit::Exit;
@@ -19,6 +20,9 @@ use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::text::figures::digits_ms;
 use crate::web::warc::{Compression, Encoder};
+
+/// Memory for spellings of URLs; beyond it they are sorted in a temporary file.
+const SPELLINGS_MEMORY: usize = 64 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -36,6 +40,10 @@ pub(super) struct WarcArgs {
     /// Every version of a URL, not only the newest
     #[arg(long)]
     all: bool,
+    /// Also revisit records for the other spellings of a URL that pages use, such as links with parameters that the
+    /// crawl strips, so that they replay
+    #[arg(long)]
+    spellings: bool,
 }
 
 impl WarcArgs {
@@ -48,6 +56,31 @@ impl WarcArgs {
         })
     }
 
+    /// Records for the spellings of URLs that pages use and that were not fetched.
+    fn spellings(
+        &self,
+        archive: &dyn Archive,
+        spellings: Spellings,
+        out: &mut dyn Write,
+        damage: &mut Damage,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let (mut encoder, mut bytes) = (Encoder::new(Compression::Gzip), Vec::new());
+        let selection = (&self.common.selection, self.all);
+        spellings.each(archive, selection, damage, warnings, |spelling, entry, damage, warnings| {
+            bytes.clear();
+            match archive.exchange(entry) {
+                Ok(records) => {
+                    if let Some(answer) = records.last() {
+                        encoder.spelling(spelling, &answer.record, &mut bytes);
+                    }
+                }
+                Err(e) => damage.note(e, warnings),
+            }
+            Ok(out.write_all(&bytes)?)
+        })
+    }
+
     fn write(
         &self,
         archive: &dyn Archive,
@@ -57,33 +90,27 @@ impl WarcArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let mut damage = Damage::default();
-        out.write_all(&self.warcinfo(name, now))?;
+        out.write_all(&self.common.warcinfo(self.all, name, now))?;
+        let mut spellings = self.spellings.then(|| Spellings::new(SPELLINGS_MEMORY));
         self.common.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
             match archive.exchange(&entry) {
                 Ok(records) => records.iter().try_for_each(|record| copy(record, out))?,
                 Err(e) => damage.note(e, warnings),
             }
-            Ok(())
+            match &mut spellings {
+                Some(spellings) => spellings.take(archive, &entry, damage, warnings),
+                None => Ok(()),
+            }
         })?;
+        if let Some(spellings) = spellings {
+            self.spellings(archive, spellings, out, &mut damage, warnings)?;
+        }
         Ok(damage.or(Exit::Done, warnings))
-    }
-
-    /// The first record: who wrote the file, and what was selected.
-    fn warcinfo(&self, name: &str, now: Time) -> Vec<u8> {
-        let software = concat!("crawler/", env!("CARGO_PKG_VERSION"));
-        let versions = if self.all { "all versions" } else { "the newest version of each URL" };
-        let filters = self.common.selection.to_string();
-        let filters = if filters.is_empty() { "all pages".to_owned() } else { filters };
-        let fields = [
-            ("selection".to_owned(), format!("{filters}; {versions}")),
-            ("source".to_owned(), self.common.dir.dir.to_string_lossy().into_owned()),
-        ];
-        Encoder::new(Compression::Gzip).warcinfo(name, software, &fields, "", now, fastrand::u128(..))
     }
 }
 
 /// Writes a record as a gzip member.
-fn copy(record: &StoredRecord, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn copy(record: &StoredRecord, out: &mut dyn Write) -> anyhow::Result<()> {
     if record.stored.starts_with(&[0x1f, 0x8b]) {
         return Ok(out.write_all(&record.stored)?);
     }
@@ -138,6 +165,23 @@ mod tests {
                 assert_eq!(bytes[range] == stored.stored, compression == Compression::Gzip, "{compression:?}");
             }
         }
+    }
+
+    #[test]
+    fn spellings_that_pages_use_are_revisits_at_the_end() {
+        let mut archive = FakeArchive::default();
+        archive.page("https://a.example/", 200, "text/html", b"<a href='/b?utm_source=1'>");
+        archive.page("https://a.example/b", 200, "text/html", b"b");
+        assert_eq!(export(&archive, &[]).1.len(), 1 + 6);
+        let records = export(&archive, &["--spellings"]).1;
+        let last = records.last().unwrap();
+        assert_eq!((records.len(), last.kind()), (1 + 6 + 1, "revisit"));
+        assert_eq!(last.field("WARC-Target-URI"), Some("https://a.example/b?utm_source=1"));
+        let answer = &records[6];
+        assert_eq!(last.field("WARC-Refers-To"), answer.field("WARC-Record-ID"));
+        assert_eq!(last.field("WARC-Payload-Digest"), answer.field("WARC-Payload-Digest"));
+        assert_eq!(last.field("WARC-Date"), answer.field("WARC-Date"));
+        assert!(last.is_intact() && answer.block.starts_with(&last.block));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(in crate::cli) fn text_of(element: ElementRef<'_>) -> String {
 }
 
 /// The text that a reader of the page sees: without scripts, styles and head, blocks parted by a blank.
-pub(super) fn text_of_page(page: &Html) -> String {
+pub(in crate::cli) fn text_of_page(page: &Html) -> String {
     let (mut text, mut unseen) = (Squeezed::default(), 0_usize);
     for edge in page.tree.root().traverse() {
         let (node, opens) = match edge {

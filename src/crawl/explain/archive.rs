@@ -223,7 +223,9 @@ impl Archive {
     /// The newest robots.txt of the origin of `url`, its redirects followed as the crawl does.
     pub(super) fn robots(&self, url: &CanonicalUrl, bytes_max: usize) -> Result<Option<ArchivedRobots>> {
         let mut at = url.join("/robots.txt").expect("an origin makes a URL");
-        let Some(mut found) = self.newest(&at)? else { return Ok(None) };
+        // rules are those of the origin itself, not of one that differs in a dot
+        let own = self.newest(&at)?.filter(|found| found.record.url == at.as_str());
+        let Some(mut found) = own else { return Ok(None) };
         for _ in 0..ROBOTS_HOPS_MAX {
             let Some(target) = Archive::location(&at, &found)? else { break };
             let Some(next) = self.newest(&target)? else { break };

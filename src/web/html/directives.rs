@@ -12,12 +12,17 @@ pub struct RobotsDirectives {
 impl RobotsDirectives {
     /// Adds a comma-separated list of directives.
     pub(super) fn add(&mut self, list: &str) {
-        for directive in list.split([',', ' ', '\t', '\n', '\x0c']) {
+        for directive in names_of(list) {
             let named = |name| directive.eq_ignore_ascii_case(name);
             self.nofollow |= named("nofollow") || named("none");
             self.noindex |= named("noindex") || named("none");
         }
     }
+}
+
+/// The directives of a list.
+pub(in crate::web) fn names_of(list: &str) -> impl Iterator<Item = &str> {
+    list.split([',', ' ', '\t', '\n', '\x0c'])
 }
 
 /// Directives that have a `:` before their own value, not behind the name of a robot.
@@ -27,9 +32,18 @@ const WITH_VALUE: [&str; 4] = ["unavailable_after", "max-snippet", "max-image-pr
 /// meant for; one without a name, or with `*`, is meant for all.
 pub fn x_robots_tag<'a>(values: impl Iterator<Item = &'a str>, agent_token: &str) -> RobotsDirectives {
     let mut directives = RobotsDirectives::default();
-    for value in values {
+    said_by_x_robots_tag(values, agent_token).for_each(|list| directives.add(list));
+    directives
+}
+
+/// The parts of `X-Robots-Tag` headers that are meant for us, without the names of robots before them.
+pub(in crate::web) fn said_by_x_robots_tag<'a>(
+    values: impl Iterator<Item = &'a str>,
+    agent_token: &str,
+) -> impl Iterator<Item = &'a str> {
+    values.flat_map(move |value| {
         let mut is_for_us = true;
-        for part in value.split(',') {
+        value.split(',').filter_map(move |part| {
             let list = match part.split_once(':') {
                 Some((name, rest)) if !WITH_VALUE.iter().any(|known| known.eq_ignore_ascii_case(name.trim())) => {
                     let name = name.trim();
@@ -38,12 +52,9 @@ pub fn x_robots_tag<'a>(values: impl Iterator<Item = &'a str>, agent_token: &str
                 }
                 _ => part,
             };
-            if is_for_us {
-                directives.add(list);
-            }
-        }
-    }
-    directives
+            is_for_us.then_some(list)
+        })
+    })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod sniff;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod title;
 
 pub use directives::{RobotsDirectives, x_robots_tag};
 pub use document::{Document, Stated};
@@ -29,6 +30,7 @@ pub use header::{canonical_header, link_header};
 pub use lazy::LAZY_ATTRIBUTES;
 pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};
+pub use title::title;
 
 use super::url::{CanonicalUrl, Keys};
 

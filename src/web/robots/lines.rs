@@ -55,6 +55,8 @@ pub enum Directive<'a> {
     CrawlDelay(&'a [u8]),
     RequestRate(&'a [u8]),
     Sitemap(&'a [u8]),
+    /// Usage preferences.
+    Usage(&'a [u8]),
 }
 
 /// A line in its place.
@@ -194,6 +196,7 @@ fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Directive<'a>> {
         b"crawl-delay" | b"crawldelay" | b"crawl delay" => Directive::CrawlDelay(value),
         b"request-rate" | b"requestrate" | b"request rate" => Directive::RequestRate(value),
         b"sitemap" | b"site-map" | b"site map" => Directive::Sitemap(value),
+        b"content-signal" | b"content-usage" => Directive::Usage(value),
         _ => return None,
     })
 }

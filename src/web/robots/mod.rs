@@ -14,6 +14,7 @@ mod pattern;
 mod rfc_tests;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use std::time::Duration;
 pub use explain::{Decision, RobotsFile, RuleLine, StatedDelay};
 pub use lines::SITEMAPS_MAX;
 use pattern::Subject;
+pub use usage::UsageLines;
 
 use super::coding::{self, Decoded};
 

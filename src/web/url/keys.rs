@@ -82,6 +82,16 @@ impl KeyMaker {
         self.key_form(url).into_owned()
     }
 
+    /// The spelling that stands for all of the same page, where `url` is written otherwise: its key form, without a dot
+    /// at the end of the host.
+    pub fn plain_spelling(&self, url: &CanonicalUrl) -> Option<String> {
+        let bare = if url.host().ends_with('.') { url.with_other_dot() } else { None };
+        match (self.key_form(bare.as_ref().unwrap_or(url)), &bare) {
+            (Cow::Borrowed(_), None) => None,
+            (plain, _) => (plain != url.as_str()).then(|| plain.into_owned()),
+        }
+    }
+
     /// The fingerprint of any text, by the crawl's polynomial.
     pub(crate) fn of(&self, text: &str) -> Fingerprint {
         self.fingerprinter.of(text.as_bytes())
@@ -214,6 +224,19 @@ mod tests {
             ("http://h", "http://h/"),
         ] {
             assert_eq!(keys().key_text(&url(text)), key, "{text}");
+        }
+    }
+
+    #[test]
+    fn urls_of_one_page_have_one_plain_spelling() {
+        for (text, plain) in [
+            ("http://h.example/?utm_source=x", Some("http://h.example/")),
+            ("http://h.example./%7Ea;jsessionid=1", Some("http://h.example/~a")),
+            ("http://h.example./", Some("http://h.example/")),
+            ("http://h.example/?a=1", None),
+            ("http://h.example/%2F", None),
+        ] {
+            assert_eq!(keys().plain_spelling(&url(text)).as_deref(), plain, "{text}");
         }
     }
 

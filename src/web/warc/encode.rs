@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::ops::Range;
 
-use data_encoding::BASE32;
 use sha1::{Digest, Sha1};
 
+use super::digest::digest;
 use super::pack::{Compression, Packer};
 mod revisit;
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
@@ -361,10 +361,6 @@ fn push_line(text: &mut String, part: &str) {
     } else {
         text.push_str(part);
     }
-}
-
-pub(super) fn digest(sha1: [u8; 20]) -> String {
-    format!("sha1:{}", BASE32.encode(&sha1))
 }
 
 /// The seed of the record ids of a page: nothing but the crawl's id and what key.dat tells of the page, so that a later

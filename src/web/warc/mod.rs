@@ -16,6 +16,7 @@
 //! `Content-Encoding` stays with its encoded body. Every warcinfo record says so.
 
 mod date;
+mod digest;
 mod encode;
 mod pack;
 mod read;

@@ -7,7 +7,7 @@ use flate2::bufread::GzDecoder;
 use sha1::{Digest, Sha1};
 
 use super::Header;
-use super::encode::digest;
+use super::digest::digest;
 use crate::disk::{DiskFile, Error, Result};
 use crate::web::coding::WholeInflater;
 

@@ -4,11 +4,12 @@
 //! one what its revisit record takes ([`RevisitDraft`]), and [`Encoder::revisit`] writes that record, which has the
 //! place of the response record in the exchange: metadata and request are those of any answer.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
-use super::{Encoder, Head, digest, urn, uuid};
+use super::{Encoder, Head, digest, id_seed, urn, uuid};
 use crate::clock::Time;
-use crate::web::warc::{Truncation, format_date};
+use crate::web::warc::{Record, Truncation, format_date, parse_date, parse_http_head};
 
 /// Payloads shorter than this are stored again: the fields of a revisit record take as much room, compressed.
 pub const REVISIT_PAYLOAD_MIN: u64 = 256;
@@ -80,6 +81,40 @@ pub struct Revisit<'a> {
 }
 
 impl Encoder {
+    /// Appends a record that gives the page of `answer`, a response or a revisit, under another spelling of its URL. It
+    /// refers to the record that has the payload, and is of the same moment. Says whether there is an answer in there.
+    pub fn spelling(&mut self, url: &str, answer: &Record, out: &mut Vec<u8>) -> bool {
+        let Some((_, _, body)) = parse_http_head(&answer.block) else { return false };
+        let field = |name: &str| answer.field(name).unwrap_or_default();
+        let referred = |name: &str, own: &str| Cow::Borrowed(answer.field(name).unwrap_or(field(own)));
+        let date = field("WARC-Date");
+        let mut fields = vec![
+            ("WARC-Profile", Cow::from(format!("{PROFILES}{}", Profile::IdenticalPayload.name()))),
+            ("WARC-Payload-Digest", Cow::from(field("WARC-Payload-Digest"))),
+        ];
+        if answer.kind() == "response" || answer.field("WARC-Refers-To").is_some() {
+            fields.push(("WARC-Refers-To", referred("WARC-Refers-To", "WARC-Record-ID")));
+        }
+        fields.push(("WARC-Refers-To-Target-URI", referred("WARC-Refers-To-Target-URI", "WARC-Target-URI")));
+        fields.push(("WARC-Refers-To-Date", referred("WARC-Refers-To-Date", "WARC-Date")));
+        fields.push(("WARC-Truncated", Truncation::Length.as_str().into()));
+        self.block.clear();
+        self.block.extend_from_slice(&answer.block[..body]);
+        // the same spelling of the same answer has the same id, however often it is exported
+        let own = format!("{} {url}", field("WARC-Record-ID"));
+        let head = Head {
+            kind: "revisit",
+            id: uuid(id_seed(0, &own, parse_date(date).unwrap_or(Time::ZERO)), 0),
+            date,
+            content_type: "application/http;msgtype=response",
+            url: Some(url),
+            fields: &fields,
+            is_packed: false,
+        };
+        self.finish(&head, &[], out);
+        true
+    }
+
     /// Appends the record of `revisit` to `out`. Its block is the head of the answer.
     pub fn revisit(&mut self, revisit: &Revisit<'_>, out: &mut Vec<u8>) {
         let draft = revisit.draft;

@@ -1,0 +1,228 @@
+//! `crawler export wacz`: selected pages as one WACZ file (WACZ 1.1.1), which replays in a browser without a server.
+//!
+//! A ZIP file of WARC files, their compressed index, a list of pages and a manifest with hashes of all of it. It is
+//! written as a stream: what belongs at its end is sorted or spooled in temporary files meanwhile, so memory does not
+//! grow with the archive, and the output may be a pipe.
+//!
+//! A WACZ stands alone. So what a selected revisit refers to comes along, and so do records under those spellings of
+//! URLs that its pages use ([`Spellings`]).
+
+mod entries;
+mod index;
+mod package;
+mod pages;
+
+use std::io::Write;
+
+use clap::Args;
+
+use self::entries::{Wanted, WantedEntry};
+use self::package::{Digested, Package};
+use self::pages::Pages;
+use super::Common;
+use super::cdxj::{line, memory};
+use super::spellings::Spellings;
+use super::warc::copy;
+use crate::cli::OpenArchive;
+use crate::cli::archive::{Archive, Damage, Entry, RecordLocation};
+use crate::cli::exit::Exit;
+use crate::clock::{Clock, SystemClock, Time};
+use crate::container::StoredRecord;
+use crate::disk::sorter::Sorter;
+use crate::web::warc::{Compression, Encoder};
+
+/// A WARC file ends with the exchange that makes it longer than this.
+const SEGMENT_BYTES: u64 = 1 << 30;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The file has archive/data-*.warc.gz (the records as they are stored), archive/spellings.warc.gz (revisit records for \
+links that name a page in another spelling), indexes/index.cdx.gz with index.idx, pages/pages.jsonl with all HTML \
+pages, the seeds first, and datapackage.json. A page that was not stored again because its content was there already \
+brings the record that has it along. Name the file .wacz. It opens in ReplayWeb.page and in other readers of WACZ.
+
+Examples:
+  crawler export wacz --output site.wacz
+  crawler export wacz --prefix https://example.com/docs/ --text --title \"Example, the docs\" --output docs.wacz
+  crawler export wacz --all --since 2026-11-21 > day.wacz")]
+pub(super) struct WaczArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Every version of a URL, not only the newest
+    #[arg(long)]
+    all: bool,
+    /// Also the text of each page, for searches
+    #[arg(long)]
+    text: bool,
+    /// Title of the collection
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Memory for sorting
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = memory)]
+    memory: usize,
+}
+
+/// What is gathered while the WARC files are written.
+struct Gathered {
+    /// Lines of the index.
+    lines: Sorter,
+    spellings: Spellings,
+    pages: Pages,
+}
+
+impl WaczArgs {
+    pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
+        let now = SystemClock::new().now();
+        self.common
+            .with(open_archive, true, |archive, out, warnings| self.write(archive, now, SEGMENT_BYTES, out, warnings))
+    }
+
+    fn write(
+        &self,
+        archive: &dyn Archive,
+        now: Time,
+        segment_bytes: u64,
+        out: &mut dyn Write,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<anyhow::Result<Exit>> {
+        let mut damage = Damage::default();
+        let mut package = Package::new(out, now);
+        let mut gathered = Gathered {
+            lines: Sorter::new(self.memory),
+            spellings: Spellings::new(self.memory),
+            pages: Pages::new(self.text)?,
+        };
+        let mut wanted = Wanted::new(&self.common.selection, archive, self.all)?;
+        let mut next = wanted.next(&mut damage, warnings)?;
+        for number in 0.. {
+            let file = format!("data-{number:05}.warc.gz");
+            next = package.stored(&format!("archive/{file}"), |out| {
+                out.write_all(&self.warcinfo(&file, now))?;
+                while let Some(entry) = next.take() {
+                    gathered.take(archive, &entry, &file, out, &mut damage, warnings)?;
+                    next = wanted.next(&mut damage, warnings)?;
+                    if out.position() >= segment_bytes {
+                        break;
+                    }
+                }
+                Ok(next)
+            })?;
+            if next.is_none() {
+                break;
+            }
+        }
+        let Gathered { mut lines, spellings, pages } = gathered;
+        if spellings.any() {
+            let file = "spellings.warc.gz";
+            package.stored(&format!("archive/{file}"), |out| {
+                out.write_all(&self.warcinfo(file, now))?;
+                let mut encoder = Encoder::new(Compression::Gzip);
+                let each = |spelling: &str, entry: &Entry, damage: &mut Damage, warnings: &mut dyn Write| {
+                    let place = match spelt(archive, entry, spelling, file, &mut encoder, out)? {
+                        Ok(place) => place,
+                        Err(e) => {
+                            damage.note(e, warnings);
+                            return Ok(());
+                        }
+                    };
+                    let entry = Entry { url: spelling.to_owned(), payload: Some(entry.handle), ..entry.clone() };
+                    Ok(lines.push(line(place, &entry)?.as_bytes())?)
+                };
+                spellings.each(archive, (&self.common.selection, self.all), &mut damage, warnings, each)
+            })?;
+        }
+        index::write(lines.finish()?, &mut package)?;
+        let main = pages.write(&mut package)?;
+        package.finish(self.title.as_deref(), main)?;
+        Ok(damage.or(Exit::Done, warnings))
+    }
+
+    fn warcinfo(&self, file: &str, now: Time) -> Vec<u8> {
+        self.common.warcinfo(self.all, file, now)
+    }
+}
+
+impl Gathered {
+    /// Writes the records of an exchange, and takes what the index and the lists of pages have of it.
+    fn take(
+        &mut self,
+        archive: &dyn Archive,
+        wanted: &WantedEntry,
+        file: &str,
+        out: &mut Digested<'_>,
+        damage: &mut Damage,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let entry = &wanted.entry;
+        let records = match archive.exchange(entry) {
+            Ok(records) => records,
+            Err(e) => {
+                damage.note(e, warnings);
+                return Ok(());
+            }
+        };
+        let mut offset = out.position();
+        for record in &records {
+            offset = out.position();
+            copy(record, out)?;
+        }
+        let place = RecordLocation { file: file.to_owned(), offset, bytes: out.position() - offset };
+        match line(place, entry) {
+            Ok(line) => self.lines.push(line.as_bytes())?,
+            Err(e) => damage.note(e, warnings),
+        }
+        if !wanted.is_selected {
+            return Ok(());
+        }
+        self.spellings.take_url(archive, entry)?;
+        if !super::spellings::may_name_urls(entry) {
+            return Ok(());
+        }
+        match archive.response(entry) {
+            Ok(response) => {
+                self.spellings.take_links(archive, entry, &response)?;
+                self.pages.take(entry, is_seed(&records), &response, warnings)
+            }
+            Err(e) => {
+                damage.note(e, warnings);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Writes the record of `entry` under another spelling of its URL, and tells where it lies. What is wrong with the
+/// archive is the inner error.
+fn spelt(
+    archive: &dyn Archive,
+    entry: &Entry,
+    spelling: &str,
+    file: &str,
+    encoder: &mut Encoder,
+    out: &mut Digested<'_>,
+) -> anyhow::Result<anyhow::Result<RecordLocation>> {
+    let records = match archive.exchange(entry) {
+        Ok(records) => records,
+        Err(e) => return Ok(Err(e)),
+    };
+    let mut bytes = Vec::new();
+    if !records.last().is_some_and(|answer| encoder.spelling(spelling, &answer.record, &mut bytes)) {
+        return Ok(Err(anyhow::anyhow!("the record of {} has no answer", entry.url)));
+    }
+    let place = RecordLocation { file: file.to_owned(), offset: out.position(), bytes: bytes.len() as u64 };
+    out.write_all(&bytes)?;
+    Ok(Ok(place))
+}
+
+/// Whether an exchange is that of a seed, or of where one redirected to: its metadata record says so.
+fn is_seed(records: &[StoredRecord]) -> bool {
+    let metadata = records.iter().find(|stored| stored.record.kind() == "metadata");
+    metadata.is_some_and(|stored| {
+        let text = String::from_utf8_lossy(&stored.record.block);
+        let hops = text.lines().find_map(|line| line.strip_prefix("hopsFromSeed:"));
+        hops.is_some_and(|hops| hops.trim().bytes().all(|hop| hop == b'R'))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! The list of pages of a WACZ: every HTML page with its title and, where that is wanted, its text; seeds come first.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Seek, Write};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::package::{MainPage, Package, seconds};
+use crate::cli::archive::{Entry, Response};
+use crate::cli::extract::{decode, parse, text_of_page};
+use crate::text::escape::Escaped;
+use crate::web::html::{is_html, title};
+
+/// Bytes of the text of a page; what is beyond is left out.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+/// A page that takes longer has no text in the list.
+const TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Pages as they come, in temporary files: the list stands behind the WARC files that they are found in.
+pub(super) struct Pages {
+    text: bool,
+    seeds: BufWriter<File>,
+    others: BufWriter<File>,
+    main: Option<MainPage>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Header {
+    format: &'static str,
+    id: &'static str,
+    title: &'static str,
+    has_text: bool,
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    id: String,
+    url: &'a str,
+    ts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    seed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+impl Pages {
+    /// An empty list, with the texts of its pages if `text`.
+    pub(super) fn new(text: bool) -> io::Result<Self> {
+        let spool = || tempfile::tempfile().map(BufWriter::new);
+        Ok(Pages { text, seeds: spool()?, others: spool()?, main: None })
+    }
+
+    /// Takes an answer, if it is a page.
+    pub(super) fn take(
+        &mut self,
+        entry: &Entry,
+        seed: bool,
+        response: &Response,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let content_type = response.content_type();
+        let came = matches!(entry.status, 200..300) || entry.is_confirmed();
+        if entry.robots || !came || !is_html(content_type.as_deref(), &response.decoded) {
+            return Ok(());
+        }
+        let ts = seconds(entry.time);
+        let text = if self.text { text(entry, response, warnings)? } else { None };
+        let title = title(&response.decoded, content_type.as_deref()).filter(|title| !title.is_empty());
+        let page = Page { id: format!("{:x}", entry.handle), url: &entry.url, ts: &ts, title, seed, text };
+        let out = if seed { &mut self.seeds } else { &mut self.others };
+        serde_json::to_writer(&mut *out, &page)?;
+        out.write_all(b"\n")?;
+        if seed && self.main.is_none() {
+            self.main = Some(MainPage { url: entry.url.clone(), ts });
+        }
+        Ok(())
+    }
+
+    /// Writes the list; gives the page to open first.
+    pub(super) fn write(self, package: &mut Package<'_>) -> anyhow::Result<Option<MainPage>> {
+        let header = Header { format: "json-pages-1.0", id: "pages", title: "All Pages", has_text: self.text };
+        package.deflated("pages/pages.jsonl", |out| {
+            serde_json::to_writer(&mut *out, &header)?;
+            out.write_all(b"\n")?;
+            for spool in [self.seeds, self.others] {
+                let mut spool = spool.into_inner().map_err(io::IntoInnerError::into_error)?;
+                spool.rewind()?;
+                io::copy(&mut BufReader::new(spool), out)?;
+            }
+            Ok(())
+        })?;
+        Ok(self.main)
+    }
+}
+
+/// The text of a page, where it has a tree within the limits.
+fn text(entry: &Entry, response: &Response, warnings: &mut dyn Write) -> anyhow::Result<Option<String>> {
+    match parse(&decode(response), TIME_MAX) {
+        Ok(page) => {
+            let mut text = text_of_page(&page);
+            text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+            Ok(Some(text))
+        }
+        Err(why) => {
+            writeln!(warnings, "crawler: without its text, {why}: {}", Escaped(&entry.url))?;
+            Ok(None)
+        }
+    }
+}

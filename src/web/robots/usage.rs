@@ -1,0 +1,89 @@
+//! Usage preferences that a robots.txt states: `Content-Signal` and `Content-Usage` lines.
+//!
+//! A line may begin with a path that it is meant for; of several that concern a URL the longest path counts, for each
+//! use by itself. Preferences are for anyone who uses the content, so those of the groups for `*` count, and those that
+//! stand before any group.
+
+use super::lines::{Directive, walk};
+use super::pattern::{Subject, normalise_pattern};
+use crate::web::preferences::Preferences;
+
+/// Lines that are kept of a file.
+const LINES_MAX: usize = 1_000;
+
+/// What a robots.txt asks of users of its origin's content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UsageLines {
+    /// Normalised paths, the longest first, with what is stated for each.
+    lines: Vec<(Vec<u8>, Preferences)>,
+}
+
+impl UsageLines {
+    /// Reads the lines of a robots.txt.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut lines: Vec<(Vec<u8>, Preferences)> = Vec::new();
+        let mut is_grouped = false;
+        walk("*", bytes, |placed| {
+            is_grouped |= matches!(placed.line, Directive::UserAgent(_));
+            let Directive::Usage(value) = placed.line else { return };
+            let is_for_others = is_grouped && !placed.is_all;
+            if is_for_others || lines.len() >= LINES_MAX {
+                return;
+            }
+            let value = String::from_utf8_lossy(value);
+            let (path, list) = match value.split_once(|c: char| c.is_ascii_whitespace()) {
+                Some((path, list)) if path.starts_with('/') => (path, list),
+                _ => ("/", &*value),
+            };
+            let (pattern, mut stated) = (normalise_pattern(path.as_bytes()), Preferences::default());
+            stated.add_list(list);
+            match lines.iter_mut().find(|(known, _)| *known == pattern) {
+                Some((_, known)) => *known = known.with(stated),
+                None => lines.push((pattern, stated)),
+            }
+        });
+        lines.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
+        UsageLines { lines }
+    }
+
+    /// What they say of a URL.
+    pub fn of(&self, url: &str) -> Preferences {
+        if self.lines.is_empty() {
+            return Preferences::default();
+        }
+        let subject = Subject::of_url(url);
+        let said = self.lines.iter().filter(|(pattern, _)| subject.matches(pattern)).map(|(_, stated)| *stated);
+        said.fold(Preferences::default(), Preferences::or)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(file: &str, url: &str) -> String {
+        UsageLines::parse(file.as_bytes()).of(url).to_string()
+    }
+
+    #[test]
+    fn lines_for_all_agents_count_wherever_they_stand_in_a_group() {
+        let file = "User-agent: *\nContent-Signal: search=yes, ai-train=no\nDisallow: /x\n";
+        assert_eq!(of(file, "https://a.example/any"), "search=y, ai-train=n");
+        assert_eq!(of("Content-Usage: train-ai=n # all", "https://a.example/"), "ai-train=n");
+        assert_eq!(of("User-agent: other\nContent-Signal: ai-train=no\n", "https://a.example/"), "");
+    }
+
+    #[test]
+    fn the_longest_path_counts_for_each_use() {
+        let file = "User-Agent: *\nAllow: /\nContent-Usage: train-ai=n, search=y\nContent-Usage: /free/ train-ai=y\n";
+        assert_eq!(of(file, "https://a.example/free/x"), "search=y, ai-train=y");
+        assert_eq!(of(file, "https://a.example/else"), "search=y, ai-train=n");
+    }
+
+    #[test]
+    fn other_files_say_nothing() {
+        for file in ["", "User-agent: *\nDisallow: /", "<html>Content-Signal", "Content-Signal: /only-a-path"] {
+            assert_eq!(of(file, "https://a.example/"), "", "{file}");
+        }
+    }
+}
