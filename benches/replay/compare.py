@@ -1,0 +1,61 @@
+"""Compares a replayed page with the original: pixels, and requests that the replay could not serve."""
+import os
+import re
+
+from PIL import Image, ImageChops
+
+
+def difference(original, replayed, picture=None):
+    """Share of the pixels that differ in any channel by any amount; draws them into `picture`."""
+    if not (os.path.exists(original) and os.path.exists(replayed)):
+        return 1.0
+    with Image.open(original) as first, Image.open(replayed) as second:
+        first, second = first.convert("RGB"), second.convert("RGB")
+        if first.size != second.size:
+            return 1.0
+        red, green, blue = ImageChops.difference(first, second).split()
+        most = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+        equal = most.histogram()[0]
+        share = 1 - equal / (first.width * first.height)
+        if picture and share > 0:
+            most.point(lambda value: 255 if value else 0).save(picture)
+        return share
+
+
+def unserved(original, replayed):
+    """Requests of the page that are not in the archive, each once, with what asked for it and a class:
+
+    - "page": the site serves it, and markup or a sheet asked for it;
+    - "script": the site serves it, and a script asked for it;
+    - "absent": the site does not serve it either.
+    """
+    live = {}
+    for request in original["requests"]:
+        live[request["url"]] = request.get("status")
+    found = {}
+    computed = set()
+    for request in replayed["requests"]:
+        url = request["url"]
+        if request["cause"] == "script" or request["by"] in computed:
+            computed.add(url)
+        if request.get("memento") or url in found:
+            continue
+        served = live.get(url)
+        if served is not None and served < 400:
+            kind = "script" if url in computed else "page"
+        elif url in live or not re.match(r"http://127\.", url):
+            kind = "absent"
+        else:
+            # the original did not ask for it: a script that went another way, or a time in the URL
+            kind = "script" if url in computed else "page"
+        found[url] = {"url": url, "class": kind, "type": request["type"], "cause": request["cause"],
+                      "by": request["by"], "page": original["url"]}
+    return list(found.values())
+
+
+def mention(text, url):
+    """The place of `text` that names `url`: the last part of its path with what stands around it."""
+    path = url.split("?")[0].rstrip("/")
+    last = re.escape(path.rsplit("/", 1)[-1])
+    found = re.search(r".{0,90}" + last + r".{0,30}", text) if last else None
+    return found.group(0).strip() if found else None
