@@ -39,7 +39,7 @@ SITES = [
          ["rust-doc", "libjs-jquery", "libjs-highlight.js", "libjs-mathjax", "fonts-open-sans", "fonts-font-awesome"],
          DOC + "rust-doc/html/book", "/index.html", [r"/(first|second|2018)-edition/"]),
     Site("rustdoc", "rustdoc: alloc", ["rust-doc", "fonts-open-sans"], DOC + "rust-doc/html", "/alloc/index.html",
-         [r":\d+/(std|core|book|reference|nomicon|rustc|rustdoc|test|proc_macro|src|unstable-book|[a-z-]+-guide"
+         [r":[0-9]+/(std|core|book|reference|nomicon|rustc|rustdoc|test|proc_macro|src|unstable-book|[a-z-]+-guide"
           r"|embedded-book|rust-by-example|index.html)"]),
     Site("javadoc", "javadoc: OpenJDK 17",
          ["openjdk-17-doc", "libjs-jquery", "libjs-jquery-ui", "libjs-jquery-ui-theme-base"],
@@ -65,44 +65,38 @@ SERVER = "  server {{ listen {address}; root {root}; index index.html; {more} }}
 
 
 class Web:
-    """All sites on one nginx; unpacks what it serves on the way."""
+    """nginx with a site while the `with` lasts; afterwards nothing answers at its addresses."""
 
-    def __init__(self, sites, work, port):
-        self.sites, self.work, self.port = sites, work, port
+    def __init__(self, site, work, port):
+        self.site, self.work = site, work
         self.process = None
-        servers = []
-        for number, site in enumerate(sites):
-            root = os.path.join(unpacked(site, work), site.root)
-            address = f"127.0.0.{11 + number}:{port}"
-            site.origin = "http://" + address
-            more = ""
-            if site.assets:
-                elsewhere = f"127.0.0.{111 + number}:{port}"
-                servers.append(SERVER.format(address=elsewhere, root=root,
-                                             more='add_header Access-Control-Allow-Origin "*";'))
-                more = ("sub_filter_once off; "
-                        f"sub_filter '\"{site.assets}/' '\"http://{elsewhere}/{site.assets}/'; "
-                        f"sub_filter '\"../{site.assets}/' '\"http://{elsewhere}/{site.assets}/';")
-            servers.append(SERVER.format(address=address, root=root, more=more))
+        number = SITES.index(site)
+        root = os.path.join(unpacked(site, work), site.root)
+        address, elsewhere = f"127.0.0.{11 + number}:{port}", f"127.0.0.{111 + number}:{port}"
+        site.origin = "http://" + address
+        servers, more = [], ""
+        if site.assets:
+            servers.append(SERVER.format(address=elsewhere, root=root,
+                                         more='add_header Access-Control-Allow-Origin "*";'))
+            more = "sub_filter_once off; " + " ".join(
+                f"sub_filter '\"{up}{site.assets}/' '\"http://{elsewhere}/{site.assets}/';" for up in ("", "../"))
+        servers.append(SERVER.format(address=address, root=root, more=more))
         with open(os.path.join(work, "nginx.conf"), "w") as conf:
             conf.write(NGINX.format(work=work, user="user root; " if os.geteuid() == 0 else "",
                                      servers="".join(servers)))
 
-    def start(self):
+    def __enter__(self):
+        if answers(self.site.origin):
+            raise SystemExit(f"{self.site.origin} answers already: another server? See --port")
         self.process = subprocess.Popen(["nginx", "-e", os.path.join(self.work, "nginx-error.log"), "-c",
                                          os.path.join(self.work, "nginx.conf")])
-        for site in self.sites:
-            wait_for(site.origin)
+        wait_for(self.site.origin)
 
-    def stop(self):
-        """Cuts the network: from now on nothing answers at the addresses of the sites."""
-        if self.process:
-            self.process.terminate()
-            self.process.wait()
-            self.process = None
-            for site in self.sites:
-                if answers(site.origin):
-                    raise SystemExit(f"{site.origin} still answers: another server?")
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        if answers(self.site.origin):
+            raise SystemExit(f"{self.site.origin} still answers: another server?")
 
 
 def unpacked(site, work):
