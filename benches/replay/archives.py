@@ -155,19 +155,3 @@ class Replay:
         finally:
             connection.close()
 
-
-def get_live(url):
-    """Status of `url` on the site, or None if nobody answers."""
-    host, _, path = url.removeprefix("http://").partition("/")
-    if not host.startswith("127."):
-        return None
-    connection = http.client.HTTPConnection(host, timeout=30)
-    try:
-        connection.request("GET", "/" + path)
-        response = connection.getresponse()
-        response.read()
-        return response.status
-    except OSError:
-        return None
-    finally:
-        connection.close()

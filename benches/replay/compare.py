@@ -22,34 +22,27 @@ def difference(original, replayed, picture=None):
         return share
 
 
-def unserved(original, replayed):
+def unserved(original, replayed, site, named):
     """Requests of the page that are not in the archive, each once, with what asked for it and a class:
 
-    - "page": the site serves it, and markup or a sheet asked for it;
-    - "script": the site serves it, and a script asked for it;
+    - "page": the site serves it, and markup or a sheet names it;
+    - "script": the site serves it, and a script asked for it, or put the element or the sheet there that did: what the
+      site served does not name it;
     - "absent": the site does not serve it either.
     """
-    live = {}
-    for request in original["requests"]:
-        live[request["url"]] = request.get("status")
     found = {}
     computed = set()
     for request in replayed["requests"]:
-        url = request["url"]
-        if request["cause"] == "script" or request["by"] in computed:
+        url, by = request["url"], request["by"]
+        words = mention(site.text(by), url)
+        if request["cause"] == "script" or by in computed or by and not words and url not in named:
             computed.add(url)
-        if request.get("memento") or url in found:
+        # pywb may answer what it has not with a redirect to a URL of its own
+        if request.get("memento") or url in found or request["cause"] == "redirect" and by in found:
             continue
-        served = live.get(url)
-        if served is not None and served < 400:
-            kind = "script" if url in computed else "page"
-        elif url in live or not re.match(r"http://127\.", url):
-            kind = "absent"
-        else:
-            # the original did not ask for it: a script that went another way, or a time in the URL
-            kind = "script" if url in computed else "page"
-        found[url] = {"url": url, "class": kind, "type": request["type"], "cause": request["cause"],
-                      "by": request["by"], "page": original["url"]}
+        kind = "absent" if not site.file(url) else "script" if url in computed else "page"
+        found[url] = {"url": url, "class": kind, "type": request["type"], "cause": request["cause"], "by": by,
+                      "mention": words, "page": original["url"]}
     return list(found.values())
 
 

@@ -40,7 +40,7 @@ async function whatPagesName() {
     href: "link, image, use, feImage", "xlink:href": "image, use, feImage", data: "object", poster: "video",
     srcset: "img, source", imagesrcset: "link", background: "body, table, thead, tbody, tfoot, tr, td, th",
   };
-  const loads = /^(stylesheet|icon|apple-touch-icon(-precomposed)?|mask-icon|manifest|preload|modulepreload|prefetch)$/i;
+  const loads = /^(stylesheet|icon|apple-touch-icon(-precomposed)?|mask-icon|manifest|preload|modulepreload)$/i;
   for (const [attribute, elements] of Object.entries(embeds)) {
     for (const element of markup.querySelectorAll(elements)) {
       const value = element.getAttribute(attribute);
@@ -143,12 +143,21 @@ async function shoot(browser, job, { url, png }) {
   return result;
 }
 
+const TABS = 3;
+
 async function main() {
   const job = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
   const proxy = job.proxy ? { server: job.proxy, bypass: "<-loopback>" } : undefined;
   const browser = await chromium.launch({ executablePath: job.chromium, headless: true, args: FLAGS, proxy });
+  // several at a time: a page mostly waits until its network is quiet
   const results = [];
-  for (const page of job.pages) results.push(await shoot(browser, job, page));
+  let next = 0;
+  const one = async () => {
+    for (let number = next++; number < job.pages.length; number = next++) {
+      results[number] = await shoot(browser, job, job.pages[number]);
+    }
+  };
+  await Promise.all(Array.from({ length: TABS }, one));
   await browser.close();
   fs.writeFileSync(job.report, JSON.stringify(results));
 }

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
 
 
 @dataclass
@@ -21,8 +22,26 @@ class Site:
     assets: str = ""        # a path that pages name at another address, as if on a CDN
     origin: str = ""
 
+    folder: str = ""
+
     def url(self):
         return self.origin + self.seed
+
+    def file(self, url):
+        """The file that the server of this site answers `url` with, or None."""
+        if not (url or "").startswith("http://127."):
+            return None
+        path = os.path.join(self.folder, unquote(urlsplit(url).path).lstrip("/"))
+        if os.path.isdir(path):
+            path = os.path.join(path, "index.html")
+        return path if os.path.isfile(path) else None
+
+    def text(self, url):
+        path = self.file(url)
+        if not path:
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
 
 
 DOC = "usr/share/doc/"
@@ -39,8 +58,8 @@ SITES = [
          ["rust-doc", "libjs-jquery", "libjs-highlight.js", "libjs-mathjax", "fonts-open-sans", "fonts-font-awesome"],
          DOC + "rust-doc/html/book", "/index.html", [r"/(first|second|2018)-edition/"]),
     Site("rustdoc", "rustdoc: alloc", ["rust-doc", "fonts-open-sans"], DOC + "rust-doc/html", "/alloc/index.html",
-         [r":[0-9]+/(std|core|book|reference|nomicon|rustc|rustdoc|test|proc_macro|src|unstable-book|[a-z-]+-guide"
-          r"|embedded-book|rust-by-example|index.html)"]),
+         [r":[0-9]+/(std|core|test|proc_macro|src|rustc|rustdoc|reference|nomicon|([a-z]+-)?book|[a-z-]+-guide"
+          r"|rust-by-example)/"]),
     Site("javadoc", "javadoc: OpenJDK 17",
          ["openjdk-17-doc", "libjs-jquery", "libjs-jquery-ui", "libjs-jquery-ui-theme-base"],
          DOC + "openjdk-17-jre-headless/api", "/index.html",
@@ -71,7 +90,7 @@ class Web:
         self.site, self.work = site, work
         self.process = None
         number = SITES.index(site)
-        root = os.path.join(unpacked(site, work), site.root)
+        root = site.folder = os.path.join(unpacked(site, work), site.root)
         address, elsewhere = f"127.0.0.{11 + number}:{port}", f"127.0.0.{111 + number}:{port}"
         site.origin = "http://" + address
         servers, more = [], ""
