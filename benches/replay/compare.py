@@ -31,14 +31,16 @@ def unserved(original, replayed, site, named):
     - "absent": the site does not serve it either.
     """
     found = {}
-    computed = set()
+    computed, diverted = set(), set()
     for request in replayed["requests"]:
         url, by = request["url"], request["by"]
         words = mention(site.text(by), url)
         if request["cause"] == "script" or by in computed or by and not words and url not in named:
             computed.add(url)
-        # pywb may answer what it has not with a redirect to a URL of its own
-        if request.get("memento") or url in found or request["cause"] == "redirect" and by in found:
+        # pywb may answer what it has not with redirects to URLs of its own
+        if request["cause"] == "redirect" and (by in found or by in diverted):
+            diverted.add(url)
+        if request.get("memento") or url in found or url in diverted:
             continue
         kind = "absent" if not site.file(url) else "script" if url in computed else "page"
         found[url] = {"url": url, "class": kind, "type": request["type"], "cause": request["cause"], "by": by,

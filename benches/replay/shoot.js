@@ -119,6 +119,20 @@ async function noted(session) {
   return all;
 }
 
+/// A screenshot of `page` when it has come to rest, after scripts: the same twice in a row.
+async function shot(page, png) {
+  let last = null;
+  for (let tries = 0; tries < 10; tries++) {
+    const now = await page.screenshot({ animations: "disabled", caret: "hide", timeout: 60000 });
+    const still = last !== null && now.equals(last);
+    fs.writeFileSync(png, now);
+    if (still) return true;
+    last = now;
+    await new Promise((done) => setTimeout(done, 300));
+  }
+  return false;
+}
+
 async function shoot(browser, job, { url, png }) {
   // a context of its own: nothing is in a cache, so that each page asks for all that it needs
   const context = await browser.newContext({
@@ -132,7 +146,7 @@ async function shoot(browser, job, { url, png }) {
     await page.goto(url, { waitUntil: "load", timeout: 60000 });
     await page.waitForLoadState("networkidle", { timeout: 15000 }).catch(() => { result.busy = true; });
     await page.evaluate("document.fonts.ready.then(() => true)");
-    await page.screenshot({ path: png, animations: "disabled", caret: "hide", timeout: 60000 });
+    result.still = await shot(page, png);
     result.requests = [...requests];
     if (!job.proxy) result.named = await page.evaluate(whatPagesName);
   } catch (error) {
