@@ -114,6 +114,8 @@ def indexed(collection):
                 if line.startswith(" "):
                     continue
                 fields = json.loads(line.split(" ", 2)[2])
+                if not fields["url"].startswith("http"):    # wget's records of itself
+                    continue
                 if fields.get("mime") != "warc/revisit" or fields["url"] not in records:
                     records[fields["url"]] = (fields.get("status", "-"), fields.get("mime", "-"))
     return records

@@ -40,7 +40,8 @@ def unserved(original, replayed, site, named):
         # pywb may answer what it has not with redirects to URLs of its own
         if request["cause"] == "redirect" and (by in found or by in diverted):
             diverted.add(url)
-        if request.get("memento") or url in found or url in diverted:
+        served = request.get("memento") or 200 <= request.get("status", 0) < 300
+        if served or url in found or url in diverted:
             continue
         kind = "absent" if not site.file(url) else "script" if url in computed else "page"
         found[url] = {"url": url, "class": kind, "type": request["type"], "cause": request["cause"], "by": by,
