@@ -35,7 +35,8 @@ def unserved(original, replayed, site, named):
     for request in replayed["requests"]:
         url, by = request["url"], request["by"]
         words = mention(site.text(by), url)
-        if request["cause"] == "script" or by in computed or by and not words and url not in named:
+        is_browsers = request["type"] in ("Document", "Other")      # the page itself, /favicon.ico
+        if request["cause"] == "script" or by in computed or not (is_browsers or words or url in named):
             computed.add(url)
         # pywb may answer what it has not with redirects to URLs of its own
         if request["cause"] == "redirect" and (by in found or by in diverted):
