@@ -47,6 +47,41 @@ pub fn get_all(pages: &Pages, numbers: &[u64], dir: &Path) -> Result<Gets> {
     Ok(Gets { seconds, p50: micros[micros.len() / 2], p99: micros[micros.len() * 99 / 100], reads })
 }
 
+/// Microseconds a get of what no get can do without, each step over all pages by itself.
+pub struct Least {
+    /// The key record, found by the URL.
+    pub find: f64,
+    /// The bytes of the value, read by one call.
+    pub read: f64,
+    /// These bytes inflated and their checksum compared, in one call, into memory that is there.
+    pub inflate: f64,
+}
+
+/// Does the steps of [`get_all`] one after the other.
+pub fn least(pages: &Pages, numbers: &[u64], dir: &Path) -> Result<Least> {
+    let reader = Reader::open(Disk::real(), dir)?;
+    let names: Vec<_> = numbers.iter().map(|&number| pages.name(number)).collect();
+    let micros = |begin: Instant| begin.elapsed().as_secs_f64() * 1e6 / names.len() as f64;
+    let begin = Instant::now();
+    let mut records = Vec::with_capacity(names.len());
+    for (url, key) in &names {
+        records.push(reader.newest(*key, url)?.unwrap_or_else(|| panic!("{url} was stored")));
+    }
+    let find = micros(begin);
+    let begin = Instant::now();
+    let mut values = Vec::with_capacity(names.len());
+    for record in &records {
+        values.push(reader.warc(record)?);
+    }
+    let read = micros(begin);
+    let (mut inflater, mut block) = (libdeflater::Decompressor::new(), vec![0; 1 << 20]);
+    let begin = Instant::now();
+    for value in &values {
+        inflater.gzip_decompress(value, &mut block).expect("a member that is whole");
+    }
+    Ok(Least { find, read, inflate: micros(begin) })
+}
+
 /// Has the kernel forget what it cached of all files, if it lets us: only root may, and it slows the whole machine.
 pub fn drop_caches() -> bool {
     // what is dirty is not dropped

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use crawler::disk::Result;
 
 use figures::{Process, directory_bytes};
-use gets::{GETS, Gets, drop_caches, get_all, numbers};
+use gets::{GETS, Gets, drop_caches, get_all, least, numbers};
 use pages::Pages;
 use writer::{Tally, with_writer};
 
@@ -79,6 +79,15 @@ fn once(count: u64, cold: bool, dir: &Path) -> Result<()> {
     };
     print(&tally, spent.seconds, cpu, dir);
     print_gets("warm", &warm);
+    let steps = least(&pages, &wanted, dir)?;
+    println!(
+        "least of a get    {:.1} µs: find {:.1}, read {:.1}, inflate and check {:.1}; a get is {:.2} times that",
+        steps.find + steps.read + steps.inflate,
+        steps.find,
+        steps.read,
+        steps.inflate,
+        warm.seconds * 1e6 / GETS as f64 / (steps.find + steps.read + steps.inflate)
+    );
     match &cold {
         Some(gets) => print_gets("cold", gets),
         None => println!("gets, cold        caches not dropped"),

@@ -34,6 +34,7 @@ mod peers;
 mod process;
 mod table;
 mod thread;
+mod waits;
 
 use files::FileServer;
 use options::{Coding, Options, Variant};
@@ -129,7 +130,8 @@ fn round_of(round: usize, options: &Options, target: &Target, scratch: &Path, ta
             }
             continue;
         }
-        let run = own::crawl(&crawler, options, target, None, scratch)?;
+        let mut run = own::crawl(&crawler, options, target, None, scratch)?;
+        run.waits.tell(&name, run.pages);
         if options.variant == Variant::Growth {
             table::tell_growth(&name, &run.samples);
         }

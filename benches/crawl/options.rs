@@ -90,6 +90,9 @@ pub struct Options {
     /// Shards of the crawl; several numbers are measured in turn.
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1])]
     pub shards: Vec<usize>,
+    /// Tells how long links between shards wait; the crawler writes a long log for it.
+    #[arg(long)]
+    pub waits: bool,
     /// More of the crawler's configuration: a file of sections that this bench does not write itself.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

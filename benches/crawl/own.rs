@@ -16,6 +16,7 @@ use super::filled::{self, Past};
 use super::options::{Options, Variant};
 use super::pace::Pace;
 use super::process::{self, Measured};
+use super::waits::Waits;
 
 /// The state of a crawl at some moment of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +36,8 @@ pub struct Run {
     pub bytes_received: u64,
     pub bytes_on_disk: u64,
     pub samples: Vec<Sample>,
+    /// Of links between shards, where that is asked for.
+    pub waits: Waits,
 }
 
 /// A crawler to measure: a build, and into how many shards it cuts a crawl.
@@ -63,6 +66,9 @@ pub fn crawl(crawler: &Crawler, options: &Options, target: &Target, past: Option
         // what is queued from the past never comes out: the crawl ends before the web does
         command.args(["--max-pages", &(options.pages() * 9 / 10).to_string()]);
     }
+    if options.waits {
+        command.arg("-vv");
+    }
     command.stderr(Stdio::piped());
     let start = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
@@ -71,12 +77,15 @@ pub fn crawl(crawler: &Crawler, options: &Options, target: &Target, past: Option
     let lines = BufReader::new(child.stderr.take().context("standard error is a pipe")?).lines();
     let told = pages.clone();
     let reader = std::thread::spawn(move || {
+        let mut waits = Waits::default();
         for line in lines.map_while(Result::ok) {
+            waits.read(&line);
             let number = line.split(' ').find_map(|word| word.strip_prefix("pages=")?.parse::<u64>().ok());
             if number.is_some() {
                 *told.lock().unwrap_or_else(PoisonError::into_inner) = number;
             }
         }
+        waits
     });
     let (mut samples, mut pace) = (vec![Sample::default()], Pace::new());
     let (mut paces, mut pace_s) = (0.0, 0.0);
@@ -88,14 +97,14 @@ pub fn crawl(crawler: &Crawler, options: &Options, target: &Target, past: Option
             samples.push(Sample { elapsed_s, cpu_s: user_s + system_s, pages, paces, pace_s });
         }
     })?;
-    reader.join().expect("reading lines cannot panic");
+    let waits = reader.join().expect("reading lines cannot panic");
     let crawl = dir.path().join("crawl");
     let snapshot = Snapshot::read(&Disk::real(), &crawl)?.context("the crawl left no figures")?;
     let pages = snapshot.statistics.pages_stored;
     let cpu_s = measured.user_s + measured.system_s;
     samples.push(Sample { elapsed_s: measured.wall_s, cpu_s, pages, paces, pace_s });
     let bytes_on_disk = size_of(&crawl)?;
-    Ok(Run { measured, pages, bytes_received: snapshot.statistics.bytes_received, bytes_on_disk, samples })
+    Ok(Run { measured, pages, bytes_received: snapshot.statistics.bytes_received, bytes_on_disk, samples, waits })
 }
 
 /// The line that begins the crawl in `dir`, and goes on with it.

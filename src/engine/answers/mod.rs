@@ -20,9 +20,9 @@ pub(super) use robots::rules_of;
 impl Engine {
     /// An answer came and was processed.
     pub(in crate::engine) fn answered(&mut self, mut processed: Processed) -> Result<()> {
-        let worker = self.requests.end_fetch(&processed.job, self.stores.arrival.now);
-        self.books.count_request(processed.response.duration);
         let bytes = processed.records.payload_bytes;
+        let worker = self.requests.end_fetch(&processed.job, bytes, self.stores.arrival.now);
+        self.books.count_request(processed.response.duration);
         self.books.statistics.bytes_received += bytes;
         // what was cut for being slow must not make that usual
         let usual = processed.response.truncated.is_none().then_some(processed.response.duration);
@@ -47,7 +47,7 @@ impl Engine {
 
     /// An attempt brought no answer.
     pub(in crate::engine) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
-        let worker = self.requests.end_fetch(&failed.job, self.stores.arrival.now);
+        let worker = self.requests.end_fetch(&failed.job, 0, self.stores.arrival.now);
         if failed.cause.is_contact() {
             self.books.count_request(failed.duration);
         }

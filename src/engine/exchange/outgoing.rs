@@ -113,7 +113,7 @@ impl Outgoing {
         self.number += 1;
         Ok(written.map(|written| {
             let (links, bytes) = (written.links, written.bytes);
-            tracing::debug!(number, links, bytes, "links to other shards");
+            tracing::debug!(shard = self.shard.index(), number, links, bytes, "links to other shards");
             self.kept.push(Kept { number, has_notes: written.has_notes });
             written.path
         }))

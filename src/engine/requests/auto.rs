@@ -41,6 +41,9 @@ const STEP_DOWN: (f64, f64) = (1.25, 2.0);
 const WORTH: f64 = 0.5;
 /// Of the rate, so much may be lost by a step down.
 const SPARED: f64 = 0.05;
+/// Of a step up, so much has to come as more bytes a second; and so much may be missing after a step down.
+const FLOW_WORTH: f64 = 0.3;
+const FLOW_SPARED: f64 = 0.03;
 /// Workers beside those that the rate needs without a queue: a measurement is not that exact.
 const MARGIN: f64 = 1.05;
 /// While no trial changes anything, so many windows pass between two at most.
@@ -83,6 +86,9 @@ pub(super) enum Kind {
 struct Ended {
     counts: [f64; 3],
     held_s: [f64; 3],
+    /// What came of answers, and in how many seconds.
+    bytes: f64,
+    span_s: f64,
 }
 
 impl Ended {
@@ -91,6 +97,14 @@ impl Ended {
             self.counts[kind] += other.counts[kind];
             self.held_s[kind] += other.held_s[kind];
         }
+        self.bytes += other.bytes;
+        self.span_s += other.span_s;
+    }
+
+    /// How many times as many bytes a second came as `before`, where that is known.
+    fn flow(&self, before: &Ended) -> Option<f64> {
+        let per_s = |ended: &Ended| (ended.bytes > 0.0 && ended.span_s > 0.0).then(|| ended.bytes / ended.span_s);
+        Some(per_s(self)? / per_s(before)?)
     }
 
     fn count(&self) -> f64 {
@@ -200,11 +214,15 @@ impl Controller {
         self.pressure = pressure;
     }
 
-    /// At `now` a request ends that had its worker for `held`.
-    pub fn ended(&mut self, kind: Kind, held: Duration, now: Time) {
+    /// At `now` a request ends that had its worker for `held`, and brought so many bytes.
+    pub fn ended(&mut self, kind: Kind, held: Duration, bytes: u64, now: Time) {
         if now >= self.window.since {
-            self.window.ended.counts[kind as usize] += 1.0;
-            self.window.ended.held_s[kind as usize] += held.as_secs_f64();
+            let (held_s, counted_s) = (held.as_secs_f64(), now.since(self.window.since).as_secs_f64());
+            let ended = &mut self.window.ended;
+            ended.counts[kind as usize] += 1.0;
+            ended.held_s[kind as usize] += held_s;
+            // of a long answer, what came before the window is not of it
+            ended.bytes += bytes as f64 * if held_s > counted_s { counted_s / held_s } else { 1.0 };
         }
     }
 
@@ -233,7 +251,8 @@ impl Controller {
 
     /// A window of this length is over.
     fn judge(&mut self, length: Duration) {
-        let Window { ended, short, peak, .. } = self.window;
+        let Window { mut ended, short, peak, .. } = self.window;
+        ended.span_s = length.as_secs_f64();
         if ended.count() > 0.0 {
             self.held = Duration::from_secs_f64(ended.held_s.iter().sum::<f64>() / ended.count());
         }
@@ -278,8 +297,15 @@ impl Controller {
         };
         let (workers, from) = (self.workers as f64, trial.from as f64);
         // by so many times the rate has changed; and the workers that the larger rate needs without a queue
-        let rate = workers / from / ended.stretch(&trial.before);
+        let by_time = workers / from / ended.stretch(&trial.before);
+        let flow = ended.flow(&trial.before);
+        let rate = match flow {
+            // a full line brings as many bytes as before, however many requests were quick by chance
+            Some(flow) if trial.is_up && flow - 1.0 < FLOW_WORTH * (workers / from - 1.0) => by_time.min(flow.max(1.0)),
+            _ => by_time,
+        };
         let knee = if trial.is_up { from * rate } else { workers / rate * MARGIN };
+        let is_full = flow.is_some_and(|flow| flow >= 1.0 - FLOW_SPARED);
         // of the change of workers, the share that came out as a change of the rate
         let share = (rate - 1.0) / (workers / from - 1.0);
         match trial.is_up {
@@ -295,7 +321,7 @@ impl Controller {
                 self.step = STEP_UP.1;
                 self.is_down_next = true;
             }
-            false if 1.0 - rate <= SPARED => {
+            false if 1.0 - rate <= SPARED || is_full && 1.0 - rate <= WORTH * (1.0 - workers / from) => {
                 self.bound = self.full();
                 self.step_down = (self.step_down * STEP_DOWN.0).min(STEP_DOWN.1);
                 self.begin_trial(ended);

@@ -150,14 +150,15 @@ impl Requests {
 
     /// A look-up for `host` has ended; the number of the worker that made it.
     pub fn end(&mut self, host: HostId, now: Time) -> u32 {
-        self.slots.end(host, Kind::LookUp, now)
+        self.slots.end(host, (Kind::LookUp, 0), now)
     }
 
-    /// The request `job` has ended; the number of the worker that made it.
-    pub fn end_fetch(&mut self, job: &FetchJob, now: Time) -> u32 {
+    /// The request `job` has ended, and brought so many bytes; the number of the worker that made it.
+    pub fn end_fetch(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
         let is_page = matches!(job.target, Target::Page { .. });
         self.pages -= u64::from(is_page);
-        self.slots.end(job.host, if is_page { Kind::Page } else { Kind::Robots }, now)
+        let kind = if is_page { Kind::Page } else { Kind::Robots };
+        self.slots.end(job.host, (kind, bytes), now)
     }
 
     /// An answer came: `bytes`, and how long that took where it says what is usual.

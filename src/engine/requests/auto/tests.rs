@@ -19,6 +19,12 @@ struct World {
     /// What the line takes for a page, on average; and what a core does, one after the other.
     line_us: u64,
     core_us: u64,
+    /// Per thousand of requests, so many lose a packet and wait for it to be sent again; so do those that find the
+    /// buffer of the line full.
+    lost: u64,
+    buffer_ms: u64,
+    /// Sizes of pages vary as those of the web do, not by half.
+    is_wild: bool,
     /// Hosts that become ready in a second; so many are from the start.
     hosts_per_s: f64,
     hosts: u64,
@@ -31,6 +37,9 @@ const WORLD: World = World {
     thought_ms: 0,
     line_us: 0,
     core_us: 0,
+    lost: 0,
+    buffer_ms: 10_000,
+    is_wild: false,
     hosts_per_s: 0.0,
     hosts: u64::MAX / 2,
     most: 4_096,
@@ -58,8 +67,8 @@ struct Run {
     world: World,
     rng: fastrand::Rng,
     controller: Controller,
-    /// When something comes to a stage, and when it began.
-    steps: BinaryHeap<Reverse<(Us, Stage, Us)>>,
+    /// When something comes to a stage, when it began, and thousandths of the mean size.
+    steps: BinaryHeap<Reverse<(Us, Stage, Us, u64)>>,
     line_free: Us,
     core_free: Us,
     ready: f64,
@@ -91,23 +100,37 @@ impl Run {
         self.busy += 1;
         self.ready -= 1.0;
         let thought = self.around(self.world.thought_ms * 1_000);
-        let arrives = now + self.world.round_trip_ms * 1_000 * self.world.round_trips + thought;
-        self.steps.push(Reverse((arrives, Stage::Line, now)));
+        let mut arrives = now + self.world.round_trip_ms * 1_000 * self.world.round_trips + thought;
+        if self.rng.u64(..1_000) < self.world.lost {
+            arrives += self.rng.u64(200_000..1_000_000);
+        }
+        let size = match self.world.is_wild {
+            // exponential; a few are far larger
+            true => 100.0 - 700.0 * (1.0 - self.rng.f64()).ln() * if self.rng.u8(..50) == 0 { 10.0 } else { 1.0 },
+            false => 500.0 + 1_000.0 * self.rng.f64(),
+        };
+        self.steps.push(Reverse((arrives, Stage::Line, now, size as u64)));
     }
 
     /// What is at `stage` goes on to the next one; says whether a request has ended.
-    fn go_on(&mut self, stage: Stage, began: Us, now: Us) -> bool {
+    fn go_on(&mut self, stage: Stage, (began, size): (Us, u64), now: Us) -> bool {
         let (free, us, next) = match stage {
             Stage::Line => (&mut self.line_free, self.world.line_us, Stage::Core),
             Stage::Core => (&mut self.core_free, self.world.core_us, Stage::End),
             Stage::End => return true,
         };
         if stage == Stage::Line {
-            self.waits.push(free.saturating_sub(now));
+            let waits = free.saturating_sub(now);
+            if waits > self.world.buffer_ms * 1_000 {
+                let again = now + self.rng.u64(200_000..1_000_000);
+                self.steps.push(Reverse((again, stage, began, size)));
+                return false;
+            }
+            self.waits.push(waits);
         }
         let begins = if us == 0 { now } else { now.max(*free) };
-        *free = begins + (us as f64 * (0.5 + self.rng.f64())) as u64;
-        self.steps.push(Reverse((*free, next, began)));
+        *free = begins + us * size / 1_000;
+        self.steps.push(Reverse((*free, next, began, size)));
         false
     }
 
@@ -124,12 +147,14 @@ impl Run {
             self.ready += self.world.hosts_per_s * (to - now) as f64 / 1e6;
             now = to;
             let time = Time::from_ms(1_000_000 + now / 1_000);
-            while let Some(&Reverse((_, stage, began))) = self.steps.peek().filter(|Reverse((due, ..))| *due <= now) {
+            while let Some(&Reverse((_, stage, began, size))) =
+                self.steps.peek().filter(|Reverse((due, ..))| *due <= now)
+            {
                 self.steps.pop();
-                if self.go_on(stage, began, now) {
+                if self.go_on(stage, (began, size), now) {
                     self.busy -= 1;
                     counted += 1;
-                    self.controller.ended(Kind::Page, Duration::from_micros(now - began), time);
+                    self.controller.ended(Kind::Page, Duration::from_micros(now - began), size * 20, time);
                 }
             }
             while self.busy < self.controller.workers() && self.ready >= 1.0 {
@@ -266,9 +291,9 @@ fn a_mix_that_changes_is_not_taken_for_a_change_of_the_rate() {
         for _ in 0..3_000 {
             let end = now + Duration::from_millis(1);
             (0..pages / 100)
-                .for_each(|_| controller.ended(Kind::Page, Duration::from_millis(300).mul_f64(slower), end));
+                .for_each(|_| controller.ended(Kind::Page, Duration::from_millis(300).mul_f64(slower), 0, end));
             (0..look_ups / 100)
-                .for_each(|_| controller.ended(Kind::LookUp, Duration::from_millis(30).mul_f64(slower), end));
+                .for_each(|_| controller.ended(Kind::LookUp, Duration::from_millis(30).mul_f64(slower), 0, end));
             now = end;
             if controller.look(controller.workers(), true, now) {
                 break;
@@ -277,4 +302,28 @@ fn a_mix_that_changes_is_not_taken_for_a_change_of_the_rate() {
         tried.extend(was_tried.map(|_| controller.workers()));
     }
     assert!(controller.bound() == WorkersBound::Line && controller.workers() < 2 * WORKERS_START, "{tried:?}");
+}
+
+#[test]
+#[ignore = "prints what the search finds on lines that lose packets"]
+fn tells_what_is_found_on_lines_that_lose_packets() {
+    for (round_trip_ms, round_trips, thought_ms, line_us) in
+        [(20, 3, 0, 1_650), (100, 3, 0, 1_650), (300, 3, 0, 1_650), (100, 3, 0, 165), (100, 3, 300, 1_650)]
+    {
+        for is_wild in [false, true] {
+            let world =
+                World { round_trip_ms, round_trips, thought_ms, line_us, lost: 60, buffer_ms: 250, is_wild, ..WORLD };
+            let outcomes: Vec<Outcome> = (0..12).map(|seed| crawl(world, 100, seed)).collect();
+            let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64;
+            let least = outcomes.iter().map(|outcome| outcome.rate).fold(f64::INFINITY, f64::min);
+            println!(
+                "{round_trip_ms} ms, thought {thought_ms}, line {line_us} us, wild {is_wild}: rate {:.2} (least {:.2}) of possible, \
+                 queue {:.2} round trips, workers {:.0}",
+                mean(&|outcome| outcome.rate) / possible(world),
+                least / possible(world),
+                mean(&|outcome| outcome.waited_ms) / round_trip_ms as f64,
+                mean(&|outcome| outcome.workers as f64)
+            );
+        }
+    }
 }
