@@ -333,8 +333,7 @@ mod tests {
     fn what_a_url_inherits_follows_from_how_it_was_found() {
         let keys = keys();
         let page = page(&keys);
-        let seeds = || std::iter::empty();
-        let scope = &Scope::new(&ScopeOptions::default(), seeds()).unwrap();
+        let scope = &Scope::new(&ScopeOptions::default(), std::iter::empty()).unwrap();
         let parent = &Parent { url: &page, record: 40 };
         let of_link = |kind| Discovery::Link { parent, link: link(&keys, kind) }.into_url(&keys, scope, Shard::WHOLE);
         let told = |url: QueuedUrl| (url.depth, url.hops.as_str().to_owned(), url.via, url.seed, url.forced);

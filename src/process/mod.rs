@@ -142,7 +142,7 @@ impl Processor {
             Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
             Purpose::Page { depth, hops } if brings_a_page(response.status) => {
                 self.find_links(url, (depth, hops), response, scope, &mut findings);
-                if hops.embeds() == 0 && !scope.takes_in(url) {
+                if scope.is_requisite(1) && hops.embeds() == 0 && !scope.takes_in(url) {
                     refuse_requisites(scope, depth, &mut findings);
                 }
                 let beyond = u32::try_from(findings.limits.links).unwrap_or(u32::MAX);

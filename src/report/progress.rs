@@ -256,8 +256,8 @@ impl Figures<'_> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes();
         format!(
-            "{} state={} pages={} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} in_flight={}{} \
-             2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
+            "{} state={} pages={} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} \
+             in_flight={}{} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
             span(self.elapsed).replace(' ', ""),
             self.doing,
             statistics.pages(),

@@ -24,7 +24,8 @@ use crate::web::url::CanonicalUrl;
 
 /// Its memory is looked at after so many events.
 const LOOK_EVERY: u64 = 8;
-/// Steps of one process: no crawl of this size takes as many.
+/// Steps of one shard in one process: no crawl of this size takes as many. A shard that has nothing left to do makes a
+/// checkpoint in each interval, for as long as another one waits for its hosts.
 const STEPS_MAX: u64 = 2_000_000;
 
 /// The machine.
@@ -188,7 +189,8 @@ impl Machine {
             Err(error) => return self.failed(end, error),
         };
         let (mut events, stored_before) = (0, process.statistics().pages());
-        for _ in 0..STEPS_MAX {
+        let (steps_max, begun) = (STEPS_MAX * u64::from(self.case.shards), self.true_now);
+        for _ in 0..steps_max {
             if let Some(End::Between { after, .. }) = end
                 && events >= after
             {
@@ -220,7 +222,7 @@ impl Machine {
                 }
             }
         }
-        Err(Violation::new(Clause::Ends, format!("no end after {STEPS_MAX} steps")))
+        Err(Violation::new(Clause::Ends, format!("no end after {steps_max} steps, and {} ms", self.true_now - begun)))
     }
 
     /// A process met an error: that is right if the disk had one for it.

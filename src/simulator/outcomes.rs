@@ -39,8 +39,11 @@ pub(super) fn judge(
         let what = format!("{} pages are counted, and {} in the archive", statistics.pages_stored, stored.len());
         return Err(Violation::new(Clause::OneOutcome, what));
     }
-    if !(admitted.len() as u64..=most.len() as u64).contains(&statistics.unique) {
-        let what = format!("{} new URLs, not {} to {}", statistics.unique, admitted.len(), most.len());
+    // what the domain of its page had no budget for was never admitted
+    let is_charged = is_charged(machine);
+    let certain = admitted.iter().filter(|url| !is_charged || !is_outside(machine, url)).count();
+    if !(certain as u64..=most.len() as u64).contains(&statistics.unique) {
+        let what = format!("{} new URLs, not {certain} to {}", statistics.unique, most.len());
         return Err(Violation::new(Clause::OneOutcome, what));
     }
     if let Some(strange) = stored.keys().find(|url| !most.contains(url.as_str())) {
@@ -141,8 +144,6 @@ fn is_explained(machine: &Machine, expected: &Expected, used: &Used<'_>, is_seed
     };
     // the bytes of a robots.txt that lies elsewhere count here
     let bytes_elsewhere = case.web.robots_moved_share > 0.0 && budget.bytes_per_host.is_some();
-    // of what lies out of scope the domain of any page that names it may have paid for others
-    let is_charged = budget.pages_per_domain.is_some() && case.scope.requisites == Requisites::Page;
     let of_pattern = pattern(url).and_then(|pattern| used.patterns.get(&(host, pattern)));
     let over = |limit: u64| !is_seed && of_pattern.is_some_and(|&found| found > limit);
     expected.disallowed.contains(url)
@@ -151,8 +152,15 @@ fn is_explained(machine: &Machine, expected: &Expected, used: &Used<'_>, is_seed
         || reached(budget.pages_per_domain, used.charged_to_domains.get(&domain(url)))
         || reached(budget.bytes_per_host, used.bytes_of_hosts.get(host))
         || bytes_elsewhere
-        || is_charged && is_outside(machine, url)
+        // the domain of any page that names it may have paid for others
+        || is_charged(machine) && is_outside(machine, url)
         || case.settings.urls_per_pattern.is_some_and(over)
+}
+
+/// Whether what pages embed from elsewhere counts against a budget.
+fn is_charged(machine: &Machine) -> bool {
+    let case = machine.case();
+    case.frontier.budget.pages_per_domain.is_some() && case.scope.requisites == Requisites::Page
 }
 
 /// Whether the scope takes the URL in only because a page embeds it.

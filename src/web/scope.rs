@@ -4,9 +4,9 @@
 //! first too deep, or in too long a chain of redirects, could not be admitted later by a shorter way.
 //!
 //! What a page embeds, its *requisites*, is let in wherever it lies ([`Requisites::Page`]): a page without its style
-//! sheets and pictures is not the page that people saw. How far from the page is counted in embeds: the page's sheet is
-//! 1, what that sheet names is 2. An embed is no link, so it is as deep as what embeds it; beyond the bound it is judged
-//! as a link would be, so that frames within frames have an end.
+//! sheets and pictures is not the page that people saw. How far from the page is counted in embeds: the page's sheet
+//! is 1, what that sheet names is 2. An embed is no link, so it is as deep as what embeds it; beyond the bound it is
+//! judged as a link would be, so that frames within frames have an end.
 //!
 //! A [`Scope`] never changes; it is shared, and a seed that redirects elsewhere gives a new one that holds what the
 //! old one holds and costs little beside it.

@@ -33,6 +33,8 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("budget.bytes_per_host", "0", "0 would fetch nothing"),
     ("scope.include", "[\"(\"]", "\"(\" is not a regular expression"),
     ("scope.exclude", "[\"[\"]", "\"[\" is not a regular expression"),
+    ("scope.requisite_hops", "0", "must be from 1 to 10"),
+    ("scope.requisite_hops", "11", "must be from 1 to 10"),
     ("scope.max_url_length", "15", "must be from 16 to 65000 bytes"),
     ("scope.max_links_per_page", "0", "0 would follow no link; use crawl.max_depth = 0"),
     ("scope.max_path_segments", "0", "must be at least 1"),
