@@ -100,7 +100,11 @@ fn scope(config: &Config) -> Checked {
         }
     }
     let hops = (1..=10).contains(&scope.requisite_hops);
-    require(hops, "scope.requisite_hops", "must be from 1 to 10; a page, its sheet, a sheet of that, its font are 3")?;
+    require(
+        hops,
+        "scope.requisite_hops",
+        "must be from 1 to 10; from a page to a font of a sheet that its sheet imports it is 3",
+    )?;
     let length = (16..=65_000).contains(&scope.max_url_length);
     require(length, "scope.max_url_length", "must be from 16 to 65000 bytes")?;
     require(

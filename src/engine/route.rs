@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn an_embed_is_no_link_within_the_bound_and_is_one_beyond_it_or_where_the_scope_decides() {
         let keys = keys();
-        let options = ScopeOptions::default();
+        let options = ScopeOptions { requisite_hops: 3, ..ScopeOptions::default() };
         for (requisites, hops, depth, rank) in [
             (Requisites::Page, "LL", 2, 4),
             (Requisites::Page, "LLEE", 2, 4),

@@ -91,7 +91,7 @@ impl Default for ScopeOptions {
             max_redirects: 10,
             max_depth: None,
             requisites: Requisites::default(),
-            requisite_hops: 3,
+            requisite_hops: 5,
         }
     }
 }
@@ -533,7 +533,7 @@ mod tests {
 
     #[test]
     fn an_embed_lies_anywhere_is_as_deep_as_its_page_and_beyond_the_bound_is_a_link() {
-        let options = ScopeOptions { max_depth: Some(2), ..ScopeOptions::default() };
+        let options = ScopeOptions { max_depth: Some(2), requisite_hops: 3, ..ScopeOptions::default() };
         let seed = url("http://a.example/");
         let page = Scope::new(&options, [&seed].into_iter()).unwrap();
         let only_scope =

@@ -9,7 +9,7 @@
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 3 had no count of requisites in its record ([`earlier`]). Version 2 was that of a crawl of one shard, and
+//! Version 3 had no count of requisites in its record (`earlier`). Version 2 was that of a crawl of one shard, and
 //! had no section about links. Version 1 had no identity, and was written before the stores' files were synced: it
 //! counts where a catalog names it, and for readers beside a crawl.
 

@@ -317,11 +317,11 @@ mod tests {
             let judgement = scope.explain_embedded(&target, embeds, 4, 0);
             (judgement.verdict, judgement.rule.to_string())
         };
-        let page = "scope.requisites = \"page\": a page embeds it, hop 3 of 3";
-        assert_eq!(said("http://far.example/font", 3), (Ok(()), page.to_owned()));
-        let (verdict, rule) = said("http://far.example/font", 4);
+        let page = "scope.requisites = \"page\": a page embeds it, hop 5 of 5";
+        assert_eq!(said("http://far.example/font", 5), (Ok(()), page.to_owned()));
+        let (verdict, rule) = said("http://far.example/font", 6);
         assert_eq!(verdict, Err(Reason::Scope));
-        assert_eq!(rule, "4 embeds in a row are more than scope.requisite_hops = 3");
+        assert_eq!(rule, "6 embeds in a row are more than scope.requisite_hops = 5");
         assert!(said("http://far.example/", 0).1.starts_with("no seed takes it in"));
         assert!(said("http://www.a.example/pic", 9).1.contains("seed: www.a.example"), "in scope by itself");
         assert_eq!(said("http://far.example/logout", 1), (Err(Reason::Scope), "scope.exclude: logout".to_owned()));
