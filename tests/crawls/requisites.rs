@@ -87,7 +87,7 @@ fn with_the_scope_alone_nothing_of_other_domains_is_asked_for() {
 #[test]
 fn kills_of_one_shard_and_of_four_lose_nothing_of_it() {
     for shards in [1, 4] {
-        let site = begun(shards, "");
+        let site = begun(shards, "requisite_hops = 3\n");
         let seed = u64::from(std::process::id());
         let mut rng = fastrand::Rng::with_seed(seed);
         for _ in 0..6 {
@@ -103,7 +103,7 @@ fn kills_of_one_shard_and_of_four_lose_nothing_of_it() {
 
 #[test]
 fn explain_says_whose_requisite_it_is_and_how_far_away() {
-    let site = begun(1, "");
+    let site = begun(1, "requisite_hops = 3\n");
     site.crawl.run(&[]).expect(0, &[]);
     let expected = site.web.expected_in(&DOMAINS, 3);
     let explain = |url: &str| {
