@@ -200,7 +200,7 @@ fn completions_and_manual_refuse_what_is_not_there() {
     assert!(refused(dir.path(), &["completions"]).contains("<SHELL>"));
     assert!(refused(dir.path(), &["completions", "cmd"]).contains("bash, elvish, fish, powershell, zsh"));
     assert!(refused(dir.path(), &["man", "gte"]).contains("has no command \"gte\"; known commands: demo, get, list"));
-    assert!(refused(dir.path(), &["man", "export", "x"]).contains("known commands: warc, cdxj, urls, links"));
+    assert!(refused(dir.path(), &["man", "export", "x"]).contains("known commands: warc, wacz, cdxj, urls, links"));
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("known commands: none"));
 }
 

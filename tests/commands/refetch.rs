@@ -83,8 +83,9 @@ impl Place {
         let dir = tempfile::tempdir().unwrap();
         let seeds: String = paths.iter().map(|path| format!("http://127.0.0.1:{port}{path}\n")).collect();
         fs::write(dir.path().join("seeds.txt"), seeds).unwrap();
-        let config = "[crawl]\nmax_depth = 0\n[network]\nallow = [\"127.0.0.0/8\"]\n[dns]\nnameservers = \
-                      [\"127.0.0.1:9\"]\n[politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\n";
+        let config = "[crawl]\nmax_depth = 0\n[scope]\nfavicon = false\n[network]\nallow = [\"127.0.0.0/8\"]\n[dns]\n\
+                      nameservers = [\"127.0.0.1:9\"]\n[politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\n\
+                      delay_per_ip = \"0s\"\n";
         fs::write(dir.path().join("crawler.toml"), config).unwrap();
         Place { dir, site, port }
     }

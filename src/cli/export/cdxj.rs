@@ -30,7 +30,7 @@ into --memory are sorted in a temporary file (in TMPDIR).
 With pywb:
   wb-manager init my
   ln -s \"$PWD\"/crawl/pages/value-*.warc.gz collections/my/archive/
-  crawler export cdxj --all --spellings --output collections/my/indexes/index.cdxj
+  crawler export cdxj --all --spellings -o collections/my/indexes/index.cdxj
   wayback
 The index of a crawl of several shards names files such as shard-000/pages/value-00000.warc.gz; link the shards instead:
   ln -s \"$PWD\"/crawl/shard-* collections/my/archive/

@@ -68,6 +68,12 @@ impl Rates {
     pub fn request(&self) -> Result<(), Time> {
         self.lock().request()
     }
+
+    /// A right that was taken and is not used now: the next one that is asked for. One is kept for the process, not one
+    /// for each engine, or all of them would be used at once some day.
+    pub fn give_back(&self) {
+        self.lock().has_spare = true;
+    }
 }
 
 /// What is asked for: requests and bytes a second.
@@ -80,6 +86,8 @@ struct Limits {
     requests: Option<Limiter>,
     bytes: Option<(Limiter, u32)>,
     debt_bytes: u64,
+    /// A right that was taken and given back.
+    has_spare: bool,
 }
 
 impl Limits {
@@ -95,7 +103,7 @@ impl Limits {
             let rate = NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
             (RateLimiter::direct_with_clock(Quota::per_second(rate), source), rate.get())
         });
-        Limits { clock, rates, requests, bytes, debt_bytes: 0 }
+        Limits { clock, rates, requests, bytes, debt_bytes: 0, has_spare: false }
     }
 
     fn renew(&mut self, rates: PerSecond) {
@@ -107,6 +115,7 @@ impl Limits {
     fn request(&mut self) -> Result<(), Time> {
         self.pay_debt()?;
         match &self.requests {
+            Some(_) if std::mem::take(&mut self.has_spare) => Ok(()),
             Some(limiter) => limiter.check().map_err(|refusal| self.when(refusal.earliest_possible())),
             None => Ok(()),
         }
@@ -190,6 +199,14 @@ mod tests {
         }
         let all: u32 = made.iter().sum();
         assert!((295..=302).contains(&all), "{made:?} requests in 30 s at 10 a second");
+        // what several engines do not use is one request later, and not one of each
+        clock.advance(Duration::from_secs(10));
+        for _ in 0..3 {
+            assert!(rates.request().is_ok());
+            clock.advance(Duration::from_millis(100));
+        }
+        (0..3).for_each(|_| rates.give_back());
+        assert!(rates.request().is_ok() && rates.request().is_ok() && rates.request().is_err());
         rates.renew(None, Some(1_000));
         rates.received(3_000);
         // the others hear of the same change, and nothing is forgiven by that

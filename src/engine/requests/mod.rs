@@ -43,7 +43,7 @@ pub(super) struct Requests {
     /// Rates of the whole crawl, and until when they permit nothing.
     rates: Arc<Rates>,
     limited_until: Time,
-    /// The right to one request, taken and not used yet.
+    /// The right to one request, taken and not used yet: until everything is looked at that could use it.
     has_right: bool,
     /// Redirects of robots.txt that wait for their turn.
     hops: Vec<Hop>,
@@ -110,12 +110,14 @@ impl Requests {
 
     /// All has begun that can at `now`: a slot that is reserved and was not needed is for other engines.
     /// Hosts may be ready all the same.
-    pub fn settle(&self, has_ready: bool, now: Time) {
+    pub fn settle(&mut self, has_ready: bool, now: Time) {
+        self.give_back_right();
         self.slots.settle(has_ready, now);
     }
 
     /// None is to begin for the time being, and so no slot is waited for.
-    pub fn stand_back(&self) {
+    pub fn stand_back(&mut self) {
+        self.give_back_right();
         self.slots.stand_back();
     }
 
@@ -133,6 +135,12 @@ impl Requests {
             }
         }
         self.has_right
+    }
+
+    fn give_back_right(&mut self) {
+        if std::mem::take(&mut self.has_right) {
+            self.rates.give_back();
+        }
     }
 
     /// The right is used by a request.
@@ -251,9 +259,13 @@ mod tests {
     }
 
     #[test]
-    fn a_right_is_kept_until_a_request_uses_it() {
+    fn a_right_is_kept_until_a_request_uses_it_whichever_asks_for_it() {
         let (mut requests, clock) = requests(Some(1.0));
         assert!(requests.may_begin(NOW) && requests.take_right() && requests.take_right());
+        requests.settle(false, NOW);
+        assert!(requests.rates.request().is_ok(), "another engine uses it");
+        requests.rates.give_back();
+        assert!(requests.may_begin(NOW) && requests.take_right());
         requests.use_right();
         assert!(!requests.take_right() && !requests.may_begin(NOW) && requests.has_slot(NOW));
         let next = requests.next_due(|| Some(NOW), NOW).unwrap();
