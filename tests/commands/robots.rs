@@ -79,7 +79,8 @@ fn moved(to: &str) -> Option<Vec<u8>> {
 fn crawl(seed: &str, allow: &str, extra: &str) -> Output {
     let dir = tempfile::tempdir().unwrap();
     let config = format!(
-        "[network]\nallow = [\"{allow}\"]\n[dns]\nnameservers = [\"127.0.0.1:9\"]\n[scope]\nmode = \"any\"\nfavicon = false\n\
+        "[network]\nallow = [\"{allow}\"]\n[dns]\nnameservers = [\"127.0.0.1:9\"]\n[scope]\nmode = \"any\"\n\
+         favicon = false\n\
          [politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\ngive_up = \"1s\"\n{extra}"
     );
     fs::write(dir.path().join("seeds.txt"), seed).unwrap();

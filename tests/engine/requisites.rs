@@ -44,7 +44,7 @@ fn html(body: &str) -> Reply {
 fn web(pages: &[(&str, Reply)]) -> Embedding {
     Embedding {
         pages: pages.iter().map(|(url, reply)| (format!("http://{url}"), reply.clone())).collect(),
-        scope: ScopeOptions { mode: ScopeMode::Domain, ..ScopeOptions::default() },
+        scope: ScopeOptions { mode: ScopeMode::Domain, requisite_hops: 3, ..ScopeOptions::default() },
         pages_max: None,
         pages_per_domain: None,
     }
@@ -207,7 +207,7 @@ fn a_site_without_end_made_of_frames_ends_with_its_depth() {
         }
 
         fn scope(&self) -> ScopeOptions {
-            ScopeOptions { max_depth: Some(2), ..ScopeOptions::default() }
+            ScopeOptions { max_depth: Some(2), requisite_hops: 3, ..ScopeOptions::default() }
         }
     }
     let dir = tempfile::tempdir().unwrap();

@@ -317,8 +317,8 @@ fn tells_what_is_found_on_lines_that_lose_packets() {
             let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64;
             let least = outcomes.iter().map(|outcome| outcome.rate).fold(f64::INFINITY, f64::min);
             println!(
-                "{round_trip_ms} ms, thought {thought_ms}, line {line_us} us, wild {is_wild}: rate {:.2} (least {:.2}) of \
-                 possible, queue {:.2} round trips, workers {:.0}",
+                "{round_trip_ms} ms, thought {thought_ms}, line {line_us} us, wild {is_wild}: rate {:.2} (least {:.2}) \
+                 of possible, queue {:.2} round trips, workers {:.0}",
                 mean(&|outcome| outcome.rate) / possible(world),
                 least / possible(world),
                 mean(&|outcome| outcome.waited_ms) / round_trip_ms as f64,
