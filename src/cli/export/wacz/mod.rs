@@ -43,7 +43,7 @@ brings the record that has it along. Name the file .wacz. It opens in ReplayWeb.
 
 Examples:
   crawler export wacz --output site.wacz
-  crawler export wacz --prefix https://example.com/docs/ --text --title \"Example, the docs\" --output docs.wacz
+  crawler export wacz --prefix https://example.com/docs/ --text -o docs.wacz
   crawler export wacz --all --since 2026-11-21 > day.wacz")]
 pub(super) struct WaczArgs {
     #[command(flatten)]
