@@ -91,8 +91,8 @@ fn kills_of_one_shard_and_of_four_lose_nothing_of_it() {
         let seed = u64::from(std::process::id());
         let mut rng = fastrand::Rng::with_seed(seed);
         for _ in 0..6 {
-            let child = site.crawl.start(&[]);
-            site.wait_for_requests(site.log().len() + rng.usize(10..60));
+            let mut child = site.crawl.start(&[]);
+            site.wait_for_requests_or_end(site.log().len() + rng.usize(10..60), &mut child);
             kill(child);
         }
         site.crawl.run(&[]).expect(0, &[]);

@@ -146,6 +146,15 @@ impl Site {
         }
     }
 
+    /// Waits until the web has served `count` requests, or the crawl in `child` is over.
+    pub fn wait_for_requests_or_end(&self, count: usize, child: &mut Child) {
+        let start = Instant::now();
+        while self.web.log().len() < count && child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < PATIENCE, "only {} requests came", self.web.log().len());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// No request to what robots.txt excludes, and nothing that only `nofollow` links name.
     #[track_caller]
     pub fn assert_obedient(&self) {

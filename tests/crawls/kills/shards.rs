@@ -34,9 +34,9 @@ fn c1_kills_of_four_shards_at_random_moments_lose_nothing_and_store_nothing_twic
     let mut rng = fastrand::Rng::with_seed(seed);
     let site = site(options);
     for round in 0..12 {
-        let child = site.crawl.start(&[]);
+        let mut child = site.crawl.start(&[]);
         if round % 3 < 2 {
-            site.wait_for_requests(site.log().len() + rng.usize(20..60));
+            site.wait_for_requests_or_end(site.log().len() + rng.usize(20..60), &mut child);
         }
         if round % 3 == 1 {
             signal(&child, rustix::process::Signal::USR1);
@@ -133,8 +133,8 @@ fn a_damaged_link_file_is_found_by_verify_and_named() {
     let site = site(SimOptions { hosts: 40, pages: 900, latency: Duration::from_millis(4), ..small(27) });
     let mut tries = 0;
     let path = loop {
-        let child = site.crawl.start(&[]);
-        site.wait_for_requests(site.log().len() + 40);
+        let mut child = site.crawl.start(&[]);
+        site.wait_for_requests_or_end(site.log().len() + 40, &mut child);
         kill(child);
         // one that a checkpoint names: those of a later one are nobody's
         let (_, said) = verify(&site);
