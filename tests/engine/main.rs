@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod checkpoints;
+mod crawled;
 mod damage;
 mod ends;
 mod expiry;

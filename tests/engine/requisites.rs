@@ -4,6 +4,7 @@
 use crawler::outcome::Reason;
 use crawler::web::scope::Requisites;
 
+use super::crawled::Crawled;
 use super::*;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
@@ -78,42 +79,6 @@ fn framed() -> Embedding {
     ])
 }
 
-/// What was asked for beside robots.txt, without `http://`; figures and paths of discovery.
-struct Crawled {
-    asked: Vec<String>,
-    statistics: crawler::record::Statistics,
-    hops: BTreeMap<String, String>,
-    skipped: String,
-}
-
-/// Crawls, dropped as it stands whenever so many requests were made in all.
-fn crawl(web: &Embedding, kills: &[usize]) -> Crawled {
-    let dir = tempfile::tempdir().unwrap();
-    let catalog = Arc::default();
-    let (mut requests, mut now) = (Vec::new(), START);
-    for kill in kills.iter().copied().map(Some).chain([None]) {
-        let mut run = open_at(Rc::new(web.clone()), dir.path(), &catalog, now);
-        let before = requests.len();
-        let finish = run.go(kill.map_or(usize::MAX, |kill| kill - before));
-        requests.extend(run.requests());
-        now = run.clock.now();
-        if finish.is_some() {
-            let short = |url: &str| url.strip_prefix("http://").unwrap().to_owned();
-            let log = std::fs::read_to_string(dir.path().join("logs/crawl.log")).unwrap();
-            let hops = log.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
-            let mut asked: Vec<String> = pages_of(&requests).iter().map(|url| short(url)).collect();
-            asked.dedup();
-            return Crawled {
-                asked,
-                statistics: run.engine.statistics(),
-                hops: hops.map(|columns| (columns[3].replace("http://", ""), columns[4].to_owned())).collect(),
-                skipped: std::fs::read_to_string(SkippedLog::path(dir.path())).unwrap(),
-            };
-        }
-    }
-    unreachable!("the last run goes to the end")
-}
-
 const FRAMED: [&str; 10] = [
     "h0.test/",
     "h0.test/a",
@@ -130,7 +95,7 @@ const FRAMED: [&str; 10] = [
 #[test]
 fn what_a_page_embeds_is_fetched_wherever_it_lies_and_what_that_links_to_is_not() {
     let web = framed();
-    let crawled = crawl(&web, &[]);
+    let crawled = Crawled::new(&web, &[]);
     let mut expected = FRAMED.to_vec();
     expected.push("p5.test/there");
     assert_eq!(crawled.asked, expected);
@@ -148,9 +113,9 @@ fn what_a_page_embeds_is_fetched_wherever_it_lies_and_what_that_links_to_is_not(
 #[test]
 fn kills_change_nothing_of_it() {
     let web = framed();
-    let whole = crawl(&web, &[]).asked;
+    let whole = Crawled::new(&web, &[]).asked;
     for kill in 1..20 {
-        let crawled = crawl(&web, &[kill]);
+        let crawled = Crawled::new(&web, &[kill]);
         assert_eq!(crawled.asked, whole, "killed at request {kill}");
         let statistics = crawled.statistics;
         assert_eq!((statistics.pages(), statistics.requisites_stored), (3, 8), "killed at request {kill}");
@@ -161,12 +126,12 @@ fn kills_change_nothing_of_it() {
 fn the_bound_is_counted_in_embeds_and_the_scope_alone_decides_where_it_is_wanted() {
     let mut web = framed();
     web.scope.requisite_hops = 1;
-    let near = crawl(&web, &[]).asked;
+    let near = Crawled::new(&web, &[]).asked;
     assert!(near.contains(&"p2.test/1".to_owned()) && !near.contains(&"p3.test/2".to_owned()), "{near:?}");
     web.scope.requisite_hops = 4;
-    assert!(crawl(&web, &[]).asked.contains(&"p6.test/4".to_owned()));
+    assert!(Crawled::new(&web, &[]).asked.contains(&"p6.test/4".to_owned()));
     web.scope.requisites = Requisites::Scope;
-    let crawled = crawl(&web, &[]);
+    let crawled = Crawled::new(&web, &[]);
     assert_eq!(crawled.asked, ["h0.test/", "h0.test/a"], "nothing links to the page of the frames");
     assert_eq!(crawled.statistics.requisites_stored, 0);
 }
@@ -176,7 +141,7 @@ fn a_page_at_the_greatest_depth_has_its_requisites_and_an_exclusion_holds_for_th
     let mut web = framed();
     web.scope.max_depth = Some(0);
     web.scope.exclude = vec!["picture".to_owned()];
-    let crawled = crawl(&web, &[]);
+    let crawled = Crawled::new(&web, &[]);
     assert_eq!(crawled.asked, ["h0.test/", "p1.test/moved", "p2.test/1", "p3.test/2", "p4.test/3", "p5.test/there"]);
     assert_eq!(crawled.statistics.depth_max, 0);
 }
@@ -192,7 +157,7 @@ fn a_page_that_is_out_of_scope_has_no_requisites() {
         ("maps.h0.test/map", html("<img src=\"http://p1.test/x\"><img src=\"http://h0.test/y\">")),
     ]);
     web.scope.mode = ScopeMode::Host;
-    let crawled = crawl(&web, &[]);
+    let crawled = Crawled::new(&web, &[]);
     assert_eq!(crawled.asked, ["h0.test/", "h0.test/y", "maps.h0.test/map"]);
     assert_eq!(crawled.statistics.dropped[&Reason::Scope], 1);
 }
@@ -230,7 +195,7 @@ fn a_page_limit_counts_pages_and_their_requisites_come_first() {
         web.pages.insert(format!("http://h0.test/{number}"), html(""));
     }
     web.pages_max = Some(2);
-    let crawled = crawl(&web, &[]);
+    let crawled = Crawled::new(&web, &[]);
     assert_eq!(crawled.asked, ["h0.test/", "h0.test/1", "h0.test/2", "h0.test/a"]);
     assert_eq!((crawled.statistics.pages(), crawled.statistics.requisites_stored), (2, 2));
 }
@@ -242,7 +207,7 @@ fn a_site_pays_for_what_it_embeds_from_other_domains_out_of_its_own_budget() {
     let mut web = web(&[("h0.test/", html(&(pictures + &own)))]);
     web.pages_per_domain = Some(10);
     for kills in [&[][..], &[3], &[6, 9]] {
-        let crawled = crawl(&web, kills);
+        let crawled = Crawled::new(&web, kills);
         let elsewhere = crawled.asked.iter().filter(|url| url.starts_with("p1.")).count();
         let here = crawled.asked.len() - elsewhere;
         // the page itself is one of the ten
@@ -252,5 +217,5 @@ fn a_site_pays_for_what_it_embeds_from_other_domains_out_of_its_own_budget() {
     }
     // what lies on the same domain counts when it is fetched, and nothing is charged for it
     web.pages.insert(SEED.to_owned(), html("<img src=\"http://www.h0.test/x\"><img src=\"http://p1.test/x\">"));
-    assert_eq!(crawl(&web, &[]).asked, ["h0.test/", "p1.test/x", "www.h0.test/x"]);
+    assert_eq!(Crawled::new(&web, &[]).asked, ["h0.test/", "p1.test/x", "www.h0.test/x"]);
 }

@@ -5,9 +5,8 @@ use std::io::Write;
 
 use crawler::web::sitemap::URLS_MAX;
 
+use super::crawled::Crawled;
 use super::*;
-
-const START: Time = Time::from_ms(1_000_000_000_000);
 
 /// A web of pages by their URLs; everything else is not found.
 #[derive(Clone)]
@@ -88,53 +87,8 @@ fn gzipped(mut file: Reply) -> Reply {
     file
 }
 
-/// What a crawl asked for beside robots.txt, by the order of the URLs, without `http://`; and its figures, and the
-/// paths of discovery.
-struct Crawled {
-    asked: Vec<String>,
-    statistics: crawler::record::Statistics,
-    hops: BTreeMap<String, String>,
-    skipped: String,
-}
-
 fn crawl(web: &Listed) -> Crawled {
-    crawl_with_kills(web, &[])
-}
-
-/// As [`crawl`], dropped as it stands whenever so many requests were made in all.
-fn crawl_with_kills(web: &Listed, kills: &[usize]) -> Crawled {
-    let dir = tempfile::tempdir().unwrap();
-    let catalog = Arc::default();
-    let mut requests = Vec::new();
-    let mut now = START;
-    for kill in kills.iter().copied().map(Some).chain([None]) {
-        let mut run = open_at(Rc::new(web.clone()), dir.path(), &catalog, now);
-        let before = requests.len();
-        let finish = run.go(kill.map_or(usize::MAX, |kill| kill - before));
-        requests.extend(run.requests());
-        now = run.clock.now();
-        if finish.is_some() {
-            let log = std::fs::read_to_string(dir.path().join("logs/crawl.log")).unwrap();
-            let hops = log.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
-            return Crawled {
-                asked: asked(&requests),
-                statistics: run.engine.statistics(),
-                hops: hops.map(|columns| (short(columns[3]), columns[4].to_owned())).collect(),
-                skipped: std::fs::read_to_string(SkippedLog::path(dir.path())).unwrap(),
-            };
-        }
-    }
-    unreachable!("the last run goes to the end")
-}
-
-fn short(url: &str) -> String {
-    url.strip_prefix("http://").unwrap().to_owned()
-}
-
-fn asked(requests: &[(Time, String)]) -> Vec<String> {
-    let mut pages: Vec<String> = pages_of(requests).iter().map(|url| short(url)).collect();
-    pages.dedup();
-    pages
+    Crawled::new(web, &[])
 }
 
 /// A site with everything: a plain sitemap that was moved, an index with a gzipped one and a text, a relative name.
@@ -204,9 +158,9 @@ fn what_robots_txt_names_and_sitemaps_list_is_crawled() {
 #[test]
 fn a_kill_at_any_request_loses_no_sitemap_and_no_page_of_one() {
     for first in 1..OF_SITE.len() + 2 {
-        let crawled = crawl_with_kills(&site(), &[first]);
+        let crawled = Crawled::new(&site(), &[first]);
         assert_eq!(crawled.asked, OF_SITE, "killed at request {first}");
-        let crawled = crawl_with_kills(&site(), &[first, first + 3, first + 4]);
+        let crawled = Crawled::new(&site(), &[first, first + 3, first + 4]);
         assert_eq!(crawled.asked, OF_SITE, "killed at requests {first}, {}, {}", first + 3, first + 4);
     }
 }
@@ -222,7 +176,7 @@ fn a_robots_txt_that_moved_names_sitemaps_for_its_first_origin_also_after_a_kill
     ]);
     web.scope.mode = ScopeMode::Prefix;
     for kills in [&[][..], &[2], &[3], &[4], &[2, 4]] {
-        let crawled = crawl_with_kills(&web, kills);
+        let crawled = Crawled::new(&web, kills);
         let expected = ["cdn.test/rules", "h0.test/", "h0.test/only", "maps.h0.test/map.xml"];
         assert_eq!(crawled.asked, expected, "{kills:?}");
     }
