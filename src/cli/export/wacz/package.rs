@@ -108,9 +108,7 @@ impl<'a> Package<'a> {
         path: &str,
         write: impl FnOnce(&mut Digested<'_>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        let (value, resource) = self.file(path, CompressionMethod::STORE, write)?;
-        self.resources.push(resource);
-        Ok(value)
+        self.file(path, CompressionMethod::STORE, write)
     }
 
     /// Adds a file, compressed.
@@ -119,39 +117,38 @@ impl<'a> Package<'a> {
         path: &str,
         write: impl FnOnce(&mut Digested<'_>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        let (value, resource) = self.file(path, CompressionMethod::DEFLATE, write)?;
-        self.resources.push(resource);
-        Ok(value)
+        self.file(path, CompressionMethod::DEFLATE, write)
     }
 
+    /// Adds a file, and notes it for the manifest.
     fn file<T>(
         &mut self,
         path: &str,
         method: CompressionMethod,
         write: impl FnOnce(&mut Digested<'_>) -> anyhow::Result<T>,
-    ) -> anyhow::Result<(T, Resource)> {
+    ) -> anyhow::Result<T> {
         let modified = UtcDateTime::from_unix(i64::try_from(self.created.ms() / 1_000)?);
         let new = self.zip.new_file(path).compression_method(method).last_modified(modified).unix_permissions(0o644);
         let (mut entry, config) = new.start().map_err(plain)?;
-        let digested = |out| Digested { out, sha256: Sha256::new(), bytes: 0 };
-        let (value, hash, bytes, descriptor) = if method == CompressionMethod::STORE {
-            let mut data = config.wrap(&mut entry);
-            let mut file = digested(&mut data);
+        let digested = |out: &mut dyn Write| {
+            let mut file = Digested { out, sha256: Sha256::new(), bytes: 0 };
             let value = write(&mut file)?;
-            let (hash, bytes) = (file.sha256.finalize(), file.bytes);
-            (value, hash, bytes, data.finish().map_err(plain)?.1)
+            anyhow::Ok((value, file.sha256.finalize(), file.bytes))
+        };
+        let ((value, hash, bytes), descriptor) = if method == CompressionMethod::STORE {
+            let mut data = config.wrap(&mut entry);
+            (digested(&mut data)?, data.finish().map_err(plain)?.1)
         } else {
             let mut data = config.wrap(DeflateEncoder::new(&mut entry, Level::default()));
-            let mut file = digested(&mut data);
-            let value = write(&mut file)?;
-            let (hash, bytes) = (file.sha256.finalize(), file.bytes);
+            let written = digested(&mut data)?;
             let (encoder, descriptor) = data.finish().map_err(plain)?;
             encoder.finish()?;
-            (value, hash, bytes, descriptor)
+            (written, descriptor)
         };
         entry.finish(descriptor).map_err(plain)?;
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-        Ok((value, Resource { name, path: path.to_owned(), hash: shown(&hash), bytes }))
+        self.resources.push(Resource { name, path: path.to_owned(), hash: shown(&hash), bytes });
+        Ok(value)
     }
 
     /// Writes the manifest, its hash, and the directory of the ZIP file.
