@@ -139,17 +139,17 @@ impl Site {
 
     /// Waits until the web has served `count` requests.
     pub fn wait_for_requests(&self, count: usize) {
-        let start = Instant::now();
-        while self.web.log().len() < count {
-            assert!(start.elapsed() < PATIENCE, "only {} requests came", self.web.log().len());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        self.wait_for_requests_unless(count, || false);
     }
 
     /// Waits until the web has served `count` requests, or the crawl in `child` is over.
     pub fn wait_for_requests_or_end(&self, count: usize, child: &mut Child) {
+        self.wait_for_requests_unless(count, || child.try_wait().unwrap().is_some());
+    }
+
+    fn wait_for_requests_unless(&self, count: usize, mut is_over: impl FnMut() -> bool) {
         let start = Instant::now();
-        while self.web.log().len() < count && child.try_wait().unwrap().is_none() {
+        while self.web.log().len() < count && !is_over() {
             assert!(start.elapsed() < PATIENCE, "only {} requests came", self.web.log().len());
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -18,6 +18,10 @@
 //!   takes now. So it ends where throughput by delay is largest (Kleinrock, "Power and deterministic rules of thumb for
 //!   probabilistic problems in computer communications", 1979). While cores are short, nothing is tried downwards.
 //!
+//! By chance a few requests are slow, and a lost packet makes one a second longer, so means of times err by a tenth. A
+//! full line does not: it brings as many bytes a second as before. So a step up is kept only if it brings more of them
+//! ([`FLOW_WORTH`]), and one down is kept if they stay ([`FLOW_SPARED`]), unless the times clearly say otherwise.
+//!
 //! Differences to both: there is no estimate of the least delay, which would have to expire while a crawl wanders from
 //! near hosts to far ones. Each trial is judged by itself, so a wrong one, by chance or since other hosts came up,
 //! costs a few windows. Trials become rarer while they change nothing.
