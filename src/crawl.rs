@@ -11,7 +11,6 @@
 //! a channel of their own ([`control`]). What is the crawl directory's is apart (`crawl::directory`).
 
 pub mod archives;
-mod connections;
 pub mod control;
 mod director;
 mod directory;

@@ -21,7 +21,7 @@ use super::answer::Answer;
 use super::orders::{Action, Order, SeedsOrder};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
-use crate::crawl::connections::{ConnectionHandle, Connections};
+use crate::connections::{ConnectionHandle, Connections};
 use crate::crawl::sizes::measure_all;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};

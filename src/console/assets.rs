@@ -1,0 +1,57 @@
+//! The page and what it loads, compiled in.
+
+use sha1::{Digest, Sha1};
+
+/// A file of the page.
+pub(super) struct Asset {
+    /// Its name below `/assets/`.
+    pub name: &'static str,
+    /// Its `Content-Type`.
+    pub mime: &'static str,
+    /// Its content.
+    pub bytes: &'static [u8],
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// The page itself.
+pub(super) const PAGE: Asset = Asset { name: "index.html", mime: HTML, bytes: include_bytes!("assets/index.html") };
+
+/// What it loads.
+const ASSETS: &[Asset] = &[
+    Asset { name: "console.css", mime: CSS, bytes: include_bytes!("assets/console.css") },
+    Asset { name: "console.js", mime: SCRIPT, bytes: include_bytes!("assets/console.js") },
+];
+
+/// The file of this name.
+pub(super) fn find(name: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.name == name)
+}
+
+impl Asset {
+    /// An entity tag that changes with the content.
+    pub fn tag(&self) -> String {
+        format!("\"{}\"", data_encoding::BASE64URL_NOPAD.encode(&Sha1::digest(self.bytes)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_has_a_type_and_a_tag_of_its_own() {
+        let all: Vec<&Asset> = ASSETS.iter().chain([&PAGE]).collect();
+        let mut tags: Vec<String> = all.iter().map(|asset| asset.tag()).collect();
+        tags.sort();
+        tags.dedup();
+        assert_eq!(tags.len(), all.len());
+        for asset in all {
+            let kind = asset.name.rsplit_once('.').unwrap().1;
+            let expected = [("html", HTML), ("css", CSS), ("js", SCRIPT)].into_iter().find(|(end, _)| *end == kind);
+            assert_eq!(expected.unwrap().1, asset.mime, "{}", asset.name);
+        }
+    }
+}
