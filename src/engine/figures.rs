@@ -2,7 +2,10 @@
 
 use super::{Accounts, Engine, Phase, SeedTable};
 use crate::clock::Time;
-use crate::record::{Doing, Finish, Gauges, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes};
+use crate::frontier::BusyHost;
+use crate::record::{
+    Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates, Snapshot, State, Statistics, StoreBytes,
+};
 
 impl Engine {
     /// Brings the counters up to date that are kept elsewhere.
@@ -100,6 +103,13 @@ impl Engine {
         }
     }
 
+    /// The `limit` hosts in memory that have the longest queues.
+    pub fn busiest(&self, limit: usize) -> QueuedHosts {
+        let now = self.clock.now();
+        let hosts = self.stores.arrival.frontier.busiest(now, limit);
+        QueuedHosts { as_of: now, hosts: hosts.into_iter().map(queued_host).collect() }
+    }
+
     pub(super) fn snapshot(&mut self, now: Time, finish: Option<Finish>) -> Snapshot {
         let gauges = self.gauges();
         let state = match finish {
@@ -130,5 +140,25 @@ impl Engine {
             index: self.container.index_bytes(),
             ..StoreBytes::default()
         }
+    }
+}
+
+fn queued_host(host: BusyHost) -> QueuedHost {
+    let reason = match (host.gone, host.blame) {
+        (Some(gone), _) => gone.to_string(),
+        (None, Some(blame)) => blame.to_string(),
+        (None, None) if host.is_held_back => "it asks for a pause, or is overloaded".to_owned(),
+        (None, None) => String::new(),
+    };
+    QueuedHost {
+        host: host.origin.into(),
+        queued: host.queued,
+        state: host.doing.to_owned(),
+        next_request: Some(host.next),
+        delay_ms: u64::try_from(host.pace.as_millis()).unwrap_or(u64::MAX),
+        reason,
+        pages: host.pages,
+        bytes: host.bytes,
+        errors: host.failures.into(),
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::socket;
 use crate::disk::DirectoryLock;
-use crate::record::Live;
+use crate::record::{Live, QueuedHosts};
 
 /// Longest command, the line's end included.
 pub const COMMAND_BYTES_MAX: usize = 1 << 20;
@@ -29,6 +29,11 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 pub enum Command {
     /// Tell how it stands.
     Status {},
+    /// Tell which hosts in memory have the longest queues.
+    Hosts {
+        /// How many of them, of each shard.
+        limit: usize,
+    },
     /// Make no new requests.
     Pause {},
     /// Continue after a pause.
@@ -51,6 +56,7 @@ impl Command {
     pub fn name(&self) -> &'static str {
         match self {
             Command::Status {} => "status",
+            Command::Hosts { .. } => "hosts",
             Command::Pause {} => "pause",
             Command::Resume {} => "resume",
             Command::AddSeeds { .. } => "add-seeds",
@@ -76,6 +82,9 @@ pub struct Reply {
     /// How the crawl stands (`status`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Box<Live>>,
+    /// The hosts (`hosts`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<QueuedHosts>,
     /// What became of the seeds (`add-seeds`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<SeedsTaken>,
@@ -230,6 +239,7 @@ mod tests {
     fn commands_go_by_their_names_and_strangers_are_refused() {
         let all = [
             Command::Status {},
+            Command::Hosts { limit: 7 },
             Command::Pause {},
             Command::Resume {},
             Command::AddSeeds { seeds: vec!["a.example".to_owned()] },
