@@ -97,6 +97,12 @@ pub fn ask(dir: &Path, command: &wire::Command) -> Result<wire::Reply, wire::Ask
     wire::ask(dir, command, wire::PATIENCE)
 }
 
+/// The same for a command to the crawl in `dir` whose answer is waited for no longer than `patience`, also where it
+/// waits for the disk.
+pub(super) fn ask_within(dir: &Path, command: &wire::Command, patience: Duration) -> Result<wire::Reply, wire::AskError> {
+    wire::ask_within(dir, command, patience, Some(patience))
+}
+
 /// A crawl that runs tells its figures within this time, or is told by its last checkpoint.
 pub const LIVE_PATIENCE: Duration = Duration::from_secs(5);
 

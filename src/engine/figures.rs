@@ -4,7 +4,8 @@ use super::{Accounts, Engine, Phase, SeedTable};
 use crate::clock::Time;
 use crate::frontier::BusyHost;
 use crate::record::{
-    Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates, Snapshot, State, Statistics, StoreBytes,
+    Constraints, Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates, Snapshot, State, Statistics,
+    StoreBytes,
 };
 
 impl Engine {
@@ -60,6 +61,7 @@ impl Engine {
         let disk_free = self.course.disk_free();
         let resting = self.resting(now);
         let url_seen_bytes = self.stores.seen.drum_counters().repository_bytes;
+        let constraints = self.constraints(now);
         let frontier = &mut self.stores.arrival.frontier;
         Gauges {
             queued: frontier.queued(),
@@ -74,6 +76,22 @@ impl Engine {
             url_seen_bytes,
             resting,
             workers: self.requests.workers(),
+            constraints,
+        }
+    }
+
+    /// What keeps requests back.
+    fn constraints(&self, now: Time) -> Constraints {
+        let frontier = &self.stores.arrival.frontier;
+        Constraints {
+            workers_busy: self.requests.are_all_busy(now),
+            rate_limited: self.requests.are_limited(now),
+            page_limit: self.settings.pages_max.is_some_and(|limit| self.course.quota.is_taken(limit)),
+            checkpoint: !self.is_paused() && !self.may_request_now(),
+            merging: self.stores.are_merging(),
+            refilling: frontier.starving(now),
+            seeding: self.seeding.intake.is_waiting(),
+            lookups: (self.requests.under_way() as u64).saturating_sub(self.requests.pages()),
         }
     }
 

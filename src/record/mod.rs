@@ -3,6 +3,7 @@
 //! The engine fills it, [`report`](crate::report) and the commands read it. Nothing here decides anything. What came
 //! from the web passes [`escape`](crate::text::escape) before it reaches a log, so that a page cannot forge a line.
 
+mod bottleneck;
 pub mod crawl_log;
 mod finish;
 mod histogram;
@@ -20,6 +21,7 @@ mod statistics;
 mod sum;
 mod workers;
 
+pub use bottleneck::{Bottleneck, Constraints};
 pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
 pub use finish::Finish;
 pub use histogram::Histogram;

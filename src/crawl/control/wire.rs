@@ -196,7 +196,18 @@ pub fn line(command: &Command) -> Vec<u8> {
     line
 }
 
+/// Sends `command`. Where its answer waits for the disk, nobody knows for how long.
 pub(super) fn ask(dir: &Path, command: &Command, patience: Duration) -> Result<Reply, AskError> {
+    ask_within(dir, command, patience, (!command.waits()).then_some(patience))
+}
+
+/// The same, with the time that the answer may take.
+pub(super) fn ask_within(
+    dir: &Path,
+    command: &Command,
+    patience: Duration,
+    answer_max: Option<Duration>,
+) -> Result<Reply, AskError> {
     let line = line(command);
     if line.len() > COMMAND_BYTES_MAX {
         return Err(AskError::TooLong);
@@ -209,8 +220,7 @@ pub(super) fn ask(dir: &Path, command: &Command, patience: Duration) -> Result<R
         _ => fault(dir, error),
     })?;
     stream.set_write_timeout(Some(patience)).map_err(|error| fault(dir, error))?;
-    let patience = (!command.waits()).then_some(patience);
-    stream.set_read_timeout(patience).map_err(|error| fault(dir, error))?;
+    stream.set_read_timeout(answer_max).map_err(|error| fault(dir, error))?;
     // a crawl that refuses before it has read all has answered all the same
     let sent = stream.write_all(&line);
     let mut answer = Vec::new();
