@@ -7,6 +7,7 @@
 
 mod aged;
 mod archive;
+mod directories;
 mod logs;
 mod parts;
 mod queue;
@@ -54,7 +55,7 @@ impl OwnConsole {
         let source = Arc::new(CrawlSource::new(request.dir.clone(), way, request.warnings.clone()));
         let console = Console::open(address, source.clone())?;
         disk.replace(&file, format!("{}\n", console.address()).as_bytes())?;
-        tell(&console, "report.console");
+        tell(&console);
         Ok(OwnConsole { open: Some(Open { _console: console, source, file }) })
     }
 
@@ -83,18 +84,16 @@ impl Drop for Open {
 /// Opens a console at `address` for the crawl directory `dir`, whether a process works there or not. It needs no crawl to be there yet.
 pub fn open(dir: &Path, address: &str, warnings: Option<RecentWarnings>) -> Result<Console, CrawlError> {
     let source = CrawlSource::new(dir.to_owned(), Way::Socket, warnings);
-    let console = Console::open(address, Arc::new(source))?;
-    tell(&console, "--address");
-    Ok(console)
+    Ok(Console::open(address, Arc::new(source))?)
 }
 
 /// Says where it is, with the token: on the terminal, and nowhere else.
-fn tell(console: &Console, option: &str) {
+fn tell(console: &Console) {
     tracing::info!("console at {}", console.url());
     let at = console.address();
     if !at.ip().is_loopback() {
         tracing::warn!(
-            "{option}: {at} is open to others: anyone who can connect sees this crawl and its archive, and the token \
+            "report.console: {at} is open to others: anyone who can connect sees this crawl and its archive, and the token \
              that gives control over it crosses the network unencrypted"
         );
     }
