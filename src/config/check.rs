@@ -232,7 +232,6 @@ fn stores(config: &Config) -> Checked {
 
 /// An address to listen at, such as the `usual` one, or `off`.
 fn listening(address: &str, key: &'static str, usual: &str) -> Checked {
-    let problem =
-        format!("{address:?} is not an address; write {usual:?}, \"127.0.0.1:0\" for any port, or \"off\"");
+    let problem = format!("{address:?} is not an address; write {usual:?}, \"127.0.0.1:0\" for any port, or \"off\"");
     require(address == "off" || address.parse::<SocketAddr>().is_ok(), key, problem)
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Body as _;
 use hyper::header::IF_NONE_MATCH;
 use hyper::{Method, Request, StatusCode};
 use serde::Serialize;

@@ -82,8 +82,7 @@ impl Console {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let readers = Readers::start(&source).map_err(failed)?;
         let pulse = Pulse::start(source).map_err(failed)?;
-        let routes =
-            Routes { token: token.clone(), pulse: pulse.shared.clone(), readers, streams: Streams::default() };
+        let routes = Routes { token: token.clone(), pulse: pulse.shared.clone(), readers, streams: Streams::default() };
         let (stop, stopped) = oneshot::channel();
         let thread = thread::Builder::new().name("console".to_owned());
         let thread = thread.spawn(move || runtime.block_on(serve(listener, routes, stopped))).map_err(failed)?;

@@ -29,8 +29,8 @@ use super::CrawlRequest;
 use crate::record::Live;
 pub(super) use orders::{Orders, SeedsOrder};
 use reload::Reloader;
-use server::Recipients;
 pub(super) use server::Desk;
+use server::Recipients;
 
 /// Commands that wait for the engine; more of them are told to come again.
 const ORDERS_WAITING: usize = 32;
@@ -99,7 +99,11 @@ pub fn ask(dir: &Path, command: &wire::Command) -> Result<wire::Reply, wire::Ask
 
 /// The same for a command to the crawl in `dir` whose answer is waited for no longer than `patience`, also where it
 /// waits for the disk.
-pub(super) fn ask_within(dir: &Path, command: &wire::Command, patience: Duration) -> Result<wire::Reply, wire::AskError> {
+pub(super) fn ask_within(
+    dir: &Path,
+    command: &wire::Command,
+    patience: Duration,
+) -> Result<wire::Reply, wire::AskError> {
     wire::ask_within(dir, command, patience, Some(patience))
 }
 

@@ -19,7 +19,8 @@ pub(super) fn rows(dir: &Path, offset: u64, limit: usize) -> Result<Seeds, Probl
     let places = dirs.seeds();
     let bytes = reader::bytes_in(&disk, &places).map_err(fault)?;
     if bytes > BYTES_MAX {
-        let sentence = format!("the seeds take {}, too much to read for this page: run crawler report seeds", size(bytes));
+        let sentence =
+            format!("the seeds take {}, too much to read for this page: run crawler report seeds", size(bytes));
         return Err(Problem::TooMuch(sentence));
     }
     let mut seeds = Seeds::default();
