@@ -5,6 +5,7 @@
 mod cli;
 mod cli_begin;
 mod cli_commands;
+mod console;
 mod ctl;
 mod explain;
 mod export;
