@@ -154,55 +154,9 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What a status code says, in lower-case words for people; empty for one that nobody registered.
+/// What a status code says, as it is registered; empty for one that is not.
 pub fn words_of_status(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        201 => "created",
-        202 => "accepted",
-        203 => "not authoritative",
-        204 => "no content",
-        206 => "partial content",
-        300 => "several choices",
-        301 => "moved permanently",
-        302 => "found elsewhere",
-        303 => "see other",
-        304 => "not modified",
-        307 => "moved temporarily",
-        308 => "moved permanently",
-        400 => "bad request",
-        401 => "login required",
-        402 => "payment required",
-        403 => "forbidden",
-        404 => "not found",
-        405 => "method not allowed",
-        406 => "not acceptable",
-        408 => "request timeout",
-        409 => "conflict",
-        410 => "gone",
-        414 => "URL too long",
-        415 => "type not supported",
-        418 => "a teapot",
-        421 => "wrong server",
-        422 => "not processable",
-        423 => "locked",
-        425 => "too early",
-        426 => "upgrade required",
-        429 => "too many requests",
-        431 => "header too long",
-        451 => "unavailable for legal reasons",
-        500 => "server error",
-        501 => "not implemented",
-        502 => "bad gateway",
-        503 => "service unavailable",
-        504 => "gateway timeout",
-        505 => "HTTP version not supported",
-        507 => "no storage left",
-        508 => "loop",
-        511 => "network login required",
-        520..=526 => "proxy error",
-        _ => "",
-    }
+    hyper::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default()
 }
 
 /// What an attempt means for its URL.

@@ -231,8 +231,10 @@ fn next_steps(archive: &dyn Archive, web: &SimWeb, dir: &Path) -> anyhow::Result
          # the archive as a WARC file, for other tools\n    \
          {crawler} export warc --dir {dir} --output demo.warc.gz\n\n\
          Or crawl a real site, with its address in the place of https://example.com/:\n\n    \
-         {crawler} init https://example.com/\n    \
-         {crawler} --seeds seeds.txt --config crawler.toml --max-pages 100\n"
+         {crawler} https://example.com/ --max-pages 100\n    \
+         # with settings of your own\n    \
+         {crawler} init\n    \
+         {crawler} https://example.com/ --config crawler.toml --dir my-crawl\n"
     ))
 }
 

@@ -6,6 +6,7 @@
 
 pub mod archive;
 mod canonical;
+mod columns;
 mod completions;
 mod config;
 mod ctl;

@@ -154,7 +154,9 @@ pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> 
         tracing::info!("the old crawl was moved to {}", aside.display());
     }
     if config.crawl.contact.is_empty() {
-        tracing::info!("tip: set crawl.contact, so that webmasters can reach you (crawler init writes a settings file)");
+        tracing::info!(
+            "tip: set crawl.contact, so that webmasters can reach you (crawler init writes a settings file)"
+        );
     }
     let request = CrawlRequest {
         config,

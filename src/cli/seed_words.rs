@@ -105,9 +105,12 @@ mod tests {
 
     #[test]
     fn a_misspelt_command_is_no_host() {
-        for (word, meant) in
-            [("staus", "crawler status?"), ("lst", "crawler list?"), ("fetch", "crawler crawl?"), ("Get", "crawler get?")]
-        {
+        for (word, meant) in [
+            ("staus", "crawler status?"),
+            ("lst", "crawler list?"),
+            ("fetch", "crawler crawl?"),
+            ("Get", "crawler get?"),
+        ] {
             let said = refused(word);
             assert!(said.contains(meant) && said.contains("a dot, a colon or a slash"), "{word}: {said}");
         }

@@ -3,7 +3,9 @@
 use super::{Accounts, Engine, Phase, SeedTable};
 use crate::clock::Time;
 use crate::frontier::Activity;
-use crate::record::{Constraints, CrawlLimits, Doing, Finish, Gauges, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes};
+use crate::record::{
+    Constraints, CrawlLimits, Doing, Finish, Gauges, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes,
+};
 
 impl Engine {
     /// Brings the counters up to date that are kept elsewhere.

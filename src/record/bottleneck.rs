@@ -35,16 +35,8 @@ pub struct Constraints {
 impl Constraints {
     /// Those of a crawl of which other shards have `other`.
     pub(super) fn and(self, other: &Constraints) -> Constraints {
-        let Constraints {
-            workers_busy,
-            rate_limited,
-            page_limit,
-            checkpoint,
-            merging,
-            refilling,
-            seeding,
-            lookups,
-        } = *other;
+        let Constraints { workers_busy, rate_limited, page_limit, checkpoint, merging, refilling, seeding, lookups } =
+            *other;
         Constraints {
             workers_busy: self.workers_busy || workers_busy,
             rate_limited: self.rate_limited || rate_limited,
@@ -272,7 +264,11 @@ mod tests {
             ("nor memory", bound(WorkersBound::Memory), Memory),
             ("workers wait for name servers", with(full(gauges(9, 4, 64)), |g| g.constraints.lookups = 60), Names),
             ("workers wait for servers", with(full(gauges(9, 4, 64)), |g| g.constraints.lookups = 4), Workers),
-            ("the rate comes before workers", with(full(gauges(9, 0, 64)), |g| g.constraints.rate_limited = true), Rates),
+            (
+                "the rate comes before workers",
+                with(full(gauges(9, 0, 64)), |g| g.constraints.rate_limited = true),
+                Rates,
+            ),
             ("no host could use the rate", with(gauges(0, 9, 1), |g| g.constraints.rate_limited = true), Politeness),
             ("no host is ready, hosts wait", gauges(0, 9, 0), Politeness),
             ("some are asked, others wait", gauges(0, 9, 5), Politeness),

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::config::show_duration;
-use crate::record::limited::setting;
 use crate::outcome::words_of_status;
+use crate::record::limited::setting;
 use crate::record::{Finish, Gauges, Oddities, Statistics, Workers};
 use crate::text::figures::{brief, count, rate, size, span};
 
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(row(&text, "elapsed"), "1m 40s");
         assert_eq!(row(&text, "pages stored"), "12,345 (123/s)");
         assert_eq!(row(&text, "status 200"), "12,000 (OK)");
-        assert_eq!(row(&text, "status 404"), "345 (not found)");
+        assert_eq!(row(&text, "status 404"), "345 (Not Found)");
         assert_eq!(row(&text, "error: timed out"), "6");
         assert_eq!(row(&text, "left out: trap rule"), "7");
         assert_eq!(row(&text, "links found"), "67,890");
