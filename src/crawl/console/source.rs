@@ -16,7 +16,7 @@ use crate::console::{
 };
 use crate::crawl::control::wire::Command;
 use crate::crawl::dirs::CrawlDirs;
-use crate::crawl::{explain, options, reports};
+use crate::crawl::{explain, options};
 use crate::disk::Disk;
 use crate::record::{self, QueuedHosts};
 use crate::web::url::CanonicalUrl;
@@ -29,9 +29,6 @@ const SETTINGS_AGE: Duration = Duration::from_secs(5);
 const HOSTS_AGE: Duration = Duration::from_secs(2);
 /// Hosts that are asked for then.
 const HOSTS_ASKED: usize = 1_000;
-/// The time that is left is reckoned no more often than this, and only where little has to be read for it.
-const LEFT_AGE: Duration = Duration::from_secs(30);
-const LEFT_BYTES_MAX: u64 = 8 << 20;
 
 /// A crawl directory, and the way to those who work there.
 pub(super) struct CrawlSource {
@@ -41,7 +38,6 @@ pub(super) struct CrawlSource {
     standing: Aged<Standing>,
     config: Aged<Config>,
     hosts: Aged<QueuedHosts>,
-    left: Aged<Option<u64>>,
     tree: Mutex<Option<TreeIndex>>,
 }
 
@@ -55,7 +51,6 @@ impl CrawlSource {
             standing: Aged::default(),
             config: Aged::default(),
             hosts: Aged::default(),
-            left: Aged::default(),
             tree: Mutex::default(),
         }
     }
@@ -76,18 +71,6 @@ impl CrawlSource {
             Ok(options::read_copy(&disk, &home).map_err(fault)?.unwrap_or_default())
         })
     }
-
-    /// Time that politeness and limits leave, in seconds.
-    fn left(&self, live: &record::Live, limits: Limits) -> Option<u64> {
-        let dir = &self.dir;
-        let by_hosts = self.left.get(LEFT_AGE, || {
-            let is_cheap = reports::left_reads(dir).is_ok_and(|bytes| bytes <= LEFT_BYTES_MAX);
-            Ok(if is_cheap { reports::left(dir).ok().map(|left| left.at_least.as_secs()) } else { None })
-        });
-        let elapsed = live.figures.statistics.elapsed.as_secs();
-        let by_time = limits.max_time_s.map(|max| max.saturating_sub(elapsed));
-        by_hosts.ok().flatten().into_iter().chain(by_time).min()
-    }
 }
 
 impl Source for CrawlSource {
@@ -104,7 +87,7 @@ impl Source for CrawlSource {
                 Bottleneck { code: now.code().to_owned(), phrase: now.to_string() }
             }
         };
-        let left_s = standing.live.as_ref().filter(|_| standing.is_live).and_then(|live| self.left(live, limits));
+        let left = standing.live.as_ref().filter(|_| standing.is_live).and_then(left);
         Ok(State {
             dir: self.dir.display().to_string(),
             running: standing.running,
@@ -112,7 +95,7 @@ impl Source for CrawlSource {
             live: standing.live,
             bottleneck,
             limits,
-            left_s,
+            left_s: left.map(|left| left.time.as_secs()),
             version: env!("CARGO_PKG_VERSION"),
         })
     }
@@ -185,6 +168,11 @@ impl Source for CrawlSource {
         }
         serde_json::to_value(reply).map_err(|error| Problem::Fault(error.to_string()))
     }
+}
+
+/// The time that a crawl takes from now on, as its display tells it.
+fn left(live: &record::Live) -> Option<record::TimeLeft> {
+    record::TimeLeft::of(&live.figures.statistics, &live.figures.gauges, live.rates.pages)
 }
 
 /// The URL that was asked for, as a crawl requests it.
