@@ -61,7 +61,8 @@ pub(super) struct DemoArgs {
     #[arg(long, value_name = "DIR", default_value = "./crawl-demo")]
     dir: PathBuf,
     /// Show the crawl in the browser, and keep the page open at the end until Ctrl-C
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = DEFAULT_ADDRESS, value_parser = run::console_address)]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1)]
+    #[arg(default_missing_value = DEFAULT_ADDRESS, value_parser = run::console_address)]
     console: Option<SocketAddr>,
 }
 

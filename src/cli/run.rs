@@ -49,7 +49,8 @@ pub(super) struct CrawlArgs {
     #[command(flatten)]
     limits: LimitArgs,
     /// Show the crawl in the browser; the address of the page is printed when it starts
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = DEFAULT_ADDRESS, value_parser = console_address)]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1)]
+    #[arg(default_missing_value = DEFAULT_ADDRESS, value_parser = console_address)]
     console: Option<SocketAddr>,
     /// Start a new crawl; an old crawl directory is moved aside, never deleted
     #[arg(long)]

@@ -1,8 +1,8 @@
 //! Streams of server-sent events: a bounded number of them, the oldest of which ends for a new one.
 //!
 //! A stream has a place among the connections for as long as it is one of them: then its connection may be closed for
-//! another one, also where its reader takes nothing. It holds nothing but what was told last,
-//! and takes that when its reader has taken what was before.
+//! another one, also where its reader takes nothing. It holds nothing but what was told last, and takes that when its
+//! reader has taken what was before.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -76,10 +76,17 @@ impl CrawlSource {
 impl Source for CrawlSource {
     fn state(&self) -> Result<State, Problem> {
         let standing = self.standing()?;
-        let limits = self.config().map_or(Limits::default(), |config| Limits {
-            max_pages: config.crawl.max_pages,
-            max_time_s: config.crawl.max_time.map(|time| time.as_secs()),
-        });
+        let limits = match standing.live.as_ref().filter(|_| standing.is_live) {
+            // as they are in effect, also after a reload
+            Some(live) => {
+                let record::CrawlLimits { pages, time_s } = live.figures.gauges.limits;
+                Limits { max_pages: pages, max_time_s: time_s }
+            }
+            None => self.config().map_or(Limits::default(), |config| Limits {
+                max_pages: config.crawl.max_pages,
+                max_time_s: config.crawl.max_time.map(|time| time.as_secs()),
+            }),
+        };
         let bottleneck = match (standing.stillness(), &standing.live) {
             (Some((code, phrase)), _) => Bottleneck { code: code.to_owned(), phrase },
             (None, live) => {
@@ -107,7 +114,7 @@ impl Source for CrawlSource {
                 return queue::hosts(&self.dir, HOSTS_ASKED);
             }
             let reply = self.way.ask(&self.dir, &Command::Hosts { limit: HOSTS_ASKED })?;
-            reply.hosts.ok_or_else(|| Problem::Refused(reply.message))
+            reply.hosts.ok_or(Problem::Refused(reply.message))
         })?;
         hosts.keep_longest(limit);
         Ok(hosts)
@@ -115,7 +122,10 @@ impl Source for CrawlSource {
 
     fn budgets(&self) -> Result<Vec<MetBudget>, Problem> {
         let standing = self.standing()?;
-        Ok(standing.live.map_or_else(|| Ok(Vec::new()), |live| Ok(parts::budgets(&live, &self.config()?)))?)
+        match standing.live {
+            Some(live) => Ok(parts::budgets(&live, &self.config()?)),
+            None => Ok(Vec::new()),
+        }
     }
 
     fn requests(&self, limit: usize) -> Result<Vec<RequestRow>, Problem> {
