@@ -505,7 +505,7 @@ fn a_demo_shows_its_crawl_in_the_console_and_stays_open_until_it_is_closed() {
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let demo = Opened::of(child);
     let running = demo.wait_for("/api/state", |state| state["controls"] == true);
-    assert_eq!(running["bottleneck"]["phrase"].as_str().unwrap().is_empty(), false);
+    assert!(!running["bottleneck"]["phrase"].as_str().unwrap().is_empty());
     let finished = demo.wait_for("/api/state", |state| state["bottleneck"]["code"] == "finished");
     assert!(finished["live"]["figures"]["statistics"]["pages_stored"].as_u64().unwrap() > 500);
     assert!(!demo.get("/api/history")["points"].as_array().unwrap().is_empty());
