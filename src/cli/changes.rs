@@ -1,7 +1,7 @@
 //! `crawler changes`: what became of the pages since a moment, by the versions in the archive.
 //!
-//! The archive is walked over once. Of each URL with a newer version than that moment, the version of before is found by
-//! the index, and the two are compared.
+//! The archive is walked over once. Of each URL with a newer version than that moment, the version of before is found
+//! by the index, and the two are compared.
 
 use std::io::{self, BufWriter, Write};
 

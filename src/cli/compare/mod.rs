@@ -1,7 +1,7 @@
 //! What became of a URL from one moment to another, for `changes` and `diff`.
 //!
-//! Two versions of it are compared, of one archive or of two. Which kind of change it is follows from their statuses and
-//! digests, which the index has; a page is read only where its digest is another one.
+//! Two versions of it are compared, of one archive or of two. Which kind of change it is follows from their statuses
+//! and digests, which the index has; a page is read only where its digest is another one.
 
 mod texts;
 
@@ -182,7 +182,7 @@ fn percent(share: f64) -> String {
     if percent > 0.0 && percent < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// The newest version of the URL of `newest` that is not younger than `until`, and the first before it that `is_wanted`.
+/// The first version that `is_wanted`, from `newest` back.
 pub(super) fn back_to(
     archive: &dyn Archive,
     newest: Entry,

@@ -1,8 +1,8 @@
 //! The texts of two versions, and what differs between them.
 //!
 //! Of a page of HTML it is what a reader sees, a line for each block; other texts are taken as they are. Pages are
-//! hostile: those that are too long or that no tree can be made of have no text here; the share of other words is counted
-//! in linear time; and where the search for the fewest lines takes too long, more than the fewest are shown.
+//! hostile: those that are too long or that no tree can be made of have no text here; the share of other words is
+//! counted in linear time; and where the search for the fewest lines takes too long, more than the fewest are shown.
 
 use std::collections::HashMap;
 use std::time::Duration;
