@@ -13,22 +13,27 @@ const MINUTES = [1, 2, 5, 10, 15, 20, 30];
 // values that far apart belong to two runs of the console: nothing is known of the time between
 const GAP_STEPS = 3;
 
-/** The least round number that is not below `most`: 1, 2, 2.5 or 5 times a power of ten, or of 1024 before it. */
-function roundAbove(most, base) {
-  if (!(most > 0)) return 1;
-  const unit = base === 1_024 ? 1_024 ** Math.max(0, Math.floor(Math.log(most) / Math.log(1_024))) : 1;
-  const power = 10 ** Math.floor(Math.log10(most / unit));
-  const factor = [1, 2, 2.5, 5, 10].find((factor) => factor * power * unit >= most * 0.999) ?? 10;
-  return factor * power * unit;
+/** The least number that is not below `most` and whose half is round as well; for bytes, round in their unit. */
+function roundAbove(most, { base, least }) {
+  const wanted = Math.max(most, least);
+  const unit = base === 1_024 ? 1_024 ** Math.floor(Math.log(wanted) / Math.log(1_024)) : 1;
+  const power = 10 ** Math.floor(Math.log10(wanted / unit));
+  const factor = [1, 2, 3, 4, 5, 6, 8, 10].find((factor) => factor * power * unit >= wanted * 0.999) ?? 10;
+  return factor * power >= 1_000 && base === 1_024 ? 1_024 * unit : factor * power * unit;
+}
+
+/** A value at an axis, without zeros that say nothing: "50", not "50.0". */
+function tick(text) {
+  return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
 }
 
 export class Chart {
   /**
-   * `series`: `{name, kind, of: (point) => number}`; `format` writes a value; `base` is 1024 for bytes. A `stacked`
-   * chart shows sums. `onCursor` hears the time at which a reader looks, or null.
+   * `series`: `{name, kind, of: (point) => number}`; `format` writes a value; `base` is 1024 for bytes, and the axis
+   * ends at `least` or above. A `stacked` chart shows sums. `onCursor` hears the time at which a reader looks, or null.
    */
-  constructor({ title, unit, series, format, base = 10, stacked = false, onCursor }) {
-    Object.assign(this, { title, unit, series, format, base, stacked, onCursor });
+  constructor({ title, unit, series, format, base = 10, least = 1, stacked = false, onCursor }) {
+    Object.assign(this, { title, unit, series, format, base, least, stacked, onCursor });
     this.points = [];
     this.stepMs = 5_000;
     this.cursor = null;
@@ -39,7 +44,7 @@ export class Chart {
   #build() {
     this.values = this.series.map(() => el("span", { class: "key-value" }));
     const keys = this.series.map(({ name, kind }, n) =>
-      el("li", {}, el("span", { class: `swatch ${kind}`, "aria-hidden": "true" }), `${name} `, this.values[n]),
+      el("li", {}, el("span", { class: "key" }, el("span", { class: `swatch ${kind}` }), `${name} `), this.values[n]),
     );
     this.when = el("span", { class: "when" });
     this.grid = svg("g", { class: "grid" });
@@ -109,6 +114,7 @@ export class Chart {
   #draw() {
     const [width, height] = this.size;
     this.empty.hidden = this.points.length > 0;
+    setAttribute(this.drawing, "visibility", this.points.length > 0 ? "visible" : "hidden");
     if (width <= LEFT + RIGHT || height <= TOP + BOTTOM) return;
     setAttribute(this.drawing, "viewBox", `0 0 ${width} ${height}`);
     this.width = width - LEFT - RIGHT;
@@ -117,7 +123,7 @@ export class Chart {
     this.from = Math.min(this.points[0]?.at ?? this.to, this.to - SPAN_MIN_MS);
     const rows = this.points.map((point) => this.series.map(({ of }) => of(point) || 0));
     const most = rows.reduce((most, row) => Math.max(most, this.stacked ? row.reduce((a, b) => a + b, 0) : Math.max(...row)), 0);
-    this.top = roundAbove(most, this.base);
+    this.top = roundAbove(most, this);
     this.#drawGrid();
     if (this.stacked) this.#drawStack(rows);
     else this.paths.forEach((path, n) => path.setAttribute("d", this.#line(rows, n)));
@@ -137,7 +143,7 @@ export class Chart {
     for (const share of [0, 0.5, 1]) {
       const y = Math.round(this.#y(share * this.top)) + 0.5;
       parts.push(svg("line", { x1: LEFT, x2: LEFT + this.width, y1: y, y2: y, class: share === 0 ? "base" : "" }));
-      parts.push(svg("text", { x: LEFT - 6, y: y + 3.5, "text-anchor": "end" }, this.format(share * this.top)));
+      parts.push(svg("text", { x: LEFT - 6, y: y + 3.5, "text-anchor": "end" }, tick(this.format(share * this.top))));
     }
     const minutes = (this.to - this.from) / 60_000;
     const step = (MINUTES.find((step) => minutes / step <= Math.max(2, this.width / 62)) ?? 60) * 60_000;

@@ -22,6 +22,7 @@ const CHARTS = [
     unit: "per second",
     format: size,
     base: 1_024,
+    least: 1_024,
     stacked: true,
     series: [{ name: "bytes", kind: "s1", of: (point) => point.bytes_s }],
   },
@@ -42,6 +43,7 @@ const CHARTS = [
     title: "Hosts",
     unit: "number",
     format: short,
+    least: 2,
     series: [
       { name: "in flight", kind: "s1", of: (point) => point.in_flight },
       { name: "ready", kind: "s3", of: (point) => point.ready },

@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { byId, el, setText, urlLink } from "./dom.js";
-import { brief, count, counted, date, meaning, size } from "./format.js";
+import { brief, count, counted, date, size, statusText } from "./format.js";
 
 // types of which a first look is worth a request; others are shown when they are asked for
 const SHOWN_AT_ONCE = /^(text\/|image\/|application\/(xhtml\+xml|json|xml))/;
@@ -29,7 +29,7 @@ function facts(e) {
     ["Left out", e.skipped ? joined(e.skipped.reason, e.skipped.rule) : ""],
     ["Log", e.crawl_log ? el("code", {}, e.crawl_log) : ""],
     ["Notes", (e.notes ?? []).join("; ")],
-  ].filter(([, value]) => value);
+  ].filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value));
 }
 
 const attempts = ({ attempts, not_before: at }) =>
@@ -130,7 +130,7 @@ export class Explain {
         "li",
         {},
         el("button", { type: "button", onclick: () => this.#show(url, version), "data-number": version.number }, date(version.at)),
-        el("span", {}, `${version.status} ${meaning(version.status)}`),
+        el("span", {}, statusText(version.status)),
         el("span", { class: "quiet" }, joined(version.mime, size(version.bytes), version.revisit && "same as before", version.truncated && "cut short")),
         version.title ? el("span", { class: "title" }, version.title) : null,
       );
@@ -156,9 +156,4 @@ export class Explain {
   }
 }
 
-const fullText = (text) => el("details", {}, el("summary", {}, "Everything, as crawler explain prints it"), el("pre", { tabindex: "0" }, ...lines(text)));
-
-/** Text with its line breaks, each line with every character visible. */
-function lines(text) {
-  return text.split("\n").flatMap((line) => [line, document.createElement("br")]);
-}
+const fullText = (text) => el("details", {}, el("summary", {}, "Everything, as crawler explain prints it"), el("pre", { tabindex: "0" }, text));

@@ -76,33 +76,61 @@ export function counted(value, one) {
   return `${count(value)} ${one}${value === 1 ? "" : "s"}`;
 }
 
+/** About how long something takes: "40 s", "31 min", "5 h", "3 days". */
+export function about(seconds) {
+  if (!isNumber(seconds)) return NONE;
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  if (seconds < 5_400) return `${Math.round(seconds / 60)} min`;
+  return seconds < 36 * 3_600 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
+}
+
 /** What a name of the crawler says: HostPages and host_pages become "host pages". */
 export function words(name) {
-  return String(name ?? "").replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").toLowerCase();
+  return String(name ?? "").replace(/([a-z])([A-Z])/g, "$1 $2").replace(/_+/g, " ").toLowerCase();
 }
 
-/** What a status code means, in a word or two. */
+/** What a status code means, in the words of HTTP. */
 export function meaning(status) {
-  return MEANINGS[status] ?? (CLASSES[Math.floor(status / 100)] || "not a status of HTTP");
+  return MEANINGS[status] ?? CLASSES[Math.floor(status / 100)] ?? "unknown status";
 }
 
-const CLASSES = { 1: "information", 2: "found", 3: "redirect", 4: "not served", 5: "server error" };
+/** A status as a reader needs it: "404 not found"; or, where no answer came, why not: "timeout". */
+export function statusText(status) {
+  return status > 0 ? `${status} ${meaning(status)}` : (FAILURES[status] ?? "no answer");
+}
+
+// the codes of crawl.log
+const FAILURES = {
+  "-1": "name not resolved",
+  "-2": "no connection",
+  "-3": "disconnected",
+  "-4": "timeout",
+  "-5": "protocol error",
+  "-8": "host given up",
+  "-5004": "private address",
+  "-9998": "robots.txt disallows it",
+};
+
+const CLASSES = { 1: "interim", 2: "success", 3: "redirect", 4: "client error", 5: "server error" };
 const MEANINGS = {
-  200: "found",
-  206: "a part",
-  301: "moved for good",
-  302: "moved for now",
+  200: "OK",
+  204: "no content",
+  206: "partial content",
+  301: "moved permanently",
+  302: "found elsewhere",
   303: "see other",
   304: "not modified",
-  307: "moved for now",
-  308: "moved for good",
-  401: "login needed",
+  307: "temporary redirect",
+  308: "permanent redirect",
+  400: "bad request",
+  401: "unauthorized",
   403: "forbidden",
   404: "not found",
   410: "gone",
+  421: "misdirected request",
   429: "too many requests",
   500: "server error",
   502: "bad gateway",
-  503: "overloaded",
+  503: "service unavailable",
   504: "gateway timeout",
 };

@@ -1,7 +1,7 @@
 // How the crawl stands: the sentence at the top, progress against its limits, and the figures of the moment.
 
 import { byId, el, setAttribute, setFigure, setText } from "./dom.js";
-import { count, counted, date, NONE, rate, size, span, words } from "./format.js";
+import { about, count, counted, date, NONE, rate, size, span, words } from "./format.js";
 
 const PHASES = {
   crawling: "Crawling",
@@ -41,7 +41,7 @@ const FIGURES = [
   ["in-flight", "In flight", (f) => f.gauges.in_flight, count, (f) => (f.workers ? `of ${count(f.workers)} workers` : "requests")],
   [
     "errors",
-    "No answer",
+    "Not answered",
     (f) => sum(f.statistics.failures),
     count,
     (f) => `${count(ofClass(f.statistics.statuses, "4"))} 4xx, ${count(ofClass(f.statistics.statuses, "5"))} 5xx`,
@@ -125,7 +125,7 @@ export class Overview {
     this.#fillProgress(rows);
     const parts = [];
     if (!limits?.max_time_s) parts.push(`Crawled for ${span(statistics.elapsed_s)}`);
-    if (running && typeof left === "number") parts.push(`about ${span(left)} left`);
+    if (running && typeof left === "number") parts.push(`about ${about(left)} left`);
     setText(byId("left"), parts.join(", "));
   }
 

@@ -5,7 +5,7 @@ import { bar, el, setText, setUrl, urlLink } from "./dom.js";
 
 /**
  * `columns`: `{name, kind, of: (row) => value, title: (row) => text, mark: (row) => class}`. A kind is "text",
- * "number", "url", "long" (foreign text that may wrap) or "bar" (a share of 1).
+ * "number", "url", "long" (foreign text that may wrap) or "gauge" (a share of 1).
  */
 export class Table {
   #columns;
@@ -26,6 +26,7 @@ export class Table {
       el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads)),
       this.#body,
     );
+    this.table.hidden = true;
     parent.append(this.table, this.#note);
     for (const name of ["pointerleave", "focusout"]) {
       this.table.addEventListener(name, () => setTimeout(() => this.#waiting && this.fill(this.#waiting)));
@@ -65,9 +66,9 @@ export class Table {
       const cell = element.cells[n];
       const value = column.of(row);
       if (column.kind === "url") setUrl(cell.firstChild, value);
-      else if (column.kind === "bar") cell.replaceChildren(bar(value, column.mark?.(row)));
+      else if (column.kind === "gauge") cell.replaceChildren(bar(value, column.mark?.(row)));
       else setText(cell, value);
-      if (column.kind !== "bar" && column.mark) cell.className = `${column.kind ?? "text"} ${column.mark(row)}`;
+      if (column.kind !== "gauge" && column.mark) cell.className = `${column.kind ?? "text"} ${column.mark(row)}`;
       if (column.title) cell.title = column.title(row);
       cell.classList.toggle("void", value === "" || value === null || value === undefined);
     });

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { byId, el, setText } from "./dom.js";
-import { brief, clock, count, counted, date, meaning, NONE, size, span, words } from "./format.js";
+import { brief, clock, count, counted, date, NONE, size, span, statusText, words } from "./format.js";
 import { Table } from "./table.js";
 
 const SEEDS_A_PAGE = 100;
@@ -18,9 +18,8 @@ function until(at, asOf) {
 
 /** The class of a status for its colour; the text beside it says the same. */
 function statusMark({ status }) {
-  const number = Number(status);
-  if (!number) return "bad";
-  return number >= 500 ? "bad" : number >= 400 ? "warn" : number >= 300 ? "quiet" : "";
+  if (status <= 0 || status >= 500) return "bad";
+  return status >= 400 ? "warn" : status >= 300 ? "quiet" : "";
 }
 
 const number = (name, of, title) => ({ name, kind: "number", of, title });
@@ -60,12 +59,12 @@ function requests(parent) {
       {
         name: "Status",
         kind: "status",
-        of: ({ status }) => (Number(status) ? `${status} ${meaning(Number(status))}` : words(status || "no answer")),
+        of: ({ status, failure }) => failure ?? statusText(status),
         mark: statusMark,
       },
       { name: "URL", kind: "url", of: (row) => row.url },
       number("Bytes", (row) => size(row.bytes)),
-      { name: "Type", kind: "name", of: (row) => row.mime, title: (row) => row.mime },
+      { name: "Type", kind: "type", of: (row) => row.mime, title: (row) => row.mime },
       number("Time taken", (row) => brief(row.millis)),
       { name: "Found on", kind: "url", of: (row) => row.via ?? "" },
     ],
@@ -74,7 +73,7 @@ function requests(parent) {
 }
 
 function budgets(parent) {
-  const share = (row) => (row.limit > 0 ? row.reached / row.limit : 1);
+  const share = (row) => (row.limit > 0 && row.reached !== null ? row.reached / row.limit : 1);
   const value = (what) => (/byte/.test(what) ? size : count);
   const table = new Table(parent, {
     caption: "Budgets that were reached",
@@ -84,7 +83,7 @@ function budgets(parent) {
       { name: "Budget", of: (row) => words(row.what) },
       number("Reached", (row) => value(row.what)(row.reached)),
       number("Limit", (row) => value(row.what)(row.limit)),
-      { name: "", kind: "bar", of: share, mark: () => "warn" },
+      { name: "", kind: "gauge", of: share, mark: () => "warn" },
       number("URLs left out", (row) => count(row.left_out)),
     ],
   });
@@ -121,7 +120,7 @@ function seeds(parent) {
     empty: "No seeds are known before the first checkpoint.",
     columns: [
       { name: "Seed", kind: "url", of: (row) => row.seed },
-      { name: "Outcome", of: (row) => words(row.outcome), mark: (row) => outcome[row.outcome] ?? "" },
+      { name: "Outcome", of: (row) => words(row.outcome).replace("-", " "), mark: (row) => outcome[row.outcome] ?? "" },
       foreign("Detail", (row) => row.detail),
     ],
   });
@@ -140,8 +139,8 @@ function seeds(parent) {
 
 function disk(parent) {
   const columns = (sum) => [
-    { name: "What", of: (row) => words(row.what) },
-    { name: "", kind: "bar", of: (row) => row.bytes / sum() },
+    { name: "What", of: (row) => row.what.replaceAll("_", " ") },
+    { name: "", kind: "gauge", of: (row) => row.bytes / sum() },
     number("Bytes", (row) => size(row.bytes)),
   ];
   const [left, right] = [el("section"), el("section")];

@@ -19,8 +19,8 @@
   document.addEventListener("DOMContentLoaded", () => {
     const button = document.getElementById("theme");
     const label = () => {
-      button.textContent = choice[0].toUpperCase() + choice.slice(1);
-      button.setAttribute("aria-label", `Colours: ${choice}. Change`);
+      button.textContent = `Theme: ${choice}`;
+      button.setAttribute("aria-label", `Theme: ${choice}. Change`);
     };
     button.addEventListener("click", () => {
       choice = CHOICES[(CHOICES.indexOf(choice) + 1) % CHOICES.length];

@@ -5,11 +5,15 @@ import { get } from "./api.js";
 import { bar, byId, el, setText } from "./dom.js";
 import { count, counted, size } from "./format.js";
 
+const number = (value, one) =>
+  el("span", { class: "number" }, count(value), el("span", { class: "unit" }, ` ${one}${value === 1 ? "" : "s"}`));
+
 const explainable = (prefix) => /^https?:\/\//.test(prefix ?? "");
 
 export class Tree {
   #root = byId("tree");
   #note = byId("tree-note");
+  #again = 0;
   #typed = "";
   #typedAt = 0;
 
@@ -25,14 +29,21 @@ export class Tree {
     byId("tree-refresh").addEventListener("click", () => this.load());
   }
 
-  /** Shows the first level, with all branches closed. */
+  /** Shows the first level, with all branches closed; again and again while the archive is still being read. */
   async load() {
+    clearTimeout(this.#again);
     try {
-      const { rows } = await get("/api/tree");
+      const { rows, complete, records } = await get("/api/tree");
+      const hadFocus = this.#root.contains(document.activeElement);
       this.#root.replaceChildren(...this.#items(rows, 1));
       const [first] = this.#root.children;
       if (first) first.tabIndex = 0;
-      this.#say(first ? "" : "No page is stored yet.");
+      if (first && hadFocus) first.focus();
+      const isPart = complete === false;
+      this.#say(isPart ? `Reading the archive: ${counted(records, "record")} so far …` : first ? "" : "No page is stored yet.");
+      // a reader who has opened a branch meanwhile keeps it
+      const isUsed = () => this.#root.querySelector("[role=group]") || this.#root.closest("[hidden]");
+      if (isPart) this.#again = setTimeout(() => isUsed() || this.load(), 1_000);
     } catch (error) {
       this.#say(`The tree cannot be shown: ${error.message}.`);
     }
@@ -55,12 +66,11 @@ export class Tree {
     const line = el(
       "div",
       { class: "line" },
-      el("span", { class: "twig", "aria-hidden": "true" }),
-      el("span", { class: "node", title: row.prefix || row.name }, row.name),
+      el("span", { class: "node", title: row.prefix || row.name }, el("span", { class: "twig" }), row.name),
       both,
-      el("span", { class: "number" }, count(row.pages), el("span", { class: "unit" }, " pages")),
+      number(row.pages, "page"),
       el("span", { class: "number" }, size(row.bytes)),
-      el("span", { class: `number ${row.errors ? "bad" : "quiet"}` }, row.errors ? counted(row.errors, "error") : "no errors"),
+      number(row.errors, "error"),
     );
     line.style.setProperty("--level", level - 1);
     const item = el("li", {
