@@ -55,12 +55,13 @@ export class Tree {
   }
 
   #items(rows, level) {
-    const most = Math.max(1, ...rows.map((row) => row.pages + row.errors));
+    const most = Math.max(1, ...rows.map((row) => row.pages));
     return rows.map((row, n) => this.#item(row, level, most, [n + 1, rows.length]));
   }
 
   #item(row, level, most, [place, of]) {
-    const both = bar(row.pages / most);
+    // errors are pages too: theirs is the end of the bar
+    const both = bar((row.pages - row.errors) / most);
     const errors = bar(row.errors / most, "bad").firstChild;
     both.append(errors);
     const line = el(
