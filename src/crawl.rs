@@ -11,7 +11,7 @@
 //! a channel of their own ([`control`]). What is the crawl directory's is apart (`crawl::directory`).
 
 pub mod archives;
-mod connections;
+pub mod console;
 pub mod control;
 mod director;
 mod directory;

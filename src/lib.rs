@@ -27,6 +27,7 @@
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
 //! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
+//! | [`connections`] | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
 //! | [`drum`] | disk repository with update management, behind LRU and Bloom filter |
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx |
@@ -40,6 +41,7 @@
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has of its own |
 //! | [`report`] | display, closing statistics, metrics |
+//! | [`console`] | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
 //! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
 //! | [`cli`] | the command line |
@@ -53,6 +55,8 @@ pub mod catalog;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod connections;
+pub mod console;
 pub mod container;
 pub mod crawl;
 pub mod disk;

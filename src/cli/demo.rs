@@ -62,7 +62,7 @@ pub(super) struct DemoArgs {
 impl DemoArgs {
     pub(super) fn run(&self, crawl: CrawlFn, open_archive: OpenArchive) -> anyhow::Result<Exit> {
         let screen = Screen::stderr();
-        run::log_to(&screen, Verbosity::Normal, LogFormat::Text)?;
+        run::log_to(&screen, Verbosity::Normal, LogFormat::Text, None)?;
         // without a handler the signal ends the process, which is what happens where there can be none
         let _ = signals::survive_checkpoint_signal();
         let web = SimWeb::start(options()).context("cannot start the synthetic web on 127.0.0.1")?;
@@ -79,6 +79,7 @@ impl DemoArgs {
             dir: self.crawl_dir(),
             force: false,
             verbosity: Verbosity::Normal,
+            warnings: None,
             screen,
         };
         let finish = crawl(request)?;

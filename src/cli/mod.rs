@@ -8,6 +8,7 @@ pub mod archive;
 mod canonical;
 mod completions;
 mod config;
+mod console;
 mod ctl;
 mod demo;
 mod exit;
@@ -80,6 +81,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Control a running crawl: pause, resume, add seeds, checkpoint, stop, reload
     Ctl(ctl::CtlArgs),
+    /// Show a crawl in the browser, while it runs or afterwards
+    Console(console::ConsoleArgs),
     /// Show the progress of a crawl, while it runs or afterwards
     Status(status::StatusArgs),
     /// Print the tables of a crawl: crawl, hosts, seeds, status-codes, mime-types
@@ -126,6 +129,7 @@ Examples:
   crawler --seeds seeds.txt --force            fetch the listed URLs again
   crawler plan seeds.txt                       what such a crawl needs
   crawler status                               progress of the crawl in ./crawl
+  crawler console                              the same in the browser
   crawler report hosts                         how each host was treated
   crawler ctl pause                            start no new requests for now
   crawler list --status 404                    pages that were not found
@@ -183,6 +187,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::List(args)) => args.run(open_archive),
         Some(Command::Plan(args)) => args.run(),
         Some(Command::Ctl(args)) => args.run(),
+        Some(Command::Console(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),
         Some(Command::Report(args)) => args.run(),
         Some(Command::Explain(args)) => args.run(),

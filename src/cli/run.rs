@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use clap::{ArgAction, Args};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::CrawlFn;
@@ -18,6 +19,7 @@ use super::exit::{self, Exit, UsageError};
 use super::lines;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
+use crate::console::{DEFAULT_ADDRESS, RecentWarnings};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, signals};
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::engine::checkpoint::number_of;
@@ -43,6 +45,9 @@ pub(super) struct CrawlArgs {
     dir: PathBuf,
     #[command(flatten)]
     limits: LimitArgs,
+    /// Show the crawl in the browser; the address of the page is printed when it starts
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = DEFAULT_ADDRESS)]
+    console: Option<SocketAddr>,
     /// Start a new crawl; an old crawl directory is moved aside, never deleted
     #[arg(long)]
     fresh: bool,
@@ -120,6 +125,9 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
     let _ = signals::survive_checkpoint_signal();
     let (mut config, _) = args.limits.configure(args.config.as_deref())?;
     config.report.log_format = args.log_format.unwrap_or(config.report.log_format);
+    if let Some(address) = args.console {
+        config.report.console = address.to_string();
+    }
     let seeds = read_seeds(&seeds_path)?;
     let standing = standing(&args.dir)?;
     if (standing == Standing::New || args.fresh) && !has_seed(&seeds) {
@@ -133,7 +141,8 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
         _ => Verbosity::Loud,
     };
     let screen = Screen::stderr();
-    log_to(&screen, verbosity, config.report.log_format)?;
+    let warnings = (config.report.console != "off").then(RecentWarnings::default);
+    log_to(&screen, verbosity, config.report.log_format, warnings.clone())?;
     if args.fresh && standing == Standing::Crawl {
         let aside = move_aside(&args.dir, SystemClock::new().now())?;
         tracing::info!("the old crawl was moved to {}", aside.display());
@@ -150,6 +159,7 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
         dir: args.dir,
         force: args.force,
         verbosity,
+        warnings,
         screen,
     };
     let json = request.logs_json();
@@ -308,8 +318,14 @@ impl FormatTime for WholeSeconds {
     }
 }
 
-/// Sends the log to `screen`. A second call in a process keeps the first one's.
-pub(super) fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -> anyhow::Result<()> {
+/// Sends the log to `screen`, and its warnings to `warnings` too, however little is said. A second call in a process
+/// keeps the first one's.
+pub(super) fn log_to(
+    screen: &Screen,
+    verbosity: Verbosity,
+    format: LogFormat,
+    warnings: Option<RecentWarnings>,
+) -> anyhow::Result<()> {
     let (level, others) = match verbosity {
         Verbosity::Quiet => (LevelFilter::ERROR, LevelFilter::ERROR),
         Verbosity::Normal => (LevelFilter::INFO, LevelFilter::ERROR),
@@ -322,20 +338,22 @@ pub(super) fn log_to(screen: &Screen, verbosity: Verbosity, format: LogFormat) -
         Some(wanted) => wanted.parse().map_err(|e| UsageError::because(format!("RUST_LOG={wanted}: {e}")))?,
         None => usual,
     };
-    let registry = tracing_subscriber::registry().with(targets);
+    let warnings = warnings.map(|warnings| warnings.with_filter(LevelFilter::WARN));
+    let registry = tracing_subscriber::registry().with(warnings);
     let _ = match format {
         LogFormat::Text => {
             let layer = tracing_subscriber::fmt::layer().with_writer(screen.clone()).with_ansi(screen.colour());
             let layer = layer.with_target(verbosity >= Verbosity::Verbose);
             if screen.is_terminal() {
-                registry.with(layer.with_timer(WholeSeconds)).try_init()
+                registry.with(layer.with_timer(WholeSeconds).with_filter(targets)).try_init()
             } else {
-                registry.with(layer).try_init()
+                registry.with(layer.with_filter(targets)).try_init()
             }
         }
         LogFormat::Json => {
             let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_current_span(false);
-            registry.with(layer.with_span_list(false).with_writer(JsonScreen(screen.clone()))).try_init()
+            let layer = layer.with_span_list(false).with_writer(JsonScreen(screen.clone()));
+            registry.with(layer.with_filter(targets)).try_init()
         }
     };
     Ok(())

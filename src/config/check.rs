@@ -226,8 +226,12 @@ fn stores(config: &Config) -> Checked {
     at_least(config.report.interval, "100ms", "report.interval")?;
     let log = config.report.log_bytes.is_none_or(|bytes| bytes >= Bytes::kib(64));
     require(log, "report.log_bytes", "must be at least \"64KiB\", or \"unlimited\"")?;
-    let metrics = &config.report.metrics;
-    let problem =
-        format!("{metrics:?} is not an address; write \"127.0.0.1:9150\", \"127.0.0.1:0\" for any port, or \"off\"");
-    require(metrics == "off" || metrics.parse::<SocketAddr>().is_ok(), "report.metrics", problem)
+    listening(&config.report.metrics, "report.metrics", "127.0.0.1:9150")?;
+    listening(&config.report.console, "report.console", "127.0.0.1:9151")
+}
+
+/// An address to listen at, such as the `usual` one, or `off`.
+fn listening(address: &str, key: &'static str, usual: &str) -> Checked {
+    let problem = format!("{address:?} is not an address; write {usual:?}, \"127.0.0.1:0\" for any port, or \"off\"");
+    require(address == "off" || address.parse::<SocketAddr>().is_ok(), key, problem)
 }

@@ -428,5 +428,7 @@ section! {
         log_bytes: Option<Bytes> = Some(Bytes::gib(1)),
         /// Address at which metrics are served, with port 0 at any port; or `off`.
         metrics: String = "off".to_owned(),
+        /// Address at which the console is served, with port 0 at any port; or `off`.
+        console: String = "off".to_owned(),
     }
 }

@@ -122,6 +122,7 @@ fn limits_that_no_crawl_can_run_with_are_refused_at_their_line() {
         ("[fetch]\ntimeout_connect = \"10m\"", "fetch.timeout_connect"),
         ("[robots]\nmax_bytes = \"1KiB\"", "robots.max_bytes"),
         ("[report]\nmetrics = \"localhost\"", "report.metrics"),
+        ("[report]\nconsole = \"9151\"", "report.console"),
         ("[report]\nlog_bytes = \"1KiB\"", "report.log_bytes"),
     ] {
         let said = refusal(text);

@@ -102,6 +102,16 @@ impl Reader {
         self.keys.scan_to(0, self.end).whole_to(self.addresses.covered())
     }
 
+    /// Those of them from the record at `offset` on.
+    pub fn records_from(&self, offset: u64) -> impl Iterator<Item = Result<KeyRecord>> + '_ {
+        self.keys.scan_to(offset, self.end).whole_to(self.addresses.covered())
+    }
+
+    /// Behind the last of them.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     /// The record at `offset` of key.dat.
     pub fn record_at(&self, offset: u64) -> Result<KeyRecord> {
         self.keys.read(offset)

@@ -22,13 +22,14 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, bounded, never};
+use crossbeam_channel::{Receiver, bounded};
 use tokio::sync::oneshot;
 
 use super::CrawlRequest;
 use crate::record::Live;
 pub(super) use orders::{Orders, SeedsOrder};
 use reload::Reloader;
+pub(super) use server::Desk;
 use server::Recipients;
 
 /// Commands that wait for the engine; more of them are told to come again.
@@ -49,27 +50,23 @@ impl Control {
     /// Listens for commands to the crawl of `request`, whose directory this process has locked, and which has so many
     /// `engines`.
     pub(super) fn start(request: &CrawlRequest, engines: usize) -> (Control, Incoming) {
-        match Control::try_start(request, engines) {
-            Ok((running, incoming)) => (Control { running: Some(running) }, incoming),
-            Err(error) => {
-                let path = request.dir.join(socket::SOCKET);
-                tracing::warn!("this crawl cannot be controlled by crawler ctl: {}: {error}", path.display());
-                let orders = (0..engines).map(|_| Orders::new(never())).collect();
-                (Control { running: None }, Incoming { orders, seeds: never() })
-            }
-        }
-    }
-
-    fn try_start(request: &CrawlRequest, engines: usize) -> std::io::Result<(Running, Incoming)> {
-        let listener = socket::bind(&request.dir)?;
         let (to_engines, orders): (Vec<_>, Vec<_>) = (0..engines).map(|_| bounded(ORDERS_WAITING)).unzip();
         let (seeds_in, seeds) = bounded(ORDERS_WAITING);
-        let (end, ended) = oneshot::channel();
         let to = Recipients { engines: to_engines, seeds: (engines > 1).then_some(seeds_in) };
-        let thread = server::start(listener, to, Reloader::new(request), request.dirs(), ended);
-        let thread = thread.inspect_err(|_| socket::remove(&request.dir))?;
-        let incoming = Incoming { orders: orders.into_iter().map(Orders::new).collect(), seeds };
-        Ok((Running { dir: request.dir.clone(), end, thread }, incoming))
+        let desk = Desk::new(to, Reloader::new(request), request.dirs());
+        let running = Control::listen(request, desk.clone()).map_err(|error| {
+            let path = request.dir.join(socket::SOCKET);
+            tracing::warn!("this crawl cannot be controlled by crawler ctl: {}: {error}", path.display());
+        });
+        let incoming = Incoming { orders: orders.into_iter().map(Orders::new).collect(), seeds, desk };
+        (Control { running: running.ok() }, incoming)
+    }
+
+    fn listen(request: &CrawlRequest, desk: Desk) -> std::io::Result<Running> {
+        let listener = socket::bind(&request.dir)?;
+        let (end, ended) = oneshot::channel();
+        let thread = server::start(listener, desk, ended).inspect_err(|_| socket::remove(&request.dir))?;
+        Ok(Running { dir: request.dir.clone(), end, thread })
     }
 }
 
@@ -79,6 +76,8 @@ pub(super) struct Incoming {
     pub orders: Vec<Orders>,
     /// Seeds for a crawl with more than one.
     pub seeds: Receiver<SeedsOrder>,
+    /// Where others of this process give commands. Without any, and without the socket, no command can come.
+    pub desk: Desk,
 }
 
 impl Drop for Control {
@@ -96,6 +95,16 @@ impl Drop for Control {
 /// Sends `command` to the crawl in `dir` and waits for its answer.
 pub fn ask(dir: &Path, command: &wire::Command) -> Result<wire::Reply, wire::AskError> {
     wire::ask(dir, command, wire::PATIENCE)
+}
+
+/// The same for a command to the crawl in `dir` whose answer is waited for no longer than `patience`, also where it
+/// waits for the disk.
+pub(super) fn ask_within(
+    dir: &Path,
+    command: &wire::Command,
+    patience: Duration,
+) -> Result<wire::Reply, wire::AskError> {
+    wire::ask_within(dir, command, patience, Some(patience))
 }
 
 /// A crawl that runs tells its figures within this time, or is told by its last checkpoint.

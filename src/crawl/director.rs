@@ -144,7 +144,7 @@ impl Director<'_, '_> {
         self.say(self.seats.iter().map(|_| Word::Admit(admission)).collect());
         let admitted = self.gather(|told| if let Told::Admitted(admitted) = told { Some(admitted) } else { None })?;
         admitted.into_iter().reduce(Admitted::and).expect("there are shards").tell();
-        let Incoming { orders, seeds } = runtime.listen(self.request);
+        let Incoming { orders, seeds, .. } = runtime.listen(self.request);
         self.say(orders.into_iter().map(Word::Crawl).collect());
         self.watch(runtime, seeds)
     }

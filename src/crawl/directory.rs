@@ -184,6 +184,7 @@ mod tests {
             dir: dir.to_owned(),
             force: false,
             verbosity: Verbosity::Quiet,
+            warnings: None,
             screen: Screen::new(Box::new(std::io::sink()), false, false),
         }
     }

@@ -23,7 +23,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 use super::CrawlError;
-use super::connections::Connections;
+use crate::connections::Connections;
 use crate::disk::Disk;
 use crate::record::Live;
 use crate::report::metrics::{Process, render};

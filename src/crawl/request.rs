@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{Config, LogFormat};
+use crate::console::RecentWarnings;
 use crate::disk;
 use crate::engine::{Fault, OpenError};
 use crate::fetch::StartError;
@@ -64,6 +65,8 @@ pub struct CrawlRequest {
     pub force: bool,
     /// How much is said.
     pub verbosity: Verbosity,
+    /// The last warnings of the process, where a console shows them.
+    pub warnings: Option<RecentWarnings>,
     /// Where progress and the closing statistics go; the log goes there already.
     pub screen: Screen,
 }

@@ -1,11 +1,12 @@
-//! What a process has once, however many engines it has: clock, threads with the signals, display,
-//! metrics endpoint, control socket.
+//! What a process has once, however many engines it has: clock, threads with the signals, display, metrics endpoint,
+//! console, control socket.
 //!
 //! It knows no crawl directory from the inside, and an engine only by its port. What a shard has once is in
 //! [`super::directory`].
 
 use std::sync::Arc;
 
+use super::console::OwnConsole;
 use super::control::{Control, Incoming};
 use super::memory::workers_most;
 use super::metrics::Endpoint;
@@ -24,6 +25,7 @@ pub(super) struct Runtime {
     pub display: Progress,
     pub endpoint: Endpoint,
     pub threads: Threads,
+    console: OwnConsole,
     control: Option<Control>,
 }
 
@@ -44,23 +46,26 @@ impl Runtime {
     ) -> Result<(Runtime, Vec<Port>), CrawlError> {
         let (config, dir) = (&request.config, &request.dir);
         let endpoint = Endpoint::open(&config.report.metrics, &Disk::real(), dir)?;
+        let console = OwnConsole::open(request, &Disk::real())?;
         let display = request.progress();
         let fetch = FetchOptions { idle_max, ..options::fetch(config, dir)? };
         let workers = workers_most(config) + config.fetch.slow_workers;
         let shards = config.crawl.shards;
         let (threads, ports) = Threads::start(shards, workers, (fetch, guard), process, clock.clone())?;
-        Ok((Runtime { clock, display, endpoint, threads, control: None }, ports))
+        Ok((Runtime { clock, display, endpoint, threads, console, control: None }, ports))
     }
 
     /// Takes commands of the operator in, which the engines of `request` carry out.
     pub fn listen(&mut self, request: &CrawlRequest) -> Incoming {
         let (control, incoming) = Control::start(request, request.config.crawl.shards);
         self.control = Some(control);
+        self.console.connect(&incoming.desk);
         incoming
     }
 
     /// Takes no more commands in.
     pub fn hang_up(&mut self) {
+        self.console.disconnect();
         self.control = None;
     }
 

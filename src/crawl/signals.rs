@@ -32,6 +32,19 @@ pub(crate) fn survive_checkpoint_signal() -> io::Result<()> {
     hold(SignalKind::user_defined1())
 }
 
+/// Waits until somebody wants this process to end, which has no crawl to stop.
+pub(crate) fn wait_for_interrupt() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async {
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        Ok(())
+    })
+}
+
 /// Takes the place of what a signal does by default. It is a handler that stays, since that of the runtime does.
 fn hold(kind: SignalKind) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;

@@ -2,7 +2,11 @@
 
 use super::{Accounts, Engine, Phase, SeedTable};
 use crate::clock::Time;
-use crate::record::{Doing, Finish, Gauges, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes};
+use crate::frontier::BusyHost;
+use crate::record::{
+    Constraints, Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates, Snapshot, State, Statistics,
+    StoreBytes,
+};
 
 impl Engine {
     /// Brings the counters up to date that are kept elsewhere.
@@ -57,6 +61,7 @@ impl Engine {
         let disk_free = self.course.disk_free();
         let resting = self.resting(now);
         let url_seen_bytes = self.stores.seen.drum_counters().repository_bytes;
+        let constraints = self.constraints(now);
         let frontier = &mut self.stores.arrival.frontier;
         Gauges {
             queued: frontier.queued(),
@@ -71,6 +76,22 @@ impl Engine {
             url_seen_bytes,
             resting,
             workers: self.requests.workers(),
+            constraints,
+        }
+    }
+
+    /// What keeps requests back.
+    fn constraints(&self, now: Time) -> Constraints {
+        let frontier = &self.stores.arrival.frontier;
+        Constraints {
+            workers_busy: self.requests.are_all_busy(now),
+            rate_limited: self.requests.are_limited(now),
+            page_limit: self.settings.pages_max.is_some_and(|limit| self.course.quota.is_taken(limit)),
+            checkpoint: !self.is_paused() && !self.may_request_now(),
+            merging: self.stores.are_merging(),
+            refilling: frontier.starving(now),
+            seeding: self.seeding.intake.is_waiting(),
+            lookups: (self.requests.under_way() as u64).saturating_sub(self.requests.pages()),
         }
     }
 
@@ -98,6 +119,13 @@ impl Engine {
             figures: self.look(),
             shards: Vec::new(),
         }
+    }
+
+    /// The `limit` hosts in memory that have the longest queues.
+    pub fn busiest(&self, limit: usize) -> QueuedHosts {
+        let now = self.clock.now();
+        let hosts = self.stores.arrival.frontier.busiest(now, limit);
+        QueuedHosts { as_of: now, hosts: hosts.into_iter().map(queued_host).collect() }
     }
 
     pub(super) fn snapshot(&mut self, now: Time, finish: Option<Finish>) -> Snapshot {
@@ -130,5 +158,25 @@ impl Engine {
             index: self.container.index_bytes(),
             ..StoreBytes::default()
         }
+    }
+}
+
+fn queued_host(host: BusyHost) -> QueuedHost {
+    let reason = match (host.gone, host.blame) {
+        (Some(gone), _) => gone.to_string(),
+        (None, Some(blame)) => blame.to_string(),
+        (None, None) if host.is_held_back => "it asks for a pause, or is overloaded".to_owned(),
+        (None, None) => String::new(),
+    };
+    QueuedHost {
+        host: host.origin.into(),
+        queued: host.queued,
+        state: host.doing.to_owned(),
+        next_request: Some(host.next),
+        delay_ms: u64::try_from(host.pace.as_millis()).unwrap_or(u64::MAX),
+        reason,
+        pages: host.pages,
+        bytes: host.bytes,
+        errors: host.failures.into(),
     }
 }

@@ -28,6 +28,7 @@ mod address;
 mod answers;
 mod budget;
 mod buffer;
+mod busiest;
 mod charge;
 mod cold;
 mod cold_side;
@@ -85,6 +86,7 @@ use schedule::Schedule;
 use suspects::Suspects;
 use tuning::COLD_PLACES_PART;
 
+pub use busiest::BusyHost;
 pub use first_contacts::Contact;
 pub use ledger::Ledger;
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};

@@ -169,6 +169,30 @@ fn for_each_line_of(file: &DiskFile, each: &mut dyn FnMut(&[u8]) -> Result<()>) 
     Ok(())
 }
 
+/// The whole lines at the end of the log at `path`, the oldest first, so many as lie in its last `bytes_max` bytes.
+pub fn last_lines(disk: &Disk, path: &Path, bytes_max: usize) -> Result<Vec<u8>> {
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+    let mut left = bytes_max as u64;
+    for file in files(disk, path)?.iter().rev() {
+        let len = file.len()?;
+        let start = len.saturating_sub(left);
+        let mut part = vec![0; usize::try_from(len - start).unwrap_or(bytes_max)];
+        file.read_exact_at(&mut part, start)?;
+        // behind the last line end lies a line that is being written, before the first one the rest of one that is cut
+        part.truncate(memchr::memrchr(b'\n', &part).map_or(0, |end| end + 1));
+        if start > 0 {
+            part.drain(..memchr::memchr(b'\n', &part).map_or(part.len(), |end| end + 1));
+        }
+        parts.push(part);
+        left -= len - start;
+        if start > 0 || left == 0 {
+            break;
+        }
+    }
+    parts.reverse();
+    Ok(parts.concat())
+}
+
 /// The newest whole line of the log at `path` that `is_wanted`, from the end backwards, in the memory of a block and a
 /// line.
 pub fn newest_line(disk: &Disk, path: &Path, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
@@ -245,6 +269,23 @@ mod tests {
             assert!(found(&format!("line {n}")).is_some(), "{n}");
         }
         assert_eq!(found("line 1000"), None);
+    }
+
+    #[test]
+    fn the_last_lines_are_whole_and_come_from_as_many_files_as_they_lie_in() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let path = dir.path().join("logs/a.log");
+        assert_eq!(last_lines(&disk, &path, 100).unwrap(), b"");
+        let mut log = LogFile::open(&disk, path.clone()).unwrap().rolled_at(Some(50));
+        (100..120).for_each(|n| log.push(format!("line {n}\n").as_bytes()).unwrap());
+        log.flush().unwrap();
+        let last = |bytes: usize| String::from_utf8(last_lines(&disk, &path, bytes).unwrap()).unwrap();
+        let expected = |from: usize| (from..120).map(|n| format!("line {n}\n")).collect::<String>();
+        for (bytes, from) in [(0, 120), (8, 120), (9, 120), (10, 119), (91, 110), (1_000, 100)] {
+            assert_eq!(last(bytes), expected(from), "{bytes}");
+        }
+        std::fs::write(&path, "line 120\nhalf a li").unwrap();
+        assert!(last(1_000).ends_with("line 120\n"));
     }
 
     #[test]

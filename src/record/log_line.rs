@@ -15,6 +15,8 @@ pub struct ReadLine<'a> {
     pub url: &'a str,
     /// Its discovery path; `-` for a seed.
     pub hops: &'a str,
+    /// The page that named it; `-` for none.
+    pub via: &'a str,
     /// MIME type; `unknown` where nothing was said.
     pub mime: &'a str,
     /// Number of the worker.
@@ -33,7 +35,7 @@ impl<'a> ReadLine<'a> {
         let mut columns = line.split(' ').filter(|column| !column.is_empty());
         let _time = columns.next()?;
         let (status, bytes) = (columns.next()?.parse().ok()?, columns.next()?);
-        let (url, hops, _via) = (columns.next()?, columns.next()?, columns.next()?);
+        let (url, hops, via) = (columns.next()?, columns.next()?, columns.next()?);
         let (mime, worker) = (columns.next()?, columns.next()?.strip_prefix('#')?.parse().ok()?);
         let fetched = match columns.next()? {
             "-" => None,
@@ -48,7 +50,7 @@ impl<'a> ReadLine<'a> {
             return None;
         }
         let bytes = if bytes == "-" { None } else { Some(bytes.parse().ok()?) };
-        Some(ReadLine { status, bytes, url, hops, mime, worker, fetched, sha1, annotations })
+        Some(ReadLine { status, bytes, url, hops, via, mime, worker, fetched, sha1, annotations })
     }
 
     /// What stands behind `name:` among the annotations.

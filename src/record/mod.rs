@@ -3,6 +3,7 @@
 //! The engine fills it, [`report`](crate::report) and the commands read it. Nothing here decides anything. What came
 //! from the web passes [`escape`](crate::text::escape) before it reaches a log, so that a page cannot forge a line.
 
+mod bottleneck;
 pub mod crawl_log;
 mod finish;
 mod histogram;
@@ -11,6 +12,7 @@ mod live;
 pub mod log_files;
 mod log_line;
 mod oddities;
+mod queued_hosts;
 mod resting;
 pub(crate) mod seconds;
 pub mod skipped;
@@ -19,6 +21,7 @@ mod statistics;
 mod sum;
 mod workers;
 
+pub use bottleneck::{Bottleneck, Constraints};
 pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
 pub use finish::Finish;
 pub use histogram::Histogram;
@@ -26,6 +29,7 @@ pub use limited::{Limited, LimitedList};
 pub use live::{Doing, Live, Rates, ShardLive};
 pub use log_line::{ReadLine, name_of, origin_of};
 pub use oddities::{Oddities, Oddity};
+pub use queued_hosts::{QueuedHost, QueuedHosts};
 pub use resting::{Resting, RestingHost};
 pub use skipped::SkippedLog;
 pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};

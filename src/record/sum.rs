@@ -148,6 +148,7 @@ impl AddAssign<&Gauges> for Gauges {
             disk_free_bytes,
             resting: _,
             workers,
+            constraints,
         } = other;
         add_each([
             (&mut self.queued, queued),
@@ -166,6 +167,7 @@ impl AddAssign<&Gauges> for Gauges {
         self.resting = resting;
         // those of the process, which all engines tell of
         self.workers = self.workers.or(*workers);
+        self.constraints = self.constraints.and(constraints);
     }
 }
 

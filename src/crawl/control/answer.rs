@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 use super::wire::Reply;
-use crate::record::Live;
+use crate::record::{Live, QueuedHosts};
 
 /// The way of one engine's answer.
 pub(super) struct Answer(Way);
@@ -61,13 +61,14 @@ fn sum(mut replies: Vec<Reply>) -> Reply {
         return replies.swap_remove(refused);
     }
     let status = Live::sum(replies.iter_mut().filter_map(|reply| reply.status.take()).map(|live| *live));
+    let hosts = QueuedHosts::of_shards(replies.iter_mut().filter_map(|reply| reply.hosts.take()), usize::MAX);
     let checkpoint = replies.iter().filter_map(|reply| reply.checkpoint).min();
     let message = match checkpoint {
         // their numbers differ
         Some(_) => format!("a checkpoint of each of {} shards is durable", replies.len()),
         None => replies.swap_remove(0).message,
     };
-    Reply { status: status.map(Box::new), checkpoint, ..Reply::done(message) }
+    Reply { status: status.map(Box::new), hosts, checkpoint, ..Reply::done(message) }
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ use crate::web::seeds::Seed;
 pub(super) enum Action {
     /// Tell how the crawl stands.
     Status,
+    /// Tell which hosts have the longest queues, so many of them.
+    Hosts(usize),
     /// Make no new requests.
     Pause,
     /// Continue after a pause.
@@ -139,6 +141,7 @@ impl Orders {
         let is_crawling = engine.phase() == Phase::Crawling;
         let answer = match action {
             Action::Status => Reply { status: Some(Box::new(sampler.live(engine))), ..Reply::done("") },
+            Action::Hosts(limit) => Reply { hosts: Some(engine.busiest(limit)), ..Reply::done("") },
             Action::Checkpoint => {
                 let checkpoint = engine.checkpoint_ahead();
                 engine.handle(Event::Checkpoint)?;

@@ -21,7 +21,7 @@ use super::answer::Answer;
 use super::orders::{Action, Order, SeedsOrder};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
-use crate::crawl::connections::{ConnectionHandle, Connections};
+use crate::connections::{ConnectionHandle, Connections};
 use crate::crawl::sizes::measure_all;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
@@ -35,6 +35,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Without files for another connection, it is tried again after this time.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// Hosts that are told of a shard, at most.
+const HOSTS_MAX: usize = 1_000;
+
 /// Who carries commands out.
 pub(super) struct Recipients {
     /// All engines of the crawl.
@@ -42,6 +45,10 @@ pub(super) struct Recipients {
     /// Who takes seeds in, where it is not the one engine.
     pub seeds: Option<Sender<SeedsOrder>>,
 }
+
+/// The way to the engines for others of this process, who give commands as the connections of the socket do.
+#[derive(Clone)]
+pub(in crate::crawl) struct Desk(Arc<Shared>);
 
 /// What connections share.
 struct Shared {
@@ -51,17 +58,27 @@ struct Shared {
     reloader: Mutex<Reloader>,
 }
 
+impl Desk {
+    /// Where commands to the engines of the crawl are given whose shards lie in `dirs`.
+    pub(super) fn new(to: Recipients, reloader: Reloader, dirs: Vec<PathBuf>) -> Desk {
+        Desk(Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader) }))
+    }
+
+    /// Gives `command`, and waits no longer than `patience` for the reply.
+    pub async fn ask(&self, command: Command, patience: Duration) -> Reply {
+        let late = |_| Reply::refused("the crawl does not answer; is its disk stuck?");
+        timeout(patience, carry_out(command, &self.0)).await.unwrap_or_else(late)
+    }
+}
+
 /// Starts the thread, which ends when `ended` says so.
 pub(super) fn start(
     listener: StdListener,
-    to: Recipients,
-    reloader: Reloader,
-    dirs: Vec<PathBuf>,
+    Desk(shared): Desk,
     ended: oneshot::Receiver<()>,
 ) -> io::Result<JoinHandle<()>> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-    let shared = Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader) });
     thread::Builder::new().name("control".into()).spawn(move || {
         runtime.block_on(async move {
             match UnixListener::from_std(listener) {
@@ -161,6 +178,7 @@ async fn carry_out(command: Command, shared: &Shared) -> Reply {
                 None => Action::Seeds(seeds, refused),
             },
         },
+        Command::Hosts { limit } => Action::Hosts(limit.min(HOSTS_MAX)),
         Command::Status {} => return status(shared).await,
         Command::Reload {} => return reload(shared).await,
     };

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::socket;
 use crate::disk::DirectoryLock;
-use crate::record::Live;
+use crate::record::{Live, QueuedHosts};
 
 /// Longest command, the line's end included.
 pub const COMMAND_BYTES_MAX: usize = 1 << 20;
@@ -29,6 +29,11 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 pub enum Command {
     /// Tell how it stands.
     Status {},
+    /// Tell which hosts in memory have the longest queues.
+    Hosts {
+        /// How many of them, of each shard.
+        limit: usize,
+    },
     /// Make no new requests.
     Pause {},
     /// Continue after a pause.
@@ -51,6 +56,7 @@ impl Command {
     pub fn name(&self) -> &'static str {
         match self {
             Command::Status {} => "status",
+            Command::Hosts { .. } => "hosts",
             Command::Pause {} => "pause",
             Command::Resume {} => "resume",
             Command::AddSeeds { .. } => "add-seeds",
@@ -76,6 +82,9 @@ pub struct Reply {
     /// How the crawl stands (`status`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Box<Live>>,
+    /// The hosts (`hosts`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<QueuedHosts>,
     /// What became of the seeds (`add-seeds`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<SeedsTaken>,
@@ -187,7 +196,18 @@ pub fn line(command: &Command) -> Vec<u8> {
     line
 }
 
+/// Sends `command`. Where its answer waits for the disk, nobody knows for how long.
 pub(super) fn ask(dir: &Path, command: &Command, patience: Duration) -> Result<Reply, AskError> {
+    ask_within(dir, command, patience, (!command.waits()).then_some(patience))
+}
+
+/// The same, with the time that the answer may take.
+pub(super) fn ask_within(
+    dir: &Path,
+    command: &Command,
+    patience: Duration,
+    answer_max: Option<Duration>,
+) -> Result<Reply, AskError> {
     let line = line(command);
     if line.len() > COMMAND_BYTES_MAX {
         return Err(AskError::TooLong);
@@ -200,8 +220,7 @@ pub(super) fn ask(dir: &Path, command: &Command, patience: Duration) -> Result<R
         _ => fault(dir, error),
     })?;
     stream.set_write_timeout(Some(patience)).map_err(|error| fault(dir, error))?;
-    let patience = (!command.waits()).then_some(patience);
-    stream.set_read_timeout(patience).map_err(|error| fault(dir, error))?;
+    stream.set_read_timeout(answer_max).map_err(|error| fault(dir, error))?;
     // a crawl that refuses before it has read all has answered all the same
     let sent = stream.write_all(&line);
     let mut answer = Vec::new();
@@ -230,6 +249,7 @@ mod tests {
     fn commands_go_by_their_names_and_strangers_are_refused() {
         let all = [
             Command::Status {},
+            Command::Hosts { limit: 7 },
             Command::Pause {},
             Command::Resume {},
             Command::AddSeeds { seeds: vec!["a.example".to_owned()] },

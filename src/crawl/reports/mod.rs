@@ -38,6 +38,7 @@ use crate::text::escape::json_line;
 use crate::text::figures::date;
 pub use hosts::Totals;
 pub use left::{Left, left, left_reads};
+pub(super) use remaining::for_each_host as for_each_queued_host;
 pub use tally::HostRow;
 
 /// What of logs and queue is read at the end of a crawl, at most: a second or two.

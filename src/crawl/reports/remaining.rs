@@ -19,7 +19,7 @@ const TRIES: usize = 20;
 
 /// Calls `each` with hosts and how many of their URLs wait; a host may come several times. Says what of the queue could
 /// not be read.
-pub(super) fn for_each_host(
+pub(in crate::crawl) fn for_each_host(
     disk: &Disk,
     dir: &Path,
     each: &mut dyn FnMut(&str, u64) -> Result<()>,

@@ -2,6 +2,7 @@
 //! concurrency and that every URL comes out exactly once.
 
 mod addresses;
+mod busiest;
 mod cold;
 mod crash;
 mod faults;

@@ -1,7 +1,8 @@
 //! A bounded number of connections to this process, of which the one that has idled longest gives way to a new one.
 //!
 //! Anyone who opens connections and says nothing takes up places, and keeps nobody else out: a new connection is always
-//! taken in, unless all places belong to connections that asked to stay.
+//! taken in, unless all places belong to connections that asked to stay. The servers of the control socket, of the
+//! metrics and of the console take theirs in here.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,24 +11,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::{AbortHandle, JoinSet};
 
 /// The connections that are open, the oldest one first.
-pub(super) struct Connections {
+#[derive(Debug)]
+pub struct Connections {
     max: usize,
     open: VecDeque<Open>,
     tasks: JoinSet<()>,
 }
 
+#[derive(Debug)]
 struct Open {
     task: AbortHandle,
     stays: Arc<AtomicBool>,
 }
 
 /// What a connection says of itself.
-pub(super) struct ConnectionHandle(Arc<AtomicBool>);
+#[derive(Clone, Debug)]
+pub struct ConnectionHandle(Arc<AtomicBool>);
 
 impl ConnectionHandle {
     /// From here on the connection is not closed for another one.
     pub fn stay(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// From here on it may be closed for another one again.
+    pub fn may_go(&self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 

@@ -1,0 +1,108 @@
+//! What the server answers, with the fields that every answer has.
+//!
+//! The page may load what is served here and nothing else, may not be framed, and tells nobody where it is; figures are
+//! kept by no cache; nothing of it can be read by a page of another site.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_DNS_PREFETCH_CONTROL,
+};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+use serde_json::json;
+
+use super::assets::Asset;
+use super::documents::Content;
+use super::source::Problem;
+
+pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
+pub(super) type Answer = Response<Body>;
+
+/// What the page may do.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                           img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'; \
+                           frame-ancestors 'none'";
+/// What an archived page may do: nothing but show what it brings itself.
+const PREVIEW_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
+                              base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+const JSON: &str = "application/json; charset=utf-8";
+
+/// An answer with these fields, and those that all have.
+fn respond(status: StatusCode, mime: &str, policy: &'static str, cache: &'static str, body: Body) -> Answer {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let mime = HeaderValue::from_str(mime).unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
+    let fields = [
+        (CONTENT_SECURITY_POLICY, policy),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_DNS_PREFETCH_CONTROL, "off"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (CACHE_CONTROL, cache),
+    ];
+    response.headers_mut().insert(CONTENT_TYPE, mime);
+    for (name, value) in fields {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn whole(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).boxed_unsync()
+}
+
+/// A document.
+pub(super) fn document(value: &impl Serialize) -> Answer {
+    match serde_json::to_vec(value) {
+        Ok(json) => respond(StatusCode::OK, JSON, PAGE_POLICY, "no-store", whole(json)),
+        Err(error) => problem(&Problem::Fault(format!("the answer cannot be written as JSON: {error}"))),
+    }
+}
+
+/// Why there is no answer.
+pub(super) fn problem(problem: &Problem) -> Answer {
+    let status = match problem {
+        Problem::Question(_) => StatusCode::BAD_REQUEST,
+        Problem::Missing(_) => StatusCode::NOT_FOUND,
+        Problem::Refused(_) => StatusCode::CONFLICT,
+        Problem::TooMuch(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        Problem::Kind(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Problem::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Problem::Fault(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    refused(status, &problem.to_string())
+}
+
+/// A refusal with its sentence.
+pub(super) fn refused(status: StatusCode, sentence: &str) -> Answer {
+    let body = json!({ "error": sentence }).to_string();
+    respond(status, JSON, PAGE_POLICY, "no-store", whole(body))
+}
+
+/// A file of the page; without its content for one who has it already.
+pub(super) fn asset(asset: &Asset, known_tag: Option<&[u8]>) -> Answer {
+    let tag = asset.tag();
+    let is_known = known_tag.is_some_and(|known| known == tag.as_bytes());
+    let (status, body) = match is_known {
+        true => (StatusCode::NOT_MODIFIED, whole(Bytes::new())),
+        false => (StatusCode::OK, whole(Bytes::from_static(asset.bytes))),
+    };
+    let mut response = respond(status, asset.mime, PAGE_POLICY, "no-cache", body);
+    response.headers_mut().insert(ETAG, HeaderValue::from_str(&tag).expect("a tag is Base64 in quotes"));
+    response
+}
+
+/// An archived body, for a frame.
+pub(super) fn preview(content: Content) -> Answer {
+    respond(StatusCode::OK, &content.mime, PREVIEW_POLICY, "no-store", whole(content.body))
+}
+
+/// A stream of events.
+pub(super) fn stream(body: Body) -> Answer {
+    respond(StatusCode::OK, "text/event-stream; charset=utf-8", PAGE_POLICY, "no-store", body)
+}

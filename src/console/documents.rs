@@ -1,0 +1,180 @@
+//! What a console shows, as JSON has it.
+
+use serde::Serialize;
+
+use crate::clock::Time;
+use crate::record::Live;
+
+/// How a crawl stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct State {
+    /// The crawl directory.
+    pub dir: String,
+    /// Whether a process works on it.
+    pub running: bool,
+    /// The figures: of this moment while the crawl runs, else of its last checkpoint. Nothing before the first one.
+    pub live: Option<Live>,
+    /// What limits the crawl now, or why it does not run.
+    pub bottleneck: Bottleneck,
+    /// What it stops at.
+    pub limits: Limits,
+    /// Time that is left, as far as it can be told.
+    pub left_s: Option<u64>,
+    /// Whether orders can be given.
+    pub controls: bool,
+    /// Of the program.
+    pub version: &'static str,
+}
+
+/// What limits a crawl, as a code for programs and a phrase for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Bottleneck {
+    /// One word.
+    pub code: String,
+    /// In plain words.
+    pub phrase: String,
+}
+
+/// What a crawl stops at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Limits {
+    /// `crawl.max_pages`.
+    pub max_pages: Option<u64>,
+    /// `crawl.max_time`.
+    pub max_time_s: Option<u64>,
+}
+
+/// A budget of which URLs were left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MetBudget {
+    /// The host, the domain or the pattern; `crawl` for the whole crawl.
+    pub scope: String,
+    /// Its setting.
+    pub what: String,
+    /// What the setting says; nothing where it says no number.
+    pub limit: Option<u64>,
+    /// What was used of it, where that is known.
+    pub reached: Option<u64>,
+    /// URLs that were left out for it.
+    pub left_out: u64,
+}
+
+/// A request that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RequestRow {
+    /// When it ended.
+    pub at: Time,
+    /// Status of the answer; negative where none came, as crawl.log has it.
+    pub status: i32,
+    /// What was asked for.
+    pub url: String,
+    /// Bytes of the body.
+    pub bytes: u64,
+    /// Its type.
+    pub mime: String,
+    /// How long it took.
+    pub millis: u64,
+    /// The page that named the URL; empty for a seed.
+    pub via: String,
+}
+
+/// A part of the seeds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Seeds {
+    /// All of them.
+    pub total: u64,
+    /// Those that were asked for.
+    pub rows: Vec<SeedRow>,
+}
+
+/// A seed, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SeedRow {
+    /// Its URL.
+    pub seed: String,
+    /// `waiting`, `answered`, `failed`, `left-out`.
+    pub outcome: String,
+    /// The status, where it redirected, or why not.
+    pub detail: String,
+}
+
+/// Memory and disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DiskUse {
+    /// What takes memory.
+    pub memory: Vec<Bytes>,
+    /// What takes room on disk.
+    pub disk: Vec<Bytes>,
+    /// Free on that disk.
+    pub free_bytes: u64,
+}
+
+/// What something takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Bytes {
+    /// Its name.
+    pub what: String,
+    /// How much.
+    pub bytes: u64,
+}
+
+impl Bytes {
+    /// That of the thing with this name.
+    pub fn of(what: &str, bytes: u64) -> Bytes {
+        Bytes { what: what.to_owned(), bytes }
+    }
+}
+
+/// A version of a URL in the archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Version {
+    /// 0 for the newest, 1 for the one before it.
+    pub number: usize,
+    /// When it was fetched.
+    pub at: Time,
+    /// Status of the answer.
+    pub status: u16,
+    /// Its type.
+    pub mime: String,
+    /// Bytes of the body, as sent.
+    pub bytes: u64,
+    /// The spelling that was fetched.
+    pub url: String,
+}
+
+/// The children of a node of the crawl tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tree {
+    /// Those with most pages first; what has no row of its own is summed up in the last one.
+    pub rows: Vec<TreeRow>,
+    /// Whether the whole archive was read for it; where not, asking again reads on.
+    pub complete: bool,
+    /// Records that were read.
+    pub records: u64,
+}
+
+/// A domain, a host or a part of a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TreeRow {
+    /// As it is shown below its parent.
+    pub name: String,
+    /// What to ask for its own children by; empty where they cannot be asked for.
+    pub prefix: String,
+    /// URLs archived at and below it.
+    pub pages: u64,
+    /// Bytes of their bodies, all versions together.
+    pub bytes: u64,
+    /// Answers among them with a status of 4xx or 5xx.
+    pub errors: u64,
+    /// Whether nothing is below it.
+    pub leaf: bool,
+}
+
+/// An archived body that a browser may show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// Its `Content-Type`, one of those that neither run nor load anything in a sandbox.
+    pub mime: String,
+    /// The body, without its content coding.
+    pub body: Vec<u8>,
+}

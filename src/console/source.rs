@@ -1,0 +1,65 @@
+//! What a console shows and does: all that the console knows of a crawl.
+//!
+//! Each call may read disks and wait for a crawl, within bounds of its own; none is made on a thread that a crawl or the
+//! server needs. Several may be made at once.
+
+use super::documents::{Content, DiskUse, MetBudget, RequestRow, Seeds, State, Tree, Version};
+use super::warnings::Warning;
+use crate::record::QueuedHosts;
+
+/// A crawl, as a console sees it.
+pub trait Source: Send + Sync {
+    /// How it stands at this moment. It is asked once a second.
+    fn state(&self) -> Result<State, Problem>;
+    /// Hosts with the longest queues, `limit` of them.
+    fn hosts(&self, limit: usize) -> Result<QueuedHosts, Problem>;
+    /// Budgets of which URLs were left out.
+    fn budgets(&self) -> Result<Vec<MetBudget>, Problem>;
+    /// The last requests, the newest first.
+    fn requests(&self, limit: usize) -> Result<Vec<RequestRow>, Problem>;
+    /// The last warnings, the newest first.
+    fn warnings(&self) -> Result<Vec<Warning>, Problem>;
+    /// Seeds from number `offset` on.
+    fn seeds(&self, offset: u64, limit: usize) -> Result<Seeds, Problem>;
+    /// What takes memory and disk.
+    fn disk(&self) -> Result<DiskUse, Problem>;
+    /// Everything that is known of a URL, as JSON, with one sentence as its `text`.
+    fn explain(&self, url: &str) -> Result<serde_json::Value, Problem>;
+    /// The archived versions of a URL, the newest first.
+    fn versions(&self, url: &str) -> Result<Vec<Version>, Problem>;
+    /// An archived version of a URL; 0 for the newest one.
+    fn page(&self, url: &str, version: usize) -> Result<Content, Problem>;
+    /// What is archived below a node: of the whole crawl where `under` is empty, else of a [`prefix`] of a row.
+    ///
+    /// [`prefix`]: super::TreeRow::prefix
+    fn tree(&self, under: &str) -> Result<Tree, Problem>;
+    /// Carries an order out, which is JSON as the control socket has it, and gives the answer.
+    fn order(&self, command: &[u8]) -> Result<serde_json::Value, Problem>;
+}
+
+/// Why a question has no answer. Each has a sentence for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The question makes no sense.
+    #[error("{0}")]
+    Question(String),
+    /// There is no such thing.
+    #[error("{0}")]
+    Missing(String),
+    /// It cannot be done in the state in which the crawl is.
+    #[error("{0}")]
+    Refused(String),
+    /// The answer would be too large, or take too long.
+    #[error("{0}")]
+    TooMuch(String),
+    /// It is of a kind that is not shown.
+    #[error("{0}")]
+    Kind(String),
+    /// Too many questions at once, or an answer that does not come.
+    #[error("{0}")]
+    Busy(String),
+    /// The disk, or a fault of the program.
+    #[error("{0}")]
+    Fault(String),
+}

@@ -1,0 +1,162 @@
+//! Streams of server-sent events: a bounded number of them, the oldest of which ends for a new one.
+//!
+//! A stream holds nothing but what was told last, and takes that when its reader has taken what was before. One that
+//! reads nothing costs the buffers of its connection and its place, until others want that.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use tokio::sync::{oneshot, watch};
+
+use super::answer::Body;
+use super::pulse::Told;
+
+/// Streams at a time.
+const STREAMS_MAX: usize = 16;
+/// A browser that lost its stream asks for another one after this time.
+const RETRY: &[u8] = b"retry: 3000\n\n";
+
+/// The streams that are open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Streams(Arc<Mutex<VecDeque<oneshot::Sender<()>>>>);
+
+/// Where a stream is.
+struct Progress {
+    told: watch::Receiver<Told>,
+    /// Its place was given to another one.
+    over: oneshot::Receiver<()>,
+    point: u64,
+    step: Step,
+}
+
+#[derive(PartialEq)]
+enum Step {
+    /// Nothing was sent.
+    Begun,
+    /// What was told up to now was sent.
+    Goes,
+    /// Nothing more is told.
+    Ended,
+}
+
+impl Streams {
+    /// Opens a stream of what is `told`.
+    pub fn open(&self, told: watch::Receiver<Told>) -> Body {
+        let (keep, over) = oneshot::channel();
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|stream| !stream.is_closed());
+        if open.len() >= STREAMS_MAX {
+            open.pop_front();
+        }
+        open.push_back(keep);
+        let point = told.borrow().point.0;
+        let progress = Progress { told, over, point, step: Step::Begun };
+        let frames = stream::unfold(progress, |mut progress| async {
+            let bytes = progress.next().await?;
+            Some((Ok(Frame::data(bytes)), progress))
+        });
+        StreamBody::new(frames).boxed_unsync()
+    }
+}
+
+impl Progress {
+    /// What is sent next.
+    async fn next(&mut self) -> Option<Bytes> {
+        match self.step {
+            Step::Ended => return None,
+            Step::Begun => self.told.mark_unchanged(),
+            Step::Goes => {
+                let changed = tokio::select! {
+                    changed = self.told.changed() => changed.is_ok(),
+                    // another one has its place; a browser asks again
+                    _ = &mut self.over => return None,
+                };
+                if !changed {
+                    self.step = Step::Ended;
+                    return Some(Bytes::from_static(b"event: end\ndata: {}\n\n"));
+                }
+            }
+        }
+        let mut bytes = BytesMut::new();
+        if self.step == Step::Begun {
+            bytes.extend_from_slice(RETRY);
+            self.step = Step::Goes;
+        }
+        let told = self.told.borrow_and_update();
+        event(&mut bytes, "state", &told.state);
+        if told.point.0 > self.point {
+            self.point = told.point.0;
+            event(&mut bytes, "point", &told.point.1);
+        }
+        Some(bytes.freeze())
+    }
+}
+
+/// An event with JSON, which has no line ends.
+fn event(to: &mut BytesMut, name: &str, json: &Bytes) {
+    if !json.is_empty() {
+        to.extend_from_slice(format!("event: {name}\ndata: ").as_bytes());
+        to.extend_from_slice(json);
+        to.extend_from_slice(b"\n\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test)
+    }
+
+    async fn next(body: &mut Body) -> Option<String> {
+        let frame = body.frame().await?.unwrap().into_data().unwrap();
+        Some(String::from_utf8(frame.to_vec()).unwrap())
+    }
+
+    fn told(state: &'static str, point: u64) -> Told {
+        Told { state: Bytes::from_static(state.as_bytes()), point: (point, Bytes::from_static(b"{}")) }
+    }
+
+    #[test]
+    fn a_slow_reader_gets_what_was_told_last_and_the_end() {
+        run(async {
+            let (tell, heard) = watch::channel(told("{\"n\":0}", 3));
+            let mut body = Streams::default().open(heard);
+            assert_eq!(next(&mut body).await.unwrap(), "retry: 3000\n\nevent: state\ndata: {\"n\":0}\n\n");
+            for state in ["{\"n\":1}", "{\"n\":2}"] {
+                tell.send_replace(told(state, 4));
+            }
+            let both = "event: state\ndata: {\"n\":2}\n\nevent: point\ndata: {}\n\n";
+            assert_eq!(next(&mut body).await.unwrap(), both);
+            drop(tell);
+            assert_eq!(next(&mut body).await.unwrap(), "event: end\ndata: {}\n\n");
+            assert_eq!(next(&mut body).await, None);
+        });
+    }
+
+    #[test]
+    fn the_oldest_stream_ends_for_a_new_one_and_closed_ones_take_no_place() {
+        run(async {
+            let (_tell, heard) = watch::channel(told("{}", 0));
+            let streams = Streams::default();
+            for _ in 0..3 * STREAMS_MAX {
+                drop(streams.open(heard.clone()));
+            }
+            let mut open: Vec<Body> = (0..=STREAMS_MAX).map(|_| streams.open(heard.clone())).collect();
+            assert!(next(&mut open[0]).await.is_some());
+            assert_eq!(next(&mut open[0]).await, None);
+            assert!(next(&mut open[1]).await.is_some());
+            let waits = tokio::select! {
+                biased;
+                _ = next(&mut open[1]) => false,
+                () = std::future::ready(()) => true,
+            };
+            assert!(waits);
+        });
+    }
+}

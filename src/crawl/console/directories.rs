@@ -1,0 +1,20 @@
+//! The directories of a crawl, for those who read them for a console, and what they say of a fault.
+
+use std::path::Path;
+
+use crate::console::Problem;
+use crate::crawl::dirs::CrawlDirs;
+use crate::disk::{self, Disk};
+
+/// What the disk says.
+pub(super) fn fault(error: disk::Error) -> Problem {
+    Problem::Fault(error.to_string())
+}
+
+/// The directories of the crawl in `dir`; without one there is nothing to be told of it.
+pub(super) fn directories(disk: &Disk, dir: &Path) -> Result<CrawlDirs, Problem> {
+    if !dir.exists() {
+        return Err(Problem::Missing(format!("there is no crawl in {} yet", dir.display())));
+    }
+    CrawlDirs::open(disk, dir).map_err(fault)
+}

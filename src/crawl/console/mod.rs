@@ -1,0 +1,109 @@
+//! The console of a crawl: what of a crawl directory, and of the process that works on it, a browser is shown.
+//!
+//! There are two of a kind. A crawl that is told to (`report.console`) opens one for itself, whose questions and orders
+//! go to its engines as those of the control socket do. `crawler console` opens one for a directory, and asks the
+//! process that works there, if there is one, over the control socket. All else is read from the directory, without a
+//! lock, by the console's own threads.
+
+mod aged;
+mod archive;
+mod directories;
+mod logs;
+mod parts;
+mod queue;
+mod seeds;
+mod source;
+mod standing;
+mod tree;
+mod tree_index;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::control::Desk;
+use super::{CrawlError, CrawlRequest};
+use crate::console::{Console, ConsoleError, RecentWarnings};
+use crate::disk::Disk;
+use source::CrawlSource;
+use standing::Way;
+
+/// Name of the file that says where the console of a crawl listens.
+const ADDRESS_FILE: &str = "console.address";
+
+/// The console that a crawl opens for itself, if it is told to.
+pub(super) struct OwnConsole {
+    open: Option<Open>,
+}
+
+struct Open {
+    _console: Console,
+    source: Arc<CrawlSource>,
+    file: PathBuf,
+}
+
+impl OwnConsole {
+    /// Opens it by the settings of `request`, unless they say `off`. Before [`OwnConsole::connect`] nobody answers for
+    /// the crawl.
+    pub fn open(request: &CrawlRequest, disk: &Disk) -> Result<OwnConsole, CrawlError> {
+        let (address, file) = (&request.config.report.console, request.dir.join(ADDRESS_FILE));
+        // what a killed process left behind
+        disk.remove(&file)?;
+        if address == "off" {
+            return Ok(OwnConsole { open: None });
+        }
+        let way = Way::Own(Default::default());
+        let source = Arc::new(CrawlSource::new(request.dir.clone(), way, request.warnings.clone()));
+        let console = Console::open(address, source.clone())?;
+        disk.replace(&file, format!("{}\n", console.address()).as_bytes())?;
+        tell(&console);
+        Ok(OwnConsole { open: Some(Open { _console: console, source, file }) })
+    }
+
+    /// From here on questions and orders go to the engines by `desk`.
+    pub fn connect(&self, desk: &Desk) {
+        if let Some(open) = &self.open {
+            open.source.way().connect(desk.clone());
+        }
+    }
+
+    /// The engines have ended.
+    pub fn disconnect(&self) {
+        if let Some(open) = &self.open {
+            open.source.way().disconnect();
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // one that stays says where nobody listens any more, which its readers find out
+        let _ = Disk::real().remove(&self.file);
+    }
+}
+
+/// Opens a console at `address` for the crawl directory `dir`, whether a process works there or not. It needs no crawl to be there yet.
+pub fn open(dir: &Path, address: &str, warnings: Option<RecentWarnings>) -> Result<Console, CrawlError> {
+    let source = CrawlSource::new(dir.to_owned(), Way::Socket, warnings);
+    Ok(Console::open(address, Arc::new(source))?)
+}
+
+/// Says where it is, with the token: on the terminal, and nowhere else.
+fn tell(console: &Console) {
+    tracing::info!("console at {}", console.url());
+    let at = console.address();
+    if !at.ip().is_loopback() {
+        tracing::warn!(
+            "report.console: {at} is open to others: anyone who can connect sees this crawl and its archive, and the token \
+             that gives control over it crosses the network unencrypted"
+        );
+    }
+}
+
+impl From<ConsoleError> for CrawlError {
+    fn from(error: ConsoleError) -> Self {
+        match error {
+            ConsoleError::Listen { .. } => CrawlError::Usage(error.to_string()),
+            _ => CrawlError::Internal(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A crawl directory as a console's source: each question goes to the part that reads it.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::aged::Aged;
+use super::directories::fault;
+use super::standing::{Standing, Way};
+use super::tree_index::TreeIndex;
+use super::{archive, logs, parts, queue, seeds, tree};
+use crate::config::Config;
+use crate::console::{
+    Bottleneck, Content, DiskUse, Limits, MetBudget, Problem, RecentWarnings, RequestRow, Seeds, Source, State, Tree,
+    Version, Warning,
+};
+use crate::crawl::control::wire::Command;
+use crate::crawl::dirs::CrawlDirs;
+use crate::crawl::{explain, options, reports};
+use crate::disk::Disk;
+use crate::record::{self, QueuedHosts};
+use crate::web::url::CanonicalUrl;
+
+/// Figures of a moment serve all questions within this time.
+const FIGURES_AGE: Duration = Duration::from_millis(500);
+/// The settings of the last run change when a run begins.
+const SETTINGS_AGE: Duration = Duration::from_secs(5);
+/// The engine is asked for its hosts no more often than this, whatever the number of those who look.
+const HOSTS_AGE: Duration = Duration::from_secs(2);
+/// Hosts that are asked for then.
+const HOSTS_ASKED: usize = 1_000;
+/// The time that is left is reckoned no more often than this, and only where little has to be read for it.
+const LEFT_AGE: Duration = Duration::from_secs(30);
+const LEFT_BYTES_MAX: u64 = 8 << 20;
+
+/// A crawl directory, and the way to those who work there.
+pub(super) struct CrawlSource {
+    dir: PathBuf,
+    way: Way,
+    warnings: Option<RecentWarnings>,
+    standing: Aged<Standing>,
+    config: Aged<Config>,
+    hosts: Aged<QueuedHosts>,
+    left: Aged<Option<u64>>,
+    tree: Mutex<Option<TreeIndex>>,
+}
+
+impl CrawlSource {
+    /// That of the crawl in `dir`; `warnings` are those of this process, where it is the crawl's.
+    pub fn new(dir: PathBuf, way: Way, warnings: Option<RecentWarnings>) -> CrawlSource {
+        CrawlSource {
+            dir,
+            way,
+            warnings,
+            standing: Aged::default(),
+            config: Aged::default(),
+            hosts: Aged::default(),
+            left: Aged::default(),
+            tree: Mutex::default(),
+        }
+    }
+
+    pub fn way(&self) -> &Way {
+        &self.way
+    }
+
+    fn standing(&self) -> Result<Standing, Problem> {
+        self.standing.get(FIGURES_AGE, || self.way.standing(&self.dir))
+    }
+
+    /// The settings of the last run.
+    fn config(&self) -> Result<Config, Problem> {
+        self.config.get(SETTINGS_AGE, || {
+            let disk = Disk::real();
+            let home = CrawlDirs::find(&disk, &self.dir).map_err(fault)?.home().to_owned();
+            Ok(options::read_copy(&disk, &home).map_err(fault)?.unwrap_or_default())
+        })
+    }
+
+    /// Time that politeness and limits leave, in seconds.
+    fn left(&self, live: &record::Live, limits: Limits) -> Option<u64> {
+        let dir = &self.dir;
+        let by_hosts = self.left.get(LEFT_AGE, || {
+            let is_cheap = reports::left_reads(dir).is_ok_and(|bytes| bytes <= LEFT_BYTES_MAX);
+            Ok(if is_cheap { reports::left(dir).ok().map(|left| left.at_least.as_secs()) } else { None })
+        });
+        let elapsed = live.figures.statistics.elapsed.as_secs();
+        let by_time = limits.max_time_s.map(|max| max.saturating_sub(elapsed));
+        by_hosts.ok().flatten().into_iter().chain(by_time).min()
+    }
+}
+
+impl Source for CrawlSource {
+    fn state(&self) -> Result<State, Problem> {
+        let standing = self.standing()?;
+        let limits = self.config().map_or(Limits::default(), |config| Limits {
+            max_pages: config.crawl.max_pages,
+            max_time_s: config.crawl.max_time.map(|time| time.as_secs()),
+        });
+        let bottleneck = match (standing.stillness(), &standing.live) {
+            (Some((code, phrase)), _) => Bottleneck { code: code.to_owned(), phrase },
+            (None, live) => {
+                let now = live.as_ref().map_or(record::Bottleneck::Nothing, record::Bottleneck::of_live);
+                Bottleneck { code: now.code().to_owned(), phrase: now.to_string() }
+            }
+        };
+        let left_s = standing.live.as_ref().filter(|_| standing.is_live).and_then(|live| self.left(live, limits));
+        Ok(State {
+            dir: self.dir.display().to_string(),
+            running: standing.running,
+            controls: standing.is_live,
+            live: standing.live,
+            bottleneck,
+            limits,
+            left_s,
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    fn hosts(&self, limit: usize) -> Result<QueuedHosts, Problem> {
+        let mut hosts = self.hosts.get(HOSTS_AGE, || {
+            let standing = self.standing()?;
+            if !standing.is_live {
+                return queue::hosts(&self.dir, HOSTS_ASKED);
+            }
+            let reply = self.way.ask(&self.dir, &Command::Hosts { limit: HOSTS_ASKED })?;
+            reply.hosts.ok_or_else(|| Problem::Refused(reply.message))
+        })?;
+        hosts.keep_longest(limit);
+        Ok(hosts)
+    }
+
+    fn budgets(&self) -> Result<Vec<MetBudget>, Problem> {
+        let standing = self.standing()?;
+        Ok(standing.live.map_or_else(|| Ok(Vec::new()), |live| Ok(parts::budgets(&live, &self.config()?)))?)
+    }
+
+    fn requests(&self, limit: usize) -> Result<Vec<RequestRow>, Problem> {
+        logs::requests(&self.dir, limit)
+    }
+
+    fn warnings(&self) -> Result<Vec<Warning>, Problem> {
+        Ok(self.warnings.as_ref().map(RecentWarnings::newest_first).unwrap_or_default())
+    }
+
+    fn seeds(&self, offset: u64, limit: usize) -> Result<Seeds, Problem> {
+        seeds::rows(&self.dir, offset, limit)
+    }
+
+    fn disk(&self) -> Result<DiskUse, Problem> {
+        let standing = self.standing()?;
+        Ok(parts::disk_use(&self.dir, standing.live.as_ref()))
+    }
+
+    fn explain(&self, url: &str) -> Result<serde_json::Value, Problem> {
+        let url = parse(url)?;
+        let told = explain::explain(&self.dir, &url, None).map_err(|error| match error {
+            crate::crawl::CrawlError::Usage(why) => Problem::Missing(why),
+            error => Problem::Fault(error.to_string()),
+        })?;
+        let text = told.verdict.clone();
+        let mut json = serde_json::to_value(told).map_err(|error| Problem::Fault(error.to_string()))?;
+        json["text"] = text.into();
+        Ok(json)
+    }
+
+    fn versions(&self, url: &str) -> Result<Vec<Version>, Problem> {
+        archive::versions(&self.dir, &parse(url)?)
+    }
+
+    fn page(&self, url: &str, version: usize) -> Result<Content, Problem> {
+        archive::page(&self.dir, &parse(url)?, version)
+    }
+
+    fn tree(&self, under: &str) -> Result<Tree, Problem> {
+        tree::below(&self.dir, &self.tree, under)
+    }
+
+    fn order(&self, command: &[u8]) -> Result<serde_json::Value, Problem> {
+        let command: Command =
+            serde_json::from_slice(command).map_err(|error| Problem::Question(format!("no command: {error}")))?;
+        let reply = self.way.ask(&self.dir, &command)?;
+        if !matches!(command, Command::Status {} | Command::Hosts { .. }) {
+            tracing::info!("console: {}: {}", command.name(), reply.message);
+        }
+        serde_json::to_value(reply).map_err(|error| Problem::Fault(error.to_string()))
+    }
+}
+
+/// The URL that was asked for, as a crawl requests it.
+fn parse(text: &str) -> Result<CanonicalUrl, Problem> {
+    CanonicalUrl::parse(text.trim())
+        .map_err(|error| Problem::Question(format!("this is not a URL with its scheme that can be crawled: {error}")))
+}

@@ -1,0 +1,145 @@
+//! How the crawl in a directory stands, by the word of the engines of this process, another process, or the last
+//! checkpoint.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::console::Problem;
+use crate::crawl::control::wire::{AskError, Command, Reply};
+use crate::crawl::control::{self, Desk};
+use crate::crawl::dirs::CrawlDirs;
+use crate::crawl::sizes;
+use crate::disk::{DirectoryLock, Disk};
+use crate::record::{Doing, Finish, Histogram, Live, Rates, Snapshot, State};
+
+/// An engine that has a long event in hand is waited for so long.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// An order that waits for a checkpoint is waited for so long.
+const ORDER_PATIENCE: Duration = Duration::from_secs(25);
+
+/// The way to those who carry questions and orders out.
+pub(super) enum Way {
+    /// The engines of this process, while they run.
+    Own(Mutex<Option<Desk>>),
+    /// The process that works on the directory, if there is one.
+    Socket,
+}
+
+/// How a crawl stands.
+#[derive(Clone, Debug)]
+pub(super) struct Standing {
+    /// Whether a process works on it.
+    pub running: bool,
+    /// The figures: of this moment where `is_live`, else of the last checkpoint.
+    pub live: Option<Live>,
+    /// Whether the crawl answered.
+    pub is_live: bool,
+}
+
+impl Way {
+    /// The engines of this process take questions and orders by `desk`.
+    pub fn connect(&self, desk: Desk) {
+        if let Way::Own(own) = self {
+            *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk);
+        }
+    }
+
+    /// They do not any more.
+    pub fn disconnect(&self) {
+        if let Way::Own(own) = self {
+            *own.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    /// Asks the crawl in `dir`. Nobody may be there to answer.
+    pub fn ask(&self, dir: &Path, command: &Command) -> Result<Reply, Problem> {
+        let patience = match command {
+            Command::Status {} | Command::Hosts { .. } => PATIENCE,
+            _ => ORDER_PATIENCE,
+        };
+        let desk = match self {
+            Way::Own(own) => own.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Way::Socket => return control::ask_within(dir, command, patience).map_err(|error| refusal(&error)),
+        };
+        let desk = desk.ok_or_else(|| Problem::Refused("the crawl is starting or ending".to_owned()))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.map_err(|error| Problem::Fault(format!("the crawl cannot be asked: {error}")))?;
+        Ok(runtime.block_on(desk.ask(command.clone(), patience)))
+    }
+
+    /// Whether a process works on the crawl in `dir`.
+    fn is_running(&self, dir: &Path) -> bool {
+        matches!(self, Way::Own(_)) || DirectoryLock::is_held(dir)
+    }
+
+    /// How the crawl in `dir` stands.
+    pub fn standing(&self, dir: &Path) -> Result<Standing, Problem> {
+        let mut running = self.is_running(dir);
+        if running {
+            match self.ask(dir, &Command::Status {}) {
+                Ok(Reply { status: Some(live), .. }) => {
+                    return Ok(Standing { running: true, live: Some(*live), is_live: true });
+                }
+                // it may have ended meanwhile
+                _ => running = self.is_running(dir),
+            }
+        }
+        Ok(Standing { running, live: stored(dir, running)?, is_live: false })
+    }
+}
+
+fn refusal(error: &AskError) -> Problem {
+    Problem::Refused(error.to_string())
+}
+
+/// The figures of the last checkpoint of the crawl in `dir`, as those of a crawl that is done; nothing before the first
+/// one, and where no crawl is.
+fn stored(dir: &Path, running: bool) -> Result<Option<Live>, Problem> {
+    let disk = Disk::real();
+    let fault = |error: crate::disk::Error| Problem::Fault(error.to_string());
+    if !dir.exists() {
+        return Ok(None);
+    }
+    let dirs = CrawlDirs::open(&disk, dir).map_err(fault)?;
+    let Some(mut figures) = dirs.snapshot(&disk).map_err(fault)? else { return Ok(None) };
+    sizes::measure_all(&mut figures.stores, dirs.shards());
+    if !running {
+        // as they were when it stopped: nothing is in flight any more
+        figures.gauges.in_flight = 0;
+        figures.gauges.disk_free_bytes = disk.free_bytes(dir).unwrap_or(figures.gauges.disk_free_bytes);
+    }
+    Ok(Some(Live {
+        phase: if running { Doing::Closing } else { Doing::Done },
+        pid: 0,
+        checkpoint: 0,
+        checkpointed: Some(figures.updated),
+        rates: Rates::default(),
+        memory_ceiling_bytes: 0,
+        durations: Histogram::default(),
+        figures,
+        shards: Vec::new(),
+    }))
+}
+
+impl Standing {
+    /// Why it does not crawl, where it does not: a word and a phrase.
+    pub fn stillness(&self) -> Option<(&'static str, String)> {
+        let figures = self.live.as_ref().map(|live| &live.figures);
+        Some(match (self.running, figures) {
+            (true, _) if self.is_live => return None,
+            (true, _) => ("starting", "starting, or writing the last checkpoint".to_owned()),
+            (false, None) => ("nothing", "no crawl has made a checkpoint here yet".to_owned()),
+            (false, Some(Snapshot { finish: Some(Finish::Complete), .. })) => {
+                ("finished", "finished: the crawl is complete".to_owned())
+            }
+            (false, Some(Snapshot { finish: Some(finish), .. })) => ("stopped", format!("stopped: {finish}")),
+            (false, Some(Snapshot { state: State::Finished, .. })) => {
+                ("finished", "finished: the crawl is complete".to_owned())
+            }
+            (false, Some(_)) => {
+                ("killed", "stopped without a last checkpoint; the same command resumes the crawl".to_owned())
+            }
+        })
+    }
+}
