@@ -8,7 +8,7 @@ const LEFT = 46;
 const RIGHT = 6;
 const TOP = 8;
 const BOTTOM = 20;
-const SPAN_MIN_MS = 5 * 60_000;
+const SPAN_MIN_MS = 2 * 60_000;
 const MINUTES = [1, 2, 5, 10, 15, 20, 30];
 // values that far apart belong to two runs of the console: nothing is known of the time between
 const GAP_STEPS = 3;

@@ -11,7 +11,7 @@ const PHASES = {
   done: "Ended",
 };
 // these say with the phase already all that there is to say
-const SELF_EVIDENT = ["paused", "stopping", "nothing"];
+const SELF_EVIDENT = ["starting", "paused", "stopping", "nothing"];
 
 /** Sums of the values of an object of counts. */
 const sum = (counts) => Object.values(counts ?? {}).reduce((sum, value) => sum + value, 0);

@@ -138,32 +138,35 @@ function seeds(parent) {
 }
 
 function disk(parent) {
-  const columns = (sum) => [
-    { name: "What", of: (row) => row.what.replaceAll("_", " ") },
-    { name: "", kind: "gauge", of: (row) => row.bytes / sum() },
+  const columns = (most) => [
+    { name: "What", of: (row) => row.what },
+    { name: "", kind: "gauge", of: (row) => row.bytes / most() },
     number("Bytes", (row) => size(row.bytes)),
   ];
-  const [left, right] = [el("section"), el("section")];
-  parent.append(el("div", { class: "halves" }, left, right));
-  const tables = [
-    ["Memory", left, "memory"],
-    ["Disk", right, "disk"],
-  ].map(([title, half, key]) => {
-    let sum = 0;
-    const total = el("small");
-    half.append(el("h3", {}, title, " ", total));
-    const table = new Table(half, { caption: title, empty: "Nothing is known of it.", columns: columns(() => sum) });
-    return (answer) => {
-      const rows = answer[key] ?? [];
-      sum = rows.reduce((sum, row) => sum + row.bytes, 0);
-      const free = key === "disk" && typeof answer.free_bytes === "number" ? `, ${size(answer.free_bytes)} free` : "";
-      setText(total, rows.length > 0 ? `${size(sum)}${free}` : "");
+  const half = (title, told) => {
+    let most = 1;
+    const aside = el("small");
+    const section = el("section", {}, el("h3", {}, title, " ", aside));
+    const table = new Table(section, { caption: title, empty: "Nothing is known of it.", columns: columns(() => most) });
+    const fill = (rows, answer) => {
+      most = Math.max(1, ...rows.map((row) => row.bytes));
+      setText(aside, told(rows, answer));
       table.fill(rows);
     };
-  });
+    return [section, fill];
+  };
+  // what the settings permit is no part of what is taken
+  const isLimit = ({ what }) => what.startsWith("most ");
+  const permitted = (_, { memory }) => memory.filter(isLimit).map(({ bytes }) => `at most ${size(bytes)}`).join();
+  const [left, fillMemory] = half("Memory", permitted);
+  const taken = (rows, { free_bytes: free }) =>
+    `${size(rows.reduce((sum, row) => sum + row.bytes, 0))}, ${size(free)} free`;
+  const [right, fillDisk] = half("Disk", taken);
+  parent.append(el("div", { class: "halves" }, left, right));
   return async () => {
     const answer = await get("/api/disk");
-    for (const fill of tables) fill(answer);
+    fillMemory(answer.memory.filter((row) => !isLimit(row)), answer);
+    fillDisk(answer.disk, answer);
   };
 }
 

@@ -218,7 +218,9 @@ impl Browser {
     /// Waits until an expression is true.
     #[track_caller]
     pub fn until(&mut self, expression: &str) {
-        let (start, asked) = (Instant::now(), format!("Boolean({expression})"));
+        // what it looks at may not be there yet
+        let asked = format!("(() => {{ try {{ return Boolean({expression}) }} catch {{ return false }} }})()");
+        let start = Instant::now();
         while self.value(&asked) != true {
             if start.elapsed() > PATIENCE {
                 let page = self.text("document.body.innerText");

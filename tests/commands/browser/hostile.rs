@@ -30,7 +30,7 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
         vec![("/evil?q=<script>alert(1)</script>".to_owned(), Answer::html(EVIL)), ("/typed".to_owned(), typed)];
     let escaped = ("/evil?q=%3Cscript%3Ealert(1)%3C/script%3E".to_owned(), Answer::html(EVIL));
     let port = serve(answers.into_iter().chain([escaped]).collect());
-    let scope = "[scope]\nmode = \"host\"\n[fetch]\nallow_private_addresses = true\n";
+    let scope = "[scope]\nmode = \"host\"\n[network]\nallow = [\"127.0.0.0/8\"]\n";
     let crawl = Crawl::new(&format!("http://127.0.0.1:{port}/"), &format!("[politeness]\n{RUSH}{scope}"));
     crawl.run(&[]).expect(0, &[]);
     let evil = crawl.stored().into_keys().find(|url| url.contains("/evil")).unwrap();

@@ -20,9 +20,9 @@ const FOCUSED: &str = "(() => {
 
 /// A paused crawl with something in each table, and its page.
 fn paused(browser: &mut chromium::Browser) -> (super::Site, Open) {
-    let site = slow_site("[crawl]\ncheckpoint_interval = \"1s\"\n[budget]\npages_per_host = 3\n");
+    let site = slow_site("[crawl]\ncheckpoint_interval = \"1s\"\n[budget]\npages_per_host = 5\n");
     let console = Open::crawl(&site.crawl);
-    site.wait_for_requests(120);
+    site.wait_for_requests(80);
     browser.resize((1_280, 800), false);
     browser.prefer("light");
     browser.open(&console.url);
