@@ -67,7 +67,9 @@ mod tests {
         assert_eq!(tags.len(), all.len());
         for asset in all {
             let kind = asset.name.rsplit_once('.').unwrap().1;
-            let expected = [("html", HTML), ("css", CSS), ("js", SCRIPT), ("svg", DRAWING)].into_iter().find(|(end, _)| *end == kind);
+            let expected = [("html", HTML), ("css", CSS), ("js", SCRIPT), ("svg", DRAWING)]
+                .into_iter()
+                .find(|(end, _)| *end == kind);
             assert_eq!(expected.unwrap().1, asset.mime, "{}", asset.name);
         }
     }

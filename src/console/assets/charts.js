@@ -70,6 +70,10 @@ export class Charts {
     this.#show();
   }
 
+  get isEmpty() {
+    return this.#points.length === 0;
+  }
+
   /** One more point; the oldest goes when there are 60 minutes of them. */
   add(point) {
     if (this.#points.length > 0 && point.at <= this.#points.at(-1).at) return;

@@ -30,6 +30,8 @@ function onState(next) {
   state = next;
   heardAt = Date.now();
   overview.show(state);
+  // without a crawl there are no rates, unless one ended while this page was open
+  byId("charts-section").hidden = !state.running && charts.isEmpty;
   controls.show(state);
 }
 

@@ -10,8 +10,13 @@ const PHASES = {
   closing: "Writing the last checkpoint",
   done: "Ended",
 };
-// these say with the phase already all that there is to say
-const SELF_EVIDENT = ["starting", "paused", "stopping", "nothing"];
+// where the phase says already what limits the crawl, this says what that means
+const MEANINGS = {
+  starting: "The directory is being opened, or the last checkpoint written",
+  paused: "No new requests until it is resumed",
+  stopping: "Requests in flight may finish, then the last checkpoint is written",
+  nothing: "No URL is left",
+};
 
 /** Sums of the values of an object of counts. */
 const sum = (counts) => Object.values(counts ?? {}).reduce((sum, value) => sum + value, 0);
@@ -25,9 +30,25 @@ function mostOf(counts) {
   return first ? `most: ${words(first[0])}` : "";
 }
 
+const checkpointText = (number) => (number ? count(number) : number === 0 ? "none yet" : "last");
+
+/** How it ended, of a crawl that does not run. */
+function ending(status, bottleneck) {
+  const phrase = bottleneck?.phrase ?? "no crawl runs in this directory";
+  const asOf = status ? ` The figures are of ${date(status.figures.updated_ms)}.` : "";
+  return `${phrase[0].toUpperCase()}${phrase.slice(1)}.${asOf}`;
+}
+
+/** Pages a second, and how many of the pages are only there because others embed them: no limit counts those. */
+function pagesBelow({ rates, statistics }) {
+  const embedded = statistics.requisites_stored ?? 0;
+  const parts = [typeof rates.pages_per_second === "number" && `${rate(rates.pages_per_second)}/s`];
+  return [...parts, embedded > 0 && `${count(embedded)} embedded`].filter(Boolean).join(", ");
+}
+
 /** `[id, name, value of the state, how it reads, what stands below it]`. */
 const FIGURES = [
-  ["pages", "Pages stored", (f) => f.statistics.pages_stored, count, (f) => `${rate(f.rates.pages_per_second)}/s`],
+  ["pages", "Pages stored", (f) => f.statistics.pages_stored, count, pagesBelow],
   ["requests", "Requests", (f) => f.statistics.requests, count, (f) => `${rate(f.rates.requests_per_second)}/s`],
   ["received", "Received", (f) => f.statistics.bytes_received, size, (f) => `${size(f.rates.bytes_per_second)}/s`],
   ["queued", "Queued", (f) => f.gauges.queued, count, (f) => `${counted(f.gauges.keys_seen, "URL")} seen`],
@@ -36,9 +57,9 @@ const FIGURES = [
     "Hosts",
     (f) => f.statistics.hosts,
     count,
-    (f) => `${count(f.gauges.hosts_ready)} ready, ${count(f.gauges.hosts_waiting)} waiting`,
+    (f) => (f.running ? `${count(f.gauges.hosts_ready)} ready, ${count(f.gauges.hosts_waiting)} waiting` : ""),
   ],
-  ["in-flight", "In flight", (f) => f.gauges.in_flight, count, (f) => (f.workers ? `of ${count(f.workers)} workers` : "requests")],
+  ["in-flight", "In flight", (f) => f.gauges.in_flight, count, (f) => (!f.running ? "" : f.workers ? `of ${count(f.workers)} workers` : "requests")],
   [
     "errors",
     "Not answered",
@@ -47,7 +68,7 @@ const FIGURES = [
     (f) => `${count(ofClass(f.statistics.statuses, "4"))} 4xx, ${count(ofClass(f.statistics.statuses, "5"))} 5xx`,
   ],
   ["left-out", "Left out", (f) => sum(f.statistics.dropped), count, (f) => mostOf(f.statistics.dropped) || "of scope, by robots.txt"],
-  ["checkpoint", "Checkpoint", (f) => f.checkpoint, (number) => (number ? count(number) : "none yet"), (f) => f.checkpointAge],
+  ["checkpoint", "Checkpoint", (f) => f.checkpoint, checkpointText, (f) => f.checkpointAge],
 ];
 
 export class Overview {
@@ -75,9 +96,12 @@ export class Overview {
     const { statistics, gauges } = live.figures;
     const { checkpoint, checkpointed_ms: at } = live;
     const updated = live.figures.updated_ms;
-    const f = { statistics, gauges, checkpoint, rates: live.rates ?? {}, workers: gauges.workers?.now };
-    f.checkpointAge = at && state.running ? `${span((updated - at) / 1_000)} ago` : "";
-    if (!state.running) f.rates = {};
+    const { running } = state;
+    const rates = running ? (live.rates ?? {}) : {};
+    const f = { running, statistics, gauges, rates, workers: gauges.workers?.now };
+    // a directory has its last one, without a number
+    f.checkpoint = running ? checkpoint : null;
+    f.checkpointAge = at ? (running ? `${span((updated - at) / 1_000)} ago` : date(at)) : "";
     for (const [id, , of, format, below] of FIGURES) {
       const { value, below: line } = this.#cells[id];
       setFigure(value, of(f), format(of(f)));
@@ -85,30 +109,20 @@ export class Overview {
     }
   }
 
-  #showSentence({ running, live, bottleneck, finish }) {
+  #showSentence({ running, live, bottleneck }) {
     const status = live?.status ?? live;
     const phase = running ? (PHASES[status?.phase] ?? "Starting") : "Not running";
     setText(byId("phase"), phase);
     setAttribute(byId("now"), "data-phase", running ? (status?.phase ?? "starting") : "off");
-    const code = bottleneck?.code;
     let text = "";
-    if (!running) text = this.#ending(status, finish);
-    else if (bottleneck?.phrase) text = `${SELF_EVIDENT.includes(code) ? "" : "Limited by "}${bottleneck.phrase}`;
-    setText(byId("limit"), text && text[0].toUpperCase() + text.slice(1));
+    if (!running) text = ending(status, bottleneck);
+    else if (bottleneck?.phrase) text = MEANINGS[bottleneck.code] ?? `Limited by ${bottleneck.phrase}`;
+    setText(byId("limit"), text);
     document.title = `${phase} – ${count(status?.figures.statistics.pages_stored)} pages – crawler`;
     // the phase alone: what limits the crawl changes too often to be read out each time
     if (phase === this.#announced) return;
     this.#announced = phase;
     setText(byId("announcement"), `The crawl: ${phase}.`);
-  }
-
-  #ending(status, finish) {
-    if (!status) return "There is no checkpoint in this directory yet.";
-    const { state, finish: how, updated_ms: at } = status.figures;
-    const ended = finish ?? (typeof how === "string" ? words(how) : null);
-    if (ended) return `Ended: ${ended}. As of ${date(at)}.`;
-    const killed = state === "running" ? "The last process ended without a last checkpoint. " : "";
-    return `${killed}As of ${date(at)}.`;
   }
 
   #showProgress({ limits, left_s: left, running }, live) {
@@ -125,7 +139,7 @@ export class Overview {
     this.#fillProgress(rows);
     const parts = [];
     if (!limits?.max_time_s) parts.push(`Crawled for ${span(statistics.elapsed_s)}`);
-    if (running && typeof left === "number") parts.push(`about ${about(left)} left`);
+    if (running && live.phase === "crawling" && typeof left === "number") parts.push(`about ${about(left)} left`);
     setText(byId("left"), parts.join(", "));
   }
 

@@ -73,21 +73,24 @@ function requests(parent) {
 }
 
 function budgets(parent) {
-  const share = (row) => (row.limit > 0 && row.reached !== null ? row.reached / row.limit : 1);
+  let most = 1;
   const value = (what) => (/byte/.test(what) ? size : count);
   const table = new Table(parent, {
     caption: "Budgets that were reached",
-    empty: "No budget was reached: nothing was left out for one.",
+    empty: "No budget was reached: no URL was left out for one.",
     columns: [
       { name: "Of", kind: "name", of: (row) => row.scope, title: (row) => row.scope },
-      { name: "Budget", of: (row) => words(row.what) },
-      number("Reached", (row) => value(row.what)(row.reached)),
+      { name: "Budget", of: (row) => row.what },
       number("Limit", (row) => value(row.what)(row.limit)),
-      { name: "", kind: "gauge", of: share, mark: () => "warn" },
       number("URLs left out", (row) => count(row.left_out)),
+      { name: "", kind: "gauge", of: (row) => row.left_out / most },
     ],
   });
-  return async () => table.fill((await get("/api/budgets")).rows);
+  return async () => {
+    const { rows } = await get("/api/budgets");
+    most = Math.max(1, ...rows.map((row) => row.left_out));
+    table.fill(rows);
+  };
 }
 
 function warnings(parent) {

