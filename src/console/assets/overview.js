@@ -34,7 +34,8 @@ const checkpointText = (number) => (number ? count(number) : number === 0 ? "non
 
 /** How it ended, of a crawl that does not run. */
 function ending(status, bottleneck) {
-  const phrase = bottleneck?.phrase ?? "no crawl runs in this directory";
+  // "stopped: stopped by a signal" says it twice
+  const phrase = (bottleneck?.phrase ?? "no crawl runs in this directory").replace(/^stopped: /, "");
   const asOf = status ? ` The figures are of ${date(status.figures.updated_ms)}.` : "";
   return `${phrase[0].toUpperCase()}${phrase.slice(1)}.${asOf}`;
 }

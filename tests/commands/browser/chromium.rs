@@ -33,6 +33,8 @@ const OPTIONS: &[&str] = &[
     "--js-flags=--expose-gc",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
+/// A request that a policy holds back is told of as such within this time.
+const BLOCKED_MAX: Duration = Duration::from_secs(10);
 /// A browser takes more than a core while it starts: one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
@@ -55,8 +57,8 @@ pub struct Heard {
     pub problems: Vec<String>,
     /// The same of frames in it.
     pub frame_problems: Vec<String>,
-    /// URLs that were requested by page and frames.
-    pub requests: Vec<String>,
+    /// Requests of page and frames that no policy of theirs held back: their ids and URLs.
+    pub requests: Vec<(String, String)>,
     /// Sessions of frames that are there.
     pub frames: Vec<String>,
 }
@@ -151,12 +153,13 @@ impl Browser {
         let (method, told) = (message["method"].as_str().unwrap_or_default(), &message["params"]);
         let session = message["sessionId"].as_str().unwrap_or_default();
         let problem = match method {
-            "Network.requestWillBeSent" => {
-                self.heard.requests.push(told["request"]["url"].as_str().unwrap().to_owned());
+            "Network.requestWillBeSent" | "Network.webSocketCreated" => {
+                let url = told["request"]["url"].as_str().or(told["url"].as_str()).unwrap().to_owned();
+                self.heard.requests.push((told["requestId"].as_str().unwrap().to_owned(), url));
                 return;
             }
-            "Network.webSocketCreated" => {
-                self.heard.requests.push(told["url"].as_str().unwrap().to_owned());
+            "Network.loadingFailed" if told["blockedReason"] == "csp" => {
+                self.heard.requests.retain(|(id, _)| told["requestId"].as_str() != Some(id));
                 return;
             }
             "Target.attachedToTarget" => {
@@ -292,11 +295,19 @@ impl Browser {
     /// Fails if anything but `origin` was asked for anything.
     #[track_caller]
     pub fn assert_alone(&mut self, origin: &str) {
-        self.value("0");
-        let own = |url: &&String| url.starts_with(&format!("{origin}/")) || url.starts_with("data:");
-        let foreign: Vec<&String> =
-            self.heard.requests.iter().filter(|url| !own(url) && *url != "about:blank").collect();
-        assert!(foreign.is_empty(), "{foreign:#?}");
+        let own =
+            |url: &str| url.starts_with(&format!("{origin}/")) || url.starts_with("data:") || url.starts_with("about:");
+        let start = Instant::now();
+        // that a request was held back is told after the request
+        loop {
+            self.value("0");
+            let foreign: Vec<_> = self.heard.requests.iter().filter(|(_, url)| !own(url)).collect();
+            if foreign.is_empty() {
+                return;
+            }
+            assert!(start.elapsed() < BLOCKED_MAX, "{foreign:#?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
