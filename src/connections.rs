@@ -25,13 +25,18 @@ struct Open {
 }
 
 /// What a connection says of itself.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ConnectionHandle(Arc<AtomicBool>);
 
 impl ConnectionHandle {
     /// From here on the connection is not closed for another one.
     pub fn stay(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is not closed for another one.
+    pub fn stays(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 
     /// From here on it may be closed for another one again.

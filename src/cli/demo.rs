@@ -9,6 +9,7 @@ mod verdict;
 
 use std::fs;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ use super::selection::Selection;
 use super::{CrawlFn, OpenArchive, run, simulate};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, LogFormat};
-use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, signals};
+use crate::console::{Console, DEFAULT_ADDRESS, RecentWarnings};
+use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, console, signals};
 use crate::disk::{self, DirectoryLock};
 use crate::record::Finish;
 use crate::report::Screen;
@@ -51,18 +53,24 @@ moved aside; a directory with anything else in it is rejected.
 Examples:
   crawler demo
   crawler demo --dir /tmp/demo
+  crawler demo --console         watch it in the browser
 
 Exit codes: 0 the result is as expected, 1 it is not, 2 the directory cannot be used, 11 stopped by Ctrl-C.")]
 pub(super) struct DemoArgs {
     /// Where to put the crawl
     #[arg(long, value_name = "DIR", default_value = "./crawl-demo")]
     dir: PathBuf,
+    /// Show the crawl in the browser, and keep the page open at the end until Ctrl-C
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1)]
+    #[arg(default_missing_value = DEFAULT_ADDRESS, value_parser = run::console_address)]
+    console: Option<SocketAddr>,
 }
 
 impl DemoArgs {
     pub(super) fn run(&self, crawl: CrawlFn, open_archive: OpenArchive) -> anyhow::Result<Exit> {
         let screen = Screen::stderr();
-        run::log_to(&screen, Verbosity::Normal, LogFormat::Text, None)?;
+        let warnings = self.console.map(|_| RecentWarnings::default());
+        run::log_to(&screen, Verbosity::Normal, LogFormat::Text, warnings.clone())?;
         // without a handler the signal ends the process, which is what happens where there can be none
         let _ = signals::survive_checkpoint_signal();
         let web = SimWeb::start(options()).context("cannot start the synthetic web on 127.0.0.1")?;
@@ -70,17 +78,20 @@ impl DemoArgs {
         let config = config(&web);
         self.write_files(&web, &config)?;
         say(&introduction(&web, &self.dir, aside.as_deref()))?;
+        let console = self.open_console(warnings)?;
         let request = CrawlRequest {
             config: Config::parse(&config, "crawler.toml")?,
             config_path: Some(self.dir.join("crawler.toml")),
             limits: GivenLimits::default(),
-            seeds_path: self.dir.join("seeds.txt"),
+            seeds_path: Some(self.dir.join("seeds.txt")),
+            urls: Vec::new(),
+            json_path: None,
             seeds: web.seeds().join("\n").into(),
             dir: self.crawl_dir(),
             force: false,
             verbosity: Verbosity::Normal,
             warnings: None,
-            screen,
+            screen: screen.clone(),
         };
         let finish = crawl(request)?;
         if finish != Finish::Complete {
@@ -95,7 +106,19 @@ impl DemoArgs {
         }
         self.extract(&*archive)?;
         say(&next_steps(&*archive, &web, &self.crawl_dir())?)?;
+        if let Some(console) = console {
+            screen.print(&format!("\nThe console stays open at {}\nCtrl-C closes it.\n", console.address()));
+            signals::wait_for_interrupt()?;
+        }
         Ok(Exit::Done)
+    }
+
+    /// The console, where one is wanted: of the directory, so that it outlives the crawl.
+    fn open_console(&self, warnings: Option<RecentWarnings>) -> anyhow::Result<Option<Console>> {
+        let Some(address) = self.console else { return Ok(None) };
+        let console = console::open(&self.crawl_dir(), &address.to_string(), warnings)?;
+        super::console::tell(&console)?;
+        Ok(Some(console))
     }
 
     /// The crawl directory, in that of the demo.
@@ -230,8 +253,10 @@ fn next_steps(archive: &dyn Archive, web: &SimWeb, dir: &Path) -> anyhow::Result
          # the archive as a WARC file, for other tools\n    \
          {crawler} export warc --dir {dir} --output demo.warc.gz\n\n\
          Or crawl a real site, with its address in the place of https://example.com/:\n\n    \
-         {crawler} init https://example.com/\n    \
-         {crawler} --seeds seeds.txt --config crawler.toml --max-pages 100\n"
+         {crawler} https://example.com/ --max-pages 100\n    \
+         # with settings of your own\n    \
+         {crawler} init\n    \
+         {crawler} https://example.com/ --config crawler.toml --dir my-crawl\n"
     ))
 }
 
@@ -266,7 +291,7 @@ mod tests {
     #[test]
     fn n30_a_directory_of_an_earlier_demo_is_moved_aside_and_any_other_is_refused() {
         let parent = tempfile::tempdir().unwrap();
-        let demo = DemoArgs { dir: parent.path().join("demo") };
+        let demo = DemoArgs { dir: parent.path().join("demo"), console: None };
         assert_eq!(demo.make_room().unwrap(), None);
         assert_eq!(demo.make_room().unwrap(), None, "an empty one is as good as none");
         fs::write(demo.dir.join("mine"), "x").unwrap();
@@ -281,7 +306,7 @@ mod tests {
         let aside = demo.make_room().unwrap().unwrap();
         assert!(aside.join("mine").exists() && aside != demo.dir);
         assert_eq!(fs::read_dir(&demo.dir).unwrap().count(), 0);
-        let error = DemoArgs { dir: aside.join("mine") }.make_room().unwrap_err();
+        let error = DemoArgs { dir: aside.join("mine"), console: None }.make_room().unwrap_err();
         assert!(error.to_string().contains("is a file"), "{error}");
     }
 
@@ -295,7 +320,7 @@ mod tests {
         }
         let parent = tempfile::tempdir().unwrap();
         for (crawl, exit) in [(nothing as CrawlFn, Exit::Internal), (stopped, Exit::Stopped)] {
-            let demo = DemoArgs { dir: parent.path().join("demo") };
+            let demo = DemoArgs { dir: parent.path().join("demo"), console: None };
             assert_eq!(demo.run(crawl, empty).unwrap(), exit);
         }
     }

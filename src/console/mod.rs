@@ -5,9 +5,10 @@
 //!   ▲                                                                  ▲
 //!   └──questions and orders── readers (few threads) ◄── server (one thread) ◄── browser
 //! ```
-//! What is shown comes from a [`Source`], which is all that this room knows of a crawl. One thread asks it how the crawl
-//! stands, one serves HTTP and never waits for a source, and a few bounded ones ask everything that reads disks: what is
-//! slow there delays neither the stream nor the crawl. Nothing is kept on disk, and the history ends with the process.
+//! What is shown comes from a [`Source`], which is all that this room knows of a crawl. One thread asks it how the
+//! crawl stands, one serves HTTP and never waits for a source, and a few bounded ones ask everything that reads disks:
+//! what is slow there delays neither the stream nor the crawl. Nothing is kept on disk, and the history ends with the
+//! process.
 //!
 //! # HTTP
 //!

@@ -1,8 +1,8 @@
 //! The threads that ask a source what reads disks or waits for a crawl: few, with short queues.
 //!
 //! There are two lanes, so that what may take long (a URL explained, the tree of an archive) does not keep figures and
-//! orders waiting. A lane that is full refuses, and an answer that takes too long is waited for no more; its thread goes
-//! on until it has it.
+//! orders waiting. A lane that is full refuses, and an answer that takes too long is waited for no more; its thread
+//! goes on until it has it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -74,11 +74,7 @@ impl Routes {
             "/api/events" if request.method() == Method::HEAD => {
                 answer::refused(StatusCode::METHOD_NOT_ALLOWED, "a stream has no HEAD")
             }
-            "/api/events" => {
-                // its place is one of a bounded number of its own
-                caller.place.stay();
-                answer::stream(self.streams.open(self.pulse.listen()))
-            }
+            "/api/events" => answer::stream(self.streams.open(self.pulse.listen(), &caller.place)),
             path => match path.strip_prefix("/assets/").map(assets::find) {
                 Some(Some(asset)) => answer::asset(asset, known_tag),
                 Some(None) => answer::refused(StatusCode::NOT_FOUND, "there is no such file"),

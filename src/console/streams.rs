@@ -1,7 +1,8 @@
 //! Streams of server-sent events: a bounded number of them, the oldest of which ends for a new one.
 //!
-//! A stream holds nothing but what was told last, and takes that when its reader has taken what was before. One that
-//! reads nothing costs the buffers of its connection and its place, until others want that.
+//! A stream has a place among the connections for as long as it is one of them: then its connection may be closed for
+//! another one, also where its reader takes nothing. It holds nothing but what was told last, and takes that when its
+//! reader has taken what was before.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::answer::Body;
 use super::pulse::Told;
+use crate::connections::ConnectionHandle;
 
 /// Streams at a time.
 const STREAMS_MAX: usize = 16;
@@ -22,7 +24,14 @@ const RETRY: &[u8] = b"retry: 3000\n\n";
 
 /// The streams that are open.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Streams(Arc<Mutex<VecDeque<oneshot::Sender<()>>>>);
+pub(super) struct Streams(Arc<Mutex<VecDeque<Open>>>);
+
+#[derive(Debug)]
+struct Open {
+    /// Dropped when its time is over.
+    keep: oneshot::Sender<()>,
+    place: ConnectionHandle,
+}
 
 /// Where a stream is.
 struct Progress {
@@ -44,15 +53,18 @@ enum Step {
 }
 
 impl Streams {
-    /// Opens a stream of what is `told`.
-    pub fn open(&self, told: watch::Receiver<Told>) -> Body {
+    /// Opens a stream of what is `told` on the connection that has this `place`.
+    pub fn open(&self, told: watch::Receiver<Told>, place: &ConnectionHandle) -> Body {
         let (keep, over) = oneshot::channel();
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|stream| !stream.is_closed());
-        if open.len() >= STREAMS_MAX {
-            open.pop_front();
+        open.retain(|stream| !stream.keep.is_closed());
+        if open.len() >= STREAMS_MAX
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.place.may_go();
         }
-        open.push_back(keep);
+        place.stay();
+        open.push_back(Open { keep, place: place.clone() });
         let point = told.borrow().point.0;
         let progress = Progress { told, over, point, step: Step::Begun };
         let frames = stream::unfold(progress, |mut progress| async {
@@ -126,7 +138,7 @@ mod tests {
     fn a_slow_reader_gets_what_was_told_last_and_the_end() {
         run(async {
             let (tell, heard) = watch::channel(told("{\"n\":0}", 3));
-            let mut body = Streams::default().open(heard);
+            let mut body = Streams::default().open(heard, &ConnectionHandle::default());
             assert_eq!(next(&mut body).await.unwrap(), "retry: 3000\n\nevent: state\ndata: {\"n\":0}\n\n");
             for state in ["{\"n\":1}", "{\"n\":2}"] {
                 tell.send_replace(told(state, 4));
@@ -145,9 +157,11 @@ mod tests {
             let (_tell, heard) = watch::channel(told("{}", 0));
             let streams = Streams::default();
             for _ in 0..3 * STREAMS_MAX {
-                drop(streams.open(heard.clone()));
+                drop(streams.open(heard.clone(), &ConnectionHandle::default()));
             }
-            let mut open: Vec<Body> = (0..=STREAMS_MAX).map(|_| streams.open(heard.clone())).collect();
+            let places: Vec<ConnectionHandle> = (0..=STREAMS_MAX).map(|_| ConnectionHandle::default()).collect();
+            let mut open: Vec<Body> = places.iter().map(|place| streams.open(heard.clone(), place)).collect();
+            assert!(!places[0].stays() && places[1..].iter().all(ConnectionHandle::stays));
             assert!(next(&mut open[0]).await.is_some());
             assert_eq!(next(&mut open[0]).await, None);
             assert!(next(&mut open[1]).await.is_some());

@@ -56,11 +56,11 @@ fn hold(kind: SignalKind) -> io::Result<()> {
 /// `engines`. `is_up` tells whether these take events in.
 pub(super) fn listen(engines: Vec<ReplyTo>, is_up: Arc<AtomicBool>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(wait(engines, &is_up)))?;
+    thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(wait(engines, is_up)))?;
     Ok(())
 }
 
-async fn wait(engines: Vec<ReplyTo>, is_up: &AtomicBool) {
+async fn wait(engines: Vec<ReplyTo>, is_up: Arc<AtomicBool>) {
     let streams =
         (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::user_defined1()));
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut checkpoint)) = streams else {
@@ -77,6 +77,10 @@ async fn wait(engines: Vec<ReplyTo>, is_up: &AtomicBool) {
                 continue;
             }
         }
+        if Arc::strong_count(&is_up) == 1 {
+            // the crawl is over, and the process goes on to its own end
+            continue;
+        }
         if stopping {
             tracing::warn!("stopped immediately; the next run recovers what was stored after the last checkpoint");
             std::process::exit(FORCED);
@@ -88,7 +92,7 @@ async fn wait(engines: Vec<ReplyTo>, is_up: &AtomicBool) {
             std::process::exit(STOPPED);
         }
         stopping = true;
-        tracing::warn!("stopping: requests in flight may finish; a second signal stops immediately");
+        tracing::info!("stopping: requests in flight may finish; a second signal stops immediately");
         engines.iter().for_each(|engine| engine.send(Event::Stop(StopBy::Signal)));
     }
 }

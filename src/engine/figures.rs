@@ -2,10 +2,10 @@
 
 use super::{Accounts, Engine, Phase, SeedTable};
 use crate::clock::Time;
-use crate::frontier::BusyHost;
+use crate::frontier::{Activity, BusyHost};
 use crate::record::{
-    Constraints, Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates, Snapshot, State, Statistics,
-    StoreBytes,
+    Constraints, CrawlLimits, Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates, Snapshot, State,
+    Statistics, StoreBytes,
 };
 
 impl Engine {
@@ -62,6 +62,8 @@ impl Engine {
         let resting = self.resting(now);
         let url_seen_bytes = self.stores.seen.drum_counters().repository_bytes;
         let constraints = self.constraints(now);
+        let time_s = self.settings.time_max.map(|time| time.as_secs());
+        let limits = CrawlLimits { pages: self.settings.pages_max, time_s };
         let frontier = &mut self.stores.arrival.frontier;
         Gauges {
             queued: frontier.queued(),
@@ -77,7 +79,14 @@ impl Engine {
             resting,
             workers: self.requests.workers(),
             constraints,
+            limits,
+            longest_queue_ms: u64::try_from(frontier.longest_queue().as_millis()).unwrap_or(u64::MAX),
         }
+    }
+
+    /// The first `limit` hosts that are being asked, or are asked next.
+    pub fn activity(&self, limit: usize) -> Vec<Activity> {
+        self.stores.arrival.frontier.activity(self.clock.now(), limit)
     }
 
     /// What keeps requests back.

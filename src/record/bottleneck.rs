@@ -217,7 +217,7 @@ impl fmt::Display for Bottleneck {
             Bottleneck::Names => "DNS and robots.txt: hosts wait for their first answers",
             Bottleneck::Merges => "merges: links wait for the lookup in the stores",
             Bottleneck::Disk => "disk: requests wait for the queue or a checkpoint",
-            Bottleneck::Rates => "the configured rate (fetch.requests_per_second, fetch.bytes_per_second)",
+            Bottleneck::Rates => "the configured rate (politeness.requests_per_second, bytes_per_second)",
             Bottleneck::PageLimit => "the page limit: the last pages are in flight",
             Bottleneck::Seeds => "seeds: they are being read",
             Bottleneck::Paused => "a pause: crawler ctl resume ends it",

@@ -19,6 +19,7 @@ pub mod skipped;
 mod snapshot;
 mod statistics;
 mod sum;
+mod time_left;
 mod workers;
 
 pub use bottleneck::{Bottleneck, Constraints};
@@ -34,4 +35,5 @@ pub use resting::{Resting, RestingHost};
 pub use skipped::SkippedLog;
 pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};
 pub use statistics::{CheckpointCosts, Ends, Gauges, Statistics};
+pub use time_left::{CrawlLimits, TimeLeft, Until};
 pub use workers::{Workers, WorkersBound};

@@ -6,6 +6,7 @@ mod browser;
 mod cli;
 mod cli_begin;
 mod cli_commands;
+mod console;
 mod ctl;
 mod explain;
 mod export;
@@ -18,6 +19,7 @@ mod shards;
 #[path = "../site/mod.rs"]
 mod site;
 mod tutorial;
+mod urls;
 mod usage;
 mod verify;
 mod warc;

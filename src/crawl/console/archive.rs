@@ -1,7 +1,7 @@
 //! Archived versions of a URL, and the content of one for a browser.
 //!
-//! What a browser is given of the web neither runs nor loads anything: the answer says so (`console::answer`), and types
-//! that no such frame can show are refused here.
+//! What a browser is given of the web neither runs nor loads anything: the answer says so (`console::answer`), and
+//! types that no such frame can show are refused here.
 
 use std::path::Path;
 

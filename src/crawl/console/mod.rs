@@ -81,7 +81,8 @@ impl Drop for Open {
     }
 }
 
-/// Opens a console at `address` for the crawl directory `dir`, whether a process works there or not. It needs no crawl to be there yet.
+/// Opens a console at `address` for the crawl directory `dir`, whether a process works there or not. No crawl needs to
+/// be there yet.
 pub fn open(dir: &Path, address: &str, warnings: Option<RecentWarnings>) -> Result<Console, CrawlError> {
     let source = CrawlSource::new(dir.to_owned(), Way::Socket, warnings);
     Ok(Console::open(address, Arc::new(source))?)
@@ -93,8 +94,8 @@ fn tell(console: &Console) {
     let at = console.address();
     if !at.ip().is_loopback() {
         tracing::warn!(
-            "report.console: {at} is open to others: anyone who can connect sees this crawl and its archive, and the token \
-             that gives control over it crosses the network unencrypted"
+            "report.console: {at} is open to others: anyone who can connect sees this crawl and its archive, and the \
+             token that gives control over it crosses the network unencrypted"
         );
     }
 }

@@ -16,7 +16,7 @@ use crate::console::{
 };
 use crate::crawl::control::wire::Command;
 use crate::crawl::dirs::CrawlDirs;
-use crate::crawl::{explain, options, reports};
+use crate::crawl::{explain, options};
 use crate::disk::Disk;
 use crate::record::{self, QueuedHosts};
 use crate::web::url::CanonicalUrl;
@@ -29,9 +29,6 @@ const SETTINGS_AGE: Duration = Duration::from_secs(5);
 const HOSTS_AGE: Duration = Duration::from_secs(2);
 /// Hosts that are asked for then.
 const HOSTS_ASKED: usize = 1_000;
-/// The time that is left is reckoned no more often than this, and only where little has to be read for it.
-const LEFT_AGE: Duration = Duration::from_secs(30);
-const LEFT_BYTES_MAX: u64 = 8 << 20;
 
 /// A crawl directory, and the way to those who work there.
 pub(super) struct CrawlSource {
@@ -41,7 +38,6 @@ pub(super) struct CrawlSource {
     standing: Aged<Standing>,
     config: Aged<Config>,
     hosts: Aged<QueuedHosts>,
-    left: Aged<Option<u64>>,
     tree: Mutex<Option<TreeIndex>>,
 }
 
@@ -55,7 +51,6 @@ impl CrawlSource {
             standing: Aged::default(),
             config: Aged::default(),
             hosts: Aged::default(),
-            left: Aged::default(),
             tree: Mutex::default(),
         }
     }
@@ -76,27 +71,22 @@ impl CrawlSource {
             Ok(options::read_copy(&disk, &home).map_err(fault)?.unwrap_or_default())
         })
     }
-
-    /// Time that politeness and limits leave, in seconds.
-    fn left(&self, live: &record::Live, limits: Limits) -> Option<u64> {
-        let dir = &self.dir;
-        let by_hosts = self.left.get(LEFT_AGE, || {
-            let is_cheap = reports::left_reads(dir).is_ok_and(|bytes| bytes <= LEFT_BYTES_MAX);
-            Ok(if is_cheap { reports::left(dir).ok().map(|left| left.at_least.as_secs()) } else { None })
-        });
-        let elapsed = live.figures.statistics.elapsed.as_secs();
-        let by_time = limits.max_time_s.map(|max| max.saturating_sub(elapsed));
-        by_hosts.ok().flatten().into_iter().chain(by_time).min()
-    }
 }
 
 impl Source for CrawlSource {
     fn state(&self) -> Result<State, Problem> {
         let standing = self.standing()?;
-        let limits = self.config().map_or(Limits::default(), |config| Limits {
-            max_pages: config.crawl.max_pages,
-            max_time_s: config.crawl.max_time.map(|time| time.as_secs()),
-        });
+        let limits = match standing.live.as_ref().filter(|_| standing.is_live) {
+            // as they are in effect, also after a reload
+            Some(live) => {
+                let record::CrawlLimits { pages, time_s } = live.figures.gauges.limits;
+                Limits { max_pages: pages, max_time_s: time_s }
+            }
+            None => self.config().map_or(Limits::default(), |config| Limits {
+                max_pages: config.crawl.max_pages,
+                max_time_s: config.crawl.max_time.map(|time| time.as_secs()),
+            }),
+        };
         let bottleneck = match (standing.stillness(), &standing.live) {
             (Some((code, phrase)), _) => Bottleneck { code: code.to_owned(), phrase },
             (None, live) => {
@@ -104,7 +94,7 @@ impl Source for CrawlSource {
                 Bottleneck { code: now.code().to_owned(), phrase: now.to_string() }
             }
         };
-        let left_s = standing.live.as_ref().filter(|_| standing.is_live).and_then(|live| self.left(live, limits));
+        let left = standing.live.as_ref().filter(|_| standing.is_live).and_then(left);
         Ok(State {
             dir: self.dir.display().to_string(),
             running: standing.running,
@@ -112,7 +102,7 @@ impl Source for CrawlSource {
             live: standing.live,
             bottleneck,
             limits,
-            left_s,
+            left_s: left.map(|left| left.time.as_secs()),
             version: env!("CARGO_PKG_VERSION"),
         })
     }
@@ -124,7 +114,7 @@ impl Source for CrawlSource {
                 return queue::hosts(&self.dir, HOSTS_ASKED);
             }
             let reply = self.way.ask(&self.dir, &Command::Hosts { limit: HOSTS_ASKED })?;
-            reply.hosts.ok_or_else(|| Problem::Refused(reply.message))
+            reply.hosts.ok_or(Problem::Refused(reply.message))
         })?;
         hosts.keep_longest(limit);
         Ok(hosts)
@@ -132,7 +122,10 @@ impl Source for CrawlSource {
 
     fn budgets(&self) -> Result<Vec<MetBudget>, Problem> {
         let standing = self.standing()?;
-        Ok(standing.live.map_or_else(|| Ok(Vec::new()), |live| Ok(parts::budgets(&live, &self.config()?)))?)
+        match standing.live {
+            Some(live) => Ok(parts::budgets(&live, &self.config()?)),
+            None => Ok(Vec::new()),
+        }
     }
 
     fn requests(&self, limit: usize) -> Result<Vec<RequestRow>, Problem> {
@@ -185,6 +178,11 @@ impl Source for CrawlSource {
         }
         serde_json::to_value(reply).map_err(|error| Problem::Fault(error.to_string()))
     }
+}
+
+/// The time that a crawl takes from now on, as its display tells it.
+fn left(live: &record::Live) -> Option<record::TimeLeft> {
+    record::TimeLeft::of(&live.figures.statistics, &live.figures.gauges, live.rates.pages)
 }
 
 /// The URL that was asked for, as a crawl requests it.

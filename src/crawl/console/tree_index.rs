@@ -1,9 +1,9 @@
 //! What is archived, summed up by domain, host and path: read once from key.dat, in bounded memory.
 //!
 //! key.dat is in the order of fetching, so that any question about a prefix would read all of it. It is append-only:
-//! what was read stays right, and later questions read on from there. Memory is bounded by [`NODES_MAX`] nodes, of which
-//! paths take no more than three quarters, and a node has at most [`CHILDREN_MAX`] children; what finds no place is
-//! summed up at its parent. Ten million pages are some 1.5 GB of key.dat, once for each console.
+//! what was read stays right, and later questions read on from there. Memory is bounded by [`NODES_MAX`] nodes, of
+//! which paths take no more than three quarters, and a node has at most [`CHILDREN_MAX`] children; what finds no place
+//! is summed up at its parent. Ten million pages are some 1.5 GB of key.dat, once for each console.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
