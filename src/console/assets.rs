@@ -15,6 +15,7 @@ pub(super) struct Asset {
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const DRAWING: &str = "image/svg+xml";
 
 /// The page itself.
 pub(super) const PAGE: Asset = Asset { name: "index.html", mime: HTML, bytes: include_bytes!("assets/index.html") };
@@ -22,7 +23,23 @@ pub(super) const PAGE: Asset = Asset { name: "index.html", mime: HTML, bytes: in
 /// What it loads.
 const ASSETS: &[Asset] = &[
     Asset { name: "console.css", mime: CSS, bytes: include_bytes!("assets/console.css") },
-    Asset { name: "console.js", mime: SCRIPT, bytes: include_bytes!("assets/console.js") },
+    Asset { name: "tables.css", mime: CSS, bytes: include_bytes!("assets/tables.css") },
+    Asset { name: "icon.svg", mime: DRAWING, bytes: include_bytes!("assets/icon.svg") },
+    Asset { name: "api.js", mime: SCRIPT, bytes: include_bytes!("assets/api.js") },
+    Asset { name: "chart.js", mime: SCRIPT, bytes: include_bytes!("assets/chart.js") },
+    Asset { name: "charts.js", mime: SCRIPT, bytes: include_bytes!("assets/charts.js") },
+    Asset { name: "controls.js", mime: SCRIPT, bytes: include_bytes!("assets/controls.js") },
+    Asset { name: "dom.js", mime: SCRIPT, bytes: include_bytes!("assets/dom.js") },
+    Asset { name: "explain.js", mime: SCRIPT, bytes: include_bytes!("assets/explain.js") },
+    Asset { name: "format.js", mime: SCRIPT, bytes: include_bytes!("assets/format.js") },
+    Asset { name: "main.js", mime: SCRIPT, bytes: include_bytes!("assets/main.js") },
+    Asset { name: "overview.js", mime: SCRIPT, bytes: include_bytes!("assets/overview.js") },
+    Asset { name: "stream.js", mime: SCRIPT, bytes: include_bytes!("assets/stream.js") },
+    Asset { name: "table.js", mime: SCRIPT, bytes: include_bytes!("assets/table.js") },
+    Asset { name: "tables.js", mime: SCRIPT, bytes: include_bytes!("assets/tables.js") },
+    Asset { name: "tabs.js", mime: SCRIPT, bytes: include_bytes!("assets/tabs.js") },
+    Asset { name: "theme.js", mime: SCRIPT, bytes: include_bytes!("assets/theme.js") },
+    Asset { name: "tree.js", mime: SCRIPT, bytes: include_bytes!("assets/tree.js") },
 ];
 
 /// The file of this name.
@@ -50,7 +67,9 @@ mod tests {
         assert_eq!(tags.len(), all.len());
         for asset in all {
             let kind = asset.name.rsplit_once('.').unwrap().1;
-            let expected = [("html", HTML), ("css", CSS), ("js", SCRIPT)].into_iter().find(|(end, _)| *end == kind);
+            let expected = [("html", HTML), ("css", CSS), ("js", SCRIPT), ("svg", DRAWING)]
+                .into_iter()
+                .find(|(end, _)| *end == kind);
             assert_eq!(expected.unwrap().1, asset.mime, "{}", asset.name);
         }
     }

