@@ -343,8 +343,8 @@ fn clients_that_say_or_read_nothing_keep_neither_others_nor_the_crawl_waiting() 
     let site = site("[report]\nconsole = \"127.0.0.1:0\"\n");
     let console = Opened::of(site.crawl.start(&[]));
     let silent: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(&console.address).unwrap()).collect();
-    // readers that read nothing, more than there are streams
-    let deaf: Vec<_> = (0..40).map(|_| console.stream()).collect();
+    // readers that read nothing, more than there are streams and connections
+    let deaf: Vec<_> = (0..200).map(|_| console.stream()).collect();
     let half = |text: &str| {
         let mut stream = TcpStream::connect(&console.address).unwrap();
         write!(stream, "{text}").unwrap();
