@@ -170,8 +170,8 @@ fn n30_a_second_demo_moves_the_first_aside_and_no_demo_touches_what_is_none() {
 
 /// The anchor of a heading, as GitHub makes it.
 fn anchor(heading: &str) -> String {
-    let kept = heading.to_lowercase().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.collect::<String>().replace(' ', "-")
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
 }
 
 /// The anchors of a document.
