@@ -138,7 +138,7 @@ fn number(request: &CrawlRequest, seeds: ListedSeeds) -> Result<SeedTable, Crawl
 /// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A
 /// file without a URL starts no crawl, but it may resume one.
 fn seeds_of(request: &CrawlRequest, file: Arc<[u8]>) -> Result<ListedSeeds, CrawlError> {
-    let name = request.seeds_path.display().to_string();
+    let name = request.seeds_name();
     let mut lines = SeedLines::of(file);
     let (mut problems, mut users) = (SeedProblems::default(), warnings::SeedUsers::default());
     let mut seeds = std::iter::from_fn(move || {
@@ -165,7 +165,7 @@ fn seeds_of(request: &CrawlRequest, file: Arc<[u8]>) -> Result<ListedSeeds, Craw
     if first.is_none() && !directory::is_begun(&Disk::real(), &request.dir) {
         return Err(CrawlError::Usage(format!(
             "{}: no URL in it; write one URL per line, for example https://example.com/",
-            request.seeds_path.display()
+            request.seeds_name()
         )));
     }
     Ok(Box::new(first.into_iter().chain(seeds)))

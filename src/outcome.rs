@@ -154,6 +154,11 @@ impl fmt::Display for Failure {
     }
 }
 
+/// What a status code says, as it is registered; empty for one that is not.
+pub fn words_of_status(status: u16) -> &'static str {
+    hyper::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default()
+}
+
 /// What an attempt means for its URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -120,6 +120,14 @@ pub trait Archive {
     fn response(&self, entry: &Entry) -> anyhow::Result<Response>;
     /// The records of the exchange as they are stored, that of the answer last.
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
+    /// The page that named the URL of `entry`, as the records of the exchange have it; none for a seed.
+    fn referrer(&self, entry: &Entry) -> anyhow::Result<Option<String>> {
+        let exchange = self.exchange(entry)?;
+        let metadata = exchange.iter().find(|stored| stored.record.kind() == "metadata");
+        let text = metadata.map(|stored| String::from_utf8_lossy(&stored.record.block));
+        let via = |text: &str| Some(text.lines().find_map(|line| line.strip_prefix("via: "))?.trim().to_owned());
+        Ok(text.and_then(|text| via(&text)))
+    }
     /// Where the record of the answer lies.
     fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation>;
 }

@@ -74,7 +74,9 @@ impl DemoArgs {
             config: Config::parse(&config, "crawler.toml")?,
             config_path: Some(self.dir.join("crawler.toml")),
             limits: GivenLimits::default(),
-            seeds_path: self.dir.join("seeds.txt"),
+            seeds_path: Some(self.dir.join("seeds.txt")),
+            urls: Vec::new(),
+            json_path: None,
             seeds: web.seeds().join("\n").into(),
             dir: self.crawl_dir(),
             force: false,
@@ -229,8 +231,10 @@ fn next_steps(archive: &dyn Archive, web: &SimWeb, dir: &Path) -> anyhow::Result
          # the archive as a WARC file, for other tools\n    \
          {crawler} export warc --dir {dir} --output demo.warc.gz\n\n\
          Or crawl a real site, with its address in the place of https://example.com/:\n\n    \
-         {crawler} init https://example.com/\n    \
-         {crawler} --seeds seeds.txt --config crawler.toml --max-pages 100\n"
+         {crawler} https://example.com/ --max-pages 100\n    \
+         # with settings of your own\n    \
+         {crawler} init\n    \
+         {crawler} https://example.com/ --config crawler.toml --dir my-crawl\n"
     ))
 }
 

@@ -101,9 +101,15 @@ mod tests {
     fn the_settings_that_it_writes_are_the_defaults_and_so_are_those_that_it_proposes() {
         assert_eq!(Config::parse(CONFIG, "init.toml").unwrap(), Config::default());
         let mut proposed = 0;
-        let mut uncommented = |line: &str| match line.strip_prefix('#').filter(|rest| rest.contains(" = ")) {
-            Some(rest) if rest.starts_with(|c: char| c.is_ascii_lowercase()) => {
+        let mut is_in_list = false;
+        let mut uncommented = |line: &str| match line.strip_prefix('#') {
+            Some(rest) if is_in_list => {
+                is_in_list = rest != "]";
+                format!("{rest}\n")
+            }
+            Some(rest) if rest.contains(" = ") && rest.starts_with(|c: char| c.is_ascii_lowercase()) => {
                 proposed += 1;
+                is_in_list = rest.ends_with('[');
                 format!("{rest}\n")
             }
             _ => format!("{line}\n"),
@@ -111,5 +117,8 @@ mod tests {
         let all: String = CONFIG.lines().map(&mut uncommented).collect();
         assert_eq!(Config::parse(&all, "init.toml").unwrap(), Config::default());
         assert!(proposed > 8, "{proposed}");
+        for key in ["favicon", "lazy_attributes", "requisites"] {
+            assert!(CONFIG.contains(&format!("\n#{key} = ")), "{key} is not proposed");
+        }
     }
 }

@@ -1,28 +1,33 @@
-//! `crawler list`: what the archive holds, a URL or a JSON object a line.
+//! `crawler list`: what the archive holds, one URL, row or JSON object per line.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use clap::Args;
 use data_encoding::BASE32;
+use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
 use super::archive::{Archive, Damage, Entry};
+use super::columns::{Column, Columns};
 use super::exit::Exit;
 use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
-use crate::text::escape::{Escaped, json_line};
+use crate::text::escape::json_line;
 use crate::text::figures::iso_ms;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Lists the newest version of every URL, in the order in which they were stored (shard after shard, if the crawl has \
 several). Several filters of one kind widen the \
-list; filters of different kinds narrow it. Filters apply to the newest version.
+list; filters of different kinds narrow it. Filters apply to the newest version. On a terminal, the list is a table \
+with status and referrer, cut to its width; elsewhere it is one URL per line, or the values of --columns with a tab \
+between them.
 
 Examples:
   crawler list --prefix https://example.com/docs/
   crawler list --status 4xx --status 5xx --json
   crawler list --mime 'image/*' --since 2026-11-21
+  crawler list --status 404 --columns referrer,url   broken links
   crawler list --all --prefix https://example.com/   every version")]
 pub(super) struct ListArgs {
     #[command(flatten)]
@@ -32,6 +37,12 @@ pub(super) struct ListArgs {
     /// Every version of a URL, not only the newest
     #[arg(long)]
     all: bool,
+    /// No more than so many
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// These columns, in this order, separated by commas
+    #[arg(long, value_enum, value_name = "COLUMN", value_delimiter = ',', conflicts_with = "json")]
+    columns: Vec<Column>,
     /// JSON lines: url, status, mime, bytes, time, digest, revisit (its body is stored with another page)
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
@@ -51,21 +62,41 @@ struct ListRow<'a> {
 impl ListArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
         let archive = open(&self.dir.dir, open_archive)?;
-        self.print(&*archive, &mut BufWriter::new(io::stdout().lock()), &mut io::stderr())
+        let columns = Columns::new(&self.columns, width_of_terminal());
+        self.print(&*archive, &columns, &mut BufWriter::new(io::stdout().lock()), &mut io::stderr())
     }
 
-    fn print(&self, archive: &dyn Archive, out: &mut dyn Write, warnings: &mut dyn Write) -> anyhow::Result<Exit> {
+    fn print(
+        &self,
+        archive: &dyn Archive,
+        columns: &Columns,
+        out: &mut dyn Write,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
-        self.selection.each(archive, self.all, &mut damage, warnings, |entry, _, _| self.line(&entry, out))?;
+        let mut selected = self.selection.entries(archive, self.all)?;
+        let mut left = self.limit.unwrap_or(u64::MAX);
+        if let Some(head) = columns.head().filter(|_| !self.json) {
+            writeln!(out, "{head}")?;
+        }
+        while left > 0
+            && let Some(entry) = selected.next(&mut damage, warnings)?
+        {
+            left -= 1;
+            if self.json {
+                ListArgs::json_line(&entry, out)?;
+                continue;
+            }
+            match columns.line(archive, &entry) {
+                Ok(line) => writeln!(out, "{line}")?,
+                Err(e) => damage.note(e, warnings),
+            }
+        }
         out.flush()?;
         damage.or(Exit::Done, warnings)
     }
 
-    /// A URL of the archive holds no control character; one from a damaged file may, and forges no line.
-    fn line(&self, entry: &Entry, out: &mut dyn Write) -> anyhow::Result<()> {
-        if !self.json {
-            return Ok(writeln!(out, "{}", Escaped(&entry.url))?);
-        }
+    fn json_line(entry: &Entry, out: &mut dyn Write) -> anyhow::Result<()> {
         let line = ListRow {
             url: &entry.url,
             status: entry.status,
@@ -77,6 +108,13 @@ impl ListArgs {
         };
         Ok(writeln!(out, "{}", json_line(&line)?)?)
     }
+}
+
+/// Columns of the terminal that standard output is, if it is one.
+fn width_of_terminal() -> Option<usize> {
+    let out = io::stdout();
+    let width = || tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0);
+    out.is_terminal().then(|| width().unwrap_or(80))
 }
 
 #[cfg(test)]
@@ -106,8 +144,18 @@ mod tests {
     fn list(args: &[&str]) -> String {
         let cli = Cli::parse_from([&["list"], args].concat());
         let mut out = Vec::new();
-        cli.args.print(&archive(), &mut out, &mut Vec::new()).unwrap();
+        let columns = Columns::new(&cli.args.columns, None);
+        cli.args.print(&archive(), &columns, &mut out, &mut Vec::new()).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_limit_ends_the_list_and_columns_come_in_the_order_asked_for() {
+        assert_eq!(list(&["--limit", "2"]), "https://a.example/\nhttps://a.example/x\n");
+        assert_eq!(list(&["--limit", "0"]), "");
+        assert_eq!(list(&["--limit", "2", "--json"]).lines().count(), 2);
+        let rows = list(&["--columns", "status,url,referrer", "--prefix", "https://a.example/"]);
+        assert_eq!(rows, "200\thttps://a.example/\t\n404\thttps://a.example/x\t\n");
     }
 
     #[test]
@@ -134,7 +182,7 @@ mod tests {
         archive.page("https://a.example/x", 200, "text/html", b"back");
         for (args, lines) in [(&["list"][..], 4), (&["list", "--all"], 5)] {
             let mut out = Vec::new();
-            Cli::parse_from(args).args.print(&archive, &mut out, &mut Vec::new()).unwrap();
+            Cli::parse_from(args).args.print(&archive, &Columns::new(&[], None), &mut out, &mut Vec::new()).unwrap();
             let text = String::from_utf8(out).unwrap();
             assert_eq!(text.lines().count(), lines);
             assert!(text.ends_with("https://a.example/x\n"), "{text}");
@@ -161,7 +209,7 @@ mod tests {
         let cli = Cli::parse_from(["list"]);
         let (mut out, mut warnings) = (Vec::new(), Vec::new());
         let archive = FakeArchive { damaged: true, ..archive() };
-        let error = cli.args.print(&archive, &mut out, &mut warnings).unwrap_err();
+        let error = cli.args.print(&archive, &Columns::new(&[], None), &mut out, &mut warnings).unwrap_err();
         assert_eq!(exit::of(&error), Exit::Damaged);
         assert_eq!(String::from_utf8(out).unwrap().lines().count(), 4);
         let warnings = String::from_utf8(warnings).unwrap();
@@ -179,7 +227,9 @@ mod tests {
                 Ok(())
             }
         }
-        let error = Cli::parse_from(["list"]).args.print(&archive(), &mut Closed, &mut Vec::new()).unwrap_err();
+        let columns = Columns::new(&[], None);
+        let args = Cli::parse_from(["list"]).args;
+        let error = args.print(&archive(), &columns, &mut Closed, &mut Vec::new()).unwrap_err();
         assert_eq!(exit::of(&error), Exit::Done);
     }
 }

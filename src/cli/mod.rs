@@ -6,6 +6,7 @@
 
 pub mod archive;
 mod canonical;
+mod columns;
 mod completions;
 mod config;
 mod ctl;
@@ -28,6 +29,7 @@ mod preferences;
 mod report;
 mod robots;
 mod run;
+mod seed_words;
 mod selection;
 pub mod simulate;
 mod status;
@@ -70,6 +72,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Crawl URLs: the same as crawler without a command
+    #[command(after_help = OF_CRAWL)]
+    Crawl(CrawlArgs),
     /// Try it without the internet: crawl a synthetic web on this machine and check the result, in ten seconds
     Demo(demo::DemoArgs),
     /// Print a page from the archive
@@ -119,9 +124,10 @@ struct DirArg {
 const EXAMPLES: &str = "\
 Examples:
   crawler demo                                 try it without the internet
+  crawler https://example.com/                 crawl; run it again to resume
+  crawler example.com --max-pages 100          stop after 100 pages
   crawler init                                 write the first files
-  crawler --seeds seeds.txt                    crawl; run it again to resume
-  crawler --seeds seeds.txt --max-pages 1000   stop after 1000 pages
+  crawler --seeds seeds.txt                    crawl the URLs in a file
   crawler --seeds seeds.txt --config my.toml   with settings of your own
   crawler --seeds seeds.txt --force            fetch the listed URLs again
   crawler plan seeds.txt                       what such a crawl needs
@@ -136,7 +142,8 @@ Examples:
   crawler extract --select h1 --text           headings; without it, titles
   crawler export cdxj --output index.cdxj      an index for pywb and others
 
-A seeds file has one URL per line; blank lines and lines that begin with # are skipped.
+A seeds file has one URL per line; blank lines and lines that begin with # are skipped. A host without a scheme is \
+tried with https, then with http. The crawl goes to ./crawl, or to --dir: several crawls lie side by side.
 
 Ctrl-C stops gracefully: requests in flight finish and are saved. A second Ctrl-C stops at once.
 
@@ -149,6 +156,11 @@ Exit codes:
   2  usage or configuration
   3  state damaged or newer
   4  disk full or failing";
+
+const OF_CRAWL: &str = "\
+Examples:
+  crawler crawl https://example.com/ --max-pages 100
+  crawler crawl --seeds seeds.txt --dir my-crawl";
 
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
@@ -177,7 +189,8 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         }
     };
     let done = match cli.command {
-        None => run::run(cli.crawl, crawl),
+        None => run::run(cli.crawl, &Cli::command(), crawl),
+        Some(Command::Crawl(args)) => run::run(args, &Cli::command(), crawl),
         Some(Command::Demo(args)) => args.run(crawl, open_archive),
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),

@@ -1,4 +1,4 @@
-//! `crawler --seeds FILE`: everything is read and checked before the first byte is written, then the crawl is called.
+//! `crawler URL...` and `crawler --seeds FILE`: everything is read and checked before the first byte is written, then the crawl is called.
 
 use std::fmt;
 use std::fs;
@@ -15,7 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::CrawlFn;
 use super::exit::{self, Exit, UsageError};
-use super::lines;
+use super::{lines, seed_words};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, signals};
@@ -24,7 +24,7 @@ use crate::engine::checkpoint::number_of;
 use crate::report::closing::shell_word;
 use crate::report::{JsonScreen, Screen};
 use crate::text::figures::{iso_ms, stamp};
-use crate::web::seeds::LINE_BYTES_MAX;
+use crate::web::seeds::{LINE_BYTES_MAX, without_user_information};
 
 /// Longest seeds file: some ten million URLs.
 const SEEDS_BYTES_MAX: u64 = 1 << 30;
@@ -32,6 +32,9 @@ const SEEDS_BYTES_MAX: u64 = 1 << 30;
 /// The command line of a crawl.
 #[derive(Debug, Args)]
 pub(super) struct CrawlArgs {
+    /// URLs or hosts to crawl: seeds, as the lines of a seeds file are
+    #[arg(value_name = "URL")]
+    urls: Vec<String>,
     /// File of seed URLs, one per line; - reads standard input
     #[arg(long, value_name = "FILE")]
     seeds: Option<PathBuf>,
@@ -54,7 +57,10 @@ pub(super) struct CrawlArgs {
     /// fetches. In every other case it starts a new round. The command without --force only finishes what was queued.
     #[arg(long)]
     force: bool,
-    /// Print only errors
+    /// Write the closing statistics to this file as one JSON object; - writes them to standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Print only errors: a crawl that succeeds prints nothing
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
     /// Print more; twice: everything, including messages of the libraries
@@ -114,18 +120,27 @@ enum Standing {
 }
 
 /// Reads, checks, and calls the crawl.
-pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
-    let Some(seeds_path) = args.seeds.clone() else { return Err(UsageError::because(HOW_TO_START)) };
+pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> anyhow::Result<Exit> {
+    if args.seeds.is_none() && args.urls.is_empty() {
+        return Err(UsageError::because(HOW_TO_START));
+    }
+    let names = commands.get_subcommands().map(clap::Command::get_name);
+    let from_line = seed_words::lines(&args.urls, names)?;
     // without a handler the signal ends the process, which is what happens where there can be none
     let _ = signals::survive_checkpoint_signal();
     let (mut config, _) = args.limits.configure(args.config.as_deref())?;
     config.report.log_format = args.log_format.unwrap_or(config.report.log_format);
-    let seeds = read_seeds(&seeds_path)?;
+    let mut seeds = args.seeds.as_deref().map_or(Ok(Vec::new()), read_seeds)?;
+    if !seeds.is_empty() && !seeds.ends_with(b"\n") {
+        seeds.push(b'\n');
+    }
+    seeds.extend_from_slice(&from_line);
     let standing = standing(&args.dir)?;
     if (standing == Standing::New || args.fresh) && !has_seed(&seeds) {
-        let problem = format!("{} has no URL; {HOW_TO_SEED}", seeds_name(&seeds_path));
-        return Err(UsageError::because(problem));
+        let name = args.seeds.as_deref().map_or(String::new(), seeds_name);
+        return Err(UsageError::because(format!("{name} has no URL; {HOW_TO_SEED}")));
     }
+    args.json.as_deref().map_or(Ok(()), check_json)?;
     let verbosity = match (args.quiet, args.verbose) {
         (true, _) => Verbosity::Quiet,
         (_, 0) => Verbosity::Normal,
@@ -139,16 +154,20 @@ pub(super) fn run(args: CrawlArgs, crawl: CrawlFn) -> anyhow::Result<Exit> {
         tracing::info!("the old crawl was moved to {}", aside.display());
     }
     if config.crawl.contact.is_empty() {
-        tracing::warn!("crawl.contact is not set: webmasters cannot reach you; set it in the file of --config");
+        tracing::info!(
+            "tip: set crawl.contact, so that webmasters can reach you (crawler init writes a settings file)"
+        );
     }
     let request = CrawlRequest {
         config,
         config_path: args.config,
         limits: args.limits.given(),
-        seeds_path,
+        seeds_path: args.seeds,
+        urls: args.urls.into_iter().map(without_user_information).collect(),
         seeds,
         dir: args.dir,
         force: args.force,
+        json_path: args.json,
         verbosity,
         screen,
     };
@@ -172,13 +191,23 @@ const HOW_TO_SEED: &str = "write one URL per line, for example:
 
 crawler init writes such a file, and a settings file.";
 
-const HOW_TO_START: &str = "no seeds: a crawl starts from a file of URLs, one per line, for example seeds.txt:
+const HOW_TO_START: &str = "nothing to crawl: name a URL or host, or a file with one URL per line:
 
-    # lines like this one are skipped
-    https://example.com/
+    crawler https://example.com/ --max-pages 100
+    crawler --seeds seeds.txt
 
-crawler init writes such a file, and a settings file; then: crawler --seeds seeds.txt --config crawler.toml
+crawler demo shows a crawl without the internet; crawler init writes a seeds file and a settings file
 All commands: crawler --help";
+
+/// Refuses a file for the closing statistics that could not be written at the end.
+fn check_json(path: &Path) -> anyhow::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if path.is_dir() || parent.is_some_and(|parent| !parent.is_dir()) {
+        let path = path.display();
+        return Err(UsageError::because(format!("--json {path}: write a file in a directory that exists")));
+    }
+    Ok(())
+}
 
 fn log_format(text: &str) -> Result<LogFormat, String> {
     match text {
@@ -261,7 +290,7 @@ pub(super) fn require_crawl(dir: &Path) -> anyhow::Result<()> {
     match standing(dir)? {
         Standing::Crawl => Ok(()),
         Standing::New => Err(UsageError::because(format!(
-            "no crawl in {}; choose another --dir, or start one: crawler --seeds seeds.txt --dir {}",
+            "no crawl in {}; choose another --dir, or start one: crawler https://example.com/ --dir {}",
             dir.display(),
             shell_word(dir)
         ))),

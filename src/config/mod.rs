@@ -27,7 +27,7 @@ pub use sections::{
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, show_duration};
 pub use written::{Origin, Origins};
 
-use nearest::nearest;
+pub(crate) use nearest::nearest;
 use sections::Section;
 
 /// Every setting of a crawl, a struct for each section of the file.

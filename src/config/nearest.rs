@@ -1,7 +1,7 @@
 //! The known name that a misspelt one was likely meant to be.
 
 /// The name of `known` with the smallest edit distance from `name`; none where a third of it would have to change.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.chars().take(100).collect();
     let limit = (name.len() / 3).max(2);
     let ranked = known.map(|candidate| (distance(&name, candidate), candidate));

@@ -29,6 +29,7 @@ use crate::clock::{Clock, Time};
 use crate::disk::Disk;
 use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedTable};
 use crate::exchange::{LocalRegistry, Registry};
+use crate::frontier::Activity;
 use crate::process::ProcessOptions;
 use crate::record::{Doing, Finish, Live, Snapshot};
 
@@ -196,7 +197,13 @@ impl Director<'_, '_> {
             return;
         }
         self.look_due = now + DISPLAY;
-        let Some(posted) = self.posted() else { return };
+        let wanted = runtime.display.hosts_wanted();
+        self.seats.iter().for_each(|seat| seat.board.want_hosts(wanted));
+        let Some(mut posted) = self.posted() else { return };
+        if wanted > 0 {
+            let hosts = posted.iter_mut().flat_map(|posted| std::mem::take(&mut posted.hosts)).collect();
+            runtime.display.tell_hosts(Activity::first(hosts, wanted), now);
+        }
         let disk_floor = posted.iter().map(|posted| posted.disk_floor).max().unwrap_or(0);
         let Some(live) = Live::sum(posted.into_iter().map(|posted| posted.live)) else { return };
         let Snapshot { statistics, gauges, .. } = &live.figures;

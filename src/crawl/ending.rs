@@ -5,7 +5,7 @@ use super::shard_run::ShardRun;
 use super::{CrawlError, CrawlRequest, Verbosity, nothing, reports};
 use crate::engine::Past;
 use crate::record::{Doing, Finish, Gauges, Oddities, Statistics};
-use crate::report::closing;
+use crate::report::{closing, closing_json};
 
 /// What is known of an engine that is done.
 pub(super) struct Ending {
@@ -45,6 +45,10 @@ impl Ending {
             request.screen.print(&closing::text(&statistics, &gauges, &finish, &request.closing()));
             request.screen.print(&closing::oddities(&oddities));
         }
+        if let Some(path) = &request.json_path {
+            let object = closing_json::object(&statistics, &gauges, finish, &request.closing());
+            closing_json::write(&object, path)?;
+        }
         tell_reports(request, reports::put_at_the_end(&request.dir));
         if matches!(finish, Finish::Complete | Finish::OnlySilentHosts) && statistics.pages_stored == 0 {
             return Err(CrawlError::NothingFetched(nothing::why(&statistics, &request.dir)));
@@ -60,13 +64,13 @@ pub(super) fn tell_past(past: Past, replayed: u64, request: &CrawlRequest) {
         Past::New if replayed == 0 => tracing::info!("a new crawl in {dir}"),
         Past::Stopped(Finish::Complete) if request.force => tracing::info!("the crawl in {dir} is complete"),
         Past::Stopped(Finish::Complete) => {
-            tracing::warn!(
+            tracing::info!(
                 "the crawl in {dir} is complete; only new seeds will be crawled (--force fetches the seed URLs again, \
                  --fresh starts a new crawl)"
             );
         }
-        Past::Stopped(finish) => tracing::warn!("resuming the crawl in {dir} (last run: {finish})"),
-        Past::New | Past::Killed => tracing::warn!(
+        Past::Stopped(finish) => tracing::info!("resuming the crawl in {dir} (last run: {finish})"),
+        Past::New | Past::Killed => tracing::info!(
             "resuming the crawl in {dir} after an unclean stop; {replayed} responses stored after the last checkpoint \
              were recovered"
         ),

@@ -38,9 +38,13 @@ use state::State;
 /// A crawl that runs says within this time whether it is paused, or is not asked further.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What may still let in a URL that is out of scope.
-const EMBEDDED: &str = "a link does not take it in; it would be fetched if a page of the crawl embedded it \
-                        (scope.requisites = \"page\")";
+/// What may still let in a URL that is out of scope, where embeds may follow each other so often.
+fn embedded(hops_max: impl std::fmt::Display) -> String {
+    format!(
+        "a link does not take it in; it would be fetched if a page of the crawl embedded it, directly or over at most \
+         {hops_max} embeds in a row (scope.requisites = \"page\", scope.requisite_hops = {hops_max})"
+    )
+}
 
 /// Explains `url` by the crawl in `dir`, with `config` in the place of the settings of its last run.
 pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result<Explanation, CrawlError> {
@@ -278,7 +282,7 @@ impl Gatherer<'_> {
             _ => None,
         };
         if matches!(judgement.rule, Rule::Nothing(_)) && options.requisites == Requisites::Page {
-            self.told.notes.push(EMBEDDED.to_owned());
+            self.told.notes.push(embedded(options.requisite_hops));
         }
         let literal = options::guard(self.config)?.refused_literal(self.url);
         let seed = match &judgement.rule {

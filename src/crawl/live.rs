@@ -5,6 +5,7 @@
 //! (`Sampler::live`).
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use super::metrics::Endpoint;
 use super::warnings::Warnings;
 use crate::clock::Time;
 use crate::engine::{Engine, SlotPool};
+use crate::frontier::Activity;
 use crate::record::{Doing, Gauges, LimitedList, Live, Rates, Statistics};
 use crate::report::Progress;
 
@@ -59,6 +61,10 @@ impl View for Observer<'_> {
             return;
         }
         self.due = now + DISPLAY;
+        let wanted = self.display.hosts_wanted();
+        if wanted > 0 {
+            self.display.tell_hosts(engine.activity(wanted), now);
+        }
         let (statistics, gauges) = (engine.statistics(), engine.gauges());
         self.teller.tell(self.display, now, (&statistics, &gauges), engine.doing(), engine.disk_floor());
         if self.sampler.sample(&statistics, now) && self.endpoint.is_open() {
@@ -107,19 +113,29 @@ impl Teller {
 
 /// The figures of one shard beside others, as its thread has put them down last, for the thread that adds them up.
 #[derive(Clone, Default)]
-pub(super) struct Board(Arc<Mutex<Option<Posted>>>);
+pub(super) struct Board {
+    posted: Arc<Mutex<Option<Posted>>>,
+    /// Hosts that the display has room for.
+    hosts_wanted: Arc<AtomicUsize>,
+}
 
 /// What a shard has put down.
 #[derive(Clone)]
 pub(super) struct Posted {
     pub live: Live,
     pub disk_floor: u64,
+    pub hosts: Vec<Activity>,
 }
 
 impl Board {
     /// What was put down last, if anything was.
     pub fn read(&self) -> Option<Posted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.posted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Says how many hosts the display has room for.
+    pub fn want_hosts(&self, hosts: usize) {
+        self.hosts_wanted.store(hosts, Ordering::Relaxed);
     }
 }
 
@@ -147,8 +163,10 @@ impl View for ShardObserver {
         self.sampler.sample(&live.figures.statistics, now);
         // neither display nor metrics tell of it, and it is long
         live.figures.statistics.limited = LimitedList::default();
-        let posted = Posted { live, disk_floor: engine.disk_floor() };
-        *self.board.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(posted);
+        let wanted = self.board.hosts_wanted.load(Ordering::Relaxed);
+        let hosts = if wanted > 0 { engine.activity(wanted) } else { Vec::new() };
+        let posted = Posted { live, disk_floor: engine.disk_floor(), hosts };
+        *self.board.posted.lock().unwrap_or_else(PoisonError::into_inner) = Some(posted);
     }
 
     fn sampler(&self) -> &Sampler {

@@ -54,14 +54,18 @@ pub struct CrawlRequest {
     pub config_path: Option<PathBuf>,
     /// The limits of the command line.
     pub limits: GivenLimits,
-    /// The seeds file; `-` for standard input.
-    pub seeds_path: PathBuf,
-    /// Raw bytes of the seeds file.
+    /// The seeds file, where one was given; `-` for standard input.
+    pub seeds_path: Option<PathBuf>,
+    /// Seeds of the command line, without user and password.
+    pub urls: Vec<String>,
+    /// Raw bytes of the seeds file, and behind them the seeds of the command line, one per line.
     pub seeds: Vec<u8>,
     /// The crawl directory: one of a crawl, an empty one, or none yet.
     pub dir: PathBuf,
     /// Whether the listed URLs are fetched although they were seen before.
     pub force: bool,
+    /// Where the closing statistics go as JSON too; `-` for standard output.
+    pub json_path: Option<PathBuf>,
     /// How much is said.
     pub verbosity: Verbosity,
     /// Where progress and the closing statistics go; the log goes there already.
@@ -88,12 +92,18 @@ impl CrawlRequest {
         self.config.report.log_format == LogFormat::Json
     }
 
+    /// What messages call the place that the seeds are from.
+    pub fn seeds_name(&self) -> String {
+        self.seeds_path.as_deref().map_or_else(|| "command line".to_owned(), |path| path.display().to_string())
+    }
+
     /// What the closing statistics say of this run.
     pub fn closing(&self) -> Closing<'_> {
         let GivenLimits { max_pages, max_time, max_depth } = self.limits;
         Closing {
             dir: &self.dir,
-            seeds: &self.seeds_path,
+            seeds: self.seeds_path.as_deref(),
+            urls: &self.urls,
             config: self.config_path.as_deref(),
             options: LineOptions { max_pages, max_time, max_depth, force: self.force },
             memory_bytes: peak_memory(),

@@ -63,7 +63,7 @@ impl Admitted {
                 "dns.nameservers or network.allow has changed: the names of {again} seeds are resolved again"
             ),
             Admitted::Again(Refetch { goes_on: true, seeds, listed, .. }) => {
-                tracing::warn!("continuing the forced run from before; {seeds} of {listed} seed URLs are new in it");
+                tracing::info!("continuing the forced run from before; {seeds} of {listed} seed URLs are new in it");
             }
             Admitted::Again(Refetch { seeds, .. }) => {
                 tracing::info!("fetching {seeds} seed URLs, including those that were fetched before");

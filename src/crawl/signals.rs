@@ -75,7 +75,7 @@ async fn wait(engines: Vec<ReplyTo>, is_up: &AtomicBool) {
             std::process::exit(STOPPED);
         }
         stopping = true;
-        tracing::warn!("stopping: requests in flight may finish; a second signal stops immediately");
+        tracing::info!("stopping: requests in flight may finish; a second signal stops immediately");
         engines.iter().for_each(|engine| engine.send(Event::Stop(StopBy::Signal)));
     }
 }

@@ -2,7 +2,10 @@
 
 use super::{Accounts, Engine, Phase, SeedTable};
 use crate::clock::Time;
-use crate::record::{Doing, Finish, Gauges, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes};
+use crate::frontier::Activity;
+use crate::record::{
+    Constraints, CrawlLimits, Doing, Finish, Gauges, Live, Oddities, Rates, Snapshot, State, Statistics, StoreBytes,
+};
 
 impl Engine {
     /// Brings the counters up to date that are kept elsewhere.
@@ -57,6 +60,9 @@ impl Engine {
         let disk_free = self.course.disk_free();
         let resting = self.resting(now);
         let url_seen_bytes = self.stores.seen.drum_counters().repository_bytes;
+        let constraints = self.constraints(now);
+        let time_s = self.settings.time_max.map(|time| time.as_secs());
+        let limits = CrawlLimits { pages: self.settings.pages_max, time_s };
         let frontier = &mut self.stores.arrival.frontier;
         Gauges {
             queued: frontier.queued(),
@@ -71,6 +77,29 @@ impl Engine {
             url_seen_bytes,
             resting,
             workers: self.requests.workers(),
+            constraints,
+            limits,
+            longest_queue_ms: u64::try_from(frontier.longest_queue().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The first `limit` hosts that are being asked, or are asked next.
+    pub fn activity(&self, limit: usize) -> Vec<Activity> {
+        self.stores.arrival.frontier.activity(self.clock.now(), limit)
+    }
+
+    /// What keeps requests back.
+    fn constraints(&self, now: Time) -> Constraints {
+        let frontier = &self.stores.arrival.frontier;
+        Constraints {
+            workers_busy: self.requests.are_all_busy(now),
+            rate_limited: self.requests.are_limited(now),
+            page_limit: self.settings.pages_max.is_some_and(|limit| self.course.quota.is_taken(limit)),
+            checkpoint: !self.is_paused() && !self.may_request_now(),
+            merging: self.stores.are_merging(),
+            refilling: frontier.starving(now),
+            seeding: self.seeding.intake.is_waiting(),
+            lookups: (self.requests.under_way() as u64).saturating_sub(self.requests.pages()),
         }
     }
 

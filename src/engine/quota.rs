@@ -52,6 +52,11 @@ impl OwnQuota {
         self.is_reserved
     }
 
+    /// Whether pages that are stored, in flight or reserved are as many as `limit` permits.
+    pub fn is_taken(&self, limit: u64) -> bool {
+        self.quota.taken.load(Ordering::Relaxed) >= limit
+    }
+
     /// The page that was reserved is in flight.
     pub fn begin(&mut self) {
         self.is_reserved = false;

@@ -24,6 +24,7 @@
 //! by address); the disk side is new: no embedded store, one sequential merge a partition, no index of hosts in memory.
 
 mod active;
+mod activity;
 mod address;
 mod answers;
 mod budget;
@@ -85,6 +86,7 @@ use schedule::Schedule;
 use suspects::Suspects;
 use tuning::COLD_PLACES_PART;
 
+pub use activity::Activity;
 pub use first_contacts::Contact;
 pub use ledger::Ledger;
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};

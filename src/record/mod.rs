@@ -3,6 +3,7 @@
 //! The engine fills it, [`report`](crate::report) and the commands read it. Nothing here decides anything. What came
 //! from the web passes [`escape`](crate::text::escape) before it reaches a log, so that a page cannot forge a line.
 
+mod bottleneck;
 pub mod crawl_log;
 mod finish;
 mod histogram;
@@ -17,8 +18,10 @@ pub mod skipped;
 mod snapshot;
 mod statistics;
 mod sum;
+mod time_left;
 mod workers;
 
+pub use bottleneck::{Bottleneck, Constraints};
 pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
 pub use finish::Finish;
 pub use histogram::Histogram;
@@ -30,4 +33,5 @@ pub use resting::{Resting, RestingHost};
 pub use skipped::SkippedLog;
 pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};
 pub use statistics::{CheckpointCosts, Ends, Gauges, Statistics};
+pub use time_left::{CrawlLimits, TimeLeft, Until};
 pub use workers::{Workers, WorkersBound};

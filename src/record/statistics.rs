@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LimitedList, Resting, Workers};
+use super::{Constraints, CrawlLimits, LimitedList, Resting, Workers};
 use crate::outcome::{Failure, Reason};
 
 /// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
@@ -206,6 +206,15 @@ pub struct Gauges {
     /// Workers, where the crawl finds their number itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<Workers>,
+    /// What keeps requests back.
+    #[serde(default)]
+    pub constraints: Constraints,
+    /// What the whole crawl is limited to.
+    #[serde(default)]
+    pub limits: CrawlLimits,
+    /// How long the longest queue of a host in memory takes at its delay.
+    #[serde(default)]
+    pub longest_queue_ms: u64,
 }
 
 #[cfg(test)]

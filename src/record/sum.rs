@@ -11,7 +11,7 @@ use std::ops::AddAssign;
 use super::live::{Live, Rates, ShardLive};
 use super::snapshot::{Layers, Snapshot, State, StoreBytes, StoreLayers};
 use super::statistics::{CheckpointCosts, Ends, Gauges, Statistics};
-use super::{Finish, Resting};
+use super::{CrawlLimits, Finish, Resting};
 
 /// Resting hosts that are named.
 const RESTING_NAMED: usize = 10;
@@ -148,6 +148,9 @@ impl AddAssign<&Gauges> for Gauges {
             disk_free_bytes,
             resting: _,
             workers,
+            constraints,
+            limits,
+            longest_queue_ms,
         } = other;
         add_each([
             (&mut self.queued, queued),
@@ -166,6 +169,11 @@ impl AddAssign<&Gauges> for Gauges {
         self.resting = resting;
         // those of the process, which all engines tell of
         self.workers = self.workers.or(*workers);
+        self.constraints = self.constraints.and(constraints);
+        // those of the crawl, which all engines keep
+        let CrawlLimits { pages, time_s } = *limits;
+        self.limits = CrawlLimits { pages: self.limits.pages.or(pages), time_s: self.limits.time_s.or(time_s) };
+        self.longest_queue_ms = self.longest_queue_ms.max(*longest_queue_ms);
     }
 }
 
@@ -411,7 +419,7 @@ mod tests {
         let (one, other) = (record(&Gauges::default(), 1_000), record(&Gauges::default(), 50));
         let mut sum = one.clone();
         sum += &other;
-        assert_eq!(not_sums([&one, &other], &sum), [".disk_free_bytes"]);
+        assert_eq!(not_sums([&one, &other], &sum), [".disk_free_bytes", ".longest_queue_ms"]);
         assert_eq!(sum.disk_free_bytes, other.disk_free_bytes);
         let (one, other) = (record(&example(), 1_000), record(&example(), 50));
         let sum = Snapshot::sum([one.clone(), other.clone()]).unwrap();

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::config::show_duration;
+use crate::outcome::words_of_status;
 use crate::record::limited::setting;
 use crate::record::{Finish, Gauges, Oddities, Statistics, Workers};
 use crate::text::figures::{brief, count, rate, size, span};
@@ -17,8 +18,10 @@ const LIMITED_TOLD: usize = 10;
 pub struct Closing<'a> {
     /// The crawl directory.
     pub dir: &'a Path,
-    /// The seeds as they were given, `-` for standard input.
-    pub seeds: &'a Path,
+    /// The seeds file as it was given, `-` for standard input.
+    pub seeds: Option<&'a Path>,
+    /// Seeds of the command line.
+    pub urls: &'a [String],
     /// The configuration file, where one was given.
     pub config: Option<&'a Path>,
     /// What else the command line said about what is crawled.
@@ -97,8 +100,19 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
             table.row("", remark);
         }
     }
-    table.row("inspect with", format!("crawler list --dir {}", shell_word(closing.dir)));
+    let dir = shell_word(closing.dir);
+    table.row("inspect with", format!("crawler list --dir {dir}"));
+    table.row("", format!("crawler report seeds --dir {dir}"));
+    table.row("", format!("crawler extract --dir {dir} > titles.tsv"));
     table.0
+}
+
+/// A count of answers with this status, and what that means.
+fn with_words(status: u16, number: u64) -> String {
+    match words_of_status(status) {
+        "" => count(number),
+        words => format!("{} ({words})", count(number)),
+    }
 }
 
 /// What sites kept from the crawl although nothing failed, as lines behind those.
@@ -148,7 +162,7 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
     );
     table.row("requests", format!("{}, {} of them retries", count(statistics.requests), count(statistics.retries)));
     for (status, number) in &statistics.statuses {
-        table.row(&format!("status {status}"), count(*number));
+        table.row(&format!("status {status}"), with_words(*status, *number));
     }
     for (failure, number) in &statistics.failures {
         table.row(&format!("error: {failure}"), count(*number));
@@ -164,7 +178,7 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
         table.row("fetched again", format!("{} pages, {unchanged} not modified", count(statistics.refetched)));
     }
     for (reason, number) in &statistics.dropped {
-        table.row(&format!("dropped: {reason}"), count(*number));
+        table.row(&format!("left out: {reason}"), count(*number));
     }
     limited(table, statistics);
     table.row(
@@ -223,8 +237,13 @@ fn per_second(number: u64, elapsed: Duration) -> String {
 }
 
 /// The command line that goes on with the crawl, within the limits that it had.
-fn resume_line(closing: &Closing<'_>, finish: Finish) -> String {
-    let mut line = format!("crawler --seeds {} --dir {}", shell_word(closing.seeds), shell_word(closing.dir));
+pub(super) fn resume_line(closing: &Closing<'_>, finish: Finish) -> String {
+    let mut line = String::from("crawler");
+    closing.urls.iter().for_each(|url| _ = write!(line, " {}", shell_text(url)));
+    if let Some(seeds) = closing.seeds {
+        let _ = write!(line, " --seeds {}", shell_word(seeds));
+    }
+    let _ = write!(line, " --dir {}", shell_word(closing.dir));
     if let Some(config) = closing.config {
         let _ = write!(line, " --config {}", shell_word(config));
     }
@@ -233,10 +252,14 @@ fn resume_line(closing: &Closing<'_>, finish: Finish) -> String {
 
 /// A path as a shell reads it back, and a terminal shows it.
 pub(crate) fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
+    shell_text(&path.to_string_lossy())
+}
+
+/// A word as a shell reads it back, and a terminal shows it.
+pub(crate) fn shell_text(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=~".contains(c);
     if !text.is_empty() && text.chars().all(plain) && !text.starts_with('~') {
-        return text.into_owned();
+        return text.to_owned();
     }
     crate::text::escape::escaped(&format!("'{}'", text.replace('\'', "'\\''")))
 }
@@ -294,8 +317,8 @@ mod tests {
             .for_each(|ms| statistics.checkpoints.count_durable(Duration::from_millis(ms), 2_048));
         statistics.limited.count(Reason::DomainPages, "maze.example", 1_234);
         (0..12).for_each(|n| statistics.limited.count(Reason::HostPages, &format!("http://h{n}.test"), 5));
-        let (dir, seeds) = (Path::new("./crawl"), Path::new(seeds));
-        let closing = Closing { dir, seeds, config, options, memory_bytes: Some(100 << 20) };
+        let (dir, seeds) = (Path::new("./crawl"), Some(Path::new(seeds)));
+        let closing = Closing { dir, seeds, urls: &[], config, options, memory_bytes: Some(100 << 20) };
         text(&statistics, &Gauges { queued: 9, ..Default::default() }, &finish, &closing)
     }
 
@@ -310,10 +333,10 @@ mod tests {
         assert!(row(&text, "finish reason").starts_with("page limit reached"));
         assert_eq!(row(&text, "elapsed"), "1m 40s");
         assert_eq!(row(&text, "pages stored"), "12,345 (123/s)");
-        assert_eq!(row(&text, "status 200"), "12,000");
-        assert_eq!(row(&text, "status 404"), "345");
+        assert_eq!(row(&text, "status 200"), "12,000 (OK)");
+        assert_eq!(row(&text, "status 404"), "345 (Not Found)");
         assert_eq!(row(&text, "error: timed out"), "6");
-        assert_eq!(row(&text, "dropped: trap rule"), "7");
+        assert_eq!(row(&text, "left out: trap rule"), "7");
         assert_eq!(row(&text, "links found"), "67,890");
         assert_eq!(row(&text, "over pages_per_domain"), "maze.example: 1,234 URLs left out");
         assert_eq!(row(&text, "over pages_per_host"), "http://h0.test: 5 URLs left out");
@@ -346,6 +369,19 @@ mod tests {
         let all = format!("{begin} --max-pages 5000 --max-time 90m --max-depth 3 --force");
         assert_eq!(row(&stopped, "resume with"), all);
         assert!(!stopped.contains("left out here"), "{stopped}");
+    }
+
+    #[test]
+    fn urls_of_the_command_line_are_in_the_line_that_resumes_and_a_shell_reads_them_back() {
+        let urls = ["example.com".to_owned(), "https://example.org/?a=1&b=it's".to_owned()];
+        let seeds = [None, Some(Path::new("more.txt"))];
+        let lines = seeds.map(|seeds| {
+            let (dir, options) = (Path::new("./crawl"), LineOptions::default());
+            let closing = Closing { dir, seeds, urls: &urls, config: None, options, memory_bytes: None };
+            resume_line(&closing, Finish::StoppedBySignal)
+        });
+        let begin = r"crawler example.com 'https://example.org/?a=1&b=it'\''s'";
+        assert_eq!(lines, [format!("{begin} --dir ./crawl"), format!("{begin} --seeds more.txt --dir ./crawl")]);
     }
 
     #[test]

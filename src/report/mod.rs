@@ -5,7 +5,9 @@
 //! line or move a cursor.
 
 pub mod closing;
+pub mod closing_json;
 pub mod metrics;
+mod moment;
 mod progress;
 mod screen;
 

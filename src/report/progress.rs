@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Screen;
+use super::moment::{Hosts, Moment, Room};
+use crate::clock::Time;
+use crate::frontier::Activity;
 use crate::record::{Doing, Gauges, Statistics};
-use crate::text::figures::{rate, short, size, span};
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,6 @@ impl Mode {
 const REDRAW: Duration = Duration::from_millis(250);
 /// Time that "now" covers.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Columns of the names of lines, and the blank behind them.
-const NAME_COLUMNS: usize = 9;
 
 /// A moment of the past, to tell the present rate.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +62,8 @@ pub struct Progress {
     /// When something was shown last; `None` before the first time.
     shown: Option<Duration>,
     samples: VecDeque<Sample>,
+    /// What hosts did when somebody last said.
+    hosts: Hosts,
 }
 
 impl Progress {
@@ -72,7 +74,21 @@ impl Progress {
 
     /// Shows progress on a screen that logs are written to as well.
     pub fn on(screen: Screen, mode: Mode, interval: Duration) -> Self {
-        Progress { mode, interval, screen, shown: None, samples: VecDeque::new() }
+        Progress { mode, interval, screen, shown: None, samples: VecDeque::new(), hosts: Hosts::default() }
+    }
+
+    /// Hosts that the next display has room for; 0 where none are shown.
+    pub fn hosts_wanted(&self) -> usize {
+        if self.mode == Mode::Live { self.room().hosts() } else { 0 }
+    }
+
+    /// Takes down what `hosts` do at `as_of`, for the displays that come.
+    pub fn tell_hosts(&mut self, hosts: Vec<Activity>, as_of: Time) {
+        self.hosts = Hosts { hosts, as_of };
+    }
+
+    fn room(&self) -> Room {
+        Room { columns: self.screen.columns(), rows: self.screen.rows() }
     }
 
     /// Shows the present figures where it is time to; `elapsed` is the time of this session. Call it as often as you
@@ -100,6 +116,7 @@ impl Progress {
     /// Shows the present figures a last time and leaves them standing.
     pub fn finish(&mut self, statistics: &Statistics, gauges: &Gauges, doing: Doing, elapsed: Duration) {
         if self.mode == Mode::Live {
+            self.hosts = Hosts::default();
             self.show(statistics, gauges, doing, elapsed);
         }
         self.screen.keep();
@@ -112,11 +129,11 @@ impl Progress {
         let total = statistics.elapsed.max(elapsed).as_secs_f64();
         let average = if total > 0.0 { statistics.pages_stored as f64 / total } else { 0.0 };
         let elapsed = statistics.elapsed.max(elapsed);
-        let figures = Figures { statistics, gauges, doing, elapsed, pages_now, bytes_now, average };
+        let moment = Moment { statistics, gauges, doing, elapsed, pages_now, bytes_now, average };
         match self.mode {
-            Mode::Live => self.screen.redraw(&figures.display(self.screen.colour(), self.screen.columns())),
-            Mode::Lines => self.screen.print(&(figures.line() + "\n")),
-            Mode::Events => figures.event(),
+            Mode::Live => self.screen.redraw(&moment.display(&self.hosts, self.screen.colour(), self.room())),
+            Mode::Lines => self.screen.print(&(moment.line() + "\n")),
+            Mode::Events => moment.event(),
             Mode::Quiet => {}
         }
     }
@@ -137,166 +154,6 @@ impl Progress {
         let per_second = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
         (per_second(now.pages, before.pages), per_second(now.bytes, before.bytes))
     }
-}
-
-/// What is shown at one moment.
-struct Figures<'a> {
-    statistics: &'a Statistics,
-    gauges: &'a Gauges,
-    doing: Doing,
-    elapsed: Duration,
-    pages_now: f64,
-    bytes_now: f64,
-    average: f64,
-}
-
-impl Figures<'_> {
-    /// The display: four lines, and one more where the crawl does anything but crawl, or all that is left rests. The
-    /// last column is left free, for some terminals wrap when it is written; a line that wrapped would not be taken
-    /// away by the next display.
-    fn display(&self, colour: bool, columns: usize) -> Vec<String> {
-        let (statistics, gauges) = (self.statistics, self.gauges);
-        let [_, ok, moved, refused, broken] = statistics.status_classes().map(short);
-        // what pages embed is fetched and stored as they are, so that the rates are those of both
-        let requisites = match statistics.requisites_stored {
-            0 => String::new(),
-            number => format!(" + {} requisites", short(number)),
-        };
-        let lines = [
-            (
-                "pages",
-                format!(
-                    "{}{}  now {}/s  average {}/s  {}/s  elapsed {}",
-                    short(statistics.pages()),
-                    requisites,
-                    rate(self.pages_now),
-                    rate(self.average),
-                    size(self.bytes_now as u64),
-                    span(self.elapsed),
-                ),
-            ),
-            (
-                "queue",
-                format!(
-                    "{} URLs  {} seen  hosts {} ready, {} waiting  {} in flight{}",
-                    short(gauges.queued),
-                    short(gauges.keys_seen),
-                    short(gauges.hosts_ready),
-                    short(gauges.hosts_waiting),
-                    gauges.in_flight,
-                    gauges.workers.map(|workers| format!("  bound: {}", workers.bound)).unwrap_or_default(),
-                ),
-            ),
-            (
-                "answers",
-                format!(
-                    "2xx {ok}  3xx {moved}  4xx {refused}  5xx {broken}  errors {}  dropped {}",
-                    short(statistics.failures_total()),
-                    short(statistics.dropped_total()),
-                ),
-            ),
-            (
-                "disk",
-                format!(
-                    "{} received  {} stored  {} free",
-                    size(statistics.bytes_received),
-                    size(statistics.bytes_stored),
-                    size(gauges.disk_free_bytes),
-                ),
-            ),
-        ];
-        let more = match self.doing {
-            Doing::Crawling => {
-                let resting = gauges.resting.as_ref().filter(|resting| resting.is_all);
-                resting.map(|resting| ("resting", resting.line()))
-            }
-            Doing::Done => None,
-            doing => Some(("state", doing.meaning().to_owned())),
-        };
-        let paint = |(name, text): (&str, String)| {
-            let text = fitting(&text, columns.saturating_sub(NAME_COLUMNS + 1));
-            if colour { format!("\x1b[1m{name:<8}\x1b[0m {text}") } else { format!("{name:<8} {text}") }
-        };
-        lines.into_iter().chain(more).map(paint).collect()
-    }
-
-    /// The same as an event of the log, by name and number.
-    fn event(&self) {
-        let (statistics, gauges) = (self.statistics, self.gauges);
-        let [_, ok, moved, refused, broken] = statistics.status_classes();
-        tracing::info!(
-            elapsed_s = self.elapsed.as_secs(),
-            state = %self.doing,
-            pages = statistics.pages(),
-            requisites = statistics.requisites_stored,
-            pages_per_second = self.pages_now,
-            pages_per_second_average = self.average,
-            bytes_per_second = self.bytes_now,
-            queued = gauges.queued,
-            hosts_ready = gauges.hosts_ready,
-            hosts_waiting = gauges.hosts_waiting,
-            hosts_resting = gauges.resting.as_ref().map_or(0, |resting| resting.hosts),
-            in_flight = gauges.in_flight,
-            workers = gauges.workers.map(|workers| workers.now),
-            workers_bound = gauges.workers.map(|workers| tracing::field::display(workers.bound)),
-            status_2xx = ok,
-            status_3xx = moved,
-            status_4xx = refused,
-            status_5xx = broken,
-            errors = statistics.failures_total(),
-            dropped = statistics.dropped_total(),
-            bytes_stored = statistics.bytes_stored,
-            disk_free_bytes = gauges.disk_free_bytes,
-            "progress"
-        );
-    }
-
-    /// The same in one line, for logs.
-    fn line(&self) -> String {
-        let (statistics, gauges) = (self.statistics, self.gauges);
-        let [_, ok, moved, refused, broken] = statistics.status_classes();
-        format!(
-            "{} state={} pages={} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} \
-             in_flight={}{} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} dropped={} stored={} free={}",
-            span(self.elapsed).replace(' ', ""),
-            self.doing,
-            statistics.pages(),
-            rate(self.pages_now),
-            rate(self.average),
-            compact(self.bytes_now as u64),
-            statistics.requisites_stored,
-            gauges.queued,
-            gauges.hosts_ready,
-            gauges.hosts_waiting,
-            gauges.in_flight,
-            gauges
-                .workers
-                .map(|workers| format!(" workers={} bound={}", workers.now, workers.bound))
-                .unwrap_or_default(),
-            statistics.failures_total(),
-            statistics.dropped_total(),
-            compact(statistics.bytes_stored),
-            compact(gauges.disk_free_bytes),
-        )
-    }
-}
-
-/// As many fields of a line as `columns` have room for, and of one that is too long alone as many words.
-fn fitting(text: &str, columns: usize) -> &str {
-    let mut fits = 0;
-    for (separator, enough) in [("  ", 1), (" ", 1), ("", 0)] {
-        let ends = text.match_indices(separator).map(|(at, _)| at).chain([text.len()]);
-        fits = ends.filter(|&end| text[..end].chars().count() <= columns).last().unwrap_or(0);
-        if fits >= enough {
-            break;
-        }
-    }
-    text[..fits].trim_end()
-}
-
-/// A size without a blank, so that a line splits at blanks.
-fn compact(bytes: u64) -> String {
-    size(bytes).replace(' ', "")
 }
 
 #[cfg(test)]
@@ -381,20 +238,7 @@ mod tests {
         for line in paper.text().lines() {
             assert!(line.chars().count() < 80, "{} {line}", line.chars().count());
         }
-        assert_eq!(paper.text().lines().count(), 5);
-    }
-
-    #[test]
-    fn narrow_columns_leave_whole_fields_out() {
-        let line = "855 URLs  1,179 seen  hosts 0 ready, 2 waiting  37 in flight";
-        assert_eq!(fitting(line, 80), line);
-        assert_eq!(fitting(line, 30), "855 URLs  1,179 seen");
-        assert_eq!(fitting(line, 46), "855 URLs  1,179 seen  hosts 0 ready, 2 waiting");
-        assert_eq!(fitting(line, 45), "855 URLs  1,179 seen");
-        assert_eq!(fitting(line, 5), "855", "a field that is too long alone: its words");
-        assert_eq!(fitting(line, 2), "85", "a word that is too long alone: its letters");
-        assert_eq!(fitting(Doing::Paused.meaning(), 30), "paused: no new requests until");
-        assert_eq!((fitting(line, 0), fitting("", 9)), ("", ""));
+        assert_eq!(paper.text().lines().count(), 6);
     }
 
     #[test]

@@ -3,13 +3,16 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::termios::tcgetwinsize;
+use rustix::termios::{Winsize, tcgetwinsize};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::text::escape::json_escaped;
 
-/// Columns of a terminal.
+/// Columns of a terminal that does not say, and the most that are used.
 const COLUMNS: usize = 80;
+const COLUMNS_MAX: usize = 250;
+/// Rows of a terminal that does not say.
+const ROWS: usize = 24;
 
 /// A handle on the one place that progress and logs are written to.
 #[derive(Clone)]
@@ -47,10 +50,19 @@ impl Screen {
         Screen(Arc::new(Mutex::new(Inner { out, live_lines: 0, terminal, colour, stderr: false })))
     }
 
-    /// Columns of the terminal as it is now, at most 80; 80 where it does not say.
+    /// Columns of the terminal as it is now, as far as they are used; 80 where it does not say.
     pub fn columns(&self) -> usize {
-        let size = if self.inner().stderr { tcgetwinsize(io::stderr()).ok() } else { None };
-        size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0).unwrap_or(COLUMNS).min(COLUMNS)
+        let columns = self.size().map(|size| usize::from(size.ws_col));
+        columns.filter(|&columns| columns > 0).unwrap_or(COLUMNS).min(COLUMNS_MAX)
+    }
+
+    /// Rows of the terminal as it is now; 24 where it does not say.
+    pub fn rows(&self) -> usize {
+        self.size().map(|size| usize::from(size.ws_row)).filter(|&rows| rows > 0).unwrap_or(ROWS)
+    }
+
+    fn size(&self) -> Option<Winsize> {
+        if self.inner().stderr { tcgetwinsize(io::stderr()).ok() } else { None }
     }
 
     /// Whether the display can be redrawn in place.

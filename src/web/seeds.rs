@@ -183,7 +183,7 @@ fn shown(content: &[u8]) -> String {
 }
 
 /// `text` without what stands between a scheme and the last `@` before its path.
-fn without_user_information(text: String) -> String {
+pub fn without_user_information(text: String) -> String {
     match user_information(&text) {
         Some((start, end)) => format!("{}{}", &text[..start], &text[end..]),
         None => text,

@@ -199,7 +199,9 @@ fn completions_and_manual_refuse_what_is_not_there() {
     let dir = tempfile::tempdir().unwrap();
     assert!(refused(dir.path(), &["completions"]).contains("<SHELL>"));
     assert!(refused(dir.path(), &["completions", "cmd"]).contains("bash, elvish, fish, powershell, zsh"));
-    assert!(refused(dir.path(), &["man", "gte"]).contains("has no command \"gte\"; known commands: demo, get, list"));
+    assert!(
+        refused(dir.path(), &["man", "gte"]).contains("has no command \"gte\"; known commands: crawl, demo, get, list")
+    );
     assert!(refused(dir.path(), &["man", "export", "x"]).contains("known commands: warc, wacz, cdxj, urls, links"));
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("known commands: none"));
 }

@@ -77,7 +77,7 @@ fn a_finished_crawl_answers_for_every_kind_of_url_and_is_not_touched() {
 
     let (page, _) = expected.pages.iter().find(|(_, page)| page.status == 200).unwrap();
     let told = explain(&site, page);
-    assert!(said(&told).starts_with("was fetched 20") && said(&told).contains(", 200, "), "{told:#}");
+    assert!(said(&told).starts_with("was fetched 20") && said(&told).contains(", 200 OK, "), "{told:#}");
     assert_eq!(told["versions"].as_array().unwrap().len(), 1, "{told:#}");
     assert_eq!(told["versions"][0]["file"], "value-00000.warc.gz");
     assert_eq!((&told["seen"]["seen"], &told["queue"]), (&Value::Bool(true), &Value::Null), "{told:#}");

@@ -18,6 +18,7 @@ mod shards;
 #[path = "../site/mod.rs"]
 mod site;
 mod tutorial;
+mod urls;
 mod usage;
 mod verify;
 mod warc;

@@ -1,4 +1,7 @@
-//! What people see: the real binary on a terminal of 80 columns and 24 lines.
+//! What people see: the real binary on a terminal of 80 columns and 24 lines, and on a large one.
+//!
+//! The screens in docs/terminal-80x24.txt and docs/terminal-200x50.txt are recorded by
+//! `CRAWLER_RECORD=1 cargo test --test crawls terminal::the_screens`.
 
 pub mod screen;
 
@@ -49,15 +52,29 @@ impl Place {
     }
 }
 
-/// The rows of the display on a screen, from `pages` to `disk`.
+/// The displays on a screen, each with its rows from `pages` to `disk`.
 fn display(rows: &[String]) -> Vec<Vec<String>> {
     let is_first = |&row: &usize| rows[row].starts_with("pages    ");
-    let names = ["pages", "queue", "answers", "disk"];
+    let names = ["pages", "left", "queue", "limited", "answers", "disk"];
     let whole = |first: usize| {
-        let four = rows.get(first..first + 4)?;
-        four.iter().zip(names).all(|(row, name)| row.starts_with(name)).then(|| four.to_vec())
+        let is_named = |row: &&String| names.iter().any(|name| row.starts_with(name));
+        let shown: Vec<String> = rows[first..].iter().take_while(is_named).cloned().collect();
+        shown.last().is_some_and(|row| row.starts_with("disk     ")).then_some(shown)
     };
     (0..rows.len()).filter(is_first).filter_map(whole).collect()
+}
+
+/// Whether the display tells of answers.
+fn shows_answers(rows: &[String]) -> bool {
+    display(rows).first().is_some_and(|rows| rows.iter().any(|row| row.starts_with("answers") && row.contains(" OK")))
+}
+
+/// Rows of hosts below the figures.
+fn hosts(rows: &[String]) -> usize {
+    let is_host = |row: &&String| {
+        ["now ", "next ", "in "].iter().any(|when| row.starts_with(when)) && row.contains(" queued  http")
+    };
+    rows.iter().filter(is_host).count()
 }
 
 #[test]
@@ -69,9 +86,7 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
     };
 
     let mut run = place.on_terminal(&RUN);
-    run.until("the display shows answers", |rows| {
-        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
-    });
+    run.until("the display shows answers", shows_answers);
     let rows = run.rows();
     assert_eq!(display(&rows).len(), 1, "{rows:#?}");
     assert!(rows.iter().any(|row| row.contains("a new crawl in ./crawl")), "{rows:#?}");
@@ -128,14 +143,52 @@ fn assert_documents_show(recorded: &str) {
     }
 }
 
+/// A screen without what differs from run to run: digits.
+fn without_figures(rows: &[String]) -> String {
+    rows.join("\n").chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
+}
+
+#[test]
+fn the_screens_in_the_documentation_are_those_of_the_demo() {
+    for (rows, columns, at_least, name) in [(24, 80, 4, "terminal-80x24.txt"), (50, 200, 9, "terminal-200x50.txt")] {
+        let place = Place::quick();
+        let mut demo = place.terminal(&["demo"], (rows, columns), &[]);
+        demo.until("figures and hosts", |rows| {
+            shows_answers(rows)
+                && hosts(rows) >= at_least
+                && rows.iter().any(|row| row.starts_with("left     about "))
+                && rows.iter().any(|row| row.starts_with("limited  by "))
+        });
+        let shown = demo.rows();
+        assert_eq!(display(&shown).len(), 1, "{shown:#?}");
+        assert!(shown.len() <= rows.into() && shown.iter().all(|row| row.chars().count() < columns.into()));
+        let text = without_figures(&shown);
+        for words in ["  hosts 0", " received  ", "queued URLs, more for new links", "elapsed 0"] {
+            assert!(text.contains(words), "{words} is not in\n{text}");
+        }
+        // no number of a status or an error stands without words, and nothing frightens
+        assert!(!["2xx", "4xx", "dropped", "WARN"].iter().any(|word| text.contains(word)), "{text}");
+        demo.interrupt();
+        assert_eq!(demo.ended(), 11);
+        let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/");
+        let screen = format!("$ crawler demo\n{}\n", shown.join("\n").trim_end());
+        if std::env::var_os("CRAWLER_RECORD").is_some() {
+            fs::write(format!("{docs}{name}"), &screen).unwrap();
+        }
+        let recorded = fs::read_to_string(format!("{docs}{name}")).unwrap();
+        for row in ["pages    ", "left     about ", "queue    ", "limited  by ", "answers  ", "disk     ", "now  "] {
+            assert!(recorded.lines().any(|line| line.starts_with(row)), "docs/{name} has no {row:?}");
+        }
+        assert!(recorded.lines().count() <= usize::from(rows) + 1, "docs/{name}");
+    }
+}
+
 #[test]
 fn a_pause_has_a_line_of_the_display_for_as_long_as_it_lasts() {
     let place = Place::slow();
     let mut run = place.on_terminal(&RUN);
     let state = |rows: &[String]| rows.iter().find(|row| row.starts_with("state ")).cloned();
-    run.until("the display shows answers", |rows| {
-        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
-    });
+    run.until("the display shows answers", shows_answers);
     assert_eq!(state(&run.rows()), None);
     let ctl = |word: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
@@ -154,9 +207,7 @@ fn a_pause_has_a_line_of_the_display_for_as_long_as_it_lasts() {
 fn n30_the_demo_shows_the_live_display_between_its_words_and_can_be_stopped() {
     let place = Place::quick();
     let mut demo = place.on_terminal(&["demo"]);
-    demo.until("the display shows answers", |rows| {
-        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
-    });
+    demo.until("the display shows answers", shows_answers);
     let rows = demo.rows();
     assert_eq!(display(&rows).len(), 1, "{rows:#?}");
     assert!(rows.iter().any(|row| row.starts_with("This demo needs no internet.")), "{rows:#?}");
@@ -197,9 +248,25 @@ fn what_is_no_text_does_not_reach_the_terminal() {
 #[test]
 fn quiet_leaves_the_terminal_empty() {
     let place = Place::quick();
-    let mut run = place.on_terminal(&[&RUN[..], &["-q"]].concat());
-    assert_eq!(run.ended(), 0);
-    assert_eq!(run.all_text().trim(), "");
+    // the second one resumes
+    for limit in [&["--max-pages", "5"][..], &[]] {
+        let mut run = place.on_terminal(&[&RUN[..], &["-q"], limit].concat());
+        assert_eq!(run.ended(), 0);
+        assert_eq!(run.all_text().trim(), "");
+    }
+}
+
+#[test]
+fn a_list_on_a_terminal_is_a_table_as_wide_as_that() {
+    let place = Place::quick();
+    place.crawl.run(&[]).expect(0, &[]);
+    let mut list = place.terminal(&["list", "--limit", "5"], (24, 80), &[]);
+    assert_eq!(list.ended(), 0);
+    let rows = list.rows();
+    assert!(rows[0].starts_with("status ") && rows[0].contains(" URL ") && rows[0].ends_with(" referrer"), "{rows:#?}");
+    assert!(rows[1].starts_with("200 OK  ") && rows[1].contains("  http"), "{rows:#?}");
+    assert!(rows[6..].iter().all(String::is_empty) && !rows[5].is_empty(), "{rows:#?}");
+    assert_eq!(list.bytes().iter().filter(|&&byte| byte == b'\n').count(), 6);
 }
 
 #[test]
@@ -221,9 +288,7 @@ fn colours_go_when_they_are_not_wanted_and_all_movements_on_a_dumb_terminal() {
 fn a_narrow_terminal_keeps_no_torn_display() {
     let place = Place::slow();
     let mut run = place.terminal(&RUN, (24, 50), &[]);
-    run.until("the display shows answers", |rows| {
-        display(rows).first().is_some_and(|rows| !rows[2].contains("2xx 0 "))
-    });
+    run.until("the display shows answers", shows_answers);
     for _ in 0..4 {
         let before = run.bytes().len();
         run.until_more_than(before);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::model::{Explanation, Host, Queue, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
-use crate::outcome::{Reason, Verdict, judge_answer};
+use crate::outcome::{Reason, Verdict, judge_answer, words_of_status};
 use crate::record::Doing;
 use crate::text::figures::{count, date, size, span};
 
@@ -76,7 +76,9 @@ fn ended(newest: &Version, queue: &Queue, facts: &Facts<'_>) -> bool {
 
 fn fetched(told: &Explanation, newest: &Version) -> String {
     let spelling = told.fetched_as.as_ref().map_or(String::new(), |url| format!("as {url} "));
-    let mut text = format!("was fetched {spelling}{}, {}, {}", date(newest.time), newest.status, size(newest.bytes));
+    let status = format!("{} {}", newest.status, words_of_status(newest.status));
+    let (when, bytes) = (date(newest.time), size(newest.bytes));
+    let mut text = format!("was fetched {spelling}{when}, {}, {bytes}", status.trim_end());
     if let Some(last) = told.redirects_to.last() {
         let status = last.status.map_or("not in the archive".to_owned(), |status| status.to_string());
         text.push_str(&format!("; it redirects to {} ({status})", last.url));

@@ -1,6 +1,5 @@
 //! The crawl report and the status codes report: the figures of the last checkpoint, or of a crawl that has none yet.
 
-use hyper::StatusCode;
 use serde::Serialize;
 
 use super::seeds::{self, Counts};
@@ -8,6 +7,7 @@ use super::{Form, NO_CHECKPOINT, Out, ReportError};
 use crate::crawl::control;
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk};
+use crate::outcome::words_of_status;
 use crate::record::{Snapshot, State};
 use crate::report::closing::{Table, figures};
 use crate::text::figures::{date, size};
@@ -65,7 +65,7 @@ pub(super) fn status_codes(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> 
     let Some(snapshot) = snapshot(disk, dirs)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
     let statistics = &snapshot.statistics;
     let answers = statistics.statuses.iter().map(|(&code, &urls)| {
-        let meaning = StatusCode::from_u16(code).ok().and_then(|code| code.canonical_reason());
+        let meaning = Some(words_of_status(code)).filter(|words| !words.is_empty());
         Row { code: code.into(), urls, meaning: meaning.unwrap_or("(unknown)").to_owned() }
     });
     let failures = statistics.failures.iter();

@@ -212,6 +212,17 @@ impl Requests {
         busy >= workers - workers / 8
     }
 
+    /// Whether no worker of the process is free.
+    pub fn are_all_busy(&self, now: Time) -> bool {
+        let (busy, workers) = self.slots.busy(now);
+        busy >= workers
+    }
+
+    /// Whether the configured rates permitted nothing when a request was wanted, and do not yet.
+    pub fn are_limited(&self, now: Time) -> bool {
+        now < self.limited_until
+    }
+
     /// When the next one may begin, of which the frontier says that it is due at `due`.
     pub fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
         let own = |due: Option<Time>| due.into_iter().chain(self.next_hop_due()).min();

@@ -1,6 +1,7 @@
 //! A crawl in virtual time around a frontier: answers every task by a synthetic site, does the jobs, and judges gaps,
 //! concurrency and that every URL comes out exactly once.
 
+mod activity;
 mod addresses;
 mod cold;
 mod crash;

@@ -1,0 +1,181 @@
+//! Columns of `list`: for programs, values with a tab between them; on a terminal, a table cut to its width.
+
+use clap::ValueEnum;
+
+use super::archive::{Archive, Entry};
+use crate::outcome::words_of_status;
+use crate::text::escape::Escaped;
+use crate::text::figures::{iso_ms, size};
+
+/// Between two columns of a table.
+const GAP: &str = "  ";
+/// No column of URLs is narrower, whatever the terminal is.
+const URL_MIN: usize = 16;
+
+/// What is told of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Column {
+    /// Its URL.
+    Url,
+    /// The status of the answer.
+    Status,
+    /// The page that named it; empty for a seed.
+    Referrer,
+    /// Its MIME type.
+    Mime,
+    /// Bytes of its body.
+    Bytes,
+    /// When it was fetched.
+    Time,
+}
+
+impl Column {
+    /// Those on a terminal, where nobody asks for others.
+    pub const ON_TERMINAL: [Column; 3] = [Column::Status, Column::Url, Column::Referrer];
+
+    fn name(self) -> &'static str {
+        match self {
+            Column::Url => "URL",
+            Column::Status => "status",
+            Column::Referrer => "referrer",
+            Column::Mime => "MIME type",
+            Column::Bytes => "bytes",
+            Column::Time => "time",
+        }
+    }
+
+    /// Columns that it has in a table; `None` where it shares what is left.
+    fn width(self) -> Option<usize> {
+        match self {
+            Column::Url | Column::Referrer => None,
+            Column::Status => Some(16),
+            Column::Mime => Some(16),
+            Column::Bytes => Some(8),
+            Column::Time => Some(24),
+        }
+    }
+
+    /// The value for programs; an empty one where nothing is known.
+    fn value(self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+        Ok(match self {
+            Column::Url => entry.url.clone(),
+            Column::Status => entry.status.to_string(),
+            Column::Referrer => archive.referrer(entry)?.unwrap_or_default(),
+            Column::Mime => entry.mime.clone(),
+            Column::Bytes => entry.bytes.to_string(),
+            Column::Time => iso_ms(entry.time),
+        })
+    }
+
+    /// The value for people.
+    fn words(self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+        Ok(match self {
+            Column::Status => format!("{} {}", entry.status, words_of_status(entry.status)).trim_end().to_owned(),
+            Column::Bytes => size(entry.bytes),
+            _ => self.value(archive, entry)?,
+        })
+    }
+}
+
+/// How rows are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    columns: Vec<Column>,
+    /// Columns of the terminal, on one.
+    width: Option<usize>,
+}
+
+impl Columns {
+    /// The columns that were `wanted`, else the usual ones, for a terminal of this `width` or for programs.
+    pub fn new(wanted: &[Column], width: Option<usize>) -> Columns {
+        let columns = match (wanted, width) {
+            ([], Some(_)) => Column::ON_TERMINAL.to_vec(),
+            ([], None) => vec![Column::Url],
+            (wanted, _) => wanted.to_vec(),
+        };
+        Columns { columns, width }
+    }
+
+    /// The line above the rows of a table.
+    pub fn head(&self) -> Option<String> {
+        let names = self.columns.iter().map(|column| column.name().to_owned()).collect();
+        self.width.map(|width| self.table_line(names, width))
+    }
+
+    /// The line of `entry`. No value forges a line or a column.
+    pub fn line(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+        let escaped = |value: anyhow::Result<String>| Ok(Escaped(&value?).to_string());
+        let columns = self.columns.iter();
+        Ok(match self.width {
+            Some(width) => {
+                let values = columns.map(|column| escaped(column.words(archive, entry)));
+                self.table_line(values.collect::<anyhow::Result<_>>()?, width)
+            }
+            None => {
+                let values = columns.map(|column| escaped(column.value(archive, entry)));
+                values.collect::<anyhow::Result<Vec<_>>>()?.join("\t")
+            }
+        })
+    }
+
+    fn table_line(&self, values: Vec<String>, width: usize) -> String {
+        let mut line = String::new();
+        for (number, (value, own)) in values.iter().zip(self.widths(width)).enumerate() {
+            if number > 0 {
+                line.push_str(GAP);
+            }
+            line.push_str(&format!("{:<own$}", cut(value, own)));
+        }
+        line.trim_end().to_owned()
+    }
+
+    /// Columns of the terminal for each; those of URLs share what others leave, the URL itself getting more of it.
+    fn widths(&self, width: usize) -> Vec<usize> {
+        let gaps = GAP.len() * self.columns.len().saturating_sub(1);
+        let fixed: usize = self.columns.iter().filter_map(|column| column.width()).sum();
+        let left = width.saturating_sub(fixed + gaps);
+        let weight = |column: Column| if column == Column::Url { 3 } else { 2 };
+        let weights: usize = self.columns.iter().filter(|column| column.width().is_none()).map(|&c| weight(c)).sum();
+        let share = |column: Column| (left * weight(column) / weights.max(1)).max(URL_MIN);
+        self.columns.iter().map(|&column| column.width().unwrap_or_else(|| share(column))).collect()
+    }
+}
+
+/// As much of a value as there is room for, with a mark where something is missing.
+fn cut(value: &str, columns: usize) -> String {
+    if value.chars().count() <= columns {
+        return value.to_owned();
+    }
+    value.chars().take(columns.saturating_sub(3)).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::archive::tests::FakeArchive;
+    use super::*;
+
+    #[test]
+    fn a_table_is_aligned_and_cut_to_the_width_and_programs_get_whole_values() {
+        let mut archive = FakeArchive::default();
+        archive.page(&format!("https://a.example/{}", "x".repeat(90)), 301, "text/html", b"page");
+        archive.page("https://a.example/\x1b[2J\tb", 404, "text/html", b"");
+        let entries: Vec<Entry> = archive.entries().map(Result::unwrap).collect();
+        let table = |width| {
+            let columns = Columns::new(&[], Some(width));
+            let rows = entries.iter().map(|entry| columns.line(&archive, entry).unwrap());
+            columns.head().into_iter().chain(rows).collect::<Vec<String>>()
+        };
+        let narrow = table(80);
+        assert_eq!(narrow[0], "status            URL                                 referrer");
+        assert_eq!(narrow[1], "301 Moved Per...  https://a.example/xxxxxxxxxxxxx...");
+        assert_eq!(narrow[2], "404 Not Found     https://a.example/\\x1b[2J\\tb");
+        assert!(table(200)[1].len() > 110 && table(200).iter().all(|line| line.chars().count() <= 200));
+        let wanted = [Column::Status, Column::Referrer, Column::Bytes, Column::Url];
+        let columns = Columns::new(&wanted, None);
+        assert_eq!(columns.head(), None);
+        let line = columns.line(&archive, &entries[0]).unwrap();
+        assert_eq!(line, format!("301\t\t4\t{}", entries[0].url));
+        let plain = Columns::new(&[], None);
+        assert_eq!(plain.line(&archive, &entries[1]).unwrap(), "https://a.example/\\x1b[2J\\tb");
+    }
+}

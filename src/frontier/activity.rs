@@ -1,0 +1,87 @@
+//! What active hosts do at this moment: for the display, a few of them; for the time left, the longest queue.
+//!
+//! One pass over the active hosts each. URLs in the tail of a partition are not counted, since nobody knows how many
+//! they are of a host before the next merge.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use super::Frontier;
+use super::host::{Host, WaitState};
+use crate::clock::Time;
+
+/// A host with something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// The URL in flight, or else the one that comes next; the origin alone while its name or robots.txt is asked for.
+    pub url: Box<str>,
+    /// URLs of the host that wait behind it, as far as that is known in memory.
+    pub queued: u64,
+    /// When its next request may begin; `None` while one is in flight.
+    pub next: Option<Time>,
+}
+
+impl Activity {
+    /// The first `limit` of `all`: what is in flight, then what comes next.
+    pub fn first(mut all: Vec<Activity>, limit: usize) -> Vec<Activity> {
+        all.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
+        all.truncate(limit);
+        all
+    }
+
+    fn order(&self) -> (Option<Time>, Reverse<u64>, &str) {
+        (self.next, Reverse(self.queued), &self.url)
+    }
+}
+
+impl Frontier {
+    /// The first `limit` hosts that are being asked, or are asked next.
+    pub fn activity(&self, now: Time, limit: usize) -> Vec<Activity> {
+        // of those that are told the last one is on top
+        let mut first: BinaryHeap<(Option<Time>, u32)> = BinaryHeap::new();
+        for index in self.active.indices() {
+            let Some(next) = next_request(self.active.host(index), now) else { continue };
+            first.push((next, index));
+            if first.len() > limit {
+                first.pop();
+            }
+        }
+        let told = first.into_iter().map(|(next, index)| activity(self.active.host(index), next)).collect();
+        Activity::first(told, limit)
+    }
+
+    /// How long the longest queue of an active host takes at its delay.
+    pub fn longest_queue(&self) -> Duration {
+        let of = |index: u32| {
+            let queued = u32::try_from(queued(self.active.host(index))).unwrap_or(u32::MAX);
+            // most hosts have next to nothing, and a delay has to be looked up
+            if queued < 2 { Duration::ZERO } else { self.delay_of(index).saturating_mul(queued) }
+        };
+        self.active.indices().map(of).max().unwrap_or_default()
+    }
+}
+
+/// When the next request of a host begins, `None` for now; nothing where it has nothing to do.
+fn next_request(host: &Host, now: Time) -> Option<Option<Time>> {
+    if !host.is_at_rest() {
+        return Some(None);
+    }
+    let due = match host.place {
+        WaitState::Scheduled(due) => due,
+        WaitState::Address | WaitState::Name | WaitState::Domain | WaitState::Suspect => host.comes_up(),
+        WaitState::Nowhere | WaitState::Idle => return None,
+    };
+    (queued(host) > 0).then_some(Some(due.max(now)))
+}
+
+fn queued(host: &Host) -> u64 {
+    (host.buffer.len() + host.waiting.len() + host.flights.len()) as u64 + host.base_left
+}
+
+fn activity(host: &Host, next: Option<Time>) -> Activity {
+    let in_flight = host.flights.first().map(|(_, item)| item);
+    let item = in_flight.or_else(|| host.buffer.front().or(host.waiting.front()).filter(|_| next.is_some()));
+    let url = item.map_or_else(|| host.origin_text.clone(), |item| (*item.url.url).into());
+    Activity { url, queued: queued(host).saturating_sub(u64::from(item.is_some())), next }
+}

@@ -1,0 +1,358 @@
+//! What is shown of a crawl at one moment: as a display for a terminal, as a line for a log, as an event of the log.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::frontier::Activity;
+use crate::outcome::Reason;
+use crate::record::{Bottleneck, Doing, Gauges, Statistics, TimeLeft};
+use crate::text::escape::Escaped;
+use crate::text::figures::{rate, short, size, span};
+
+/// Columns of the names of lines, and the blank behind them.
+const NAME_COLUMNS: usize = 9;
+/// Lines of the display that tell figures, at most.
+const FIGURE_LINES: usize = 8;
+/// Lines of the terminal that are left to the log above the display.
+const LOG_LINES: usize = 8;
+/// Hosts that are told, at most.
+const HOSTS_MAX: usize = 60;
+
+/// Room on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    pub columns: usize,
+    pub rows: usize,
+}
+
+impl Room {
+    /// Hosts for which there is room beside the figures.
+    pub fn hosts(self) -> usize {
+        self.rows.saturating_sub(FIGURE_LINES + LOG_LINES).min(HOSTS_MAX)
+    }
+}
+
+/// What hosts do, and when they did.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hosts {
+    pub hosts: Vec<Activity>,
+    pub as_of: Time,
+}
+
+/// What is shown at one moment.
+pub(super) struct Moment<'a> {
+    pub statistics: &'a Statistics,
+    pub gauges: &'a Gauges,
+    pub doing: Doing,
+    pub elapsed: Duration,
+    pub pages_now: f64,
+    pub bytes_now: f64,
+    pub average: f64,
+}
+
+impl Moment<'_> {
+    /// The display: lines of figures, and below them hosts while there is room. The last column is left free, for some
+    /// terminals wrap when it is written; a line that wrapped would not be taken away by the next display, nor would
+    /// one that has left the screen.
+    pub fn display(&self, hosts: &Hosts, colour: bool, room: Room) -> Vec<String> {
+        let columns = room.columns.saturating_sub(NAME_COLUMNS + 1);
+        let paint = |name: &str, text: &str| match colour {
+            true => format!("\x1b[1m{name:<8}\x1b[0m {text}"),
+            false => format!("{name:<8} {text}"),
+        };
+        let figures = self.figures().into_iter().map(|(name, text)| paint(name, fitting(&text, columns)));
+        let shown = if self.doing == Doing::Crawling { room.hosts() } else { 0 };
+        let hosts = hosts.hosts.iter().take(shown).map(|host| {
+            let when = match host.next.map(|next| next.since(hosts.as_of)) {
+                None => "now".to_owned(),
+                Some(wait) if wait.is_zero() => "next".to_owned(),
+                Some(wait) if wait < Duration::from_secs(60) => format!("in {:.1}s", wait.as_secs_f64()),
+                Some(wait) => format!("in {}", span(wait).split(' ').next().unwrap_or_default()),
+            };
+            paint(&when, &cut(&format!("{:>6} queued  {}", short(host.queued), Escaped(&host.url)), columns))
+        });
+        figures.chain(hosts).take(room.rows.saturating_sub(1).max(1)).collect()
+    }
+
+    /// The lines of figures with their names; those that have nothing to tell are left out.
+    fn figures(&self) -> Vec<(&'static str, String)> {
+        let (statistics, gauges) = (self.statistics, self.gauges);
+        let mut lines = vec![("pages", self.pages())];
+        let is_crawling = self.doing == Doing::Crawling;
+        lines.extend(self.left().filter(|_| is_crawling).map(|left| ("left", left.to_string())));
+        lines.push(("queue", self.queue()));
+        if is_crawling {
+            lines.push(("limited", format!("by {}", self.bottleneck())));
+        }
+        lines.push(("answers", self.answers()));
+        if statistics.dropped_total() > 0 {
+            lines.push(("left out", left_out(&statistics.dropped)));
+        }
+        lines.push((
+            "disk",
+            format!(
+                "{} received  {} stored  {} free",
+                size(statistics.bytes_received),
+                size(statistics.bytes_stored),
+                size(gauges.disk_free_bytes),
+            ),
+        ));
+        match self.doing {
+            Doing::Crawling => {
+                let resting = gauges.resting.as_ref().filter(|resting| resting.is_all);
+                lines.extend(resting.map(|resting| ("resting", resting.line())));
+            }
+            Doing::Done => {}
+            doing => lines.push(("state", doing.meaning().to_owned())),
+        }
+        lines
+    }
+
+    fn pages(&self) -> String {
+        // what pages embed is fetched and stored as they are, so that the rates are those of both
+        let requisites = match self.statistics.requisites_stored {
+            0 => String::new(),
+            number => format!(" + {} requisites", short(number)),
+        };
+        let limit = self.gauges.limits.pages.map_or(String::new(), |limit| format!(" of {}", short(limit)));
+        format!(
+            "{}{limit}{requisites}  now {}/s  average {}/s  {}/s  elapsed {}",
+            short(self.statistics.pages()),
+            rate(self.pages_now),
+            rate(self.average),
+            size(self.bytes_now as u64),
+            span(self.elapsed),
+        )
+    }
+
+    fn queue(&self) -> String {
+        let gauges = self.gauges;
+        format!(
+            "{} URLs  {} seen  hosts {} ready, {} waiting  {} in flight{}",
+            short(gauges.queued),
+            short(gauges.keys_seen),
+            short(gauges.hosts_ready),
+            short(gauges.hosts_waiting),
+            gauges.in_flight,
+            gauges.workers.map(|workers| format!("  workers {}", short(workers.now))).unwrap_or_default(),
+        )
+    }
+
+    fn answers(&self) -> String {
+        let [_, ok, moved, refused, broken] = self.statistics.status_classes();
+        let failed = self.statistics.failures_total();
+        let parts = [
+            (ok, "OK"),
+            (moved, "redirects"),
+            (refused, "missing or refused"),
+            (broken, "server errors"),
+            (failed, "unanswered"),
+        ];
+        let told: Vec<String> = parts
+            .into_iter()
+            .filter(|&(number, _)| number > 0)
+            .map(|(number, what)| format!("{} {what}", short(number)))
+            .collect();
+        if told.is_empty() { "none yet".to_owned() } else { told.join("  ") }
+    }
+
+    fn bottleneck(&self) -> Bottleneck {
+        Bottleneck::of(self.doing, self.gauges)
+    }
+
+    fn left(&self) -> Option<TimeLeft> {
+        TimeLeft::of(self.statistics, self.gauges, self.pages_now)
+    }
+
+    /// The same as an event of the log, by name and number.
+    pub fn event(&self) {
+        let (statistics, gauges) = (self.statistics, self.gauges);
+        let [_, ok, moved, refused, broken] = statistics.status_classes();
+        tracing::info!(
+            elapsed_s = self.elapsed.as_secs(),
+            state = %self.doing,
+            pages = statistics.pages(),
+            requisites = statistics.requisites_stored,
+            pages_per_second = self.pages_now,
+            pages_per_second_average = self.average,
+            bytes_per_second = self.bytes_now,
+            queued = gauges.queued,
+            hosts_ready = gauges.hosts_ready,
+            hosts_waiting = gauges.hosts_waiting,
+            hosts_resting = gauges.resting.as_ref().map_or(0, |resting| resting.hosts),
+            in_flight = gauges.in_flight,
+            limited_by = self.bottleneck().code(),
+            left_s = self.left().map(|left| left.time.as_secs()),
+            workers = gauges.workers.map(|workers| workers.now),
+            workers_bound = gauges.workers.map(|workers| tracing::field::display(workers.bound)),
+            status_2xx = ok,
+            status_3xx = moved,
+            status_4xx = refused,
+            status_5xx = broken,
+            errors = statistics.failures_total(),
+            dropped = statistics.dropped_total(),
+            bytes_stored = statistics.bytes_stored,
+            disk_free_bytes = gauges.disk_free_bytes,
+            "progress"
+        );
+    }
+
+    /// The same in one line, for logs.
+    pub fn line(&self) -> String {
+        let (statistics, gauges) = (self.statistics, self.gauges);
+        let [_, ok, moved, refused, broken] = statistics.status_classes();
+        let workers = gauges.workers.map(|workers| format!(" workers={} bound={}", workers.now, workers.bound));
+        let limit = gauges.limits.pages.map(|limit| format!(" of={limit}"));
+        let left = self.left().map(|left| format!(" left={}", span(left.time).replace(' ', "")));
+        format!(
+            "{} state={} pages={}{} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} \
+             in_flight={}{} limited_by={}{} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} left_out={} \
+             stored={} free={}",
+            span(self.elapsed).replace(' ', ""),
+            self.doing,
+            statistics.pages(),
+            limit.unwrap_or_default(),
+            rate(self.pages_now),
+            rate(self.average),
+            compact(self.bytes_now as u64),
+            statistics.requisites_stored,
+            gauges.queued,
+            gauges.hosts_ready,
+            gauges.hosts_waiting,
+            gauges.in_flight,
+            workers.unwrap_or_default(),
+            self.bottleneck().code(),
+            left.unwrap_or_default(),
+            statistics.failures_total(),
+            statistics.dropped_total(),
+            compact(statistics.bytes_stored),
+            compact(gauges.disk_free_bytes),
+        )
+    }
+}
+
+/// URLs that are never asked for, by reason, the most frequent first.
+fn left_out(dropped: &BTreeMap<Reason, u64>) -> String {
+    let mut reasons: Vec<_> = dropped.iter().filter(|&(_, &number)| number > 0).collect();
+    reasons.sort_by_key(|&(reason, &number)| (std::cmp::Reverse(number), *reason));
+    let told: Vec<String> = reasons
+        .into_iter()
+        .map(|(reason, &number)| match reason {
+            Reason::Scope => format!("{} {reason}", short(number)),
+            _ => format!("{} by {reason}", short(number)),
+        })
+        .collect();
+    told.join("  ")
+}
+
+/// As many fields of a line as `columns` have room for, and of one that is too long alone as many words.
+fn fitting(text: &str, columns: usize) -> &str {
+    let mut fits = 0;
+    for (separator, enough) in [("  ", 1), (" ", 1), ("", 0)] {
+        let ends = text.match_indices(separator).map(|(at, _)| at).chain([text.len()]);
+        fits = ends.filter(|&end| text[..end].chars().count() <= columns).last().unwrap_or(0);
+        if fits >= enough {
+            break;
+        }
+    }
+    text[..fits].trim_end()
+}
+
+/// As much of a line as `columns` have room for, with a mark where something is missing.
+fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(columns.saturating_sub(3)).collect();
+    format!("{kept}...").chars().take(columns).collect()
+}
+
+/// A size without a blank, so that a line splits at blanks.
+fn compact(bytes: u64) -> String {
+    size(bytes).replace(' ', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::CrawlLimits;
+
+    const NOW: Time = Time::from_ms(1_000_000);
+
+    fn host(url: &str, queued: u64, next_ms: Option<u64>) -> Activity {
+        Activity { url: url.into(), queued, next: next_ms.map(|ms| NOW + Duration::from_millis(ms)) }
+    }
+
+    fn display(hosts: Vec<Activity>, room: (usize, usize)) -> Vec<String> {
+        let mut statistics = Statistics { pages_stored: 26, ..Statistics::default() };
+        [200, 200, 404].into_iter().for_each(|status| statistics.count_status(status));
+        (0..3).for_each(|_| statistics.count_dropped(Reason::Scope));
+        statistics.count_dropped(Reason::Robots);
+        let limits = CrawlLimits { pages: Some(100), time_s: None };
+        let gauges = Gauges { queued: 500, hosts_waiting: 3, limits, ..Gauges::default() };
+        let moment = Moment {
+            statistics: &statistics,
+            gauges: &gauges,
+            doing: Doing::Crawling,
+            elapsed: Duration::from_secs(12),
+            pages_now: 7.4,
+            bytes_now: 1_024.0,
+            average: 2.2,
+        };
+        let room = Room { columns: room.0, rows: room.1 };
+        moment.display(&Hosts { hosts, as_of: NOW }, false, room)
+    }
+
+    #[test]
+    fn the_display_tells_limit_time_left_bottleneck_and_hosts_in_words() {
+        let hosts = vec![
+            host("https://a.example/x", 12, None),
+            host("https://b.example/\x1b[2Jy", 3, Some(0)),
+            host("https://c.example/", 0, Some(1_240)),
+            host("https://d.example/", 0, Some(7_200_000)),
+        ];
+        let expected = [
+            "pages    26 of 100  now 7.4/s  average 2.2/s  1.0 KiB/s  elapsed 12s",
+            "left     about 10s to the limit of 100 pages",
+            "queue    500 URLs  0 seen  hosts 0 ready, 3 waiting  0 in flight",
+            "limited  by politeness: every host waits for its delay",
+            "answers  2 OK  1 missing or refused",
+            "left out 3 out of scope  1 by robots.txt",
+            "disk     0 B received  0 B stored  0 B free",
+            "now          12 queued  https://a.example/x",
+            "next          3 queued  https://b.example/\\x1b[2Jy",
+            "in 1.2s       0 queued  https://c.example/",
+            "in 2h         0 queued  https://d.example/",
+        ];
+        assert_eq!(display(hosts, (80, 24)), expected);
+    }
+
+    #[test]
+    fn hosts_take_the_height_that_is_there_and_never_more() {
+        let hosts: Vec<Activity> = (0..100).map(|n| host(&format!("https://h{n}.example/"), n, None)).collect();
+        for (rows, lines) in [(5, 4), (8, 7), (16, 7), (20, 11), (24, 15), (50, 41), (500, 67)] {
+            let shown = display(hosts.clone(), (80, rows));
+            assert_eq!(shown.len(), lines, "{rows}: {shown:#?}");
+        }
+        let long = vec![host(&format!("https://a.example/{}", "x".repeat(300)), 1, None)];
+        for columns in [20, 80, 200] {
+            let shown = display(long.clone(), (columns, 24));
+            assert!(shown.iter().all(|line| line.chars().count() < columns), "{columns}: {shown:#?}");
+            assert!(shown.last().unwrap().ends_with("..."), "{shown:#?}");
+        }
+    }
+
+    #[test]
+    fn narrow_columns_leave_whole_fields_out() {
+        let line = "855 URLs  1,179 seen  hosts 0 ready, 2 waiting  37 in flight";
+        assert_eq!(fitting(line, 80), line);
+        assert_eq!(fitting(line, 30), "855 URLs  1,179 seen");
+        assert_eq!(fitting(line, 46), "855 URLs  1,179 seen  hosts 0 ready, 2 waiting");
+        assert_eq!(fitting(line, 45), "855 URLs  1,179 seen");
+        assert_eq!(fitting(line, 5), "855", "a field that is too long alone: its words");
+        assert_eq!(fitting(line, 2), "85", "a word that is too long alone: its letters");
+        assert_eq!(fitting(Doing::Paused.meaning(), 30), "paused: no new requests until");
+        assert_eq!((fitting(line, 0), fitting("", 9)), ("", ""));
+    }
+}
