@@ -9,6 +9,7 @@ mod ctl;
 mod explain;
 mod export;
 mod metrics;
+mod packages;
 mod recipes;
 mod refetch;
 mod reports;
