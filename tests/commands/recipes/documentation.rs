@@ -144,6 +144,7 @@ fn mime(path: &str) -> &'static str {
         Some("js") => "text/javascript",
         Some("svg") => "image/svg+xml",
         Some("woff2") => "font/woff2",
+        Some("png") => "image/png",
         Some("txt" | "md") => "text/plain",
         _ => "text/html; charset=utf-8",
     }
