@@ -11,6 +11,8 @@ mod ctl;
 mod explain;
 mod export;
 mod metrics;
+mod packages;
+mod recipes;
 mod refetch;
 mod reports;
 mod robots;

@@ -120,14 +120,14 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
     assert!(extract.all_text().starts_with("url"), "{}", extract.all_text());
     record(&format!("extract --prefix {}", place.seed), &extract.rows());
     let whole = [run.all_text(), resumed.all_text(), explain.all_text(), extract.all_text()].join("\n");
-    assert_readme_shows(&(whole + &recording));
+    assert_documents_show(&(whole + &recording));
     fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/recording.txt"), recording).unwrap();
 }
 
-/// What README.md shows has the rows that there are, by their names; figures differ from run to run.
-fn assert_readme_shows(recorded: &str) {
-    let readme = include_str!("../../README.md");
-    let section = readme.split("\n## What it looks like\n").nth(1).unwrap().split("\n## ").next().unwrap();
+/// What docs/COMMANDS.md shows has the rows that there are, by their names; figures differ from run to run.
+fn assert_documents_show(recorded: &str) {
+    let commands = include_str!("../../docs/COMMANDS.md");
+    let section = commands.split("\n## What it looks like\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let shown: Vec<&str> = section.lines().filter_map(|line| line.strip_prefix("    ")).collect();
     for command in ["--seeds", "explain", "extract"] {
         assert!(shown.iter().any(|line| line.starts_with(&format!("$ crawler {command}"))), "{command} is not shown");
@@ -139,7 +139,7 @@ fn assert_readme_shows(recorded: &str) {
     };
     for line in shown.iter().filter(|line| !line.starts_with("$ ") && **line != "..." && !line.starts_with("http")) {
         let name = name(line);
-        assert!(recorded.contains(&name), "README.md shows {line:?}, and there is no {name:?} in\n{recorded}");
+        assert!(recorded.contains(&name), "docs/COMMANDS.md shows {line:?}, and there is no {name:?} in\n{recorded}");
     }
 }
 

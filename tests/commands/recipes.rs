@@ -1,0 +1,241 @@
+//! The commands of docs/RECIPES.md, as they stand there: each recipe on a synthetic web, whose right result is known,
+//! and on a site of documentation as rustdoc makes it. Only the reader's address is replaced.
+
+mod documentation;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crawler::simweb::{SimOptions, SimWeb};
+use documentation::Documentation;
+
+use super::site::RUSH;
+use super::tutorial::{SITE, settle, with_binary};
+
+const RECIPES: &str = include_str!("../../docs/RECIPES.md");
+const FIRST: &str = "Before the first recipe";
+
+/// A recipe: its heading, and its blocks of commands.
+type Recipe = (&'static str, Vec<String>);
+
+/// All recipes with commands, in their order.
+fn recipes() -> Vec<Recipe> {
+    let sections = RECIPES.split("\n## ").skip(1);
+    sections.map(|section| (section.lines().next().unwrap(), blocks(section))).collect()
+}
+
+/// The indented blocks of a text, each without its indent.
+fn blocks(text: &str) -> Vec<String> {
+    let mut blocks = vec![String::new()];
+    for line in text.lines() {
+        match line.strip_prefix("    ") {
+            Some(code) => *blocks.last_mut().unwrap() += &format!("{code}\n"),
+            None => blocks.push(String::new()),
+        }
+    }
+    blocks.retain(|block| !block.is_empty());
+    blocks
+}
+
+/// Whether Python is there, which one recipe takes; says so where not. In CI, tests that check nothing must not pass.
+fn has_python() -> bool {
+    let has = Command::new("python3").args(["-c", "import sqlite3"]).output().is_ok_and(|done| done.status.success());
+    if !has {
+        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!in_ci, "python3 with sqlite3 is not installed; with CI=false what needs it is skipped");
+        println!("skipped: what needs python3 with sqlite3");
+    }
+    has
+}
+
+/// A place in which recipes are run for one site.
+struct Place {
+    dir: tempfile::TempDir,
+    site: String,
+}
+
+impl Place {
+    /// With the files of the first section, and what it takes to crawl a site on loopback.
+    fn new(site: &str, settings: &str) -> Place {
+        let place = Place { dir: tempfile::tempdir().unwrap(), site: site.to_owned() };
+        let (heading, blocks) = recipes().remove(0);
+        assert_eq!(heading, FIRST);
+        blocks.iter().for_each(|block| place.run(block));
+        settle(&place.dir.path().join("crawler.toml"), settings);
+        place
+    }
+
+    /// Runs a block of commands as a shell does that stops at the first one that fails.
+    fn run(&self, block: &str) {
+        if block.contains("python3") && !has_python() {
+            return;
+        }
+        let mut command = Command::new("sh");
+        command.args(["-euc", &block.replace(SITE, &self.site)]).stdin(Stdio::null());
+        let output = with_binary(&mut command).current_dir(self.dir.path()).output().unwrap();
+        assert!(output.status.success(), "{block}: {}", String::from_utf8_lossy(&output.stderr));
+        let quiet = block.lines().any(|line| line.ends_with(" --quiet"));
+        assert!(!quiet || output.stderr.is_empty(), "{block}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    fn lines(&self, name: &str) -> BTreeSet<String> {
+        self.read(name).lines().map(str::to_owned).collect()
+    }
+
+    /// The objects of a file of JSON lines, by their URL.
+    fn objects(&self, name: &str) -> BTreeMap<String, serde_json::Value> {
+        let object = |line: &str| {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            (value["url"].as_str().unwrap().to_owned(), value)
+        };
+        self.read(name).lines().map(object).collect()
+    }
+
+    /// The URLs in the archive of a crawl.
+    fn stored(&self, crawl: &str) -> BTreeSet<String> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let output = command.args(["list", "--dir"]).arg(self.dir.path().join(crawl)).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    fn is_zip(&self, name: &str) -> bool {
+        fs::read(self.dir.path().join(name)).unwrap().starts_with(b"PK\x03\x04")
+    }
+}
+
+/// Waits until the clock shows another second: dates on the command line have no fractions, and a night passes between
+/// two rounds.
+fn next_second() {
+    let second = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let start = second();
+    while second() == start {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_recipes_work_on_a_synthetic_web() {
+    let options = SimOptions { hosts: 4, pages: 150, latency: Duration::ZERO, ..SimOptions::default() };
+    let web = SimWeb::start(options).unwrap();
+    let expected: BTreeSet<String> = web.expected().pages.keys().cloned().collect();
+    let broken = |status: u16| status >= 400;
+    for (heading, blocks) in recipes().into_iter().skip(1) {
+        let place = Place::new(&web.seeds()[0], &web.config_toml());
+        for block in &blocks {
+            place.run(block);
+            next_second();
+        }
+        match heading {
+            "Site audit" => {
+                let pages = web.expected().pages.iter().filter(|(_, page)| broken(page.status));
+                let pages: BTreeSet<String> = pages.map(|(url, _)| url.clone()).collect();
+                assert!(!pages.is_empty());
+                assert_eq!(place.lines("broken.txt"), pages);
+                let linked = place.lines("broken-links.tsv");
+                let linked: BTreeSet<&str> = linked.iter().map(|line| line.split('\t').next().unwrap()).collect();
+                assert!(pages.iter().all(|url| linked.contains(url.as_str())), "{linked:?}");
+                assert!(place.lines("titles.tsv").len() > 50);
+                let moved = web.expected().pages.values().filter(|page| (300..400).contains(&page.status)).count();
+                assert_eq!(place.lines("redirects.tsv").len(), moved);
+            }
+            "Data set" => {
+                let html = web.expected().pages.values().filter(|page| page.status == 200).count();
+                let pages = place.objects("pages.jsonl");
+                assert!(pages.len() > html / 2, "{} of {html}", pages.len());
+                assert!(place.objects("texts.jsonl").values().all(|page| page["text"].is_string()));
+                assert!(!place.read("links.jsonl").is_empty());
+            }
+            "Archive" => {
+                assert_eq!(place.stored("archive"), expected);
+                assert!(place.is_zip("example.wacz"));
+                assert!(place.stored("single").contains(&place.site));
+            }
+            "Mirror that stays fresh" => {
+                assert_eq!(place.stored("mirror"), expected);
+                assert_eq!(place.read("newest.html"), place.read("before.html"));
+                assert_eq!(place.read("changes.tsv") + &place.read("difference.txt"), "");
+            }
+            "Search index" => assert!(place.objects("texts.jsonl").len() > 50),
+            other => panic!("no test knows what comes of the recipe {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_recipes_work_on_a_site_of_documentation() {
+    for (heading, blocks) in recipes().into_iter().skip(1) {
+        let site = Documentation::serve();
+        let root = site.root();
+        let at = |path: &str| format!("{root}{path}");
+        let place = Place::new(&root, &format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}"));
+        for (number, block) in blocks.iter().enumerate() {
+            place.run(block);
+            next_second();
+            if heading == "Mirror that stays fresh" && number == 0 {
+                site.change();
+            }
+        }
+        match heading {
+            "Site audit" => {
+                assert!(place.lines("broken.txt").contains(&at("missing.html")));
+                let link = format!("{}\t{root}\tnowhere", at("missing.html"));
+                assert!(place.lines("broken-links.tsv").contains(&link), "{}", place.read("broken-links.tsv"));
+                let redirect = format!("{}\t{}", at("moved"), at("small/index.html"));
+                assert_eq!(place.lines("redirects.tsv"), BTreeSet::from([redirect]));
+                assert_eq!(place.lines("untitled.txt"), BTreeSet::from([at("plain.html")]));
+                assert!(place.lines("titles.tsv").iter().any(|line| line.contains("small - Rust")));
+            }
+            "Data set" => {
+                let pages = place.objects("pages.jsonl");
+                assert_eq!(pages[&root]["heading"], "Documentation of a small crate");
+                let of_struct = &pages[&at("small/struct.Lamp.html")];
+                assert!(of_struct["heading"].as_str().unwrap().contains("Lamp"), "{of_struct}");
+                assert!(of_struct["headings"].is_array() && of_struct["description"].is_string(), "{of_struct}");
+                assert!(place.objects("texts.jsonl")[&root]["text"].as_str().unwrap().contains("example"));
+            }
+            "Archive" => {
+                let all = place.stored("archive");
+                assert!(all.iter().any(|url| url.ends_with(".woff2")), "{all:?}");
+                assert!(place.is_zip("example.wacz"));
+                // the page, its style sheet, and no link of it
+                let single = place.stored("single");
+                assert!(single.contains(&root) && single.contains(&at("style.css")), "{single:?}");
+                assert!(!single.contains(&at("small/index.html")), "{single:?}");
+            }
+            "Mirror that stays fresh" => {
+                let changes = place.read("changes.tsv");
+                let became =
+                    |what: &str, url: &str| changes.lines().any(|line| line.starts_with(&format!("{what}\t{url}")));
+                assert!(became("changed", &root) && became("new", &at("news.html")), "{changes}");
+                assert_eq!(changes.lines().count(), 2, "{changes}");
+                assert!(place.read("difference.txt").contains("news"), "{}", place.read("difference.txt"));
+                assert!(place.read("newest.html").contains("news.html"));
+                assert!(!place.read("before.html").contains("news.html"));
+            }
+            "Search index" => {
+                assert!(place.objects("texts.jsonl").len() > 5);
+                if has_python() {
+                    assert!(place.read("found.txt").contains(&root), "{}", place.read("found.txt"));
+                }
+            }
+            other => panic!("no test knows what comes of the recipe {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_recipes_of_the_readme_are_those_of_the_document() {
+    let readme = include_str!("../../README.md");
+    for (heading, _) in recipes().into_iter().skip(1) {
+        let anchor = heading.to_lowercase().replace(' ', "-");
+        assert!(readme.contains(&format!("(docs/RECIPES.md#{anchor})")), "README.md has no link to {heading:?}");
+    }
+    assert!(Path::new("docs/RECIPES.md").is_file());
+}
