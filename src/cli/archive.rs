@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::clock::Time;
 use crate::container::StoredRecord;
 use crate::text::escape::Escaped;
+use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 use crate::web::{headers, mime};
 
@@ -120,6 +121,11 @@ pub trait Archive {
     fn response(&self, entry: &Entry) -> anyhow::Result<Response>;
     /// The records of the exchange as they are stored, that of the answer last.
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
+    /// What is stated about the use of a page, as it was recorded when the page was fetched; `None` where that is not
+    /// known, as in archives from before it was recorded.
+    fn statements(&self, _: &Entry) -> anyhow::Result<Option<Statements>> {
+        Ok(None)
+    }
     /// Where the record of the answer lies.
     fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation>;
 }
@@ -268,6 +274,7 @@ pub(super) mod tests {
                 robots: entry.robots,
                 forced: false,
                 canonical: None,
+                statements: None,
                 id_seed: u128::from(entry.handle) + 1,
             });
             let dir = tempfile::tempdir()?;

@@ -15,6 +15,7 @@ use crate::disk::{self, Disk};
 use crate::engine::Identity;
 use crate::record::Finish;
 use crate::web::coding;
+use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::Header;
 
@@ -151,6 +152,11 @@ impl Archive for Container {
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {
         let (_, record, reader) = self.record(entry)?;
         Ok(reader.exchange(&record)?)
+    }
+
+    fn statements(&self, entry: &Entry) -> anyhow::Result<Option<Statements>> {
+        let (_, record, reader) = self.record(entry)?;
+        Ok(reader.statements(&record)?)
     }
 
     fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation> {

@@ -128,6 +128,7 @@ mod tests {
             payload_sha1: sha1(number),
             payload_bytes: 5_000,
             truncated: false,
+            has_statements: false,
             payload_at: None,
             previous: None,
             mime: "text/html".into(),

@@ -49,6 +49,7 @@ mod resync;
 #[cfg(test)]
 mod revisit_tests;
 mod revisits;
+mod statements;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -140,6 +141,8 @@ pub struct NewPage<'a> {
     pub revisit: Option<&'a RevisitDraft>,
     /// Whether the body was cut short.
     pub truncated: bool,
+    /// Whether the metadata record among them has statements about the page's use.
+    pub has_statements: bool,
     /// Whether the URL may be stored already; where not, no older version is looked for.
     pub may_have_versions: bool,
     /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition
@@ -265,6 +268,7 @@ impl Container {
             payload_sha1: first.as_ref().map_or(page.payload_sha1, |first| first.payload_sha1),
             payload_bytes: first.as_ref().map_or(page.payload_bytes, |first| first.payload_bytes),
             truncated: page.truncated,
+            has_statements: page.has_statements,
             payload_at: first.as_ref().map(|first| first.offset),
             previous: previous.map(|record| record.offset),
             mime: first.as_ref().filter(|_| page.mime.is_empty()).map_or(page.mime, |first| &first.mime).to_owned(),
@@ -294,6 +298,7 @@ impl Container {
             payload_sha1: page.payload_sha1,
             payload_bytes: page.payload_bytes,
             truncated: page.truncated.is_some(),
+            has_statements: page.has_statements,
             payload_at: page.payload_at,
             previous,
             mime: page.mime.clone(),

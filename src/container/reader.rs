@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
@@ -28,6 +28,8 @@ pub struct Reader {
     end: u64,
     /// Value files that were read last, the latest first.
     files: Mutex<Vec<(u32, Arc<DiskFile>)>>,
+    /// Whether value files have statements where there are any, by their numbers.
+    marks: Mutex<HashMap<u32, bool>>,
 }
 
 /// Value files that a reader holds open.
@@ -62,7 +64,16 @@ impl Reader {
             recent.insert(record.key, record.offset);
         }
         let end = scan.reached();
-        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent, end, files: Mutex::default() })
+        Ok(Reader {
+            disk,
+            dir: dir.to_owned(),
+            keys,
+            addresses,
+            recent,
+            end,
+            files: Mutex::default(),
+            marks: Mutex::default(),
+        })
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.
@@ -146,6 +157,11 @@ impl Reader {
         let mut bytes = vec![0; usize::try_from(record.value_bytes).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut bytes, record.value_offset)?;
         Ok(bytes)
+    }
+
+    /// What is known of value files so far.
+    pub(super) fn marks(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
+        self.marks.lock().expect("nobody panics with the lock")
     }
 
     /// The value file of `record`; a file that is renamed while it is open stays the same file.

@@ -7,6 +7,7 @@ use data_encoding::BASE32;
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Result};
 use crate::web::mime;
+use crate::web::statements::Statements;
 use crate::web::warc::{Header, Profile, Record, RecordReader, Truncation, parse_date, parse_http_head};
 
 /// Blocks longer than this are not replayed: no body limit allows them.
@@ -45,6 +46,8 @@ pub struct ReplayedPage {
     pub payload_at: Option<u64>,
     /// Why the body is not whole.
     pub truncated: Option<Truncation>,
+    /// Whether its metadata record has statements about its use.
+    pub has_statements: bool,
     /// The address that answered.
     pub ip: Option<IpAddr>,
     /// Media type.
@@ -144,6 +147,7 @@ pub(super) fn page(file: u32, metadata: &Record, response: &Record) -> Option<Re
         refers_to,
         payload_at: None,
         truncated: truncated.and_then(Truncation::parse),
+        has_statements: !Statements::parse(&metadata.block).is_empty(),
         ip: response.field("WARC-IP-Address").and_then(|ip| ip.parse().ok()),
         mime,
         payload_sha1: BASE32.decode(digest.as_bytes()).ok()?.try_into().ok()?,

@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ContainerOptions, ContainerState, boot};
+use super::{ContainerOptions, ContainerState, boot, statements};
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, Encoder};
@@ -212,10 +212,11 @@ impl ValueFiles {
         let name = file_name(self.number, compression);
         let file = self.disk.open(self.dir.join(format!("{name}{OPEN}")), Mode::CreateNew)?;
         let id_seed = u128::from(now.ms()) << 64 | u128::from(self.number);
+        let fields = [&self.info.fields[..], &[statements::mark()]].concat();
         let info = Encoder::new(compression).warcinfo(
             &name,
             &self.info.software,
-            &self.info.fields,
+            &fields,
             &self.info.config,
             now,
             id_seed ^ u128::from(crc32fast::hash(self.info.config.as_bytes())) << 32,

@@ -10,6 +10,7 @@ mod linked;
 mod listed;
 mod pool;
 mod referrers;
+mod stated;
 
 use linked::Favicon;
 pub use listed::SITEMAP_LINK_BYTES;
@@ -30,6 +31,7 @@ use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::robots::{RobotsRules, whole_lines};
 use crate::web::scope::Scope;
+use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use crate::web::warc::{Compression, Encoder, Exchange, Records, id_seed};
 
@@ -110,14 +112,16 @@ impl Processor {
             self.referrers.resize_with(engine + 1, Referrers::default);
         }
         self.referrers[engine].resolve(&mut job.via)?;
-        let findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
-        let records = self.records(&job, &response, findings.canonical.as_deref());
+        let mut findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
+        let statements = self.statements(&job, &response, &mut findings);
+        let records = self.records(&job, &response, findings.canonical.as_deref(), &statements);
         let mime = mime::essence(response.content_type().as_deref());
         let retry_after =
             response.header("retry-after").and_then(|value| retry_after(&value, response.started + response.duration));
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        Ok(Processed { job, keys, response, mime, retry_after, findings, records, room: Room::default() })
+        let (has_statements, room) = (!statements.is_empty(), Room::default());
+        Ok(Processed { job, keys, response, mime, retry_after, findings, records, has_statements, room })
     }
 
     /// What an answer says about other URLs.
@@ -199,7 +203,13 @@ impl Processor {
         (RobotsRules::parse(&self.options.agent_token, &lines), complete)
     }
 
-    fn records(&mut self, job: &FetchJob, response: &Response, canonical: Option<&str>) -> Records {
+    fn records(
+        &mut self,
+        job: &FetchJob,
+        response: &Response,
+        canonical: Option<&str>,
+        statements: &Statements,
+    ) -> Records {
         let (depth, hops, seed, attempt) = match &job.target {
             Target::Page { url, .. } => (url.depth, &url.hops, url.seed, url.attempts),
             Target::Robots { provenance, .. } => (provenance.depth, &provenance.hops, provenance.seed, 0),
@@ -224,6 +234,7 @@ impl Processor {
             robots: matches!(job.target, Target::Robots { .. }),
             forced: matches!(&job.target, Target::Page { url, .. } if url.forced),
             canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
+            statements: Some(statements),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         })
     }

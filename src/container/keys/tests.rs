@@ -15,6 +15,7 @@ pub(in crate::container) fn record(url: &str) -> KeyRecord {
         payload_sha1: [4; 20],
         payload_bytes: 5,
         truncated: false,
+        has_statements: false,
         payload_at: None,
         previous: None,
         mime: "text/html".into(),

@@ -4,6 +4,7 @@ use super::walk::Exchange;
 use crate::container::keys::KeyRecord;
 use crate::fingerprint::Fingerprint;
 use crate::web::mime;
+use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use crate::web::warc::{parse_date, parse_http_head};
 
@@ -14,6 +15,7 @@ impl Exchange {
         let answer = &self.answer;
         let url = answer.field("WARC-Target-URI")?;
         let (status, headers, _) = parse_http_head(&answer.kept)?;
+        let has_statements = self.metadata.as_ref().is_some_and(|record| !Statements::parse(&record.kept).is_empty());
         let metadata = self.metadata.as_ref().map(|record| String::from_utf8_lossy(&record.kept));
         let robots = metadata.is_some_and(|fields| fields.lines().any(|line| line.trim() == "purpose: robots.txt"));
         let key = match maker {
@@ -33,6 +35,7 @@ impl Exchange {
             payload_bytes: answer.payload_bytes,
             // the field of a revisit says that its payload is elsewhere
             truncated: answer.kind() == "response" && answer.field("WARC-Truncated").is_some(),
+            has_statements,
             payload_at: None,
             previous: None,
             mime: mime::essence(mime::content_type(&headers).as_deref()),

@@ -275,6 +275,10 @@ impl Comparison<'_> {
         if exchange.metadata.is_some() && found.robots != expected.robots {
             wrong(format!("the flag of robots.txt is {}, {at} has {}", found.robots, expected.robots));
         }
+        if exchange.metadata.is_some() && found.has_statements != expected.has_statements {
+            let (found, expected) = (found.has_statements, expected.has_statements);
+            wrong(format!("the flag of statements is {found}, {at} has {expected}"));
+        }
     }
 }
 

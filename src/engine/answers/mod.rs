@@ -90,6 +90,7 @@ impl Engine {
             response: processed.records.response.clone(),
             revisit: processed.records.revisit.as_ref(),
             truncated: response.truncated.is_some(),
+            has_statements: processed.has_statements,
             may_have_versions,
             condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
         })

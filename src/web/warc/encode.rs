@@ -12,6 +12,7 @@ use super::pack::{Compression, Packer};
 mod revisit;
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
+use crate::web::statements::Statements;
 pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Revisit, RevisitDraft};
 
 /// Content codings that compress.
@@ -64,6 +65,8 @@ pub struct Exchange<'a> {
     pub forced: bool,
     /// The URL that the page names as its canonical one.
     pub canonical: Option<&'a str>,
+    /// What is stated about its use.
+    pub statements: Option<&'a Statements>,
     /// Where the record ids come from.
     pub id_seed: u128,
 }
@@ -203,6 +206,9 @@ impl Encoder {
         }
         if exchange.robots {
             field(text, "purpose", "robots.txt");
+        }
+        for (name, value) in exchange.statements.into_iter().flat_map(Statements::fields) {
+            field(text, name, &value);
         }
         self.block.clear();
         self.block.extend_from_slice(self.head.as_bytes());

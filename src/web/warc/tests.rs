@@ -35,6 +35,7 @@ fn exchange<'a>(headers: &'a Headers, body: &'a [u8]) -> Exchange<'a> {
         robots: false,
         forced: false,
         canonical: None,
+        statements: None,
         id_seed: 0x1234_5678_9abc_def0_0fed_cba9_8765_4321,
     }
 }
