@@ -232,6 +232,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         request_records: true,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
+        dedup: None,
     }
 }
 

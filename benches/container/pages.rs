@@ -106,6 +106,7 @@ impl Batch {
             revisit: None,
             truncated: false,
             has_statements: false,
+            is_external: false,
             url: &self.urls[page.url.clone()],
             key: page.key,
             status: 200,

@@ -28,6 +28,8 @@ pub struct Entry {
     pub robots: bool,
     /// Of a revisit: handle of the version with which its payload is stored.
     pub payload: Option<u64>,
+    /// Whether its payload is stored in another archive.
+    pub external: bool,
     /// Handle of the version before this one.
     pub previous: Option<u64>,
     /// What the archive knows this version by.
@@ -37,12 +39,12 @@ pub struct Entry {
 impl Entry {
     /// Whether it says that the version with status 200 that it refers to is still the page.
     pub fn is_confirmed(&self) -> bool {
-        self.status == 304 && self.is_revisit()
+        self.status == 304 && self.payload.is_some()
     }
 
     /// Whether its payload is stored with another page.
     pub fn is_revisit(&self) -> bool {
-        self.payload.is_some()
+        self.payload.is_some() || self.external
     }
 }
 
@@ -200,6 +202,7 @@ pub(super) mod tests {
                 digest_sha1: [self.stored.len() as u8; 20],
                 robots: url.ends_with("/robots.txt"),
                 payload: before.filter(|_| !response.payload_headers.is_empty()),
+                external: false,
                 previous: before,
                 handle: self.stored.len() as u64,
             };

@@ -254,6 +254,7 @@ fn sample(compression: Compression) -> SimulatedDisk {
             revisit: records.revisit.as_ref(),
             truncated: false,
             has_statements: false,
+            is_external: false,
             may_have_versions: true,
             condition: None,
         };

@@ -74,6 +74,7 @@ impl Pages {
             revisit: records.revisit.as_ref(),
             truncated: false,
             has_statements: false,
+            is_external: false,
             may_have_versions: again,
             condition: condition.map(|condition| condition.payload_at),
         };
@@ -273,6 +274,7 @@ fn a_hundred_thousand_slots_are_found_through_all_splits() {
                 payload_bytes: 3,
                 truncated: false,
                 has_statements: false,
+                is_external: false,
                 payload_at: None,
                 previous: None,
                 mime: "x-odd/type".into(),

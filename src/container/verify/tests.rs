@@ -76,6 +76,7 @@ impl Archive {
             revisit: records.revisit.as_ref(),
             truncated: false,
             has_statements: false,
+            is_external: false,
             records: &records.bytes,
             response: records.response.clone(),
             may_have_versions: true,

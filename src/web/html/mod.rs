@@ -31,6 +31,7 @@ pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};
 pub use title::title;
 
+use super::statements::Statements;
 use super::url::{CanonicalUrl, Keys};
 
 /// Memory for the URLs of a page's links: so many bytes for each link that it may have. Where a long base makes long

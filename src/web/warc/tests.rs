@@ -180,7 +180,7 @@ fn a_revisit_has_the_head_of_the_answer_and_names_the_first_one() {
             payload_sha1: records.payload_sha1,
             first_id_seed: Some(id_seed(9, "http://b.example/\r\nforged: yes", first_at)),
             first_url: "http://b.example/\r\nforged: yes",
-            first_fetched_at: first_at,
+            first_date: &format_date(first_at),
         };
         let mut bytes = records.bytes[..records.response.start].to_vec();
         encoder.revisit(&revisit, &mut bytes);
@@ -220,7 +220,7 @@ fn the_record_that_a_revisit_refers_to_has_the_id_that_follows_from_url_and_time
         payload_sha1: first.payload_sha1,
         first_id_seed: Some(id_seed(7, url, at)),
         first_url: url,
-        first_fetched_at: at,
+        first_date: &format_date(at),
     };
     encoder.revisit(&revisit, &mut bytes);
     let dir = tempfile::tempdir().unwrap();
@@ -261,7 +261,7 @@ fn a_payload_of_the_least_length_takes_no_more_room_as_a_revisit() {
         payload_sha1: records.payload_sha1,
         first_id_seed: Some(5),
         first_url: "http://a.example/another/page",
-        first_fetched_at: Time::from_ms(1_795_237_700_000),
+        first_date: &format_date(Time::from_ms(1_795_237_700_000)),
     };
     encoder.revisit(&revisit, &mut bytes);
     assert!(bytes.len() <= records.response.len(), "{} and {}", bytes.len(), records.response.len());

@@ -28,6 +28,8 @@ pub struct Answer {
     pub status: &'static str,
     pub content_type: &'static str,
     pub coding: Option<&'static str>,
+    /// More lines of the head, each with its end.
+    pub fields: &'static str,
     pub body: Vec<u8>,
     pub framing: Framing,
     /// The body ends after so many bytes, and the connection with it, whatever was announced.
@@ -42,6 +44,7 @@ impl Answer {
             status: "200 OK",
             content_type: "text/html; charset=utf-8",
             coding: None,
+            fields: "",
             body: body.into(),
             framing: Framing::Length,
             breaks_at: None,
@@ -62,6 +65,7 @@ impl Answer {
     fn write(&self, stream: &mut TcpStream) -> std::io::Result<()> {
         let mut head =
             format!("HTTP/1.1 {}\r\nServer: by hand\r\nContent-Type: {}\r\n", self.status, self.content_type);
+        head += self.fields;
         if let Some(coding) = self.coding {
             head += &format!("Content-Encoding: {coding}\r\n");
         }
