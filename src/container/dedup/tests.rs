@@ -6,6 +6,7 @@ use data_encoding::BASE32;
 use sha1::{Digest, Sha1};
 
 use super::*;
+use crate::container::Report;
 
 fn sha1(number: u64) -> [u8; 20] {
     Sha1::digest(number.to_le_bytes()).into()
@@ -63,7 +64,7 @@ fn every_payload_is_found_and_no_other() {
         }
         let mut findings = Vec::new();
         let mut tell = |finding: &crate::container::Finding| findings.push(format!("{finding:?}"));
-        check(&Disk::real(), dir.path(), &mut Report::new(&mut tell)).unwrap();
+        check(&Disk::real(), dir.path(), &mut Report::new(&mut tell, &mut |_, _| {})).unwrap();
         assert!(findings.is_empty(), "{findings:?}");
     }
 }
@@ -95,6 +96,6 @@ fn a_damaged_block_loses_its_payloads_and_is_found_by_a_check() {
     assert!((1..500).contains(&found), "{found}");
     let mut findings = 0;
     let mut tell = |_: &crate::container::Finding| findings += 1;
-    check(&Disk::real(), dir.path(), &mut Report::new(&mut tell)).unwrap();
+    check(&Disk::real(), dir.path(), &mut Report::new(&mut tell, &mut |_, _| {})).unwrap();
     assert_eq!(findings, 1);
 }
