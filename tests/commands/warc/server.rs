@@ -131,12 +131,13 @@ fn chunked(body: &[u8], size: usize) -> Vec<u8> {
     out
 }
 
-/// Serves `answers` until the test's process ends; returns the port. The page `/` links to all of them, and what is
-/// not among them is not found.
+/// Serves `answers` until the test's process ends; returns the port. The page `/` links to all of them but robots.txt,
+/// and what is not among them is not found.
 pub fn serve(answers: Vec<(String, Answer)>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let links: String = answers.iter().map(|(path, _)| format!("<a href='{path}'>{path}</a>\n")).collect();
+    let linked = answers.iter().filter(|(path, _)| path != "/robots.txt");
+    let links: String = linked.map(|(path, _)| format!("<a href='{path}'>{path}</a>\n")).collect();
     let mut all = answers;
     all.push(("/".to_owned(), Answer::html(links)));
     let all = Arc::new(all);
