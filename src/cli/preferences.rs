@@ -1,8 +1,8 @@
 //! Which entries of the archive are left out by what is stated about their use: a refusal of a use, or a robots
 //! directive; by the page itself, or by the robots.txt of its origin.
 //!
-//! A crawl records that with each page, so that no page has to be read. For pages of which it is not recorded, those of
-//! older crawls, the page and its robots.txt are read: both are in the archive. There the newest robots.txt of an origin
+//! A crawl records that with each page, so that no page has to be read. Where it is not recorded, in archives of older
+//! crawls, the page and its robots.txt are read: both are in the archive. There the newest robots.txt of an origin
 //! counts, its redirects followed as the crawl does, and directives count that are meant for all robots.
 
 use std::collections::HashMap;

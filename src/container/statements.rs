@@ -6,20 +6,13 @@
 
 use super::keys::KeyRecord;
 use super::reader::Reader;
+use super::values::MARK;
 use crate::disk::{Error, Result};
-use crate::web::statements::{DIRECTIVES_FIELD, PREFERENCES_FIELD, Statements};
+use crate::web::statements::Statements;
 use crate::web::warc::RecordReader;
 
-/// The field of a warcinfo record by which the file has statements where there are any.
-const MARK: &str = "statements";
 /// Bytes of a warcinfo block.
 const INFO_MAX: u64 = 16 << 20;
-
-/// The field that says so, with its value.
-pub(super) fn mark() -> (String, String) {
-    let value = format!("{DIRECTIVES_FIELD} and {PREFERENCES_FIELD} in metadata records, where there are any");
-    (MARK.to_owned(), value)
-}
 
 impl Reader {
     /// What is stated about the use of a page; `None` where its value file does not record that.

@@ -1,7 +1,7 @@
 //! The dedup index of a crawl: made when a run begins, from the earlier archives that the settings name.
 //!
-//! It is made anew where the list of archives is another one, or an archive has grown since; so a run that goes on
-//! begins at once. An archive that is gone by now keeps its part of the index as long as the list is the same.
+//! It is rebuilt where the list of archives is another one, or an archive has grown since; so a run that goes on begins
+//! at once. An archive that is gone by now keeps its part of the index as long as the list is the same.
 //!
 //! Readers find what an external revisit refers to with [`payload_of`]: the index names the crawl directories.
 
@@ -31,7 +31,7 @@ pub(super) fn prepare(config: &Config, disk: &Disk, dir: &Path) -> Result<Option
     }
     let before = match DedupIndex::open(disk, dir) {
         Err(error @ Error::Damaged { .. }) => {
-            tracing::warn!("{error}; the dedup index is made anew");
+            tracing::warn!("{error}; the dedup index is rebuilt");
             None
         }
         before => before?,

@@ -80,8 +80,8 @@ impl Statements {
         }
     }
 
-    /// Adds the content of a meta element with directives, for all robots or for ours alone. What is asked of anyone who
-    /// uses the content is asked of all.
+    /// Adds the content of a meta element with directives, for all robots or for ours alone. What is asked of users of
+    /// the content is asked of all.
     pub(in crate::web) fn add_meta(&mut self, content: &str, is_for_all: bool) {
         content.split(',').for_each(|part| self.add_part(part));
         if is_for_all {

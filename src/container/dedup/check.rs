@@ -6,7 +6,7 @@ use super::{BLOCK_BYTES, DedupIndex, FILE};
 use crate::container::Report;
 use crate::disk::{Disk, Error, Result};
 
-/// Checks the index of the crawl in `dir`, if it has one. Damage costs no page: the next start makes it anew.
+/// Checks the index of the crawl in `dir`, if it has one. Damage costs no page: the next run rebuilds it.
 pub fn check(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
     let path = dir.join(FILE);
     let index = match DedupIndex::open(disk, dir) {

@@ -159,7 +159,9 @@ impl DedupIndex {
         match self.search(sha1) {
             Err(error @ Error::Damaged { .. }) => {
                 if !self.is_told.swap(true, Ordering::Relaxed) {
-                    tracing::warn!("{error}: payloads in it are stored again; remove the file and it is made anew");
+                    tracing::warn!(
+                        "{error}: payloads in it are stored again; remove the file and the next run rebuilds it"
+                    );
                 }
                 Ok(None)
             }
