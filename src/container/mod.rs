@@ -256,7 +256,7 @@ impl Container {
     pub fn append(&mut self, page: &NewPage<'_>) -> Result<Stored> {
         let previous = if page.may_have_versions { self.newest(page.key, page.url)? } else { None };
         let first = self.first_with_payload(page)?;
-        let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first));
+        let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first)).transpose()?;
         let records = revisit.as_deref().unwrap_or(page.records);
         self.keys.check_room()?;
         let (file, offset) = self.values.append(records, page.time)?;

@@ -10,7 +10,9 @@ use super::replayed::RefersTo;
 use super::{Container, KeyRecord, NewPage, ReplayedPage, values};
 use crate::disk::{DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{Header, Profile, Record, RecordReader, Revisit, format_date, id_seed, parse_http_head};
+use crate::web::warc::{
+    Header, Profile, Record, RecordReader, Revisit, format_date, id_seed, parse_http_head, seed_of_id,
+};
 
 /// Versions of a URL that are looked through for one with the payload.
 pub(super) const VERSIONS_MAX: usize = 64;
@@ -43,7 +45,7 @@ impl Container {
     }
 
     /// The records of `page` with a revisit of `first` in the place of the response.
-    pub(super) fn records_of_revisit(&mut self, page: &NewPage<'_>, first: &KeyRecord) -> Vec<u8> {
+    pub(super) fn records_of_revisit(&mut self, page: &NewPage<'_>, first: &KeyRecord) -> Result<Vec<u8>> {
         let draft = page.revisit.expect("what has no draft is no revisit");
         let mut records = page.records[..page.response.start].to_vec();
         let revisit = Revisit {
@@ -51,13 +53,26 @@ impl Container {
             url: page.url,
             fetched_at: page.time,
             payload_sha1: first.payload_sha1,
-            // the ids of robots.txt records follow from nothing
-            first_id_seed: (!first.robots).then(|| id_seed(self.crawl_id, &first.url, first.time)),
+            first_id_seed: self.id_seed_of(first)?,
             first_url: &first.url,
             first_date: &format_date(first.time),
         };
         self.encoder.revisit(&revisit, &mut records);
-        records
+        Ok(records)
+    }
+
+    /// What the id of the record of `first` follows from. Those of robots.txt files follow from nothing that is known,
+    /// so such a record is asked for its own.
+    fn id_seed_of(&self, first: &KeyRecord) -> Result<Option<u128>> {
+        if !first.robots {
+            return Ok(Some(id_seed(self.crawl_id, &first.url, first.time)));
+        }
+        let file = values::open_named(self.values.disk(), self.values.dir(), first.file);
+        match file.and_then(|file| value(&file, first)) {
+            Ok(found) => Ok(found.record.field("WARC-Record-ID").and_then(seed_of_id)),
+            Err(Error::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Completes a replayed revisit by what it refers to: payload, its length, and where it lies. `key_of` makes the

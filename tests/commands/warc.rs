@@ -196,6 +196,16 @@ fn every_file_begins_with_a_warcinfo_record_and_none_outgrows_its_segment() {
     }
 }
 
+#[test]
+fn a_revisit_of_a_robots_txt_names_its_record() {
+    let text = format!("# {}", "the same ".repeat(100));
+    let answers = ["/robots.txt", "/copy"].map(|path| (path.to_owned(), Answer::html(text.as_str())));
+    let (records, port) = crawl(answers.to_vec(), "");
+    let revisit = record_of(&records, "revisit", port, "/copy");
+    let first = record_of(&records, "response", port, "/robots.txt");
+    assert_eq!(revisit.field("WARC-Refers-To"), first.field("WARC-Record-ID"));
+}
+
 /// Bytes that no compressor makes smaller.
 fn noise(count: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(count as u64);

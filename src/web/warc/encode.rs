@@ -406,6 +406,13 @@ pub fn id_seed(crawl: u128, url: &str, fetched_at: Time) -> u128 {
     digest[..16].iter().fold(0, |seed, &byte| seed << 8 | u128::from(byte))
 }
 
+/// A seed from which the `WARC-Record-ID` of an answer follows that this program wrote: the id itself is one.
+pub fn seed_of_id(id: &str) -> Option<u128> {
+    let hex = id.strip_prefix("<urn:uuid:")?.strip_suffix('>')?.replace('-', "");
+    let seed = u128::from_str_radix(&hex, 16).ok()?;
+    (urn(uuid(seed, 0)) == id).then_some(seed)
+}
+
 /// The `WARC-Record-ID` of the metadata record of a page.
 pub fn metadata_id(crawl: u128, url: &str, fetched_at: Time) -> String {
     urn(uuid(id_seed(crawl, url, fetched_at), METADATA_PART))

@@ -227,6 +227,9 @@ fn the_record_that_a_revisit_refers_to_has_the_id_that_follows_from_url_and_time
     let response = read_all(&file_of(&dir, &first.bytes)).pop().unwrap();
     let revisit = read_all(&file_of(&dir, &bytes)).pop().unwrap();
     assert_eq!(revisit.field("WARC-Refers-To"), response.field("WARC-Record-ID"));
+    let id = response.field("WARC-Record-ID").unwrap();
+    assert!(seed_of_id(id).is_some(), "an id of ours is its own seed");
+    assert_eq!(seed_of_id("<urn:uuid:00000000-0000-0000-0000-000000000000>"), None);
     let others = [id_seed(8, url, at), id_seed(7, "http://a.example/", at), id_seed(7, url, Time::ZERO)];
     assert!(!others.contains(&id_seed(7, url, at)));
 }
