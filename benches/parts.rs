@@ -212,6 +212,7 @@ fn exchange(page: &Page) -> Exchange<'_> {
         robots: false,
         forced: false,
         canonical: None,
+        statements: None,
         id_seed: id_seed(7, page.url.as_str(), response.started),
     }
 }
@@ -232,6 +233,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         request_records: true,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
+        dedup: None,
     }
 }
 

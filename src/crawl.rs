@@ -13,6 +13,7 @@
 pub mod archives;
 pub mod console;
 pub mod control;
+pub mod dedup;
 mod director;
 mod directory;
 pub mod dirs;
@@ -73,7 +74,8 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let directory = Directory::open(&request, &*clock)?;
     let known = directory.listed(&request)?;
     let ceiling = memory::Ceiling::of(&request.config, threads::cores()).with_seeds(lines + known, file.len() as u64);
-    let process = options::process(&request.config, directory.keys.clone(), guard.clone());
+    let dedup = dedup::prepare(&request.config, &Disk::real(), &request.dir)?;
+    let process = ProcessOptions { dedup, ..options::process(&request.config, directory.keys.clone(), guard.clone()) };
     let (mut runtime, mut ports) = Runtime::start(&request, clock, Network { idle_max, guard }, &process)?;
     let finish = if ports.len() > 1 {
         let list = number(&request, seeds)?;

@@ -105,6 +105,8 @@ impl Batch {
         self.pages.iter().map(|page| NewPage {
             revisit: None,
             truncated: false,
+            has_statements: false,
+            is_external: false,
             url: &self.urls[page.url.clone()],
             key: page.key,
             status: 200,
@@ -153,6 +155,7 @@ impl Prepared {
             robots: false,
             forced: false,
             canonical: None,
+            statements: None,
             id_seed: random.u128(..),
         };
         let plain = Encoder::new(Compression::None).encode(&exchange);

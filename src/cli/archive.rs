@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::clock::Time;
 use crate::container::StoredRecord;
 use crate::text::escape::Escaped;
+use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 use crate::web::{headers, mime};
 
@@ -27,6 +28,8 @@ pub struct Entry {
     pub robots: bool,
     /// Of a revisit: handle of the version with which its payload is stored.
     pub payload: Option<u64>,
+    /// Whether its payload is stored in another archive.
+    pub external: bool,
     /// Handle of the version before this one.
     pub previous: Option<u64>,
     /// What the archive knows this version by.
@@ -36,12 +39,12 @@ pub struct Entry {
 impl Entry {
     /// Whether it says that the version with status 200 that it refers to is still the page.
     pub fn is_confirmed(&self) -> bool {
-        self.status == 304 && self.is_revisit()
+        self.status == 304 && self.payload.is_some()
     }
 
     /// Whether its payload is stored with another page.
     pub fn is_revisit(&self) -> bool {
-        self.payload.is_some()
+        self.payload.is_some() || self.external
     }
 }
 
@@ -128,6 +131,11 @@ pub trait Archive {
         let via = |text: &str| Some(text.lines().find_map(|line| line.strip_prefix("via: "))?.trim().to_owned());
         Ok(text.and_then(|text| via(&text)))
     }
+    /// What is stated about the use of a page, as it was recorded when the page was fetched; `None` where that is not
+    /// known, as in archives from before it was recorded.
+    fn statements(&self, _: &Entry) -> anyhow::Result<Option<Statements>> {
+        Ok(None)
+    }
     /// Where the record of the answer lies.
     fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation>;
 }
@@ -202,6 +210,7 @@ pub(super) mod tests {
                 digest_sha1: [self.stored.len() as u8; 20],
                 robots: url.ends_with("/robots.txt"),
                 payload: before.filter(|_| !response.payload_headers.is_empty()),
+                external: false,
                 previous: before,
                 handle: self.stored.len() as u64,
             };
@@ -276,6 +285,7 @@ pub(super) mod tests {
                 robots: entry.robots,
                 forced: false,
                 canonical: None,
+                statements: None,
                 id_seed: u128::from(entry.handle) + 1,
             });
             let dir = tempfile::tempdir()?;

@@ -39,6 +39,7 @@ pub(crate) fn cdxj([url, mime, file]: [String; 3], number: u64) -> bool {
         digest_sha1: [7; 20],
         robots: false,
         payload: None,
+        external: false,
         previous: None,
         handle: 0,
     };

@@ -7,14 +7,16 @@ use anyhow::Context;
 
 use super::archive::{Archive, Entry, RecordLocation, Response};
 use super::exit::UsageError;
-use crate::container::{KeyRecord, Reader, StoredRecord};
+use crate::container::{External, KeyRecord, Reader, StoredRecord};
 use crate::crawl::archives::{self, Archives};
+use crate::crawl::dedup;
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::{self, CrawlError, CrawlRequest};
 use crate::disk::{self, Disk};
 use crate::engine::Identity;
 use crate::record::Finish;
 use crate::web::coding;
+use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::Header;
 
@@ -91,6 +93,19 @@ impl Container {
         }
     }
 
+    /// The body of a revisit whose payload is in another archive.
+    fn body_elsewhere(&self, external: &External, record: &KeyRecord) -> anyhow::Result<Vec<u8>> {
+        let found = dedup::payload_of(&Disk::real(), self.archives.dirs(), external, &record.payload_sha1)?;
+        found.ok_or_else(|| {
+            let id = external.record_id.as_ref().map_or(String::new(), |id| format!(", record {id}"));
+            let (archive, url, date) = (&external.archive, &external.url, &external.date);
+            anyhow::anyhow!(
+                "the content of {} is in another archive, {archive}, which is not here: {url} of {date}{id}",
+                record.url
+            )
+        })
+    }
+
     /// The entries of a shard in the order in which they were stored.
     fn of_shard(&self, place: usize) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_> {
         match self.archives.reader(place) {
@@ -132,7 +147,10 @@ impl Archive for Container {
 
     fn response(&self, entry: &Entry) -> anyhow::Result<Response> {
         let (_, record, reader) = self.record(entry)?;
-        let stored = reader.response(&record)?;
+        let mut stored = reader.response(&record)?;
+        if let Some(external) = &stored.external {
+            stored.body = self.body_elsewhere(external, &record)?;
+        }
         let plain =
             |headers: Vec<Header>| headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         let mut response = Response {
@@ -153,6 +171,11 @@ impl Archive for Container {
         Ok(reader.exchange(&record)?)
     }
 
+    fn statements(&self, entry: &Entry) -> anyhow::Result<Option<Statements>> {
+        let (_, record, reader) = self.record(entry)?;
+        Ok(reader.statements(&record)?)
+    }
+
     fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation> {
         let (place, record, reader) = self.record(entry)?;
         let name = reader.value_name(&record)?;
@@ -170,6 +193,7 @@ fn entry((place, record): (usize, KeyRecord)) -> Entry {
         digest_sha1: record.payload_sha1,
         robots: record.robots,
         payload: record.payload_at.map(|offset| handle(place, offset)),
+        external: record.is_external,
         previous: record.previous.map(|offset| handle(place, offset)),
         handle: handle(place, record.offset),
         mime: record.mime,

@@ -1,7 +1,9 @@
-//! Which entries of the archive refuse a use of their content: by the page itself, or by the robots.txt of its origin.
+//! Which entries of the archive are left out by what is stated about their use: a refusal of a use, or a robots
+//! directive; by the page itself, or by the robots.txt of its origin.
 //!
-//! Both are in the archive, so this works for crawls of any age and costs a crawl nothing. The newest robots.txt of an
-//! origin counts, its redirects followed as the crawl does.
+//! A crawl records that with each page, so that no page has to be read. Where it is not recorded, in archives of older
+//! crawls, the page and its robots.txt are read: both are in the archive. There the newest robots.txt of an origin
+//! counts, its redirects followed as the crawl does, and directives count that are meant for all robots.
 
 use std::collections::HashMap;
 
@@ -10,6 +12,7 @@ use crate::web::headers;
 use crate::web::html::is_html;
 use crate::web::preferences::{Preferences, Usage};
 use crate::web::robots::UsageLines;
+use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 
 /// Origins whose lines are kept; pages of one origin mostly stand together.
@@ -17,37 +20,62 @@ const ORIGINS_MAX: usize = 1_000;
 /// Redirects of a robots.txt that the crawl follows.
 const ROBOTS_HOPS_MAX: usize = 5;
 
-/// Knows the preferences of entries.
-pub(super) struct Refusals {
-    uses: Vec<Usage>,
+/// What an entry is left out by.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conditions {
+    /// Uses that must not be refused.
+    pub uses: Vec<Usage>,
+    /// Directives of which one must be there, if there are any.
+    pub with: Vec<String>,
+    /// Directives of which none may be there.
+    pub without: Vec<String>,
+}
+
+impl Conditions {
+    fn hold(&self, stated: &Statements) -> bool {
+        let has = |name: &String| stated.has_directive(name);
+        !self.uses.iter().any(|&usage| stated.preferences().refuses(usage))
+            && (self.with.is_empty() || self.with.iter().any(has))
+            && !self.without.iter().any(has)
+    }
+}
+
+/// Knows what is stated about the use of entries.
+pub(super) struct StatementFilter {
+    conditions: Conditions,
     origins: HashMap<String, UsageLines>,
 }
 
-impl Refusals {
-    /// Looks for refusals of any of `uses`; nothing where there is none to look for.
-    pub(super) fn of(uses: &[Usage]) -> Option<Self> {
-        (!uses.is_empty()).then(|| Refusals { uses: uses.to_vec(), origins: HashMap::new() })
+impl StatementFilter {
+    /// Asks for these conditions; nothing where there are none.
+    pub(super) fn of(conditions: Conditions) -> Option<Self> {
+        let Conditions { uses, with, without } = &conditions;
+        let is_asked = !(uses.is_empty() && with.is_empty() && without.is_empty());
+        is_asked.then(|| StatementFilter { conditions, origins: HashMap::new() })
     }
 
-    /// Whether an entry refuses any of the uses.
-    pub(super) fn has(&mut self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<bool> {
-        let of_site = match CanonicalUrl::parse(&entry.url) {
-            Ok(url) => self.of_site(archive, &url)?,
-            Err(_) => Preferences::default(),
+    /// Whether an entry is left out.
+    pub(super) fn leaves_out(&mut self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<bool> {
+        let stated = match recorded(archive, entry)? {
+            Some(stated) => stated,
+            None => self.read(archive, entry)?,
         };
-        if self.refused(of_site) {
-            return Ok(true);
-        }
+        Ok(!self.conditions.hold(&stated))
+    }
+
+    /// What the page and its robots.txt state.
+    fn read(&mut self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Statements> {
         let response = archive.response(entry)?;
         let fields = [&response.headers[..], &response.payload_headers].concat();
+        let mut stated = Statements::of_header(&fields, "*");
         let content_type = response.content_type();
-        let html = is_html(content_type.as_deref(), &response.decoded)
-            .then_some((response.decoded.as_slice(), content_type.as_deref()));
-        Ok(self.refused(Preferences::of_answer(&fields, html)))
-    }
-
-    fn refused(&self, stated: Preferences) -> bool {
-        self.uses.iter().any(|&usage| stated.refuses(usage))
+        if is_html(content_type.as_deref(), &response.decoded) {
+            stated.add_page(&response.decoded, content_type.as_deref(), "");
+        }
+        if let Ok(url) = CanonicalUrl::parse(&entry.url) {
+            stated.add_preferences(self.of_site(archive, &url)?);
+        }
+        Ok(stated)
     }
 
     fn of_site(&mut self, archive: &dyn Archive, url: &CanonicalUrl) -> anyhow::Result<Preferences> {
@@ -61,6 +89,16 @@ impl Refusals {
         }
         Ok(self.origins[&origin].of(url.as_str()))
     }
+}
+
+/// What was recorded with an entry, and with the version that it says is unchanged; nothing unless both have it.
+fn recorded(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Option<Statements>> {
+    let Some(mut stated) = archive.statements(entry)? else { return Ok(None) };
+    if let Some(payload) = entry.payload.filter(|_| entry.is_confirmed()) {
+        let Some(of_page) = archive.statements(&archive.entry(payload)?)? else { return Ok(None) };
+        stated.add(&of_page);
+    }
+    Ok(Some(stated))
 }
 
 /// The robots.txt of the origin of `url`, if one came.
@@ -99,17 +137,35 @@ mod tests {
         archive
     }
 
+    /// Handles of the entries that conditions leave out.
+    fn left_out(archive: &FakeArchive, conditions: Conditions) -> Vec<u64> {
+        let mut filter = StatementFilter::of(conditions).unwrap();
+        let entries = archive.stored.iter().map(|(entry, _)| entry);
+        entries.filter(|entry| filter.leaves_out(archive, entry).unwrap()).map(|entry| entry.handle).collect()
+    }
+
     #[test]
     fn pages_and_the_robots_txt_of_their_origin_refuse() {
         let archive = archive();
-        let refusing = |uses: &[Usage]| -> Vec<u64> {
-            let mut refusals = Refusals::of(uses).unwrap();
-            let entries = archive.stored.iter().map(|(entry, _)| entry);
-            entries.filter(|entry| refusals.has(&archive, entry).unwrap()).map(|entry| entry.handle).collect()
-        };
+        let refusing = |uses: &[Usage]| left_out(&archive, Conditions { uses: uses.to_vec(), ..Conditions::default() });
         assert_eq!(refusing(&[Usage::AiTrain]), [0, 1, 3, 4]);
         assert_eq!(refusing(&[Usage::Search]), [3]);
         assert_eq!(refusing(&[Usage::Tdm, Usage::Search]), [3, 4]);
-        assert!(Refusals::of(&[]).is_none());
+        assert!(StatementFilter::of(Conditions::default()).is_none());
+    }
+
+    #[test]
+    fn pages_are_told_apart_by_their_directives() {
+        let archive = archive();
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let with = |with: &[&str]| left_out(&archive, Conditions { with: names(with), ..Conditions::default() });
+        let without =
+            |without: &[&str]| left_out(&archive, Conditions { without: names(without), ..Conditions::default() });
+        assert_eq!(without(&["noindex"]), [3]);
+        assert_eq!(without(&["nofollow", "noai"]), [3]);
+        assert_eq!(without(&["nofollow"]), [0_u64; 0]);
+        assert_eq!(with(&["nofollow", "noindex"]), [0, 1, 2, 4, 5]);
+        let both = Conditions { with: names(&["noindex"]), uses: vec![Usage::AiTrain], ..Conditions::default() };
+        assert_eq!(left_out(&archive, both), [0, 1, 2, 3, 4, 5]);
     }
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry, essence};
-use super::preferences::Refusals;
+use super::preferences::{Conditions, StatementFilter};
 use crate::clock::Time;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::web::preferences::Usage;
@@ -34,8 +34,15 @@ pub(super) struct Selection {
     /// Only pages fetched on this day (UTC) or earlier
     #[arg(long, value_name = "DATE", value_parser = until)]
     pub(super) until: Option<Time>,
+    /// Only pages with this robots directive (X-Robots-Tag, meta robots): noindex, nofollow, noarchive, noai, ...; may
+    /// be given several times
+    #[arg(long, value_name = "NAME", value_parser = directive)]
+    pub(super) directive: Vec<String>,
+    /// Leave out pages with this robots directive; may be given several times
+    #[arg(long, value_name = "NAME", value_parser = directive)]
+    pub(super) without_directive: Vec<String>,
     /// Leave out pages that refuse this use of their content, or whose robots.txt does: search=n, ai-input=n,
-    /// ai-train=n or tdm=n; several are separated by commas. Reads every page
+    /// ai-train=n or tdm=n; several are separated by commas
     #[arg(long, value_name = "USE=n", value_parser = refusal, value_delimiter = ',')]
     pub(super) respect_preferences: Vec<Usage>,
     /// Also the robots.txt files that the crawl fetched for itself
@@ -47,6 +54,12 @@ pub(super) struct Selection {
 fn refusal(text: &str) -> Result<Usage, String> {
     let name = text.split_once('=').filter(|(_, value)| *value == "n").map(|(name, _)| name);
     name.and_then(Usage::parse).ok_or("write search=n, ai-input=n, ai-train=n or tdm=n".to_owned())
+}
+
+/// The name of a robots directive.
+fn directive(text: &str) -> Result<String, String> {
+    let is_name = !text.is_empty() && !text.contains([',', ' ']);
+    if is_name { Ok(text.to_ascii_lowercase()) } else { Err("write one name, such as noindex".to_owned()) }
 }
 
 /// Status codes from one to another, both included.
@@ -135,12 +148,16 @@ impl Selection {
     /// gone by now. It takes two passes over the keys; what the first one finds is that some are older versions.
     pub(super) fn entries<'a>(&'a self, archive: &'a dyn Archive, all: bool) -> anyhow::Result<Selected<'a>> {
         let older = if all { None } else { Some(Older::of(archive)?) };
-        Ok(Selected { selection: self, archive, entries: archive.entries(), older, refusals: self.refusals() })
+        Ok(Selected { selection: self, archive, entries: archive.entries(), older, statements: self.statements() })
     }
 
-    /// Knows which entries refuse a use that is to be respected.
-    pub(super) fn refusals(&self) -> Option<Refusals> {
-        Refusals::of(&self.respect_preferences)
+    /// Knows which entries are left out by what is stated about their use.
+    pub(super) fn statements(&self) -> Option<StatementFilter> {
+        StatementFilter::of(Conditions {
+            uses: self.respect_preferences.clone(),
+            with: self.directive.clone(),
+            without: self.without_directive.clone(),
+        })
     }
 }
 
@@ -151,7 +168,7 @@ pub(super) struct Selected<'a> {
     entries: Box<dyn Iterator<Item = anyhow::Result<Entry>> + 'a>,
     /// Where only the newest versions are wanted: the others.
     older: Option<Older>,
-    refusals: Option<Refusals>,
+    statements: Option<StatementFilter>,
 }
 
 impl Selected<'_> {
@@ -168,10 +185,11 @@ impl Selected<'_> {
                     if self.older.is_some() && entry.robots && self.archive.is_superseded(&entry)? {
                         continue;
                     }
-                    match self.refusals.as_mut().map_or(Ok(false), |refusals| refusals.has(self.archive, &entry)) {
+                    let statements = self.statements.as_mut();
+                    match statements.map_or(Ok(false), |filter| filter.leaves_out(self.archive, &entry)) {
                         Ok(false) => return Ok(Some(entry)),
                         Ok(true) => {}
-                        // what it refuses is not known: it stays out
+                        // what it states is not known: it stays out
                         Err(e) => damage.note(e, warnings),
                     }
                 }
@@ -192,6 +210,8 @@ impl fmt::Display for Selection {
         words.extend(self.mime.iter().map(|mime| format!("--mime {mime}")));
         words.extend(self.since.map(|since| format!("--since {}", iso_ms(since))));
         words.extend(self.until.map(|until| format!("--until {}", iso_ms(until))));
+        words.extend(self.directive.iter().map(|name| format!("--directive {name}")));
+        words.extend(self.without_directive.iter().map(|name| format!("--without-directive {name}")));
         words.extend(self.respect_preferences.iter().map(|usage| format!("--respect-preferences {}=n", usage.name())));
         words.extend(self.robots.then(|| "--robots".to_owned()));
         f.write_str(&words.join(" "))

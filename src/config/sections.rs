@@ -406,6 +406,8 @@ section! {
         digest_memory: Bytes = Bytes::of(ContainerOptions::default().digest_memory),
         /// Memory of entries of the index that wait for a checkpoint; what fills it makes the checkpoint come early.
         slot_memory: Bytes = Bytes::of(ContainerOptions::default().slot_memory),
+        /// Crawl directories and CDXJ files of earlier archives: payloads that they have are not stored again.
+        dedup_against: Vec<String> = Vec::new(),
     }
 }
 

@@ -7,8 +7,11 @@ use crate::disk::Result;
 
 impl Reader {
     /// The page that `key` leads to, with the body that it refers to where it is a revisit; nothing where its metadata
-    /// is gone.
+    /// is gone, or its body is in another archive.
     pub fn page(&self, key: &KeyRecord) -> Result<Option<ReplayedPage>> {
+        if key.is_external {
+            return Ok(None);
+        }
         let records = self.exchange(key)?;
         let answer = records.last().map(|stored| &stored.record);
         let metadata = records.iter().map(|stored| &stored.record).find(|record| record.kind() == "metadata");

@@ -19,7 +19,7 @@ pub struct Condition {
 impl Container {
     /// The condition that the newest version of `url` with status 200 allows. There is none where that version names no
     /// validator, or its payload is not whole in the archive: damage means that the page is asked for without
-    /// condition.
+    /// condition. A payload in another archive is not in this one.
     ///
     /// It costs an address page, a key record for each version that is passed over, and the value of the one that is
     /// found (of a revisit that of its payload too).
@@ -27,6 +27,9 @@ impl Container {
         let mut at = self.newest(key, url)?;
         for _ in 0..VERSIONS_MAX {
             let Some(record) = at else { return Ok(None) };
+            if record.status == 200 && record.is_external {
+                return Ok(None);
+            }
             if record.status == 200 && !record.truncated {
                 let Some(headers) = self.headers_of_whole(&record)? else { return Ok(None) };
                 let payload_at = record.payload_at.unwrap_or(record.offset);

@@ -226,6 +226,7 @@ fn n08_records_in_a_damaged_body_that_its_server_made_up_are_not_taken_for_the_c
                 robots: false,
                 forced: false,
                 canonical: None,
+                statements: None,
                 id_seed: id_seed(crawl, forged_url, Time::from_ms(5)),
             };
             Encoder::new(compression).encode(&exchange).bytes

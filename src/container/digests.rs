@@ -40,7 +40,7 @@ impl Digests {
     pub fn takes(record: &KeyRecord) -> bool {
         let truncated = record.truncated.then_some(crate::web::warc::Truncation::Length);
         let profile = Profile::of(record.status, record.payload_bytes, truncated);
-        record.payload_at.is_none() && profile == Some(Profile::IdenticalPayload)
+        record.is_response() && profile == Some(Profile::IdenticalPayload)
     }
 
     /// Offsets of the records that may have the payload with this digest, the last used one first.
@@ -128,6 +128,8 @@ mod tests {
             payload_sha1: sha1(number),
             payload_bytes: 5_000,
             truncated: false,
+            has_statements: false,
+            is_external: false,
             payload_at: None,
             previous: None,
             mime: "text/html".into(),

@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::revisits::value;
 use super::values;
 use crate::disk::{DiskFile, Error, Result};
-use crate::web::warc::{Record, RecordReader};
+use crate::web::warc::{Record, RecordReader, format_date};
 
 /// How far back the record before is looked for, step by step; heads of a few hundred bytes are the rule.
 const WINDOWS_BYTES: [u64; 3] = [4 << 10, 64 << 10, 512 << 10];
@@ -53,6 +53,25 @@ impl Reader {
         }
         records.reverse();
         Ok(records)
+    }
+
+    /// The metadata record of the page that `key` leads to, if it lies where it should. The answer is not read.
+    pub(super) fn metadata(&self, key: &KeyRecord) -> Result<Option<Record>> {
+        let file = self.value_file(key)?;
+        let date = format_date(key.time);
+        let mut start = key.value_offset;
+        for _ in 0..RECORDS_MAX {
+            let Some(record) = record_before(&file, start)? else { break };
+            let of_page = |name: &str, value: &str| record.field(name) == Some(value);
+            if !of_page("WARC-Target-URI", &key.url) || !of_page("WARC-Date", &date) {
+                break;
+            }
+            if record.kind() == "metadata" {
+                return Ok(Some(record));
+            }
+            start = record.offset;
+        }
+        Ok(None)
     }
 
     /// The name of the value file that `key` leads to, as it is when nothing more is written to it.

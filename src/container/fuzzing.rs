@@ -236,6 +236,7 @@ fn sample(compression: Compression) -> SimulatedDisk {
             robots: n == 4,
             forced: false,
             canonical: None,
+            statements: None,
             id_seed: n as u128,
         };
         let records = encoder.encode(&exchange);
@@ -252,6 +253,8 @@ fn sample(compression: Compression) -> SimulatedDisk {
             response: records.response.clone(),
             revisit: records.revisit.as_ref(),
             truncated: false,
+            has_statements: false,
+            is_external: false,
             may_have_versions: true,
             condition: None,
         };

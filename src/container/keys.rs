@@ -4,7 +4,8 @@
 //! header (16 bytes), then records:
 //! 0   4  crc32 of the rest
 //! 4   2  length of the record
-//! 6   1  flags: 1 robots.txt of the crawl, 2 mime written out, 4 revisit, 8 body cut short
+//! 6   1  flags: 1 robots.txt of the crawl, 2 mime written out, 4 revisit, 8 body cut short, 16 the metadata record
+//!        has statements about the page's use, 32 revisit of a record in another archive
 //! 7   1  mime: number in the table, or length of the text before the URL
 //! 8   8  fingerprint of the URL
 //! 16  3  value file
@@ -36,6 +37,8 @@ const FLAG_ROBOTS: u8 = 1;
 const FLAG_MIME_TEXT: u8 = 2;
 const FLAG_REVISIT: u8 = 4;
 const FLAG_TRUNCATED: u8 = 8;
+const FLAG_STATEMENTS: u8 = 16;
+const FLAG_EXTERNAL: u8 = 32;
 const REVISIT_BYTES: usize = 5;
 const MIME_TEXT_MAX: usize = 64;
 /// Bytes of a URL that fit beside the longest other parts.
@@ -99,6 +102,10 @@ pub struct KeyRecord {
     pub payload_bytes: u64,
     /// Whether the body was cut short.
     pub truncated: bool,
+    /// Whether its metadata record has statements about the page's use.
+    pub has_statements: bool,
+    /// Whether it is a revisit whose body is in another archive.
+    pub is_external: bool,
     /// Of a revisit: offset of the record of the response that has the body.
     pub payload_at: Option<u64>,
     /// The version before: offset of its record.
@@ -110,6 +117,11 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
+    /// Whether its record has the body that came.
+    pub fn is_response(&self) -> bool {
+        self.payload_at.is_none() && !self.is_external
+    }
+
     /// The record as it lies in the file; or which of its numbers is too large for that.
     fn encode(&self) -> std::result::Result<Vec<u8>, &'static str> {
         let mime_text = clip(&self.mime, MIME_TEXT_MAX);
@@ -124,6 +136,8 @@ impl KeyRecord {
             (mime_number.is_none(), FLAG_MIME_TEXT),
             (self.payload_at.is_some(), FLAG_REVISIT),
             (self.truncated, FLAG_TRUNCATED),
+            (self.has_statements, FLAG_STATEMENTS),
+            (self.is_external, FLAG_EXTERNAL),
         ];
         let flags = flags.iter().map(|&(set, flag)| u8::from(set) * flag).sum();
         let revisit_bytes = if self.payload_at.is_some() { REVISIT_BYTES } else { 0 };
@@ -186,6 +200,8 @@ impl KeyRecord {
             payload_sha1: bytes[36..56].try_into().ok()?,
             payload_bytes: get(&bytes[56..60]),
             truncated: flags & FLAG_TRUNCATED != 0,
+            has_statements: flags & FLAG_STATEMENTS != 0,
+            is_external: flags & FLAG_EXTERNAL != 0,
             payload_at,
             previous: (previous != 0).then_some(previous),
             mime: mime.to_owned(),

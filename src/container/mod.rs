@@ -16,7 +16,8 @@
 //! checkpoints only, by a [`SyncJob`] beside the crawl.
 //!
 //! A payload that is there already is not stored again: the page becomes a *revisit*, which refers to the page that has
-//! the payload. A table of bounded memory knows the digests. It costs a reader one more key record and value.
+//! the payload. A table of bounded memory knows the digests. It costs a reader one more key record and value. A payload
+//! that an earlier archive has can be left to that one ([`dedup`]): the revisit is *external*.
 //!
 //! # Durability
 //!
@@ -33,6 +34,7 @@ mod condition;
 mod crash_tests;
 #[cfg(test)]
 mod damage_tests;
+pub mod dedup;
 mod digests;
 mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -49,6 +51,7 @@ mod resync;
 #[cfg(test)]
 mod revisit_tests;
 mod revisits;
+mod statements;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -73,7 +76,7 @@ use digests::Digests;
 pub use exchange::StoredRecord;
 use keys::KeyFile;
 pub use keys::KeyRecord;
-pub use reader::{Reader, StoredResponse};
+pub use reader::{External, Reader, StoredResponse};
 pub use rebuild::{Rebuilt, STAGED, rebuild};
 pub use recovery::Recovery;
 pub use referrer::{KeyPlace, Referrer, foreign_keys};
@@ -140,6 +143,10 @@ pub struct NewPage<'a> {
     pub revisit: Option<&'a RevisitDraft>,
     /// Whether the body was cut short.
     pub truncated: bool,
+    /// Whether the metadata record among them has statements about the page's use.
+    pub has_statements: bool,
+    /// Whether its last record is a revisit of a record in another archive.
+    pub is_external: bool,
     /// Whether the URL may be stored already; where not, no older version is looked for.
     pub may_have_versions: bool,
     /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition
@@ -154,7 +161,8 @@ pub struct Stored {
     pub record: u64,
     /// Bytes that the value file grew by.
     pub bytes: u64,
-    /// Of a revisit of an identical payload: bytes of the response record that was not written, less its own.
+    /// Of a revisit of an identical payload: bytes of the response record that was not written, less its own; of one
+    /// in another archive the bytes of the payload.
     pub saved: Option<u64>,
     /// Whether it is a revisit because the server said that nothing has changed.
     pub not_modified: bool,
@@ -248,7 +256,7 @@ impl Container {
     pub fn append(&mut self, page: &NewPage<'_>) -> Result<Stored> {
         let previous = if page.may_have_versions { self.newest(page.key, page.url)? } else { None };
         let first = self.first_with_payload(page)?;
-        let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first));
+        let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first)).transpose()?;
         let records = revisit.as_deref().unwrap_or(page.records);
         self.keys.check_room()?;
         let (file, offset) = self.values.append(records, page.time)?;
@@ -265,6 +273,8 @@ impl Container {
             payload_sha1: first.as_ref().map_or(page.payload_sha1, |first| first.payload_sha1),
             payload_bytes: first.as_ref().map_or(page.payload_bytes, |first| first.payload_bytes),
             truncated: page.truncated,
+            has_statements: page.has_statements,
+            is_external: page.is_external,
             payload_at: first.as_ref().map(|first| first.offset),
             previous: previous.map(|record| record.offset),
             mime: first.as_ref().filter(|_| page.mime.is_empty()).map_or(page.mime, |first| &first.mime).to_owned(),
@@ -272,8 +282,12 @@ impl Container {
         };
         let bytes = records.len() as u64;
         let revisit_by = page.revisit.filter(|_| first.is_some()).map(|draft| draft.profile);
-        let saved = (revisit_by == Some(Profile::IdenticalPayload))
-            .then(|| (page.response.len() as u64).saturating_sub(value_bytes));
+        let saved = match revisit_by {
+            // what the response record would have taken is not known
+            _ if page.is_external => Some(page.payload_bytes),
+            Some(Profile::IdenticalPayload) => Some((page.response.len() as u64).saturating_sub(value_bytes)),
+            _ => None,
+        };
         let not_modified = revisit_by == Some(Profile::NotModified);
         Ok(Stored { record: self.index(stored)?, bytes, saved, not_modified })
     }
@@ -294,6 +308,8 @@ impl Container {
             payload_sha1: page.payload_sha1,
             payload_bytes: page.payload_bytes,
             truncated: page.truncated.is_some(),
+            has_statements: page.has_statements,
+            is_external: page.is_external,
             payload_at: page.payload_at,
             previous,
             mime: page.mime.clone(),
@@ -303,6 +319,7 @@ impl Container {
         let saved = first
             .filter(|_| profile == Some(Profile::IdenticalPayload))
             .map(|first| first.value_bytes.saturating_sub(page.value_bytes));
+        let saved = saved.or(page.is_external.then_some(page.payload_bytes));
         let not_modified = profile == Some(Profile::NotModified);
         Ok(Stored { record, bytes: page.exchange_bytes, saved, not_modified })
     }

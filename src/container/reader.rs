@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
@@ -13,7 +13,7 @@ use super::revisits::{payload, value};
 use super::values;
 use crate::disk::{Disk, DiskFile, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::Header;
+use crate::web::warc::{Header, PAYLOAD_IN_FIELD, Record};
 
 /// A reader of the container in a directory.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct Reader {
     end: u64,
     /// Value files that were read last, the latest first.
     files: Mutex<Vec<(u32, Arc<DiskFile>)>>,
+    /// Whether value files have statements where there are any, by their numbers.
+    marks: Mutex<HashMap<u32, bool>>,
 }
 
 /// Value files that a reader holds open.
@@ -46,8 +48,23 @@ pub struct StoredResponse {
     pub headers: Vec<Header>,
     /// Of a revisit: the headers that its body came with.
     pub payload_headers: Vec<Header>,
-    /// The body as sent; of a revisit, that of the page it refers to.
+    /// The body as sent; of a revisit, that of the page it refers to; nothing where that is in another archive.
     pub body: Vec<u8>,
+    /// Of a revisit whose body is in another archive: where.
+    pub external: Option<External>,
+}
+
+/// The record of another archive that has a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct External {
+    /// The URL that brought it.
+    pub url: String,
+    /// When that request began.
+    pub date: String,
+    /// The id of the record, if it is known.
+    pub record_id: Option<String>,
+    /// The name of the archive.
+    pub archive: String,
 }
 
 impl Reader {
@@ -62,7 +79,16 @@ impl Reader {
             recent.insert(record.key, record.offset);
         }
         let end = scan.reached();
-        Ok(Reader { disk, dir: dir.to_owned(), keys, addresses, recent, end, files: Mutex::default() })
+        Ok(Reader {
+            disk,
+            dir: dir.to_owned(),
+            keys,
+            addresses,
+            recent,
+            end,
+            files: Mutex::default(),
+            marks: Mutex::default(),
+        })
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.
@@ -120,7 +146,7 @@ impl Reader {
     /// The response that `record` leads to: one value read, and for a revisit a key record and a value more.
     pub fn response(&self, record: &KeyRecord) -> Result<StoredResponse> {
         let found = value(&*self.value_file(record)?, record)?;
-        let kind = if record.payload_at.is_some() { "revisit" } else { "response" };
+        let kind = if record.is_response() { "response" } else { "revisit" };
         if found.record.kind() != kind {
             return Err(found.wrong(&format!("a {kind} record"), format!("a {} record", found.record.kind())));
         }
@@ -128,6 +154,7 @@ impl Reader {
             None => (found.body().to_vec(), Vec::new()),
             Some(offset) => self.payload_of_revisit(record, offset)?,
         };
+        let external = if record.is_external { Some(self.external(record, &found.record)?) } else { None };
         let line = found.record.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
         let reason = String::from_utf8_lossy(line.get(13..).unwrap_or_default()).into_owned();
         Ok(StoredResponse {
@@ -137,12 +164,28 @@ impl Reader {
             headers: found.headers,
             payload_headers,
             body,
+            external,
+        })
+    }
+
+    /// What `revisit`, the record of `key`, refers to.
+    fn external(&self, key: &KeyRecord, revisit: &Record) -> Result<External> {
+        let field = |name: &str| revisit.field(name).map(str::to_owned);
+        let metadata = self.metadata(key)?;
+        let fields = metadata.as_ref().map(|record| String::from_utf8_lossy(&record.block)).unwrap_or_default();
+        let of_archive =
+            |line: &str| line.split_once(": ").filter(|(name, _)| *name == PAYLOAD_IN_FIELD).map(|(_, v)| v.to_owned());
+        Ok(External {
+            url: field("WARC-Refers-To-Target-URI").unwrap_or_default(),
+            date: field("WARC-Refers-To-Date").unwrap_or_default(),
+            record_id: field("WARC-Refers-To"),
+            archive: fields.lines().find_map(of_archive).unwrap_or_default(),
         })
     }
 
     fn payload_of_revisit(&self, revisit: &KeyRecord, offset: u64) -> Result<(Vec<u8>, Vec<Header>)> {
         let first = self.keys.read(offset)?;
-        if first.payload_at.is_some() || first.payload_sha1 != revisit.payload_sha1 {
+        if !first.is_response() || first.payload_sha1 != revisit.payload_sha1 {
             let found = format!("one of {} without it", first.url);
             return Err(self.keys.damaged(revisit.offset, "a reference to the record of its payload", found));
         }
@@ -156,6 +199,11 @@ impl Reader {
         let mut bytes = vec![0; usize::try_from(record.value_bytes).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut bytes, record.value_offset)?;
         Ok(bytes)
+    }
+
+    /// What is known of value files so far.
+    pub(super) fn marks(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
+        self.marks.lock().expect("nobody panics with the lock")
     }
 
     /// The value file of `record`; a file that is renamed while it is open stays the same file.

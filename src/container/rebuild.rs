@@ -89,7 +89,7 @@ pub(super) fn rebuild_in_intervals(
             at_note = Some((index.apply()?, index.records));
         }
         let Some(mut record) = exchange.key_record(Some(maker)) else { continue };
-        if exchange.answer.kind() == "revisit" && !index.refer(&exchange, &mut record, maker)? {
+        if exchange.answer.kind() == "revisit" && !record.is_external && !index.refer(&exchange, &mut record, maker)? {
             let what = format!("a revisit whose payload is not in the archive any more: {}", record.url);
             walk.tell(&exchange, what, report);
             continue;
@@ -183,7 +183,7 @@ impl Index {
         let (Some(url), Some(time)) = (url, time) else { return Ok(false) };
         let mut at = self.newest(maker.keys(&url).key, url.as_str())?;
         while let Some(first) = at {
-            if first.payload_at.is_none() && first.time == time && first.payload_sha1 == record.payload_sha1 {
+            if first.is_response() && first.time == time && first.payload_sha1 == record.payload_sha1 {
                 record.payload_at = Some(first.offset);
                 record.payload_bytes = first.payload_bytes;
                 if record.mime.is_empty() {

@@ -6,8 +6,12 @@ use data_encoding::BASE32;
 
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Result};
+use crate::web::headers;
 use crate::web::mime;
-use crate::web::warc::{Header, Profile, Record, RecordReader, Truncation, parse_date, parse_http_head};
+use crate::web::statements::Statements;
+use crate::web::warc::{
+    Header, PAYLOAD_IN_FIELD, Profile, Record, RecordReader, Truncation, parse_date, parse_http_head,
+};
 
 /// Blocks longer than this are not replayed: no body limit allows them.
 const BLOCK_MAX: u64 = 2 << 30;
@@ -39,12 +43,16 @@ pub struct ReplayedPage {
     pub headers: Vec<Header>,
     /// The body as sent; of a revisit empty until `Container::read_through`.
     pub body: Vec<u8>,
+    /// Whether it is a revisit whose body is in another archive.
+    pub is_external: bool,
     /// What a revisit refers to.
     pub refers_to: Option<RefersTo>,
     /// Of a revisit that was read through: the key record of the response with its payload.
     pub payload_at: Option<u64>,
     /// Why the body is not whole.
     pub truncated: Option<Truncation>,
+    /// Whether its metadata record has statements about its use.
+    pub has_statements: bool,
     /// The address that answered.
     pub ip: Option<IpAddr>,
     /// Media type.
@@ -127,6 +135,8 @@ pub(super) fn page(file: u32, metadata: &Record, response: &Record) -> Option<Re
     let refers_to = if response.kind() == "revisit" { Some(refers_to(response)?) } else { None };
     // a revisit is truncated only in so far as its payload is elsewhere
     let truncated = response.field("WARC-Truncated").filter(|_| refers_to.is_none());
+    let is_external = refers_to.is_some() && field(PAYLOAD_IN_FIELD).is_some();
+    let payload_bytes = if is_external { stated_length(&headers)? } else { body.len() as u64 };
     Some(ReplayedPage {
         url: response.field("WARC-Target-URI")?.to_owned(),
         status,
@@ -139,11 +149,13 @@ pub(super) fn page(file: u32, metadata: &Record, response: &Record) -> Option<Re
         robots: field("purpose") == Some("robots.txt"),
         forced: field("forced") == Some("true"),
         headers,
-        payload_bytes: body.len() as u64,
+        payload_bytes,
         body,
+        is_external,
         refers_to,
         payload_at: None,
         truncated: truncated.and_then(Truncation::parse),
+        has_statements: !Statements::parse(&metadata.block).is_empty(),
         ip: response.field("WARC-IP-Address").and_then(|ip| ip.parse().ok()),
         mime,
         payload_sha1: BASE32.decode(digest.as_bytes()).ok()?.try_into().ok()?,
@@ -152,6 +164,11 @@ pub(super) fn page(file: u32, metadata: &Record, response: &Record) -> Option<Re
         value_bytes: response.length,
         exchange_bytes: 0,
     })
+}
+
+/// The length of the body to which a head belongs that this program wrote.
+pub(super) fn stated_length(head: &[Header]) -> Option<u64> {
+    headers::first(head, "content-length")?.trim().parse().ok()
 }
 
 fn refers_to(revisit: &Record) -> Option<RefersTo> {

@@ -282,6 +282,7 @@ fn n29_a_payload_with_the_tag_and_the_length_of_another_is_stored_and_not_taken_
             robots: false,
             forced: false,
             canonical: None,
+            statements: None,
             id_seed: crate::web::warc::id_seed(0, url, at),
         };
         let records = Encoder::new(Compression::Gzip).encode(&exchange);
@@ -298,6 +299,8 @@ fn n29_a_payload_with_the_tag_and_the_length_of_another_is_stored_and_not_taken_
             response: records.response.clone(),
             revisit: records.revisit.as_ref(),
             truncated: false,
+            has_statements: false,
+            is_external: false,
             may_have_versions: false,
             condition: None,
         };

@@ -10,7 +10,9 @@ use super::replayed::RefersTo;
 use super::{Container, KeyRecord, NewPage, ReplayedPage, values};
 use crate::disk::{DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{Header, Profile, Record, RecordReader, Revisit, id_seed, parse_http_head};
+use crate::web::warc::{
+    Header, Profile, Record, RecordReader, Revisit, format_date, id_seed, parse_http_head, seed_of_id,
+};
 
 /// Versions of a URL that are looked through for one with the payload.
 pub(super) const VERSIONS_MAX: usize = 64;
@@ -32,7 +34,7 @@ impl Container {
         for offset in self.digests.candidates(sha1) {
             let found = self.keys.read_if_whole(offset)?;
             let has = |record: &KeyRecord| {
-                record.payload_sha1 == *sha1 && record.payload_bytes == bytes && record.payload_at.is_none()
+                record.payload_sha1 == *sha1 && record.payload_bytes == bytes && record.is_response()
             };
             if let Some(record) = found.filter(has) {
                 self.digests.insert(sha1, offset);
@@ -43,7 +45,7 @@ impl Container {
     }
 
     /// The records of `page` with a revisit of `first` in the place of the response.
-    pub(super) fn records_of_revisit(&mut self, page: &NewPage<'_>, first: &KeyRecord) -> Vec<u8> {
+    pub(super) fn records_of_revisit(&mut self, page: &NewPage<'_>, first: &KeyRecord) -> Result<Vec<u8>> {
         let draft = page.revisit.expect("what has no draft is no revisit");
         let mut records = page.records[..page.response.start].to_vec();
         let revisit = Revisit {
@@ -51,23 +53,37 @@ impl Container {
             url: page.url,
             fetched_at: page.time,
             payload_sha1: first.payload_sha1,
-            // the ids of robots.txt records follow from nothing
-            first_id_seed: (!first.robots).then(|| id_seed(self.crawl_id, &first.url, first.time)),
+            first_id_seed: self.id_seed_of(first)?,
             first_url: &first.url,
-            first_fetched_at: first.time,
+            first_date: &format_date(first.time),
         };
         self.encoder.revisit(&revisit, &mut records);
-        records
+        Ok(records)
+    }
+
+    /// What the id of the record of `first` follows from. Those of robots.txt files follow from nothing that is known,
+    /// so such a record is asked for its own.
+    fn id_seed_of(&self, first: &KeyRecord) -> Result<Option<u128>> {
+        if !first.robots {
+            return Ok(Some(id_seed(self.crawl_id, &first.url, first.time)));
+        }
+        let file = values::open_named(self.values.disk(), self.values.dir(), first.file);
+        match file.and_then(|file| value(&file, first)) {
+            Ok(found) => Ok(found.record.field("WARC-Record-ID").and_then(seed_of_id)),
+            Err(Error::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Completes a replayed revisit by what it refers to: payload, its length, and where it lies. `key_of` makes the
-    /// fingerprint of a URL. Says whether that was found, and whole; a page that is no revisit is complete.
+    /// fingerprint of a URL. Says whether that was found, and whole. A page that is no revisit is complete, and one
+    /// whose payload is in another archive stays without it.
     pub fn read_through(
         &mut self,
         page: &mut ReplayedPage,
         key_of: &dyn Fn(&str) -> Option<Fingerprint>,
     ) -> Result<bool> {
-        let Some(refers_to) = page.refers_to.clone() else { return Ok(true) };
+        let Some(refers_to) = page.refers_to.clone().filter(|_| !page.is_external) else { return Ok(true) };
         let Some(first) = self.referred(page, &refers_to, key_of)? else { return Ok(false) };
         match refers_to.profile {
             Profile::IdenticalPayload => match self.payload_of(&first) {
@@ -97,7 +113,7 @@ impl Container {
         let mut at = self.newest(key, &refers_to.url)?;
         for _ in 0..VERSIONS_MAX {
             let Some(record) = at else { break };
-            let same = record.payload_at.is_none() && record.payload_sha1 == page.payload_sha1;
+            let same = record.is_response() && record.payload_sha1 == page.payload_sha1;
             if same && record.time == refers_to.time {
                 return Ok(Some(record));
             }
@@ -106,7 +122,7 @@ impl Container {
         // any other response with this payload is as good
         for offset in self.digests.candidates(&page.payload_sha1) {
             let found = self.keys.read_if_whole(offset)?;
-            if let Some(record) = found.filter(|r| r.payload_at.is_none() && r.payload_sha1 == page.payload_sha1) {
+            if let Some(record) = found.filter(|r| r.is_response() && r.payload_sha1 == page.payload_sha1) {
                 return Ok(Some(record));
             }
         }

@@ -55,6 +55,7 @@ impl Pages {
             robots: false,
             forced: false,
             canonical: None,
+            statements: None,
             id_seed: id_seed(container.crawl_id(), url, self.now),
         };
         let records = self.encoder.encode(&exchange);
@@ -72,6 +73,8 @@ impl Pages {
             response: records.response.clone(),
             revisit: records.revisit.as_ref(),
             truncated: false,
+            has_statements: false,
+            is_external: false,
             may_have_versions: again,
             condition: condition.map(|condition| condition.payload_at),
         };
@@ -270,6 +273,8 @@ fn a_hundred_thousand_slots_are_found_through_all_splits() {
                 payload_sha1: [7; 20],
                 payload_bytes: 3,
                 truncated: false,
+                has_statements: false,
+                is_external: false,
                 payload_at: None,
                 previous: None,
                 mime: "x-odd/type".into(),

@@ -173,6 +173,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         request_records: config.container.request_records,
         compression: config.container.compression,
         guard,
+        dedup: None,
     }
 }
 

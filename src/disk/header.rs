@@ -41,6 +41,8 @@ pub enum Kind {
     SeedFates = 12,
     /// Links to other shards.
     Links = 13,
+    /// Container: which payloads earlier archives have.
+    Dedup = 14,
 }
 
 /// The header of a file.

@@ -26,6 +26,7 @@ use crate::web::mime;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::sitemap::Summary;
+use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::warc::{Header, HttpVersion, Records, Truncation};
 
@@ -251,6 +252,8 @@ pub struct Findings {
     pub limits: LimitsMet,
     /// Whether the page is hardly more than its scripts.
     pub is_scripts: bool,
+    /// What the page itself states about its use, beside its header.
+    pub statements: Statements,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
     pub canonical: Option<String>,
 }
@@ -266,6 +269,7 @@ impl Findings {
             sitemap: None,
             limits: LimitsMet::default(),
             is_scripts: false,
+            statements: Statements::default(),
             canonical: None,
         }
     }
@@ -306,6 +310,8 @@ pub struct Processed {
     pub findings: Findings,
     /// The records for the archive.
     pub records: Records,
+    /// Whether they state anything about the use of the answer.
+    pub has_statements: bool,
     /// The memory that it has a part of.
     pub room: Room,
 }

@@ -8,7 +8,8 @@
 //! leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does that it could not be
 //! had; the sitemaps that it names are admitted. An answer that asked for a rest, or showed that its host needs one,
 //! holds the host back again. A revisit is read through to the page that has its payload, which lies before it; its
-//! links are resolved against its own URL.
+//! links are resolved against its own URL. The body of an external revisit is in another archive, which may be gone:
+//! such a page stays in the archive, and its URL is fetched again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,6 +74,10 @@ impl Engine {
         self.books.statistics.requests += 1;
         self.books.statistics.bytes_received += received;
         self.books.count_stored(&stored);
+        if page.is_external {
+            // what it names is in another archive: the URL stays where it is and is fetched again
+            return Ok(());
+        }
         let response = Response {
             status: page.status,
             reason: String::new(),

@@ -24,6 +24,7 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::drum::{Aux, Value};
 use crate::frontier::{NameAnswer, QueuedUrl, Rules};
+use crate::web::preferences::Preferences;
 use crate::web::robots::RobotsRules;
 
 /// From when to when an answer holds.
@@ -260,6 +261,10 @@ impl Rules for RobotsRules {
 
     fn crawl_delay(&self) -> Option<Duration> {
         RobotsRules::crawl_delay(self)
+    }
+
+    fn preferences(&self, url: &str) -> Preferences {
+        RobotsRules::preferences(self, url)
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::{Hops, QueuedUrl};
 use crate::clock::Time;
 use crate::outcome::{Blame, Failure, Reason, Verdict};
+use crate::web::preferences::Preferences;
 
 /// The robots.txt rules of an origin, for our own agent.
 pub trait Rules: Send + Sync + Debug {
@@ -19,6 +20,10 @@ pub trait Rules: Send + Sync + Debug {
     fn allows(&self, url: &str) -> bool;
     /// The Crawl-delay of our group.
     fn crawl_delay(&self) -> Option<Duration>;
+    /// What they ask of anyone who uses the content of `url`.
+    fn preferences(&self, _url: &str) -> Preferences {
+        Preferences::default()
+    }
     /// Appends the rules in a form that the frontier's [`RulesDecoder`] reads.
     fn encode(&self, out: &mut Vec<u8>);
 }
@@ -47,14 +52,20 @@ impl HostId {
     }
 }
 
-/// Proof that the robots.txt rules of a URL's origin allow it. Only the frontier makes one.
+/// Proof that the robots.txt rules of a URL's origin allow it, with what they ask of users of its content. Only the
+/// frontier makes one.
 #[derive(Debug)]
-pub struct Permit(());
+pub struct Permit(Preferences);
 
 impl Permit {
     /// Asks `rules` about `url`.
     pub(super) fn ask(rules: &dyn Rules, url: &str) -> Option<Self> {
-        rules.allows(url).then_some(Permit(()))
+        rules.allows(url).then(|| Permit(rules.preferences(url)))
+    }
+
+    /// What robots.txt asks of anyone who uses the content.
+    pub fn preferences(&self) -> Preferences {
+        self.0
     }
 }
 

@@ -45,6 +45,7 @@ impl Processor {
         let Some((document, mut links)) = self.read_document(url, hops, response, directives, findings) else { return };
         findings.limits.links += u64::from(links.dropped);
         findings.is_scripts = links.is_scripts;
+        findings.statements = std::mem::take(&mut links.statements);
         if findings.canonical.is_none() {
             findings.canonical = links.canonical.take();
         }

@@ -10,6 +10,7 @@ mod linked;
 mod listed;
 mod pool;
 mod referrers;
+mod stated;
 
 use linked::Favicon;
 pub use listed::SITEMAP_LINK_BYTES;
@@ -18,6 +19,9 @@ use referrers::Referrers;
 
 use std::sync::Arc;
 
+use sha1::{Digest, Sha1};
+
+use crate::container::dedup::DedupIndex;
 use crate::disk;
 use crate::engine::{FetchJob, Fetched, Findings, Processed, Purpose, Response, Room, Target};
 use crate::frontier::Hops;
@@ -30,8 +34,9 @@ use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::robots::{RobotsRules, whole_lines};
 use crate::web::scope::Scope;
+use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{Compression, Encoder, Exchange, Records, id_seed};
+use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, id_seed};
 
 /// Settings of processing, the same for all its threads.
 #[derive(Clone, Debug)]
@@ -64,6 +69,8 @@ pub struct ProcessOptions {
     pub compression: Compression,
     /// Literal addresses that links may name.
     pub guard: AddressGuard,
+    /// Which payloads earlier archives have, where they are not to be stored again.
+    pub dedup: Option<Arc<DedupIndex>>,
 }
 
 /// One thread's tools, reused from answer to answer.
@@ -113,14 +120,16 @@ impl Processor {
             self.referrers.resize_with(engine + 1, Referrers::default);
         }
         self.referrers[engine].resolve(&mut job.via)?;
-        let findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
-        let records = self.records(&job, &response, findings.canonical.as_deref());
+        let mut findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
+        let statements = self.statements(&job, &response, &mut findings);
+        let records = self.records(&job, &response, findings.canonical.as_deref(), &statements)?;
         let mime = mime::essence(response.content_type().as_deref());
         let retry_after =
             response.header("retry-after").and_then(|value| retry_after(&value, response.started + response.duration));
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        Ok(Processed { job, keys, response, mime, retry_after, findings, records, room: Room::default() })
+        let (has_statements, room) = (!statements.is_empty(), Room::default());
+        Ok(Processed { job, keys, response, mime, retry_after, findings, records, has_statements, room })
     }
 
     /// What an answer says about other URLs.
@@ -202,12 +211,18 @@ impl Processor {
         (RobotsRules::parse(&self.options.agent_token, &lines), complete)
     }
 
-    fn records(&mut self, job: &FetchJob, response: &Response, canonical: Option<&str>) -> Records {
+    fn records(
+        &mut self,
+        job: &FetchJob,
+        response: &Response,
+        canonical: Option<&str>,
+        statements: &Statements,
+    ) -> disk::Result<Records> {
         let (depth, hops, seed, attempt) = match &job.target {
             Target::Page { url, .. } => (url.depth, &url.hops, url.seed, url.attempts),
             Target::Robots { provenance, .. } => (provenance.depth, &provenance.hops, provenance.seed, 0),
         };
-        self.encoder.encode(&Exchange {
+        let exchange = Exchange {
             url: job.url.as_str(),
             fetched_at: response.started,
             duration_ms: u64::try_from(response.duration.as_millis()).unwrap_or(u64::MAX),
@@ -227,9 +242,25 @@ impl Processor {
             robots: matches!(job.target, Target::Robots { .. }),
             forced: matches!(&job.target, Target::Page { url, .. } if url.forced),
             canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
+            statements: Some(statements),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
-        })
+        };
+        let Some(dedup) = self.options.dedup.as_ref().filter(|_| may_be_elsewhere(&exchange)) else {
+            return Ok(self.encoder.encode(&exchange));
+        };
+        let payload_sha1 = Sha1::digest(exchange.body).into();
+        let Some(original) = dedup.find(&payload_sha1)? else { return Ok(self.encoder.encode(&exchange)) };
+        let (date, archive) = (original.date(), dedup.name_of(&original));
+        let reference = Reference { url: &original.url, date: &date, id_seed: original.id_seed, archive: &archive };
+        Ok(self.encoder.encode_reference(&exchange, payload_sha1, &reference))
     }
+}
+
+/// Whether the payload may be left to another archive: a whole one that is worth it. A robots.txt is what decided on
+/// requests, so it stays.
+fn may_be_elsewhere(exchange: &Exchange<'_>) -> bool {
+    let profile = Profile::of(exchange.status, exchange.body.len() as u64, exchange.truncated);
+    profile == Some(Profile::IdenticalPayload) && !exchange.robots
 }
 
 /// A page that is out of scope itself, such as what was named as a sitemap and is none, has no requisites: what it

@@ -232,6 +232,7 @@ impl Machine {
             request_records: true,
             compression: self.case().container.compression,
             guard: AddressGuard::new(&[loopback]),
+            dedup: None,
         }
     }
 

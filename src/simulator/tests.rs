@@ -99,7 +99,7 @@ fn a_checkpoint_that_syncs_nothing_is_found() {
 /// It takes a power cut soon after an answer that asks for a long rest: else the answer itself is in the archive.
 #[test]
 fn a_rest_that_is_not_written_down_is_found() {
-    assert_eq!(found(Mistake::ForgetsRests, 400..450), Clause::Polite);
+    assert_eq!(found(Mistake::ForgetsRests, 500..550), Clause::Polite);
 }
 
 #[test]

@@ -30,12 +30,14 @@
 //! - [`warc`]: records of the archive
 //! - [`validators`]: what a stored answer lets a conditional request ask
 //! - [`preferences`]: what a page or a site asks of anyone who uses its content
+//! - [`statements`]: that and its robots directives, as they are recorded with the page
 //! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
 
 pub mod address;
 pub mod charset;
 pub mod coding;
 pub(crate) mod css;
+mod directives;
 pub mod headers;
 pub mod html;
 pub(crate) mod json;
@@ -51,6 +53,7 @@ pub(crate) mod script;
 pub mod seeds;
 pub(crate) mod shortcut;
 pub mod sitemap;
+pub mod statements;
 pub mod surt;
 pub mod tags;
 pub mod url;

@@ -15,11 +15,8 @@
 
 use std::fmt;
 
-use super::charset;
+use super::directives::{names_of, said_by_x_robots_tag};
 use super::headers;
-use super::html::directives::{names_of, said_by_x_robots_tag};
-use super::references::push_value;
-use super::tags::Tags;
 
 /// What content may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,15 +60,6 @@ pub struct Preferences {
 }
 
 impl Preferences {
-    /// What an answer says: its header fields, and its `<meta>` elements where `html` is one of a page.
-    pub fn of_answer<B: AsRef<[u8]>>(fields: &[(B, B)], html: Option<(&[u8], Option<&str>)>) -> Self {
-        let mut found = Preferences::of_header(fields);
-        if let Some((body, content_type)) = html {
-            found.add_page(body, content_type);
-        }
-        found
-    }
-
     /// What the header fields of an answer say.
     pub fn of_header<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Self {
         let mut found = Preferences::default();
@@ -83,33 +71,6 @@ impl Preferences {
         values("tdm-reservation").for_each(|value| found.add_reservation(&value));
         values("content-usage").for_each(|value| found.add_list(&value));
         found
-    }
-
-    /// The meta elements of a page up to the end of its head.
-    fn add_page(&mut self, body: &[u8], content_type: Option<&str>) {
-        let html = charset::to_utf8(body, charset::of_html(body, content_type));
-        let mut tags = Tags::new(html.as_bytes());
-        while let Some(tag) = tags.next_tag() {
-            if !tag.is_start || !tag.name.eq_ignore_ascii_case(b"meta") {
-                continue;
-            }
-            let (mut name, mut content) = (String::new(), String::new());
-            tags.attributes(|attribute| {
-                let text = match attribute.name {
-                    found if found.eq_ignore_ascii_case(b"name") => &mut name,
-                    found if found.eq_ignore_ascii_case(b"content") => &mut content,
-                    _ => return,
-                };
-                if text.is_empty() {
-                    push_value(attribute.value, text);
-                }
-            });
-            match name.trim() {
-                name if name.eq_ignore_ascii_case("robots") => self.add_directives(&content),
-                name if name.eq_ignore_ascii_case("tdm-reservation") => self.add_reservation(&content),
-                _ => {}
-            }
-        }
     }
 
     /// Adds robots directives, separated by commas or blanks.
@@ -126,7 +87,8 @@ impl Preferences {
         }
     }
 
-    fn add_reservation(&mut self, value: &str) {
+    /// Adds the value of a `tdm-reservation`.
+    pub(in crate::web) fn add_reservation(&mut self, value: &str) {
         match value.trim() {
             "1" => self.add(Usage::Tdm, false),
             "0" => self.add(Usage::Tdm, true),
@@ -154,6 +116,26 @@ impl Preferences {
     fn add(&mut self, usage: Usage, may: bool) {
         let stated = &mut self.stated[usage as usize];
         *stated = Some(may && stated.unwrap_or(true));
+    }
+
+    /// Two bits for each use: 0 where nothing is stated, 1 for a refusal, 2 for leave.
+    pub(in crate::web) fn bits(self) -> u8 {
+        let stated = self.stated.iter().rev();
+        stated.fold(0, |bits, stated| bits << 2 | stated.map_or(0, |may| 1 + u8::from(may)))
+    }
+
+    /// Reads [`Preferences::bits`].
+    pub(in crate::web) fn from_bits(bits: u8) -> Option<Self> {
+        let mut found = Preferences::default();
+        for (number, stated) in found.stated.iter_mut().enumerate() {
+            *stated = match bits >> (2 * number) & 3 {
+                0 => None,
+                1 => Some(false),
+                2 => Some(true),
+                _ => return None,
+            };
+        }
+        Some(found)
     }
 
     /// With what another source says, the more restrictive of both.
@@ -208,11 +190,7 @@ mod tests {
     fn header(fields: &[(&str, &str)]) -> String {
         let fields: Vec<Header> =
             fields.iter().map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into())).collect();
-        Preferences::of_answer(&fields, None).to_string()
-    }
-
-    fn page(html: &str) -> String {
-        Preferences::of_answer::<Box<[u8]>>(&[], Some((html.as_bytes(), Some("text/html")))).to_string()
+        Preferences::of_header(&fields).to_string()
     }
 
     #[test]
@@ -244,10 +222,17 @@ mod tests {
     }
 
     #[test]
-    fn meta_elements_of_a_page_count_and_text_does_not() {
-        assert_eq!(page("<META name=Robots content='NoAI,&#110;oindex'>"), "search=n, ai-input=n, ai-train=n");
-        assert_eq!(page("<meta content=1 name=tdm-reservation>"), "tdm=n");
-        assert_eq!(page("<!-- <meta name=robots content=noai> --><p>noai"), "");
+    fn preferences_are_read_back_from_their_bits_and_their_text() {
+        for bits in 0..=u8::MAX {
+            let Some(found) = Preferences::from_bits(bits) else {
+                assert!((0..4).any(|number| bits >> (2 * number) & 3 == 3), "{bits:08b}");
+                continue;
+            };
+            assert_eq!(found.bits(), bits);
+            let mut read = Preferences::default();
+            read.add_list(&found.to_string());
+            assert_eq!(read, found);
+        }
     }
 
     #[test]

@@ -2,11 +2,14 @@
 //! a reader that shares no code with the writer.
 
 pub mod archive;
+mod earlier;
 pub mod server;
+mod stated;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 use archive::{Record, header, records, sha1_of};
 use server::{Answer, CODINGS, Framing, PAGE, decoded, encoded, serve};
@@ -32,16 +35,30 @@ const CONFIG: &str = r#"
 fn crawl(answers: Vec<(String, Answer)>, extra: &str) -> (Vec<Record>, u16) {
     let port = serve(answers);
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("seeds.txt"), format!("http://127.0.0.1:{port}/\n")).unwrap();
-    fs::write(dir.path().join("crawler.toml"), format!("{CONFIG}{extra}")).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_crawler"))
-        .args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"])
-        .current_dir(dir.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    crawl_into(dir.path(), "crawl", port, extra);
     (records(&dir.path().join("crawl/pages")), port)
+}
+
+/// Crawls what the server at `port` links to into the directory `name` in `dir`; what was said.
+fn crawl_into(dir: &Path, name: &str, port: u16, extra: &str) -> String {
+    fs::write(dir.join("seeds.txt"), format!("http://127.0.0.1:{port}/\n")).unwrap();
+    fs::write(dir.join("crawler.toml"), format!("{CONFIG}{extra}")).unwrap();
+    let said = command(dir, &["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", name]);
+    assert_eq!(said.status.code(), Some(0), "{}", String::from_utf8_lossy(&said.stderr));
+    String::from_utf8_lossy(&said.stderr).into_owned()
+}
+
+/// Runs the binary in `dir`.
+fn command(dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    command.args(args).current_dir(dir).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a command prints that ends well.
+fn prints(dir: &Path, args: &[&str]) -> String {
+    let output = command(dir, args);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// The only record of `kind` for `path`.
@@ -177,6 +194,16 @@ fn every_file_begins_with_a_warcinfo_record_and_none_outgrows_its_segment() {
         let stored: usize = here.iter().map(|record| record.block.len()).sum();
         assert!(stored < (1 << 20) + 8_192, "{file}: {stored}");
     }
+}
+
+#[test]
+fn a_revisit_of_a_robots_txt_names_its_record() {
+    let text = format!("# {}", "the same ".repeat(100));
+    let answers = ["/robots.txt", "/copy"].map(|path| (path.to_owned(), Answer::html(text.as_str())));
+    let (records, port) = crawl(answers.to_vec(), "");
+    let revisit = record_of(&records, "revisit", port, "/copy");
+    let first = record_of(&records, "response", port, "/robots.txt");
+    assert_eq!(revisit.field("WARC-Refers-To"), first.field("WARC-Record-ID"));
 }
 
 /// Bytes that no compressor makes smaller.

@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
+use crawler::container::dedup::DedupIndex;
 use crawler::container::{ContainerOptions, WarcInfo};
 use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -98,6 +99,11 @@ trait Web {
     /// The shape of the stores.
     fn drum(&self) -> DrumOptions {
         DrumOptions { buckets: 4, ..DrumOptions::default() }
+    }
+
+    /// What earlier archives have.
+    fn dedup(&self) -> Option<Arc<DedupIndex>> {
+        None
     }
 
     /// The shape of the archive.
@@ -325,6 +331,7 @@ fn try_open(
         request_records: true,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
+        dedup: web.dedup(),
     };
     let record = Rc::new(RefCell::new(Record::default()));
     let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crawler::container::Reader;
+use crawler::container::dedup::{Builder, DedupIndex, Source};
 
 const DIRECTORIES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
@@ -73,4 +74,73 @@ fn the_same_content_under_other_urls_is_stored_once_and_followed_from_each_also_
         assert_eq!(revisits, DIRECTORIES.len() - 1, "stopped at request {stop}");
     }
     assert!(replayed_max > 1, "no more than {replayed_max} revisits were replayed");
+}
+
+/// The same site, whose common page an earlier archive has.
+struct Earlier(Arc<DedupIndex>);
+
+impl Web for Earlier {
+    fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String) {
+        Copies.answer(url, now)
+    }
+
+    fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {
+        Copies.tune(settings, frontier);
+    }
+
+    fn dedup(&self) -> Option<Arc<DedupIndex>> {
+        Some(self.0.clone())
+    }
+}
+
+/// An index that knows the common page only.
+fn index_of_copy(dir: &Path) -> Arc<DedupIndex> {
+    use sha1::{Digest, Sha1};
+    let (path, disk) = (dir.join("earlier.cdxj"), Disk::real());
+    let digest = data_encoding::BASE32.encode(&Sha1::digest(copy()));
+    let line =
+        format!("key 20201121050844 {{\"url\":\"http://old.test/\",\"status\":\"200\",\"digest\":\"{digest}\"}}\n");
+    std::fs::write(&path, line).unwrap();
+    let mut builder = Builder::default();
+    let source = Source { path, is_crawl: false, state: String::new() };
+    assert_eq!(builder.add_cdxj(&disk, source).unwrap(), 0);
+    builder.finish(&disk, dir).unwrap();
+    Arc::new(DedupIndex::open(&disk, dir).unwrap().unwrap())
+}
+
+#[test]
+fn content_of_an_earlier_archive_is_referred_to_and_followed_also_after_a_kill() {
+    let earlier = tempfile::tempdir().unwrap();
+    let index = index_of_copy(earlier.path());
+    let mut repeated = 0;
+    for stop in 1..=all_pages().len() {
+        let dir = tempfile::tempdir().unwrap();
+        let catalog = Arc::default();
+        let start = Time::from_ms(1_000_000_000_000);
+        let mut first = open_at(Rc::new(Earlier(index.clone())), dir.path(), &catalog, start);
+        assert_eq!(first.go(stop), None);
+        let mut requests = first.requests();
+        let now = first.clock.now();
+        drop(first);
+        let mut second = open_at(Rc::new(Earlier(index.clone())), dir.path(), &catalog, now);
+        assert_eq!(second.go(usize::MAX), Some(Finish::Complete));
+        requests.extend(second.requests());
+        let mut pages = pages_of(&requests);
+        let asked = pages.len();
+        pages.dedup();
+        assert_eq!(pages, all_pages(), "stopped at request {stop}");
+        repeated += asked - pages.len();
+        drop(second);
+        let reader = Reader::open(Disk::real(), &dir.path().join("pages")).unwrap();
+        let is_copy = |url: &str| url.ends_with('/') && url != "http://h0.test/";
+        for record in reader.records().map(Result::unwrap) {
+            assert_eq!(record.is_external, is_copy(&record.url), "{}, stopped at request {stop}", record.url);
+            assert!(record.is_external || record.is_response(), "{}", record.url);
+            let external = reader.response(&record).unwrap().external;
+            assert_eq!(external.map(|found| (found.url, found.date)), {
+                is_copy(&record.url).then(|| ("http://old.test/".to_owned(), "2020-11-21T05:08:44Z".to_owned()))
+            });
+        }
+    }
+    assert!(repeated > 1, "no reference was met by a replay");
 }

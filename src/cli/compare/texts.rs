@@ -163,6 +163,7 @@ mod tests {
                 digest_sha1: [0; 20],
                 robots: false,
                 payload: None,
+                external: false,
                 previous: None,
                 handle: 0,
             };

@@ -245,6 +245,7 @@ mod tests {
             digest_sha1: [1; 20],
             robots: false,
             payload: None,
+            external: false,
             previous: None,
             handle: u64::from(n),
         };

@@ -12,7 +12,7 @@ use std::io::Write;
 
 use super::links::{Scans, stated};
 use crate::cli::archive::{Archive, Damage, Entry, Response};
-use crate::cli::preferences::Refusals;
+use crate::cli::preferences::StatementFilter;
 use crate::cli::selection::Selection;
 use crate::disk::sorter::Sorter;
 use crate::text::escape::Escaped;
@@ -104,7 +104,7 @@ impl Spellings {
     ) -> anyhow::Result<()> {
         let mut lines = self.lines.finish()?;
         let (mut last, mut plain, mut count) = (Vec::new(), Vec::new(), 0_usize);
-        let mut refusals = selection.refusals();
+        let mut statements = selection.statements();
         while let Some(line) = lines.next()? {
             if line == last.as_slice() {
                 continue;
@@ -117,7 +117,7 @@ impl Spellings {
                 left_out(&plain, count, warnings)?;
                 (plain, count) = (of.to_vec(), 0);
             }
-            let found = versions(archive, &spelling, (selection, all), refusals.as_mut());
+            let found = versions(archive, &spelling, (selection, all), statements.as_mut());
             let found = found.unwrap_or_else(|e| {
                 damage.note(e, warnings);
                 Vec::new()
@@ -157,13 +157,14 @@ fn versions(
     archive: &dyn Archive,
     spelling: &str,
     (selection, all): (&Selection, bool),
-    mut refusals: Option<&mut Refusals>,
+    mut statements: Option<&mut StatementFilter>,
 ) -> anyhow::Result<Vec<Entry>> {
     let mut versions = Vec::new();
     let mut next = archive.newest(spelling)?.filter(|entry| entry.url != spelling);
     while let Some(entry) = next {
         next = if all { archive.previous(&entry)?.filter(|older| older.handle < entry.handle) } else { None };
-        if selection.wants(&entry) && !refusals.as_mut().map_or(Ok(false), |refusals| refusals.has(archive, &entry))? {
+        let mut is_left_out = || statements.as_mut().map_or(Ok(false), |filter| filter.leaves_out(archive, &entry));
+        if selection.wants(&entry) && !is_left_out()? {
             versions.push(match entry.payload.filter(|_| entry.is_confirmed()) {
                 Some(payload) => archive.entry(payload)?,
                 None => entry,

@@ -15,6 +15,8 @@ pub(in crate::container) fn record(url: &str) -> KeyRecord {
         payload_sha1: [4; 20],
         payload_bytes: 5,
         truncated: false,
+        has_statements: false,
+        is_external: false,
         payload_at: None,
         previous: None,
         mime: "text/html".into(),

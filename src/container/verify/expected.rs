@@ -2,10 +2,12 @@
 
 use super::walk::Exchange;
 use crate::container::keys::KeyRecord;
+use crate::container::replayed::stated_length;
 use crate::fingerprint::Fingerprint;
 use crate::web::mime;
+use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{parse_date, parse_http_head};
+use crate::web::warc::{PAYLOAD_IN_FIELD, parse_date, parse_http_head};
 
 impl Exchange {
     /// Its key record; `None` where its answer does not say enough. What a revisit refers to, and with it the length of
@@ -14,8 +16,15 @@ impl Exchange {
         let answer = &self.answer;
         let url = answer.field("WARC-Target-URI")?;
         let (status, headers, _) = parse_http_head(&answer.kept)?;
+        let has_statements = self.metadata.as_ref().is_some_and(|record| !Statements::parse(&record.kept).is_empty());
         let metadata = self.metadata.as_ref().map(|record| String::from_utf8_lossy(&record.kept));
-        let robots = metadata.is_some_and(|fields| fields.lines().any(|line| line.trim() == "purpose: robots.txt"));
+        let has_line = |is_wanted: &dyn Fn(&str) -> bool| {
+            metadata.as_ref().is_some_and(|fields| fields.lines().any(|line| is_wanted(line.trim())))
+        };
+        let robots = has_line(&|line| line == "purpose: robots.txt");
+        let names_archive = has_line(&|line| line.split_once(": ").is_some_and(|(name, _)| name == PAYLOAD_IN_FIELD));
+        let is_external = answer.kind() == "revisit" && names_archive;
+        let payload_bytes = if is_external { stated_length(&headers)? } else { answer.payload_bytes };
         let key = match maker {
             Some(maker) => maker.keys(&CanonicalUrl::parse(url).ok()?).key,
             None => Fingerprint::from_bits(0),
@@ -30,9 +39,11 @@ impl Exchange {
             status,
             robots,
             payload_sha1: answer.payload_digest()?,
-            payload_bytes: answer.payload_bytes,
+            payload_bytes,
             // the field of a revisit says that its payload is elsewhere
             truncated: answer.kind() == "response" && answer.field("WARC-Truncated").is_some(),
+            has_statements,
+            is_external,
             payload_at: None,
             previous: None,
             mime: mime::essence(mime::content_type(&headers).as_deref()),

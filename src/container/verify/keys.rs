@@ -214,13 +214,15 @@ impl Comparison<'_> {
     /// Whether the record of a revisit, and only that, leads to one of a response with its payload.
     fn check_payload(&self, record: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) -> Result<()> {
         let fits = match record.payload_at {
+            // what it refers to is not here to be looked at
+            None if record.is_external => exchange.answer.kind() == "revisit",
             None => exchange.answer.kind() == "response",
             Some(at) => {
                 let first = self.keys.read_if_whole(at)?;
                 if first.is_none() && self.may_be_cut(at, record) {
                     return Ok(());
                 }
-                let first = first.filter(|first| first.payload_at.is_none());
+                let first = first.filter(KeyRecord::is_response);
                 let same = |first: KeyRecord| {
                     first.payload_sha1 == record.payload_sha1 && first.payload_bytes == record.payload_bytes
                 };
@@ -242,7 +244,7 @@ impl Comparison<'_> {
             return wrong(format!("{at} has no URL, time, status or digest that could be compared"));
         };
         let is_revisit = exchange.answer.kind() == "revisit";
-        let (payload_bytes, mime) = match is_revisit {
+        let (payload_bytes, mime) = match is_revisit && !expected.is_external {
             // both may be those of the response that it refers to
             true => (found.payload_bytes, if expected.mime.is_empty() { &found.mime } else { &expected.mime }),
             false => (expected.payload_bytes, &expected.mime),
@@ -274,6 +276,14 @@ impl Comparison<'_> {
         }
         if exchange.metadata.is_some() && found.robots != expected.robots {
             wrong(format!("the flag of robots.txt is {}, {at} has {}", found.robots, expected.robots));
+        }
+        if exchange.metadata.is_some() && found.is_external != expected.is_external {
+            let (found, expected) = (found.is_external, expected.is_external);
+            wrong(format!("the flag of a payload in another archive is {found}, {at} has {expected}"));
+        }
+        if exchange.metadata.is_some() && found.has_statements != expected.has_statements {
+            let (found, expected) = (found.has_statements, expected.has_statements);
+            wrong(format!("the flag of statements is {found}, {at} has {expected}"));
         }
     }
 }

@@ -60,6 +60,7 @@ impl Archive {
             robots,
             forced: false,
             canonical: None,
+            statements: None,
             id_seed: u128::from(self.stored),
         };
         let records = self.encoder.encode(&exchange);
@@ -74,6 +75,8 @@ impl Archive {
             payload_bytes: records.payload_bytes,
             revisit: records.revisit.as_ref(),
             truncated: false,
+            has_statements: false,
+            is_external: false,
             records: &records.bytes,
             response: records.response.clone(),
             may_have_versions: true,

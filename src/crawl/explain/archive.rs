@@ -121,7 +121,7 @@ impl Archive {
             bytes: record.payload_bytes,
             file,
             offset: record.value_offset,
-            revisit: record.payload_at.is_some(),
+            revisit: !record.is_response(),
             record: record.offset,
             truncated: record.truncated,
         })

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::catalog::Known;
 use super::faults;
-use crate::container::Report;
+use crate::container::{Report, dedup};
 use crate::crawl::control::socket::SOCKET;
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
@@ -21,7 +21,7 @@ use crate::shard::Shard;
 
 const REWRITTEN: &str = "crawler verify --rebuild rebuilds it";
 /// What belongs into a crawl directory.
-const PARTS: [&str; 16] = [
+const PARTS: [&str; 17] = [
     "LOCK",
     "catalog",
     "url-seen",
@@ -37,6 +37,7 @@ const PARTS: [&str; 16] = [
     "config.json",
     "seeds.jsonl",
     "metrics.address",
+    dedup::FILE,
     SOCKET,
 ];
 

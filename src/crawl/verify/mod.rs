@@ -22,7 +22,7 @@ mod stores;
 use std::path::Path;
 
 use super::dirs::CrawlDirs;
-use crate::container::{self, Report, Standing};
+use crate::container::{self, Report, Standing, dedup};
 use crate::disk::{DirectoryLock, Disk, Result};
 use crate::drum;
 use crate::engine::checkpoint::{self, checkpoint_path};
@@ -56,6 +56,7 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
                 .to_owned(),
         );
     }
+    dedup::check(&disk, dir, report)?;
     if dirs.is_sharded() {
         verify_shards(&disk, &dirs, running, report, notice)?;
     } else {

@@ -90,6 +90,8 @@ impl Engine {
             response: processed.records.response.clone(),
             revisit: processed.records.revisit.as_ref(),
             truncated: response.truncated.is_some(),
+            has_statements: processed.has_statements,
+            is_external: processed.records.is_external,
             may_have_versions,
             condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
         })

@@ -17,6 +17,7 @@ use super::round::{Refetch, Round, RoundWanted};
 use super::route::Discovery;
 use super::seeds::{SeedTable, reader};
 use super::{Engine, queued_url};
+use crate::container::KeyRecord;
 use crate::disk::{Error, Result};
 use crate::frontier::QueuedUrl;
 use crate::outcome::{Verdict, judge_answer};
@@ -228,7 +229,9 @@ impl Engine {
             return Ok(None);
         }
         let newest = self.container.newest(url.key, &url.url)?;
-        let of_round = newest.filter(|record| record.offset >= self.seeding.round.from && !record.robots);
+        let is_of_round = |record: &KeyRecord| record.offset >= self.seeding.round.from && !record.robots;
+        // what an external revisit names may not have been looked at: a kill came between
+        let of_round = newest.filter(|record| is_of_round(record) && !record.is_external);
         // an answer that is worth another attempt may be one whose second attempt a kill prevented
         let retries = self.settings.retries;
         let is_last = |status, cut| judge_answer(status, cut, 0, retries) != Verdict::Retry;

@@ -4,11 +4,12 @@
 //! a scan does with what it found.
 
 use super::LinkKind;
-use super::directives::RobotsDirectives;
 use super::lazy::{LAZY_ATTRIBUTES, LazyNames, looks_like_url};
 use super::text::AnchorTexts;
 use crate::web::css;
+use crate::web::directives::RobotsDirectives;
 use crate::web::references::push_value;
+use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 use crate::web::values::{Role, refresh_url, srcset_urls};
 
@@ -21,6 +22,8 @@ pub(super) struct Found {
     pub(super) base: Option<String>,
     pub(super) dropped: u32,
     pub(super) directives: RobotsDirectives,
+    /// What its meta elements state about its use.
+    pub(super) statements: Statements,
     pub(super) scratch: String,
     pub(super) scripts: usize,
     pub(super) anchors: usize,
@@ -44,6 +47,7 @@ impl Found {
             base: None,
             dropped: 0,
             directives: RobotsDirectives::default(),
+            statements: Statements::default(),
             scratch: String::new(),
             scripts: 0,
             anchors: 0,
@@ -58,6 +62,7 @@ impl Found {
         self.text.clear();
         self.values.clear();
         self.base = None;
+        self.statements = Statements::default();
         (self.dropped, self.scripts, self.anchors, self.text_bytes) = (0, 0, 0, 0);
         self.has_icon = false;
     }

@@ -148,8 +148,14 @@ impl Found {
     fn take_meta(&mut self, values: &Values<'_>, rules: &Rules) {
         let Some(content) = values.get(Name::Content) else { return };
         let token = &rules.agent_token;
-        if values.is(Name::Name, "robots") || !token.is_empty() && values.is(Name::Name, token) {
-            self.decoded(content, |found, text| found.directives.add(text));
+        let is_for_all = values.is(Name::Name, "robots");
+        if is_for_all || !token.is_empty() && values.is(Name::Name, token) {
+            self.decoded(content, |found, text| {
+                found.directives.add(text);
+                found.statements.add_meta(text, is_for_all);
+            });
+        } else if values.is(Name::Name, "tdm-reservation") {
+            self.decoded(content, |found, text| found.statements.add_reservation(text));
         } else if values.is(Name::HttpEquiv, "refresh") {
             self.add_refresh(content);
         }

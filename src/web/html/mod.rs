@@ -10,8 +10,7 @@
 
 #[cfg(test)]
 mod cost_tests;
-pub mod directives;
-mod document;
+pub mod document;
 pub mod element;
 mod found;
 mod gather;
@@ -24,7 +23,7 @@ mod tests;
 pub mod text;
 mod title;
 
-pub use directives::{RobotsDirectives, x_robots_tag};
+pub use super::directives::{RobotsDirectives, x_robots_tag};
 pub use document::{Document, Stated};
 pub use header::{canonical_header, link_header};
 pub use lazy::LAZY_ATTRIBUTES;
@@ -32,6 +31,7 @@ pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};
 pub use title::title;
 
+use super::statements::Statements;
 use super::url::{CanonicalUrl, Keys};
 
 /// Memory for the URLs of a page's links: so many bytes for each link that it may have. Where a long base makes long
@@ -86,4 +86,6 @@ pub struct Links {
     pub canonical: Option<String>,
     /// The page names an icon of its own.
     pub has_icon: bool,
+    /// What the meta elements of the page state about its use.
+    pub statements: Statements,
 }

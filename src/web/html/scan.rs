@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use url::Url;
 
-use super::directives::RobotsDirectives;
+use super::RobotsDirectives;
 use super::document::Document;
 use super::found::Found;
 use super::gather::Rules;
@@ -162,12 +162,14 @@ impl LinkScan {
 
     /// Makes links of the values that were found.
     fn resolve(&mut self, encoding: &'static Encoding, page: &CanonicalUrl, keys: &KeyMaker) -> Links {
+        let statements = std::mem::take(&mut self.found.statements);
         let found = &self.found;
         let mut links = Links {
             dropped: found.dropped,
             nofollow_page: found.directives.nofollow,
             noindex: found.directives.noindex,
             has_icon: found.has_icon,
+            statements,
             is_scripts: found.scripts > 0 && found.anchors <= ANCHORS_OF_SCRIPTS && found.text_bytes < TEXT_OF_SCRIPTS,
             ..Links::default()
         };

@@ -2,7 +2,7 @@
 //!
 //! Of a whole file only what concerns our own agent is kept: its rules, longest first, its delay, and the sitemaps.
 //! Grouping (`lines`) and matching (`pattern`) follow the RFC to the letter and take linear time; delays and
-//! sitemaps are read by `texting_robots`.
+//! sitemaps are read by `texting_robots`. What it asks of users of the content (`usage`) is kept beside.
 //!
 //! Statuses, redirects and caching belong to the caller, and how many bytes are read.
 
@@ -25,6 +25,7 @@ use pattern::Subject;
 pub use usage::UsageLines;
 
 use super::coding::{self, Decoded};
+use super::preferences::Preferences;
 
 /// The longest delay: anyone who asks for more gets this, never less than it would mean.
 pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -37,6 +38,8 @@ pub struct RobotsRules {
     rules: Vec<Rule>,
     delay_ms: Option<u64>,
     sitemaps: Vec<String>,
+    /// Usage preferences, where any are stated.
+    usage: Option<Box<UsageLines>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +69,8 @@ impl RobotsRules {
     /// is the body, cut to the size that is obeyed.
     pub fn parse(agent_token: &str, bytes: &[u8]) -> Self {
         let mut group = lines::group_of(agent_token, bytes);
-        RobotsRules::of(&mut group)
+        let usage = Some(UsageLines::parse(bytes)).filter(|usage| !usage.is_empty()).map(Box::new);
+        RobotsRules { usage, ..RobotsRules::of(&mut group) }
     }
 
     /// The rules of `group`, in which each is left once, in the order of precedence.
@@ -102,7 +106,8 @@ impl RobotsRules {
     /// Bytes of memory that it holds beside its own size.
     pub fn heap_bytes(&self) -> usize {
         let sitemaps: usize = self.sitemaps.iter().map(|url| size_of::<String>() + url.capacity()).sum();
-        self.patterns.capacity() + self.rules.capacity() * size_of::<Rule>() + sitemaps
+        let usage = self.usage.as_ref().map_or(0, |usage| size_of::<UsageLines>() + usage.heap_bytes());
+        self.patterns.capacity() + self.rules.capacity() * size_of::<Rule>() + sitemaps + usage
     }
 
     /// It stays in memory as long as its host is asked: room that was made for more is given back.
@@ -155,6 +160,11 @@ impl RobotsRules {
     /// The time that is asked for between two requests, the longest where several are stated.
     pub fn crawl_delay(&self) -> Option<Duration> {
         self.delay_ms.map(Duration::from_millis)
+    }
+
+    /// What the file asks of anyone who uses the content of a URL.
+    pub fn preferences(&self, url: &str) -> Preferences {
+        self.usage.as_ref().map_or_else(Preferences::default, |usage| usage.of(url))
     }
 
     /// The sitemaps, as written, at most [`SITEMAPS_MAX`]. They concern all agents.

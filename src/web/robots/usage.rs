@@ -14,8 +14,16 @@ const LINES_MAX: usize = 1_000;
 /// What a robots.txt asks of users of its origin's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsageLines {
-    /// Normalised paths, the longest first, with what is stated for each.
-    lines: Vec<(Vec<u8>, Preferences)>,
+    /// Normalised paths, one after the other, the longest first.
+    patterns: Vec<u8>,
+    lines: Vec<Line>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Line {
+    /// Where its path ends.
+    end: u32,
+    stated: Preferences,
 }
 
 impl UsageLines {
@@ -42,18 +50,52 @@ impl UsageLines {
                 None => lines.push((pattern, stated)),
             }
         });
+        lines.retain(|(_, stated)| !stated.is_empty());
         lines.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
-        UsageLines { lines }
+        let mut compact = UsageLines::default();
+        lines.iter().for_each(|(pattern, stated)| compact.push(pattern, *stated));
+        compact.patterns.shrink_to_fit();
+        compact.lines.shrink_to_fit();
+        compact
     }
 
     /// What they say of a URL.
     pub fn of(&self, url: &str) -> Preferences {
-        if self.lines.is_empty() {
+        if self.is_empty() {
             return Preferences::default();
         }
         let subject = Subject::of_url(url);
-        let said = self.lines.iter().filter(|(pattern, _)| subject.matches(pattern)).map(|(_, stated)| *stated);
+        let said = self.iter().filter(|(pattern, _)| subject.matches(pattern)).map(|(_, stated)| stated);
         said.fold(Preferences::default(), Preferences::or)
+    }
+
+    /// Whether nothing is stated.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Bytes of memory that it holds beside its own size.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.patterns.capacity() + self.lines.capacity() * size_of::<Line>()
+    }
+
+    /// Number of lines.
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The paths and what is stated for each, the longest path first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], Preferences)> {
+        let starts = std::iter::once(0).chain(self.lines.iter().map(|line| line.end as usize));
+        self.lines.iter().zip(starts).map(|(line, start)| (&self.patterns[start..line.end as usize], line.stated))
+    }
+
+    /// Adds what is stated for a path; what could not be addressed is left out.
+    pub(super) fn push(&mut self, pattern: &[u8], stated: Preferences) {
+        if let Ok(end) = u32::try_from(self.patterns.len() + pattern.len()) {
+            self.patterns.extend_from_slice(pattern);
+            self.lines.push(Line { end, stated });
+        }
     }
 }
 

@@ -12,13 +12,17 @@ use super::pack::{Compression, Packer};
 mod revisit;
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
-pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Revisit, RevisitDraft};
+use crate::web::statements::Statements;
+pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Reference, Revisit, RevisitDraft};
 
 /// Content codings that compress.
 const PACKED_CODINGS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"br", b"zstd", b"deflate"];
 /// Beginnings of media types that are compressed in themselves.
 const PACKED_TYPES: [&[u8]; 8] =
     [b"image/jpeg", b"image/png", b"image/gif", b"image/webp", b"application/zip", b"font/woff", b"video/", b"audio/"];
+
+/// Field of a metadata record with the name of the archive that has the payload, where that is another one.
+pub const PAYLOAD_IN_FIELD: &str = "payloadIn";
 
 /// What the id of a metadata record is made of, beside the seed of its exchange.
 const METADATA_PART: u128 = 1;
@@ -64,6 +68,8 @@ pub struct Exchange<'a> {
     pub forced: bool,
     /// The URL that the page names as its canonical one.
     pub canonical: Option<&'a str>,
+    /// What is stated about its use.
+    pub statements: Option<&'a Statements>,
     /// Where the record ids come from.
     pub id_seed: u128,
 }
@@ -73,12 +79,14 @@ pub struct Exchange<'a> {
 pub struct Records {
     /// Metadata, request and response, compressed one by one.
     pub bytes: Vec<u8>,
-    /// The response record in `bytes`.
+    /// The response record in `bytes`, or the revisit of another archive's.
     pub response: Range<usize>,
     /// SHA-1 of the body.
     pub payload_sha1: [u8; 20],
     /// Length of the body.
     pub payload_bytes: u64,
+    /// Whether the payload is in another archive: the last record is a revisit of it.
+    pub is_external: bool,
     /// For the record that takes the place of the response, should the archive have the payload already.
     pub revisit: Option<RevisitDraft>,
 }
@@ -118,13 +126,8 @@ impl Encoder {
 
     /// The records of `exchange`.
     pub fn encode(&mut self, exchange: &Exchange<'_>) -> Records {
-        let date = format_date(exchange.fetched_at);
-        let response_id = uuid(exchange.id_seed, 0);
         let mut bytes = Vec::with_capacity(exchange.body.len() / 2 + 2_048);
-        self.metadata(exchange, &date, response_id, &mut bytes);
-        if let Some(request) = exchange.request {
-            self.request(exchange, request, &date, response_id, &mut bytes);
-        }
+        let (date, response_id) = self.before_answer(exchange, None, &mut bytes);
         let start = bytes.len();
         let payload_sha1 = self.response(exchange, &date, response_id, &mut bytes);
         let payload_bytes = exchange.body.len() as u64;
@@ -136,7 +139,24 @@ impl Encoder {
             protocol: protocol(exchange),
             http_head: self.block.clone(),
         });
-        Records { response: start..bytes.len(), bytes, payload_sha1, payload_bytes, revisit }
+        Records { response: start..bytes.len(), bytes, payload_sha1, payload_bytes, revisit, is_external: false }
+    }
+
+    /// Appends the records before that of the answer; returns the answer's date and id. `payload_in` names the archive
+    /// that has its payload, where that is another one.
+    fn before_answer(
+        &mut self,
+        exchange: &Exchange<'_>,
+        payload_in: Option<&str>,
+        out: &mut Vec<u8>,
+    ) -> (String, u128) {
+        let date = format_date(exchange.fetched_at);
+        let response_id = uuid(exchange.id_seed, 0);
+        self.metadata(exchange, payload_in, (&date, response_id), out);
+        if let Some(request) = exchange.request {
+            self.request(exchange, request, &date, response_id, out);
+        }
+        (date, response_id)
     }
 
     /// The first record of a value file.
@@ -186,7 +206,13 @@ impl Encoder {
         bytes
     }
 
-    fn metadata(&mut self, exchange: &Exchange<'_>, date: &str, response_id: u128, out: &mut Vec<u8>) {
+    fn metadata(
+        &mut self,
+        exchange: &Exchange<'_>,
+        payload_in: Option<&str>,
+        (date, response_id): (&str, u128),
+        out: &mut Vec<u8>,
+    ) {
         let text = &mut self.head;
         text.clear();
         if let Some(via) = exchange.via {
@@ -203,6 +229,12 @@ impl Encoder {
         }
         if exchange.robots {
             field(text, "purpose", "robots.txt");
+        }
+        if let Some(archive) = payload_in {
+            field(text, PAYLOAD_IN_FIELD, archive);
+        }
+        for (name, value) in exchange.statements.into_iter().flat_map(Statements::fields) {
+            field(text, name, &value);
         }
         self.block.clear();
         self.block.extend_from_slice(self.head.as_bytes());
@@ -372,6 +404,13 @@ pub fn id_seed(crawl: u128, url: &str, fetched_at: Time) -> u128 {
     sha1.update(url);
     let digest: [u8; 20] = sha1.finalize().into();
     digest[..16].iter().fold(0, |seed, &byte| seed << 8 | u128::from(byte))
+}
+
+/// A seed from which the `WARC-Record-ID` of an answer follows that this program wrote: the id itself is one.
+pub fn seed_of_id(id: &str) -> Option<u128> {
+    let hex = id.strip_prefix("<urn:uuid:")?.strip_suffix('>')?.replace('-', "");
+    let seed = u128::from_str_radix(&hex, 16).ok()?;
+    (urn(uuid(seed, 0)) == id).then_some(seed)
 }
 
 /// The `WARC-Record-ID` of the metadata record of a page.

@@ -24,7 +24,8 @@ mod short;
 
 pub use date::{format_date, parse_date};
 pub use encode::{
-    Encoder, Exchange, Profile, REVISIT_PAYLOAD_MIN, Records, Revisit, RevisitDraft, id_seed, metadata_id,
+    Encoder, Exchange, PAYLOAD_IN_FIELD, Profile, REVISIT_PAYLOAD_MIN, Records, Reference, Revisit, RevisitDraft,
+    id_seed, metadata_id, seed_of_id,
 };
 pub use pack::Compression;
 pub(crate) use pack::GZIP_HEAD;

@@ -35,6 +35,7 @@ fn exchange<'a>(headers: &'a Headers, body: &'a [u8]) -> Exchange<'a> {
         robots: false,
         forced: false,
         canonical: None,
+        statements: None,
         id_seed: 0x1234_5678_9abc_def0_0fed_cba9_8765_4321,
     }
 }
@@ -179,7 +180,7 @@ fn a_revisit_has_the_head_of_the_answer_and_names_the_first_one() {
             payload_sha1: records.payload_sha1,
             first_id_seed: Some(id_seed(9, "http://b.example/\r\nforged: yes", first_at)),
             first_url: "http://b.example/\r\nforged: yes",
-            first_fetched_at: first_at,
+            first_date: &format_date(first_at),
         };
         let mut bytes = records.bytes[..records.response.start].to_vec();
         encoder.revisit(&revisit, &mut bytes);
@@ -219,13 +220,16 @@ fn the_record_that_a_revisit_refers_to_has_the_id_that_follows_from_url_and_time
         payload_sha1: first.payload_sha1,
         first_id_seed: Some(id_seed(7, url, at)),
         first_url: url,
-        first_fetched_at: at,
+        first_date: &format_date(at),
     };
     encoder.revisit(&revisit, &mut bytes);
     let dir = tempfile::tempdir().unwrap();
     let response = read_all(&file_of(&dir, &first.bytes)).pop().unwrap();
     let revisit = read_all(&file_of(&dir, &bytes)).pop().unwrap();
     assert_eq!(revisit.field("WARC-Refers-To"), response.field("WARC-Record-ID"));
+    let id = response.field("WARC-Record-ID").unwrap();
+    assert!(seed_of_id(id).is_some(), "an id of ours is its own seed");
+    assert_eq!(seed_of_id("<urn:uuid:00000000-0000-0000-0000-000000000000>"), None);
     let others = [id_seed(8, url, at), id_seed(7, "http://a.example/", at), id_seed(7, url, Time::ZERO)];
     assert!(!others.contains(&id_seed(7, url, at)));
 }
@@ -260,7 +264,7 @@ fn a_payload_of_the_least_length_takes_no_more_room_as_a_revisit() {
         payload_sha1: records.payload_sha1,
         first_id_seed: Some(5),
         first_url: "http://a.example/another/page",
-        first_fetched_at: Time::from_ms(1_795_237_700_000),
+        first_date: &format_date(Time::from_ms(1_795_237_700_000)),
     };
     encoder.revisit(&revisit, &mut bytes);
     assert!(bytes.len() <= records.response.len(), "{} and {}", bytes.len(), records.response.len());

@@ -28,6 +28,8 @@ pub struct Answer {
     pub status: &'static str,
     pub content_type: &'static str,
     pub coding: Option<&'static str>,
+    /// More lines of the head, each with its end.
+    pub fields: &'static str,
     pub body: Vec<u8>,
     pub framing: Framing,
     /// The body ends after so many bytes, and the connection with it, whatever was announced.
@@ -42,6 +44,7 @@ impl Answer {
             status: "200 OK",
             content_type: "text/html; charset=utf-8",
             coding: None,
+            fields: "",
             body: body.into(),
             framing: Framing::Length,
             breaks_at: None,
@@ -62,6 +65,7 @@ impl Answer {
     fn write(&self, stream: &mut TcpStream) -> std::io::Result<()> {
         let mut head =
             format!("HTTP/1.1 {}\r\nServer: by hand\r\nContent-Type: {}\r\n", self.status, self.content_type);
+        head += self.fields;
         if let Some(coding) = self.coding {
             head += &format!("Content-Encoding: {coding}\r\n");
         }
@@ -127,12 +131,13 @@ fn chunked(body: &[u8], size: usize) -> Vec<u8> {
     out
 }
 
-/// Serves `answers` until the test's process ends; returns the port. The page `/` links to all of them, and what is
-/// not among them is not found.
+/// Serves `answers` until the test's process ends; returns the port. The page `/` links to all of them but robots.txt,
+/// and what is not among them is not found.
 pub fn serve(answers: Vec<(String, Answer)>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let links: String = answers.iter().map(|(path, _)| format!("<a href='{path}'>{path}</a>\n")).collect();
+    let linked = answers.iter().filter(|(path, _)| path != "/robots.txt");
+    let links: String = linked.map(|(path, _)| format!("<a href='{path}'>{path}</a>\n")).collect();
     let mut all = answers;
     all.push(("/".to_owned(), Answer::html(links)));
     let all = Arc::new(all);

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use super::{Encoder, Head, digest, id_seed, urn, uuid};
+use super::{Encoder, Exchange, Head, Records, digest, id_seed, urn, uuid};
 use crate::clock::Time;
 use crate::web::warc::{Record, Truncation, format_date, parse_date, parse_http_head};
 
@@ -76,8 +76,21 @@ pub struct Revisit<'a> {
     pub first_id_seed: Option<u128>,
     /// The URL that brought the payload.
     pub first_url: &'a str,
-    /// When that request began.
-    pub first_fetched_at: Time,
+    /// When that request began, as its record has it.
+    pub first_date: &'a str,
+}
+
+/// Where the payload of an answer is: in a record of another archive.
+#[derive(Clone, Debug)]
+pub struct Reference<'a> {
+    /// The URL that brought it.
+    pub url: &'a str,
+    /// When that request began, as far as it is known.
+    pub date: &'a str,
+    /// Seed of the ids of the records that have it, where it is known.
+    pub id_seed: Option<u128>,
+    /// The name of that archive.
+    pub archive: &'a str,
 }
 
 impl Encoder {
@@ -115,6 +128,40 @@ impl Encoder {
         true
     }
 
+    /// The records of `exchange`, whose payload is elsewhere: a revisit has the place of the response.
+    pub fn encode_reference(
+        &mut self,
+        exchange: &Exchange<'_>,
+        payload_sha1: [u8; 20],
+        reference: &Reference<'_>,
+    ) -> Records {
+        let mut bytes = Vec::with_capacity(2_048);
+        self.before_answer(exchange, Some(reference.archive), &mut bytes);
+        let start = bytes.len();
+        let mut http_head = Vec::new();
+        super::http_head(exchange, &mut http_head);
+        let draft = RevisitDraft {
+            profile: Profile::IdenticalPayload,
+            id_seed: exchange.id_seed,
+            ip: exchange.ip,
+            protocol: super::protocol(exchange),
+            http_head,
+        };
+        let revisit = Revisit {
+            draft: &draft,
+            url: exchange.url,
+            fetched_at: exchange.fetched_at,
+            payload_sha1,
+            first_id_seed: reference.id_seed,
+            first_url: reference.url,
+            first_date: reference.date,
+        };
+        self.revisit(&revisit, &mut bytes);
+        let payload_bytes = exchange.body.len() as u64;
+        let response = start..bytes.len();
+        Records { bytes, response, payload_sha1, payload_bytes, revisit: None, is_external: true }
+    }
+
     /// Appends the record of `revisit` to `out`. Its block is the head of the answer.
     pub fn revisit(&mut self, revisit: &Revisit<'_>, out: &mut Vec<u8>) {
         let draft = revisit.draft;
@@ -126,7 +173,7 @@ impl Encoder {
             fields.push(("WARC-Refers-To", urn(uuid(seed, 0)).into()));
         }
         fields.push(("WARC-Refers-To-Target-URI", revisit.first_url.into()));
-        fields.push(("WARC-Refers-To-Date", format_date(revisit.first_fetched_at).into()));
+        fields.push(("WARC-Refers-To-Date", revisit.first_date.into()));
         if let Some(ip) = draft.ip {
             fields.push(("WARC-IP-Address", ip.to_string().into()));
         }

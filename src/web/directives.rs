@@ -10,8 +10,20 @@ pub struct RobotsDirectives {
 }
 
 impl RobotsDirectives {
+    /// Those of a comma-separated list.
+    pub fn of_list(list: &str) -> Self {
+        let mut directives = RobotsDirectives::default();
+        directives.add(list);
+        directives
+    }
+
+    /// Whether the one of this name is there.
+    pub fn has(&self, name: &str) -> bool {
+        self.noindex && name.eq_ignore_ascii_case("noindex") || self.nofollow && name.eq_ignore_ascii_case("nofollow")
+    }
+
     /// Adds a comma-separated list of directives.
-    pub(super) fn add(&mut self, list: &str) {
+    pub(in crate::web) fn add(&mut self, list: &str) {
         for directive in names_of(list) {
             let named = |name| directive.eq_ignore_ascii_case(name);
             self.nofollow |= named("nofollow") || named("none");
@@ -26,7 +38,8 @@ pub(in crate::web) fn names_of(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Directives that have a `:` before their own value, not behind the name of a robot.
-const WITH_VALUE: [&str; 4] = ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
+pub(in crate::web) const WITH_VALUE: [&str; 4] =
+    ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
 /// What the `X-Robots-Tag` headers of an answer ask of us. A value may start with the name of the robot that it is
 /// meant for; one without a name, or with `*`, is meant for all.
