@@ -227,6 +227,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         sitemaps_max: 1_000,
         respect_nofollow: true,
         lazy_attributes: LAZY_ATTRIBUTES.map(str::to_owned).to_vec(),
+        script_files: false,
         favicon: true,
         request_records: true,
         compression: Compression::Gzip,

@@ -13,6 +13,7 @@ from sites import wait_for
 SETTINGS = """[scope]
 mode = "host"
 exclude = {exclude}
+{scope}
 [politeness]
 delay_min = "0s"
 delay_factor = 0.0
@@ -45,14 +46,14 @@ class Archive:
         return {url for url, (status, mime) in self.records.items() if status == "200" and mime == "text/html"}
 
 
-def crawled(label, program, site, work):
-    """An archive of `site` by the crawler `program`, with the index that it exports."""
+def crawled(label, program, site, work, scope):
+    """An archive of `site` by the crawler `program`, with the index that it exports; `scope` has lines of settings."""
     folder = emptied(os.path.join(work, "archives", site.name, label))
     crawl = os.path.join(folder, "crawl")
     with open(os.path.join(folder, "seeds.txt"), "w") as seeds:
         seeds.write(site.url() + "\n")
     with open(os.path.join(folder, "crawler.toml"), "w") as settings:
-        settings.write(SETTINGS.format(exclude=json.dumps(site.exclude)))
+        settings.write(SETTINGS.format(exclude=json.dumps(site.exclude), scope="\n".join(scope)))
     cpu_s = timed([program, "--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl", "-q"], folder)
     collection = laid_out(folder)
     for name in os.listdir(os.path.join(crawl, "pages")):

@@ -166,8 +166,8 @@ mod tests {
             columns.head().into_iter().chain(rows).collect::<Vec<String>>()
         };
         let narrow = table(80);
-        assert_eq!(narrow[0], "status            URL                                 referrer");
-        assert_eq!(narrow[1], "301 Moved Per...  https://a.example/xxxxxxxxxxxxx...");
+        assert_eq!(narrow[0], "status            URL                                   referrer");
+        assert_eq!(narrow[1], "301 Moved Per...  https://a.example/xxxxxxxxxxxxxxx...");
         assert_eq!(narrow[2], "404 Not Found     https://a.example/\\x1b[2J\\tb");
         assert!(table(200)[1].len() > 110 && table(200).iter().all(|line| line.chars().count() <= 200));
         let wanted = [Column::Status, Column::Referrer, Column::Bytes, Column::Url];

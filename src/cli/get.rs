@@ -120,7 +120,7 @@ impl GetArgs {
 }
 
 /// A URL as a crawl requests it: serialised, without fragment and user information.
-fn parse(text: &str) -> anyhow::Result<String> {
+pub(super) fn parse(text: &str) -> anyhow::Result<String> {
     let refuse = |why: &str| UsageError::because(format!("{text} is not a URL that can be in an archive: {why}"));
     match CanonicalUrl::parse(text) {
         Ok(url) => Ok(url.into_text().into()),
@@ -131,7 +131,7 @@ fn parse(text: &str) -> anyhow::Result<String> {
     }
 }
 
-fn not_there(url: &str, dir: &Path) -> String {
+pub(super) fn not_there(url: &str, dir: &Path) -> String {
     let origin = Url::parse(url).map_or(String::new(), |url| url.origin().ascii_serialization());
     let word = shell_word(dir);
     format!(

@@ -6,12 +6,15 @@
 
 pub mod archive;
 mod canonical;
+mod changes;
 mod columns;
+mod compare;
 mod completions;
 mod config;
 mod console;
 mod ctl;
 mod demo;
+mod diff;
 mod exit;
 mod explain;
 mod export;
@@ -82,6 +85,10 @@ enum Command {
     Get(get::GetArgs),
     /// List what is in the archive
     List(list::ListArgs),
+    /// Show what became of pages since a date: new, changed, moved, gone, back
+    Changes(changes::ChangesArgs),
+    /// Show the differences of two versions of a page, or of two crawls
+    Diff(diff::DiffArgs),
     /// Show what seeds and settings imply before a crawl begins: rates, memory, disk
     Plan(plan::PlanArgs),
     /// Control a running crawl: pause, resume, add seeds, checkpoint, stop, reload
@@ -198,6 +205,8 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Demo(args)) => args.run(crawl, open_archive),
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
+        Some(Command::Changes(args)) => args.run(open_archive),
+        Some(Command::Diff(args)) => args.run(open_archive),
         Some(Command::Plan(args)) => args.run(),
         Some(Command::Ctl(args)) => args.run(),
         Some(Command::Console(args)) => args.run(),

@@ -87,7 +87,7 @@ fn since(text: &str) -> Result<Time, String> {
     moment(text, "T00:00:00.000Z", ".000Z")
 }
 
-fn until(text: &str) -> Result<Time, String> {
+pub(super) fn until(text: &str) -> Result<Time, String> {
     moment(text, "T23:59:59.999Z", ".999Z")
 }
 

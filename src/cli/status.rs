@@ -21,7 +21,7 @@ use crate::crawl::memory::Ceiling;
 use crate::crawl::reports::{self, Left};
 use crate::crawl::sizes::measure;
 use crate::disk::{DirectoryLock, Disk};
-use crate::record::{Doing, Live, Rates, Snapshot, State};
+use crate::record::{Bottleneck, Doing, Live, Rates, Snapshot, State};
 use crate::report::closing::{Table, figures, shell_word};
 use crate::text::escape::{Escaped, json_line};
 use crate::text::figures::{count, counted, date, rate, size, span};
@@ -257,6 +257,9 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
     if let Some(Rates { pages, requests, bytes }) = told.rates {
         let (pages, requests, bytes) = (rate(pages), rate(requests), size(bytes as u64));
         table.row("now", format!("{pages} pages/s, {requests} requests/s, {bytes}/s"));
+    }
+    if let Some(phase) = told.phase {
+        table.row("limited by", Bottleneck::of(phase, &snapshot.gauges));
     }
     figures(&mut table, &snapshot.statistics, &snapshot.gauges);
     let left = match (told.left, made) {

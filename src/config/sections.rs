@@ -187,6 +187,8 @@ section! {
         strip_query_params: Vec<String> = STRIP_QUERY_PARAMS.iter().map(|&name| name.to_owned()).collect(),
         /// Whether pages that name no icon have the one that browsers ask for: `/favicon.ico` of their origin.
         favicon: bool = true,
+        /// Whether strings in scripts that look like file names are taken for URLs.
+        script_files: bool = false,
         /// Attributes of pages from which scripts load pictures.
         lazy_attributes: Vec<String> = LAZY_ATTRIBUTES.iter().map(|&name| name.to_owned()).collect(),
     }

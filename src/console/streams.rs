@@ -138,7 +138,8 @@ mod tests {
     fn a_slow_reader_gets_what_was_told_last_and_the_end() {
         run(async {
             let (tell, heard) = watch::channel(told("{\"n\":0}", 3));
-            let mut body = Streams::default().open(heard, &ConnectionHandle::default());
+            let streams = Streams::default();
+            let mut body = streams.open(heard, &ConnectionHandle::default());
             assert_eq!(next(&mut body).await.unwrap(), "retry: 3000\n\nevent: state\ndata: {\"n\":0}\n\n");
             for state in ["{\"n\":1}", "{\"n\":2}"] {
                 tell.send_replace(told(state, 4));

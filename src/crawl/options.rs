@@ -168,6 +168,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         sitemaps_max: if config.robots.sitemaps { config.robots.max_sitemaps } else { 0 },
         respect_nofollow: config.robots.respect_nofollow,
         lazy_attributes: config.scope.lazy_attributes.clone(),
+        script_files: config.scope.script_files,
         favicon: config.scope.favicon,
         request_records: config.container.request_records,
         compression: config.container.compression,

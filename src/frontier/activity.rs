@@ -36,7 +36,8 @@ impl Activity {
 }
 
 impl Frontier {
-    /// The first `limit` hosts that are being asked, or are asked next.
+    /// The first `limit` hosts that are being asked, or are asked next; where there are fewer, the URLs that come
+    /// after those too.
     pub fn activity(&self, now: Time, limit: usize) -> Vec<Activity> {
         // of those that are told the last one is on top
         let mut first: BinaryHeap<(Option<Time>, u32)> = BinaryHeap::new();
@@ -47,8 +48,24 @@ impl Frontier {
                 first.pop();
             }
         }
-        let told = first.into_iter().map(|(next, index)| activity(self.active.host(index), next)).collect();
-        Activity::first(told, limit)
+        let more = limit.checked_div(first.len()).unwrap_or(0).saturating_sub(1);
+        let told = first.into_iter().flat_map(|(next, index)| {
+            let host = self.active.host(index);
+            std::iter::once(activity(host, next)).chain(self.after(index, next.unwrap_or(now), next.is_some(), more))
+        });
+        Activity::first(told.collect(), limit)
+    }
+
+    /// So many URLs of a host that come after the one that is asked for at `from`, each after one more delay.
+    /// `is_first` says whether that one is still the first of the buffer.
+    fn after(&self, index: u32, from: Time, is_first: bool, count: usize) -> impl Iterator<Item = Activity> {
+        let (host, delay) = (self.active.host(index), self.delay_of(index));
+        let urls = host.buffer.iter().skip(usize::from(is_first)).take(count);
+        urls.zip(1_u32..).map(move |(item, turn)| Activity {
+            url: (*item.url.url).into(),
+            queued: queued(host).saturating_sub(u64::from(turn) + 1),
+            next: Some(from + delay.saturating_mul(turn)),
+        })
     }
 
     /// How long the longest queue of an active host takes at its delay.

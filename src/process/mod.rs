@@ -54,6 +54,8 @@ pub struct ProcessOptions {
     pub respect_nofollow: bool,
     /// Attributes from which scripts of pages load pictures.
     pub lazy_attributes: Vec<String>,
+    /// Whether strings in scripts that look like file names are taken for URLs.
+    pub script_files: bool,
     /// Whether pages that name no icon have the one that browsers ask their origin for.
     pub favicon: bool,
     /// Whether requests are archived beside answers.
@@ -92,7 +94,8 @@ impl Processor {
     pub fn new(options: ProcessOptions) -> Self {
         let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max)
             .with_agent(&options.agent_token)
-            .with_lazy_attributes(&options.lazy_attributes);
+            .with_lazy_attributes(&options.lazy_attributes)
+            .with_script_files(options.script_files);
         let encoder = Encoder::new(options.compression);
         Processor { options, decoder: BodyDecoder::default(), scan, encoder, favicon: None, referrers: Vec::new() }
     }

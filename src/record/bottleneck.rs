@@ -211,7 +211,7 @@ impl fmt::Display for Bottleneck {
             Bottleneck::Cores => "this machine: its cores are busy",
             Bottleneck::Line => "the network: the line is full",
             Bottleneck::Memory => "this machine: little memory is left for more workers",
-            Bottleneck::Politeness => "politeness: every host waits for its delay",
+            Bottleneck::Politeness => "politeness: hosts wait for their delays",
             Bottleneck::BackOff => "back-off: every host rests after failures or on request",
             Bottleneck::Answers => "servers: all hosts are being asked",
             Bottleneck::Names => "DNS and robots.txt: hosts wait for their first answers",

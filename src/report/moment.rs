@@ -16,6 +16,8 @@ const NAME_COLUMNS: usize = 9;
 const FIGURE_LINES: usize = 8;
 /// Lines of the terminal that are left to the log above the display.
 const LOG_LINES: usize = 8;
+/// What comes so soon is what comes next.
+const SOON: Duration = Duration::from_millis(50);
 /// Hosts that are told, at most.
 const HOSTS_MAX: usize = 60;
 
@@ -66,7 +68,7 @@ impl Moment<'_> {
         let hosts = hosts.hosts.iter().take(shown).map(|host| {
             let when = match host.next.map(|next| next.since(hosts.as_of)) {
                 None => "now".to_owned(),
-                Some(wait) if wait.is_zero() => "next".to_owned(),
+                Some(wait) if wait < SOON => "next".to_owned(),
                 Some(wait) if wait < Duration::from_secs(60) => format!("in {:.1}s", wait.as_secs_f64()),
                 Some(wait) => format!("in {}", span(wait).split(' ').next().unwrap_or_default()),
             };
@@ -316,7 +318,7 @@ mod tests {
             "pages    26 of 100  now 7.4/s  average 2.2/s  1.0 KiB/s  elapsed 12s",
             "left     about 10s to the limit of 100 pages",
             "queue    500 URLs  0 seen  hosts 0 ready, 3 waiting  0 in flight",
-            "limited  by politeness: every host waits for its delay",
+            "limited  by politeness: hosts wait for their delays",
             "answers  2 OK  1 missing or refused",
             "left out 3 out of scope  1 by robots.txt",
             "disk     0 B received  0 B stored  0 B free",

@@ -227,6 +227,7 @@ impl Machine {
             sitemaps_max: 1_000,
             respect_nofollow: true,
             lazy_attributes: Vec::new(),
+            script_files: false,
             favicon: false,
             request_records: true,
             compression: self.case().container.compression,

@@ -5,8 +5,21 @@
 //! before it. So an import that stands in a comment or in a string is taken too, and one whose specifier is computed
 //! is not. Only specifiers that name a URL by themselves count: those that begin with `./`, `../`, `/` or a scheme
 //! (HTML standard, "resolve a module specifier"); bare ones depend on an import map. Takes time linear in the script.
+//!
+//! And, only where the crawl asks for it, file names: strings such as `"search.js"` that look like the name of a file
+//! that a page loads. What a script does with a string is not known: some are parts of longer names, some are no URLs
+//! at all, and a script may prepend a directory. So it is a guess, as Heritrix makes it for all strings with a dot or a
+//! slash; here only those that end like scripts, sheets, pictures, fonts and data are taken.
 
-use memchr::memmem;
+use memchr::{memchr_iter, memmem};
+
+/// Ends of the names that pages load.
+const FILE_ENDS: [&str; 17] = [
+    "js", "mjs", "css", "json", "wasm", "png", "gif", "jpg", "jpeg", "svg", "webp", "avif", "ico", "woff", "woff2",
+    "ttf", "otf",
+];
+/// A longer string is no file name.
+const FILE_NAME_MAX: usize = 256;
 
 /// Hands the specifiers of `script` to `found`, as they are written.
 pub fn imports(script: &str, found: &mut dyn FnMut(&str)) {
@@ -23,6 +36,30 @@ pub fn imports(script: &str, found: &mut dyn FnMut(&str)) {
             specifier(after).into_iter().for_each(&mut *found);
         }
     }
+}
+
+/// Hands the strings of `script` that look like file names to `found`, as they are written.
+///
+/// The name before its end is looked at backwards, no further than [`FILE_NAME_MAX`]: the time is linear.
+pub fn file_names(script: &str, found: &mut dyn FnMut(&str)) {
+    let bytes = script.as_bytes();
+    for dot in memchr_iter(b'.', bytes) {
+        let after = &bytes[dot + 1..];
+        let end = after.iter().take_while(|byte| byte.is_ascii_alphanumeric()).take(8).count();
+        let is_end = FILE_ENDS.iter().any(|name| after[..end].eq_ignore_ascii_case(name.as_bytes()));
+        let Some(quote) = after.get(end).filter(|byte| is_end && matches!(byte, b'"' | b'\'' | b'`')) else { continue };
+        let from = dot.saturating_sub(FILE_NAME_MAX);
+        let length = bytes[from..dot].iter().rev().take_while(|&&byte| is_of_file_name(byte)).count();
+        let start = dot - length;
+        let is_whole = start > 0 && bytes[start - 1] == *quote;
+        if is_whole && script[start..dot].contains(|c: char| c.is_ascii_alphanumeric()) {
+            found(&script[start..dot + 1 + end]);
+        }
+    }
+}
+
+fn is_of_file_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'/' | b'~' | b'%' | b'@' | b'+' | b':')
 }
 
 /// Whether no longer name, no member and no rule of CSS has its end at `at`.
@@ -88,15 +125,59 @@ mod tests {
         }
     }
 
+    fn files(script: &str) -> String {
+        let mut found = Vec::new();
+        file_names(script, &mut |name| found.push(name.to_owned()));
+        found.join(" ")
+    }
+
+    #[test]
+    fn strings_that_look_like_files_are_found() {
+        for (script, expected) in [
+            ("createElem(doc, tag, 'search.js');", "search.js"),
+            ("a = \"img/sync_on.PNG\", b=`/d/x.woff2`", "img/sync_on.PNG /d/x.woff2"),
+            ("load(root + '../jquery-3.6.1.min.js')", "../jquery-3.6.1.min.js"),
+            ("u = 'https://cdn.example/a%20b.css'", "https://cdn.example/a%20b.css"),
+            ("x = 'a.js' + 'b.js'", "a.js b.js"),
+        ] {
+            assert_eq!(files(script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn strings_that_are_no_files_are_passed_over() {
+        let long = format!("'{}.js'", "x".repeat(FILE_NAME_MAX + 1));
+        for script in [
+            "a.js",
+            "'.js'",
+            "'../.js'",
+            "'a b.js'",
+            "\"a.js'",
+            "'a.html'",
+            "'a.java'",
+            "'a.jsx'",
+            "`${n}.png`",
+            "'.png",
+            "'a.js?v=1'",
+            "a.js'",
+            &long,
+        ] {
+            assert_eq!(files(script), "", "{script}");
+        }
+    }
+
     #[test]
     fn no_text_makes_it_panic() {
-        let pieces = ["import", "from", "'", "\"", "./", "/", "(", " ", "é", "\\", "\n", "x", ";"];
+        let pieces = ["import", "from", "'", "\"", "./", "/", "(", " ", "é", "\\", "\n", "x", ";", ".js", "`"];
         for seed in 0..20_000 {
             let mut random = fastrand::Rng::with_seed(seed);
-            named(&(0..random.usize(..16)).map(|_| pieces[random.usize(..pieces.len())]).collect::<String>());
+            let script = (0..random.usize(..16)).map(|_| pieces[random.usize(..pieces.len())]).collect::<String>();
+            named(&script);
+            files(&script);
         }
-        for piece in ["import './", "from\"/", "import(", "from '/\"", "import    "] {
+        for piece in ["import './", "from\"/", "import(", "from '/\"", "import    ", ".js'", "a.js"] {
             named(&piece.repeat(100_000));
+            files(&piece.repeat(100_000));
         }
     }
 }

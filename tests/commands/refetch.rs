@@ -178,6 +178,29 @@ fn p8_a_304_is_stored_as_a_revisit_of_the_version_that_it_confirms() {
 }
 
 #[test]
+fn what_became_of_pages_is_told_since_a_moment_and_between_two_crawls() {
+    let place = Place::new(&["/page", "/dated", "/none"]);
+    place.crawl(&[]);
+    // a copy is the crawl of before
+    let copy = Command::new("cp").args(["-r", "crawl", "before"]).current_dir(place.dir.path()).status().unwrap();
+    assert!(copy.success());
+    place.site.lock().unwrap().edition = 7;
+    place.crawl(&["--force"]);
+    let changed = format!("changed\t{}\t0.5 % of the text\n", place.url("/page"));
+    let listed = place.text(&["list", "--all", "--json"]);
+    let times: Vec<&str> = listed.split("\"time\":\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert_eq!(times.len(), 6, "{listed}");
+    let second = *times[3..].iter().min().unwrap();
+    assert_eq!(place.text(&["changes", "--since", second, "--kind", "changed"]), changed);
+    let unchanged = place.text(&["changes", "--since", second, "--kind", "unchanged", "--json"]);
+    assert!(unchanged.contains("\"change\":\"unchanged\"") && unchanged.contains("/dated"), "{unchanged}");
+    let diff = place.text(&["diff", &place.url("/page")]);
+    assert!(diff.contains("\n-edition 0 of /page\n+edition 7 of /page\n"), "{diff}");
+    assert_eq!(place.text(&["diff", "before", "crawl"]), changed);
+    assert_eq!(place.text(&["diff", "before", "before"]), "");
+}
+
+#[test]
 fn a_page_that_changed_is_a_new_version_and_the_old_one_stays() {
     let place = Place::new(&["/page"]);
     place.crawl(&["--force"]);

@@ -84,6 +84,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("report.interval", "\"1ms\"", "write at least \"100ms\""),
     ("report.log_bytes", "1", "must be at least \"64KiB\", or \"unlimited\""),
     ("report.metrics", "\"localhost:80\"", "is not an address; write \"127.0.0.1:9150\""),
+    ("report.console", "\"9151\"", "is not an address; write \"127.0.0.1:9151\""),
 ];
 
 #[test]

@@ -320,6 +320,7 @@ fn try_open(
         sitemaps_max: 1_000,
         respect_nofollow: true,
         lazy_attributes: Vec::new(),
+        script_files: false,
         favicon: false,
         request_records: true,
         compression: Compression::Gzip,

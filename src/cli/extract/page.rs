@@ -36,6 +36,15 @@ pub(in crate::cli) fn text_of(element: ElementRef<'_>) -> String {
 
 /// The text that a reader of the page sees: without scripts, styles and head, blocks parted by a blank.
 pub(in crate::cli) fn text_of_page(page: &Html) -> String {
+    seen(page, Squeezed::part)
+}
+
+/// The same with a line for each block.
+pub(in crate::cli) fn lines_of_page(page: &Html) -> String {
+    seen(page, Squeezed::end_line)
+}
+
+fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
     let (mut text, mut unseen) = (Squeezed::default(), 0_usize);
     for edge in page.tree.root().traverse() {
         let (node, opens) = match edge {
@@ -46,7 +55,7 @@ pub(in crate::cli) fn text_of_page(page: &Html) -> String {
             Node::Element(element) if UNSEEN.contains(&element.name()) => {
                 unseen = if opens { unseen + 1 } else { unseen - 1 };
             }
-            Node::Element(element) if !is_inline(element.name()) => text.part(),
+            Node::Element(element) if !is_inline(element.name()) => part(&mut text),
             Node::Text(piece) if opens && unseen == 0 => text.push(piece),
             _ => {}
         }
@@ -141,6 +150,7 @@ mod tests {
             <noscript><p>no</p></noscript><ul><li>four<li>five</ul><template>no</template>six";
         let page = parse(page, Duration::MAX).unwrap();
         assert_eq!(text_of_page(&page), "One two three four five six");
+        assert_eq!(lines_of_page(&page), "One\ntwo\nthree\nfour\nfive\nsix");
     }
 
     #[test]

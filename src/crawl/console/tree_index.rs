@@ -15,7 +15,7 @@ use crate::crawl::archives::Archives;
 use crate::record::origin_of;
 use crate::web::url::CanonicalUrl;
 
-/// Nodes of the tree: some ten megabytes.
+/// Nodes of the tree: some twenty megabytes.
 const NODES_MAX: usize = 100_000;
 /// Nodes of paths among them.
 const PATHS_MAX: usize = NODES_MAX / 4 * 3;

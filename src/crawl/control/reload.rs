@@ -103,6 +103,7 @@ fn effective(current: &Config, new: &Config) -> Config {
             max_links_per_page: current.scope.max_links_per_page,
             strip_query_params: current.scope.strip_query_params.clone(),
             favicon: current.scope.favicon,
+            script_files: current.scope.script_files,
             lazy_attributes: current.scope.lazy_attributes.clone(),
             ..new.scope.clone()
         },

@@ -66,7 +66,8 @@ impl Desk {
 
     /// Gives `command`, and waits no longer than `patience` for the reply.
     pub async fn ask(&self, command: Command, patience: Duration) -> Reply {
-        let late = |_| Reply::refused("the crawl does not answer; is its disk stuck?");
+        let late =
+            |_| Reply::refused("no answer in time; an order that waits for a checkpoint is carried out all the same");
         timeout(patience, carry_out(command, &self.0)).await.unwrap_or_else(late)
     }
 }

@@ -9,9 +9,13 @@ fn what_is_in_flight_comes_first_then_what_is_next_and_no_more_than_asked_for() 
         (0..urls).for_each(|n| crawl.push(url(host, n, 1)));
     }
     let now = crawl.clock.now();
-    let told = crawl.frontier.activity(now, 10);
+    let told = crawl.frontier.activity(now, 5);
     assert_eq!(told.iter().map(|host| host.queued + 1).collect::<Vec<_>>(), [9, 3, 1], "{told:?}");
     assert!(told.iter().all(|host| host.next == Some(now)), "{told:?}");
+    // where there is room for more, two URLs of each host
+    let told = crawl.frontier.activity(now, 7);
+    assert_eq!(told.iter().map(|host| host.queued + 1).collect::<Vec<_>>(), [9, 3, 1, 8, 2], "{told:?}");
+    assert!(told[3..].iter().all(|host| host.next > Some(now)), "{told:?}");
     assert_eq!(crawl.frontier.activity(now, 2).len(), 2);
     assert_eq!(crawl.frontier.activity(now, 0), []);
     let longest = crawl.frontier.longest_queue();

@@ -16,6 +16,8 @@ pub(super) struct Rules {
     pub(super) respect_nofollow: bool,
     /// Besides `robots`, the name that `<meta>`s give us.
     pub(super) agent_token: String,
+    /// Strings in scripts that look like file names are taken for URLs.
+    pub(super) script_files: bool,
 }
 
 /// Names of `<param>`s that hold a URL: of Flash, of media players and of applets.
@@ -82,7 +84,7 @@ impl Found {
             }
             match element {
                 Element::Style => self.take_style(&values, &tags),
-                Element::Script => self.take_script(&values, tags.raw()),
+                Element::Script => self.take_script(&values, tags.raw(), rules),
                 Element::Fallback if !is_inner => self.gather_inner(tags.raw(), rules),
                 Element::Iframe if !is_inner => self.take_srcdoc(&values, rules),
                 _ => {}
@@ -197,17 +199,28 @@ impl Found {
     }
 
     /// The content of a `<script>` that says what it names without being run.
-    fn take_script(&mut self, values: &Values<'_>, content: &[u8]) {
+    fn take_script(&mut self, values: &Values<'_>, content: &[u8], rules: &Rules) {
         let (is_module, is_map) = (values.is(Name::Type, "module"), values.is(Name::Type, "importmap"));
         let is_data = values.is(Name::Type, "application/ld+json");
-        if content.is_empty() || !(is_module || is_map || is_data) {
+        let is_searched = rules.script_files && !is_map && !is_data;
+        if content.is_empty() || !(is_module || is_map || is_data || is_searched) {
             return;
         }
         let content = String::from_utf8_lossy(content);
         match () {
-            () if is_module => script::imports(&content, &mut |url| self.add_text(url, LinkKind::Embed)),
             () if is_map => json::import_map(&content, &mut |url| self.add_text(url, LinkKind::Embed)),
-            () => json::linked_data(&content, &mut |url| self.add_text(url, LinkKind::Other)),
+            () if is_data => json::linked_data(&content, &mut |url| self.add_text(url, LinkKind::Other)),
+            () => self.add_script(&content, is_module, rules),
+        }
+    }
+
+    /// Adds what a script names: what a module imports, and what looks like a file.
+    pub(super) fn add_script(&mut self, content: &str, is_module: bool, rules: &Rules) {
+        if is_module {
+            script::imports(content, &mut |url| self.add_text(url, LinkKind::Embed));
+        }
+        if rules.script_files {
+            script::file_names(content, &mut |name| self.add_text(name, LinkKind::Embed));
         }
     }
 

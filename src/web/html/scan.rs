@@ -20,7 +20,7 @@ use crate::web::shortcut::Shortcut;
 use crate::web::tags::Tags;
 use crate::web::url::{CanonicalUrl, with_two_slashes};
 use crate::web::url::{KeyMaker, LastOrigin};
-use crate::web::{charset, json, mime, script, xml};
+use crate::web::{charset, json, mime, xml};
 
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
 const VALUES_PER_LINK: usize = 8;
@@ -51,7 +51,7 @@ impl LinkScan {
         LinkScan {
             links_max,
             url_length_max: url_length_max.min(CanonicalUrl::LENGTH_MAX),
-            rules: Rules { respect_nofollow, agent_token: String::new() },
+            rules: Rules { respect_nofollow, ..Rules::default() },
             found: Found::new(links_max.saturating_mul(VALUES_PER_LINK)),
             texts: Vec::new(),
             values_seen: Fingerprints::default(),
@@ -70,6 +70,12 @@ impl LinkScan {
     /// [`LAZY_ATTRIBUTES`]: super::LAZY_ATTRIBUTES
     pub fn with_lazy_attributes(mut self, names: &[String]) -> Self {
         self.found.lazy_names = LazyNames::new(names);
+        self
+    }
+
+    /// A scan that takes strings in scripts that look like file names for URLs, if `takes` says so.
+    pub fn with_script_files(mut self, takes: bool) -> Self {
+        self.rules.script_files = takes;
         self
     }
 
@@ -130,7 +136,7 @@ impl LinkScan {
         let found = &mut self.found;
         match document {
             Document::Css => found.add_css(text),
-            Document::Script => script::imports(text, &mut |url| found.add_text(url, LinkKind::Embed)),
+            Document::Script => found.add_script(text, true, &self.rules),
             Document::Manifest => json::manifest(text, &mut |role, url| found.add_role(role, url)),
             Document::Xml => xml::urls(text, &mut |role, url| found.add_role(role, url)),
             Document::Html | Document::Xhtml | Document::Svg => {}

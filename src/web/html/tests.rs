@@ -567,6 +567,26 @@ fn s11_what_hangs_tree_builders_is_only_long_here() {
 }
 
 #[test]
+fn files_that_stand_in_scripts_are_taken_where_the_crawl_asks_for_it() {
+    let html = b"<script>load('a.js')</script><script type=module>import './b.js'</script>\
+                 <script type=application/json>{\"x\": \"c.png\"}</script><script type=application/ld+json>{}</script>";
+    let mut with = LinkScan::new(10, true, 100).with_script_files(true);
+    let mut without = LinkScan::new(10, true, 100);
+    assert_eq!(text(&scan_as(&mut without, html, None)), "http://h.example/dir/b.js");
+    let found = scan_as(&mut with, html, None);
+    assert!(found.entries.iter().all(|link| link.kind == LinkKind::Embed));
+    let [a, b, c] = ["a.js", "b.js", "c.png"].map(|name| format!("http://h.example/dir/{name}"));
+    assert_eq!(text(&found), a + &b + &c);
+    let script = b"import './b.js'; load('a.js')";
+    let read = |scan: &mut LinkScan| {
+        let against = (&base(), &key_maker());
+        text(&scan.document(Document::Script, script, None, against, RobotsDirectives::default()))
+    };
+    assert_eq!(read(&mut without), "http://h.example/dir/b.js");
+    assert_eq!(read(&mut with), "http://h.example/dir/b.jshttp://h.example/dir/a.js");
+}
+
+#[test]
 fn a_scan_carries_nothing_from_page_to_page() {
     let mut scan = LinkScan::new(10, true, 100);
     scan_as(&mut scan, b"<base href=/b/><meta name=robots content=none><a href=x>", None);

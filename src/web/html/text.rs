@@ -26,7 +26,8 @@ pub fn is_inline(name: &str) -> bool {
 pub struct Squeezed {
     /// The text.
     pub text: String,
-    blank: bool,
+    /// What stands before the next word.
+    parting: Option<char>,
 }
 
 impl Squeezed {
@@ -36,9 +37,7 @@ impl Squeezed {
             if c.is_whitespace() {
                 self.part();
             } else {
-                if std::mem::take(&mut self.blank) {
-                    self.text.push(' ');
-                }
+                self.text.extend(self.parting.take());
                 self.text.push(c);
             }
         }
@@ -46,7 +45,16 @@ impl Squeezed {
 
     /// What follows is another word.
     pub fn part(&mut self) {
-        self.blank = !self.text.is_empty();
+        if !self.text.is_empty() {
+            self.parting.get_or_insert(' ');
+        }
+    }
+
+    /// What follows is another line.
+    pub fn end_line(&mut self) {
+        if !self.text.is_empty() {
+            self.parting = Some('\n');
+        }
     }
 }
 
