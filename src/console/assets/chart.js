@@ -146,7 +146,7 @@ export class Chart {
       parts.push(svg("text", { x: LEFT - 6, y: y + 3.5, "text-anchor": "end" }, tick(this.format(share * this.top))));
     }
     const minutes = (this.to - this.from) / 60_000;
-    const step = (MINUTES.find((step) => minutes / step <= Math.max(2, this.width / 62)) ?? 60) * 60_000;
+    const step = (MINUTES.find((step) => minutes / step <= Math.max(3, this.width / 50)) ?? 60) * 60_000;
     for (let at = Math.ceil(this.from / step) * step; at <= this.to; at += step) {
       const x = this.#x(at);
       if (x < LEFT + 12 || x > LEFT + this.width - 12) continue;

@@ -27,7 +27,7 @@ const ofClass = (statuses, digit) =>
 /** The reason for which most URLs were left out, in words. */
 function mostOf(counts) {
   const [first] = Object.entries(counts ?? {}).sort(([, a], [, b]) => b - a);
-  return first ? `most: ${words(first[0])}` : "";
+  return first ? `most: ${first[0] === "Robots" ? "robots.txt" : words(first[0])}` : "";
 }
 
 const checkpointText = (number) => (number ? count(number) : number === 0 ? "none yet" : "last");
