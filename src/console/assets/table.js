@@ -16,7 +16,9 @@ export class Table {
   constructor(parent, { caption, columns, empty }) {
     this.#columns = columns;
     this.empty = empty;
-    const heads = columns.map(({ name, kind = "text" }) => el("th", { scope: "col", role: "columnheader", class: kind }, name));
+    const heads = columns.map(({ name, kind = "text" }) =>
+      el("th", { scope: "col", role: "columnheader", class: kind }, name),
+    );
     this.#body = el("tbody", { role: "rowgroup" });
     this.#note = el("p", { class: "note" });
     this.table = el(
