@@ -1,4 +1,5 @@
-//! `crawler URL...` and `crawler --seeds FILE`: everything is read and checked before the first byte is written, then the crawl is called.
+//! `crawler URL...` and `crawler --seeds FILE`: everything is read and checked before the first byte is written, then
+//! the crawl is called.
 
 use std::fmt;
 use std::fs;

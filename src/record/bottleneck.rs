@@ -1,9 +1,9 @@
 //! What limits a crawl at this moment: one value, told in one phrase by the display, `status` and the console.
 //!
-//! It is read off gauges of one moment and decides nothing. The rules, in their order: a crawl that makes no requests is
-//! limited by the cause of that; where hosts are ready, by what keeps their requests back (configured rates, workers);
-//! where none is ready, by what it waits for: the delays of hosts, answers, merges, the queue on disk. A host that
-//! waits for its delay counts before merges that have other hosts in them: politeness is what would remain.
+//! It is read off gauges of one moment and decides nothing. The rules, in their order: a crawl that makes no requests
+//! is limited by the cause of that; where hosts are ready, by what keeps their requests back (configured rates,
+//! workers); where none is ready, by what it waits for: the delays of hosts, answers, merges, the queue on disk. A host
+//! that waits for its delay counts before merges that have other hosts in them: politeness is what would remain.
 
 use std::fmt;
 

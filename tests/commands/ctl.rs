@@ -301,7 +301,7 @@ fn an_exclude_that_is_read_again_empties_the_queue() {
     // at 20 requests a second, 400 pages take longer than the test has patience for a slow machine's sake; none is
     // asked
     let requests = site.log().len();
-    wait(child).expect(0, &["reload: scope.exclude", "dropped: "]);
+    wait(child).expect(0, &["reload: scope.exclude", "left out: "]);
     assert!(site.log().len() < requests + 100, "{} requests after {requests}", site.log().len());
     assert!(site.crawl.stored().len() < 300);
     let skipped = fs::read_to_string(site.crawl.path("crawl/logs/skipped.jsonl")).unwrap();
