@@ -20,7 +20,7 @@ export class Table {
       el("th", { scope: "col", role: "columnheader", class: kind }, name),
     );
     this.#body = el("tbody", { role: "rowgroup" });
-    this.#note = el("p", { class: "note" });
+    this.#note = el("p", { class: "note", hidden: true });
     this.table = el(
       "table",
       { role: "table" },

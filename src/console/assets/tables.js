@@ -161,7 +161,7 @@ function disk(parent) {
     const section = el("section", {}, el("h3", {}, title, " ", aside));
     const table = new Table(section, {
       caption: title,
-      empty: "Nothing is known of it.",
+      empty: "Known only while a crawl runs.",
       columns: columns(() => most),
     });
     const fill = (rows, answer) => {
