@@ -310,7 +310,7 @@ fn orders_need_the_token_and_every_request_an_address_and_a_page_of_the_console(
         ] {
             assert!(format!("{}\r\n", answer.head).contains(field), "{request}: no {field:?} in\n{}", answer.head);
         }
-        assert_eq!(answer.head.contains("no-store"), !request.contains("assets/c") && !request.ends_with(" /"));
+        assert_eq!(answer.head.contains("no-store"), !request.contains("assets/main") && !request.ends_with(" /"));
         assert!(!answer.head.contains("access-control"), "{}", answer.head);
     }
     let page = console.ask("GET /", &[], "");

@@ -96,7 +96,14 @@ export class Chart {
     const last = this.points.length - 1;
     if (last < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
     const here = this.cursor === null ? last : this.points.indexOf(this.#nearest(this.cursor));
-    const to = { ArrowLeft: here - 1, ArrowRight: here + 1, PageUp: here - 12, PageDown: here + 12, Home: 0, End: last };
+    const to = {
+      ArrowLeft: here - 1,
+      ArrowRight: here + 1,
+      PageUp: here - 12,
+      PageDown: here + 12,
+      Home: 0,
+      End: last,
+    };
     if (!(event.key in to)) return;
     event.preventDefault();
     this.onCursor(this.points[Math.max(0, Math.min(last, to[event.key]))].at);
@@ -122,7 +129,10 @@ export class Chart {
     this.to = this.points.at(-1)?.at ?? Date.now();
     this.from = Math.min(this.points[0]?.at ?? this.to, this.to - SPAN_MIN_MS);
     const rows = this.points.map((point) => this.series.map(({ of }) => of(point) || 0));
-    const most = rows.reduce((most, row) => Math.max(most, this.stacked ? row.reduce((a, b) => a + b, 0) : Math.max(...row)), 0);
+    const most = rows.reduce(
+      (most, row) => Math.max(most, this.stacked ? row.reduce((a, b) => a + b, 0) : Math.max(...row)),
+      0,
+    );
     this.top = roundAbove(most, this);
     this.#drawGrid();
     if (this.stacked) this.#drawStack(rows);
@@ -146,7 +156,7 @@ export class Chart {
       parts.push(svg("text", { x: LEFT - 6, y: y + 3.5, "text-anchor": "end" }, tick(this.format(share * this.top))));
     }
     const minutes = (this.to - this.from) / 60_000;
-    const step = (MINUTES.find((step) => minutes / step <= Math.max(2, this.width / 62)) ?? 60) * 60_000;
+    const step = (MINUTES.find((step) => minutes / step <= Math.max(3, this.width / 50)) ?? 60) * 60_000;
     for (let at = Math.ceil(this.from / step) * step; at <= this.to; at += step) {
       const x = this.#x(at);
       if (x < LEFT + 12 || x > LEFT + this.width - 12) continue;
@@ -215,7 +225,12 @@ export class Chart {
     setAttribute(this.plot, "aria-valuetext", `${clock(point.at)}: ${text} (${this.unit})`);
     if (this.cursor === null || !this.width) return;
     const x = this.#x(point.at);
-    for (const [name, value] of [["x1", x], ["x2", x], ["y1", TOP], ["y2", TOP + this.height]]) {
+    for (const [name, value] of [
+      ["x1", x],
+      ["x2", x],
+      ["y1", TOP],
+      ["y2", TOP + this.height],
+    ]) {
       setAttribute(this.rule, name, value);
     }
   }

@@ -73,7 +73,10 @@ export class Controls {
 
   async #addSeeds() {
     const input = byId("seeds-input");
-    const lines = input.value.split("\n").map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
+    const lines = input.value
+      .split("\n")
+      .map((line) => line.trim())
+      .filter((line) => line && !line.startsWith("#"));
     if (lines.length === 0) return input.focus();
     const reply = await this.#give({ command: "add-seeds", seeds: lines });
     const refused = reply?.seeds?.refused ?? [];

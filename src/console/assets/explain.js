@@ -1,4 +1,4 @@
-// Everything that the crawl knows of one URL: the verdict, the facts behind it, and its archived versions with a preview.
+// Everything that the crawl knows of one URL: the verdict, the facts behind it, its archived versions and a preview.
 // The preview is a frame without scripts, forms and an origin; the console sends it under a policy that loads nothing.
 
 import { get } from "./api.js";
@@ -18,9 +18,24 @@ function facts(e) {
   return [
     ["Scope", joined(scope.refused ? `left out: ${scope.refused}` : "belongs to the crawl", scope.rule)],
     ["robots.txt", robotsText(robots)],
-    ["DNS", dns.answer ? joined(dns.answer, (dns.addresses ?? []).join(" "), !dns.fresh && "must be asked again") : "not asked yet"],
-    ["Seen", seen.seen === null || seen.seen === undefined ? "" : seen.seen ? "admitted before the checkpoint" : "not admitted"],
-    ["Queue", queue ? joined(queue.place, `${counted(queue.before, "URL")} of its host before it`, attempts(queue)) : ""],
+    [
+      "DNS",
+      dns.answer
+        ? joined(dns.answer, (dns.addresses ?? []).join(" "), !dns.fresh && "must be asked again")
+        : "not asked yet",
+    ],
+    [
+      "Seen",
+      seen.seen === null || seen.seen === undefined
+        ? ""
+        : seen.seen
+          ? "admitted before the checkpoint"
+          : "not admitted",
+    ],
+    [
+      "Queue",
+      queue ? joined(queue.place, `${counted(queue.before, "URL")} of its host before it`, attempts(queue)) : "",
+    ],
     ["Host", host ? hostText(host) : ""],
     ["Found", found ? foundParts(found) : ""],
     ["Fetched as", e.fetched_as ? urlLink(e.fetched_as) : ""],
@@ -54,7 +69,8 @@ function hostText(host) {
     size(host.bytes),
     `${count(host.queued)} queued`,
     `delay ${brief(host.delay_ms)}`,
-    host.backoff_until && `back-off until ${date(host.backoff_until)}${host.backoff_reason ? `: ${host.backoff_reason}` : ""}`,
+    host.backoff_until &&
+      `back-off until ${date(host.backoff_until)}${host.backoff_reason ? `: ${host.backoff_reason}` : ""}`,
     host.blame,
     host.failures > 0 && `${counted(host.failures, "failure")} in a row`,
     host.gone && `given up: ${host.gone}`,
@@ -70,7 +86,11 @@ function foundParts({ hops, depth, via, seed }) {
 }
 
 function hops(list) {
-  return (list ?? []).flatMap(({ url, status }, n) => [n > 0 && ", ", urlLink(url), status ? ` (${status})` : " (not stored)"]);
+  return (list ?? []).flatMap(({ url, status }, n) => [
+    n > 0 && ", ",
+    urlLink(url),
+    status ? ` (${status})` : " (not stored)",
+  ]);
 }
 
 export class Explain {
@@ -129,9 +149,22 @@ export class Explain {
       el(
         "li",
         {},
-        el("button", { type: "button", onclick: () => this.#show(url, version), "data-number": version.number }, date(version.at)),
+        el(
+          "button",
+          { type: "button", onclick: () => this.#show(url, version), "data-number": version.number },
+          date(version.at),
+        ),
         el("span", {}, statusText(version.status)),
-        el("span", { class: "quiet" }, joined(version.mime, size(version.bytes), version.revisit && "same as before", version.truncated && "cut short")),
+        el(
+          "span",
+          { class: "quiet" },
+          joined(
+            version.mime,
+            size(version.bytes),
+            version.revisit && "same as before",
+            version.truncated && "cut short",
+          ),
+        ),
         version.title ? el("span", { class: "title" }, version.title) : null,
       );
     return [
@@ -148,7 +181,11 @@ export class Explain {
       title: `Preview of the version of ${date(at)}, without scripts`,
       src: `/preview?${query}`,
     });
-    const caption = el("p", { class: "note" }, `As it was served on ${date(at)}. Nothing in it runs, and it loads nothing.`);
+    const caption = el(
+      "p",
+      { class: "note" },
+      `As it was served on ${date(at)}. Nothing in it runs, and it loads nothing.`,
+    );
     this.preview.replaceChildren(frame, caption);
     for (const button of document.querySelectorAll(".versions button")) {
       button.setAttribute("aria-pressed", String(button.dataset.number === String(number)));
@@ -156,4 +193,5 @@ export class Explain {
   }
 }
 
-const fullText = (text) => el("details", {}, el("summary", {}, "Everything, as crawler explain prints it"), el("pre", { tabindex: "0" }, text));
+const fullText = (text) =>
+  el("details", {}, el("summary", {}, "Everything, as crawler explain prints it"), el("pre", { tabindex: "0" }, text));

@@ -86,7 +86,10 @@ export function about(seconds) {
 
 /** What a name of the crawler says: HostPages and host_pages become "host pages". */
 export function words(name) {
-  return String(name ?? "").replace(/([a-z])([A-Z])/g, "$1 $2").replace(/_+/g, " ").toLowerCase();
+  return String(name ?? "")
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .replace(/_+/g, " ")
+    .toLowerCase();
 }
 
 /** What a status code means, in the words of HTTP. */

@@ -27,7 +27,7 @@ const ofClass = (statuses, digit) =>
 /** The reason for which most URLs were left out, in words. */
 function mostOf(counts) {
   const [first] = Object.entries(counts ?? {}).sort(([, a], [, b]) => b - a);
-  return first ? `most: ${words(first[0])}` : "";
+  return first ? `most: ${first[0] === "Robots" ? "robots.txt" : words(first[0])}` : "";
 }
 
 const checkpointText = (number) => (number ? count(number) : number === 0 ? "none yet" : "last");
@@ -60,7 +60,13 @@ const FIGURES = [
     count,
     (f) => (f.running ? `${count(f.gauges.hosts_ready)} ready, ${count(f.gauges.hosts_waiting)} waiting` : ""),
   ],
-  ["in-flight", "In flight", (f) => f.gauges.in_flight, count, (f) => (!f.running ? "" : f.workers ? `of ${count(f.workers)} workers` : "requests")],
+  [
+    "in-flight",
+    "In flight",
+    (f) => f.gauges.in_flight,
+    count,
+    (f) => (!f.running ? "" : f.workers ? `of ${count(f.workers)} workers` : "requests"),
+  ],
   [
     "errors",
     "Not answered",
@@ -68,7 +74,13 @@ const FIGURES = [
     count,
     (f) => `${count(ofClass(f.statistics.statuses, "4"))} 4xx, ${count(ofClass(f.statistics.statuses, "5"))} 5xx`,
   ],
-  ["left-out", "Left out", (f) => sum(f.statistics.dropped), count, (f) => mostOf(f.statistics.dropped) || "of scope, by robots.txt"],
+  [
+    "left-out",
+    "Left out",
+    (f) => sum(f.statistics.dropped),
+    count,
+    (f) => mostOf(f.statistics.dropped) || "of scope, by robots.txt",
+  ],
   ["checkpoint", "Checkpoint", (f) => f.checkpoint, checkpointText, (f) => f.checkpointAge],
 ];
 
@@ -136,7 +148,8 @@ export class Overview {
       rows.push(["Time", span(elapsed), span(limits.max_time_s), elapsed / limits.max_time_s]);
     }
     const known = pages + gauges.queued;
-    if (rows.length === 0 && known > 0) rows.push(["Pages", count(pages), `${count(known)} known so far`, pages / known]);
+    if (rows.length === 0 && known > 0)
+      rows.push(["Pages", count(pages), `${count(known)} known so far`, pages / known]);
     this.#fillProgress(rows);
     const parts = [];
     if (!limits?.max_time_s) parts.push(`Crawled for ${span(statistics.elapsed_s)}`);

@@ -16,9 +16,11 @@ export class Table {
   constructor(parent, { caption, columns, empty }) {
     this.#columns = columns;
     this.empty = empty;
-    const heads = columns.map(({ name, kind = "text" }) => el("th", { scope: "col", role: "columnheader", class: kind }, name));
+    const heads = columns.map(({ name, kind = "text" }) =>
+      el("th", { scope: "col", role: "columnheader", class: kind }, name),
+    );
     this.#body = el("tbody", { role: "rowgroup" });
-    this.#note = el("p", { class: "note" });
+    this.#note = el("p", { class: "note", hidden: true });
     this.table = el(
       "table",
       { role: "table" },

@@ -34,8 +34,16 @@ function hosts(parent) {
     columns: [
       { name: "Host", kind: "name", of: (row) => row.host, title: (row) => row.host },
       number("Queued", (row) => count(row.queued)),
-      { name: "State", of: (row) => words(row.state), mark: ({ state }) => (/back|rest|gone/.test(state) ? "warn" : "") },
-      number("Next request", (row) => until(row.next_request, asOf), (row) => date(row.next_request)),
+      {
+        name: "State",
+        of: (row) => words(row.state),
+        mark: ({ state }) => (/back|rest|gone/.test(state) ? "warn" : ""),
+      },
+      number(
+        "Next request",
+        (row) => until(row.next_request, asOf),
+        (row) => date(row.next_request),
+      ),
       number("Delay", (row) => brief(row.delay_ms)),
       foreign("Reason", (row) => row.reason),
       number("Pages", (row) => count(row.pages)),
@@ -114,9 +122,10 @@ function seeds(parent) {
     offset = Math.max(0, offset + by * SEEDS_A_PAGE);
     load().catch((error) => table.note(error.message));
   };
-  const [back, next] = [["Previous", -1], ["Next", 1]].map(([name, by]) =>
-    el("button", { type: "button", onclick: step(by) }, name),
-  );
+  const [back, next] = [
+    ["Previous", -1],
+    ["Next", 1],
+  ].map(([name, by]) => el("button", { type: "button", onclick: step(by) }, name));
   const outcome = { failed: "bad", "left-out": "quiet", waiting: "quiet" };
   const table = new Table(parent, {
     caption: "Seeds with their outcome",
@@ -150,7 +159,11 @@ function disk(parent) {
     let most = 1;
     const aside = el("small");
     const section = el("section", {}, el("h3", {}, title, " ", aside));
-    const table = new Table(section, { caption: title, empty: "Nothing is known of it.", columns: columns(() => most) });
+    const table = new Table(section, {
+      caption: title,
+      empty: "Known only while a crawl runs.",
+      columns: columns(() => most),
+    });
     const fill = (rows, answer) => {
       most = Math.max(1, ...rows.map((row) => row.bytes));
       setText(aside, told(rows, answer));
@@ -160,7 +173,11 @@ function disk(parent) {
   };
   // what the settings permit is no part of what is taken
   const isLimit = ({ what }) => what.startsWith("most ");
-  const permitted = (_, { memory }) => memory.filter(isLimit).map(({ bytes }) => `at most ${size(bytes)}`).join();
+  const permitted = (_, { memory }) =>
+    memory
+      .filter(isLimit)
+      .map(({ bytes }) => `at most ${size(bytes)}`)
+      .join();
   const [left, fillMemory] = half("Memory", permitted);
   const taken = (rows, { free_bytes: free }) =>
     `${size(rows.reduce((sum, row) => sum + row.bytes, 0))}, ${size(free)} free`;
@@ -168,7 +185,10 @@ function disk(parent) {
   parent.append(el("div", { class: "halves" }, left, right));
   return async () => {
     const answer = await get("/api/disk");
-    fillMemory(answer.memory.filter((row) => !isLimit(row)), answer);
+    fillMemory(
+      answer.memory.filter((row) => !isLimit(row)),
+      answer,
+    );
     fillDisk(answer.disk, answer);
   };
 }
@@ -183,7 +203,10 @@ export function tables() {
     panel.append(problem);
     const load = make(panel);
     const guarded = async () => {
-      const said = await load().then(() => "", (error) => error.message);
+      const said = await load().then(
+        () => "",
+        (error) => error.message,
+      );
       setText(problem, said && `This table cannot be shown: ${said}.`);
       problem.hidden = !said;
     };

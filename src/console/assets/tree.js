@@ -40,7 +40,8 @@ export class Tree {
       if (first) first.tabIndex = 0;
       if (first && hadFocus) first.focus();
       const isPart = complete === false;
-      this.#say(isPart ? `Reading the archive: ${counted(records, "record")} so far …` : first ? "" : "No page is stored yet.");
+      const empty = first ? "" : "No page is stored yet.";
+      this.#say(isPart ? `Reading the archive: ${counted(records, "record")} so far …` : empty);
       // a reader who has opened a branch meanwhile keeps it
       const isUsed = () => this.#root.querySelector("[role=group]") || this.#root.closest("[hidden]");
       if (isPart) this.#again = setTimeout(() => isUsed() || this.load(), 1_000);
@@ -158,6 +159,8 @@ export class Tree {
     this.#typed = (now - this.#typedAt < 700 ? this.#typed : "") + letter.toLowerCase();
     this.#typedAt = now;
     const from = this.#typed.length > 1 ? here : here + 1;
-    return [...all.slice(from), ...all.slice(0, from)].find((item) => item.dataset.name.toLowerCase().startsWith(this.#typed));
+    return [...all.slice(from), ...all.slice(0, from)].find((item) =>
+      item.dataset.name.toLowerCase().startsWith(this.#typed),
+    );
   }
 }

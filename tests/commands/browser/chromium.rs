@@ -1,7 +1,8 @@
 //! A headless Chromium that tests drive, over the two pipes of its own protocol: no server, no socket, no library.
 //!
-//! Messages are JSON, each ended by a zero byte. What the page and its frames say beside the answers is kept: problems on
-//! the console, exceptions, and every request. A machine without Chromium skips these tests, one with `CI=true` does not.
+//! Messages are JSON, each ended by a zero byte. What the page and its frames say beside the answers is kept: problems
+//! on the console, exceptions, and every request. A machine without Chromium skips these tests; one with `CI=true` does
+//! not.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -11,19 +11,23 @@
   };
   const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1];
   const background = (element) => {
-    if (!element) return rgba(getComputedStyle(document.documentElement).colorScheme.startsWith("dark") ? "#000" : "#fff");
+    if (!element)
+      return rgba(getComputedStyle(document.documentElement).colorScheme.startsWith("dark") ? "#000" : "#fff");
     const own = rgba(getComputedStyle(element).backgroundColor);
     return own[3] === 1 ? own : over(own, background(element.parentElement));
   };
   const luminance = (color) => {
-    const [r, g, b] = color.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    const [r, g, b] = color.map((part) =>
+      part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
+    );
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const contrast = (one, other) => {
     const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
     return (light + 0.05) / (dark + 0.05);
   };
-  const opacity = (element) => (element ? Number(getComputedStyle(element).opacity) * opacity(element.parentElement) : 1);
+  const opacity = (element) =>
+    element ? Number(getComputedStyle(element).opacity) * opacity(element.parentElement) : 1;
   const bad = [];
   let looked = 0;
   const check = (element, color, least, what) => {
@@ -38,7 +42,12 @@
   while (texts.nextNode()) {
     const element = texts.currentNode.parentElement;
     const text = texts.currentNode.data.trim();
-    if (!text || !element.checkVisibility({ visibilityProperty: true }) || element.closest("noscript, script, :disabled")) continue;
+    if (
+      !text ||
+      !element.checkVisibility({ visibilityProperty: true }) ||
+      element.closest("noscript, script, :disabled")
+    )
+      continue;
     const style = getComputedStyle(element);
     const size = parseFloat(style.fontSize);
     const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
@@ -59,4 +68,4 @@
     check(field.parentElement, style.borderTopColor, 3, `edge of ${field.id || field.textContent}`);
   }
   return { looked, bad };
-})()
+})();
