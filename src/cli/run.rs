@@ -58,7 +58,8 @@ pub(super) struct CrawlArgs {
     #[arg(long)]
     force: bool,
     /// Write the closing statistics to this file as one JSON object; - writes them to standard output
-    #[arg(long, value_name = "FILE")]
+    // `ctl` has an option of this name for all its commands, which clap looks for here too
+    #[arg(id = "json_file", long = "json", value_name = "FILE")]
     json: Option<PathBuf>,
     /// Print only errors: a crawl that succeeds prints nothing
     #[arg(short, long, conflicts_with = "verbose")]
@@ -191,7 +192,7 @@ const HOW_TO_SEED: &str = "write one URL per line, for example:
 
 crawler init writes such a file, and a settings file.";
 
-const HOW_TO_START: &str = "nothing to crawl: name a URL or host, or a file with one URL per line:
+const HOW_TO_START: &str = "nothing to crawl: name a URL or host, or a file of URLs, one per line:
 
     crawler https://example.com/ --max-pages 100
     crawler --seeds seeds.txt

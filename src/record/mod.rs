@@ -4,6 +4,7 @@
 //! from the web passes [`escape`](crate::text::escape) before it reaches a log, so that a page cannot forge a line.
 
 mod bottleneck;
+mod constraints;
 pub mod crawl_log;
 mod finish;
 mod histogram;
@@ -21,7 +22,8 @@ mod sum;
 mod time_left;
 mod workers;
 
-pub use bottleneck::{Bottleneck, Constraints};
+pub use bottleneck::Bottleneck;
+pub use constraints::{Constraints, CrawlLimits};
 pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
 pub use finish::Finish;
 pub use histogram::Histogram;
@@ -33,5 +35,5 @@ pub use resting::{Resting, RestingHost};
 pub use skipped::SkippedLog;
 pub use snapshot::{Layers, SNAPSHOT_FILE, Snapshot, State, StoreBytes, StoreLayers};
 pub use statistics::{CheckpointCosts, Ends, Gauges, Statistics};
-pub use time_left::{CrawlLimits, TimeLeft, Until};
+pub use time_left::{TimeLeft, Until};
 pub use workers::{Workers, WorkersBound};

@@ -8,22 +8,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::{Gauges, Statistics};
 use crate::text::figures::{short, span};
 
 /// Slower than this no pace is told from standing still.
 const PACE_MIN: f64 = 0.01;
-
-/// The limits of a whole crawl that its end may come by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CrawlLimits {
-    /// `crawl.max_pages`.
-    pub pages: Option<u64>,
-    /// `crawl.max_time`, in seconds.
-    pub time_s: Option<u64>,
-}
 
 /// What the crawl is expected to end by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +70,7 @@ impl fmt::Display for TimeLeft {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::CrawlLimits;
 
     #[test]
     fn what_comes_first_is_told_and_nothing_where_nothing_is_known() {

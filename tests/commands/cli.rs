@@ -102,7 +102,7 @@ fn a_command_line_that_cannot_be_read_is_a_usage_error() {
         (&["--seeds", "seeds.txt", "--max-time", "0s"], "would fetch nothing"),
         (&["--seeds", "seeds.txt", "--max-depth", "-1"], "-1"),
         (&["--seeds", "seeds.txt", "-q", "-v"], "cannot be used with"),
-        (&["--seeds", "seeds.txt", "list"], "cannot be used with"),
+        (&["--seeds", "seeds.txt", "list"], "is a command, which comes first"),
         (&["--seeds", "seeds.txt", "--log-format", "xml"], "text or json"),
         (&["report", "everything"], "status-codes"),
         (&["report", "--json", "--write"], "cannot be used with"),
@@ -198,7 +198,7 @@ fn subcommands_say_where_there_is_no_crawl() {
         &["status"],
     ] {
         let said = refused(dir.path(), args, 2);
-        assert!(said.contains("no crawl in") && said.contains("crawler --seeds"), "{args:?}: {said}");
+        assert!(said.contains("no crawl in") && said.contains("crawler https://example.com/"), "{args:?}: {said}");
     }
     assert_eq!(names(dir.path()), ["empty", "seeds.txt"]);
 }

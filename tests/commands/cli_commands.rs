@@ -245,7 +245,7 @@ fn every_mistake_is_told_with_what_to_write() {
         ("simulate --faults --cases 5..1", "0..1000"),
         ("simulate --faults --mistake none", "--mistake"),
         ("--seeds seeds.txt --dir seeds.txt", "is a file"),
-        ("--config crawler.toml", "no seeds"),
+        ("--config crawler.toml", "nothing to crawl"),
     ] {
         let said = if line.ends_with("--version 99") {
             let output = crawled.output(line);
