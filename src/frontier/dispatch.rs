@@ -110,7 +110,7 @@ impl Frontier {
             Some(rules) => {
                 // what the rules forbid needs no turn
                 let first = self.active.host(index).buffer.front();
-                let leaves = first.is_some_and(|item| Permit::ask(&*rules, &item.url.url).is_some());
+                let leaves = first.is_some_and(|item| rules.allows(&item.url.url));
                 if leaves && !self.takes_turn(index, addresses[0], now) {
                     return None;
                 }
