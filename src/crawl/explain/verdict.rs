@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::model::{Explanation, Host, Queue, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
-use crate::outcome::{Reason, Verdict, judge_answer, words_of_status};
+use crate::outcome::{Failure, Reason, Verdict, judge_answer, words_of_status};
 use crate::record::Doing;
 use crate::text::figures::{count, date, size, span};
 
@@ -201,8 +201,10 @@ fn forbidden(told: &Explanation, now: Time) -> Option<String> {
 fn given_up(told: &Explanation) -> String {
     match &told.crawl_log {
         Some(line) => {
-            let status = line.split_ascii_whitespace().nth(1).unwrap_or("?");
-            format!("was requested without an answer, and given up (crawl.log: {status})")
+            let code = line.split_ascii_whitespace().nth(1).unwrap_or("?");
+            let words = code.parse().map_or_else(|_| String::new(), words_of_code);
+            let colon = if words.is_empty() { "" } else { ": " };
+            format!("was requested without an answer, and given up{colon}{words} (code {code} in crawl.log)")
         }
         None if told.crawl.running => {
             "was seen, but is neither queued nor in the archive: another spelling of it is, or it was processed after \
@@ -210,6 +212,16 @@ fn given_up(told: &Explanation) -> String {
                 .to_owned()
         }
         None => "was seen, but is neither queued nor in the archive: another spelling of it was fetched".to_owned(),
+    }
+}
+
+/// What the code of an attempt in crawl.log means: failures, of which some share a code, or a status.
+fn words_of_code(code: i32) -> String {
+    let failures = Failure::ALL.into_iter().filter(|failure| failure.code() == code);
+    let failures: Vec<String> = failures.map(|failure| failure.to_string()).collect();
+    match u16::try_from(code) {
+        Ok(status) => words_of_status(status).to_owned(),
+        Err(_) => failures.join(" or "),
     }
 }
 
@@ -326,7 +338,8 @@ mod tests {
         let mut told = Explanation::default();
         told.seen.seen = Some(true);
         told.crawl_log = Some("2026-11-21T00:00:00.000Z    -2          - http://a/ - -".to_owned());
-        assert!(said(&told).ends_with("given up (crawl.log: -2)"));
+        assert!(said(&told).ends_with("given up: no connection or TLS failed (code -2 in crawl.log)"));
+        assert_eq!((words_of_code(503).as_str(), words_of_code(-7_777).as_str()), ("Service Unavailable", ""));
         told.skipped = Some(Skipped { reason: "host given up".to_owned(), rule: String::new() });
         assert_eq!(said(&told), "was skipped: host given up");
         told.dns.answer = Some("no such host");
