@@ -16,7 +16,7 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `GET /`, `GET /assets/NAME` | the page, and what it loads ([`assets`]) |
+//! | `GET /`, `GET /assets/NAME` | the page, and what it loads (`assets`) |
 //! | `GET /api/state` | how the crawl stands ([`State`]) |
 //! | `GET /api/history` | the points of the last 60 minutes ([`Point`]) |
 //! | `GET /api/events` | server-sent events: `state` each second, `point` each step, `end` |
@@ -28,7 +28,7 @@
 //! | `GET /preview?url=&version=` | an archived page, for a frame that runs and loads nothing |
 //! | `POST /api/ctl` | an order as the control socket has it, with the token in `X-Crawler-Token` |
 //!
-//! An error has a status of 4xx or 5xx and `{"error":"sentence"}`. Who may ask what is in [`guard`].
+//! An error has a status of 4xx or 5xx and `{"error":"sentence"}`. Who may ask what is in `guard`.
 
 mod answer;
 mod assets;
