@@ -32,6 +32,7 @@
 //! | [`drum`] | disk repository with update management, behind LRU and Bloom filter |
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx |
 //! | [`catalog`] | what must change atomically: one batch a checkpoint |
+//! | [`calendar`] | when pages are due again, on disk; how often each is looked at |
 //! | [`frontier`] | per-host queues, politeness, budgets |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot |
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count |
@@ -51,6 +52,7 @@
 //! docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the
 //! bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
+pub mod calendar;
 pub mod catalog;
 pub mod cli;
 pub mod clock;

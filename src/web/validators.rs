@@ -28,6 +28,21 @@ impl Validators {
         (found.etag.is_some() || found.last_modified.is_some()).then_some(found)
     }
 
+    /// Entity tag and date, empty where there is none: what [`Validators::from_parts`] takes.
+    pub fn parts(&self) -> (&[u8], &[u8]) {
+        (self.etag.as_deref().unwrap_or_default(), self.last_modified.as_deref().unwrap_or_default())
+    }
+
+    /// The validators of which these are the parts, none if both are empty; `None` if one could not be sent back.
+    pub fn from_parts(etag: &[u8], last_modified: &[u8]) -> Option<Option<Self>> {
+        let part = |value: &[u8], fits: fn(&[u8]) -> bool| match value {
+            [] => Some(None),
+            value => (is_sendable(value) && fits(value)).then(|| Some(value.into())),
+        };
+        let (etag, last_modified) = (part(etag, is_one_tag)?, part(last_modified, <[u8]>::is_ascii)?);
+        Some((etag.is_some() || last_modified.is_some()).then_some(Validators { etag, last_modified }))
+    }
+
     /// The headers of a conditional request, names in lower case.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
         let pairs = [("if-none-match", &self.etag), ("if-modified-since", &self.last_modified)];

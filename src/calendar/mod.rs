@@ -1,0 +1,9 @@
+//! The recrawl calendar: when each page of the archive is fetched again.
+//!
+//! A finished fetch puts one record down for the time at which the page is due again; the record has the queued URL
+//! and what earlier visits said of it ([`Past`]). When that time has come, the record is read back, sequentially with
+//! all others of its slot, and the URL is queued once more.
+
+mod past;
+
+pub use past::{Gone, History, Past};

@@ -1,0 +1,201 @@
+//! What earlier visits of a page said: all that its next visit needs, so that neither the conditional request nor the
+//! record of its answer has to be looked up.
+//!
+//! ```text
+//! | due s | fetched ms | changed ms | visits f32 | changes f32 | days f32 | digest 20 | text 8 | payload at |
+//! | payload ms | newest at | gone: 0, or visits and since ms | ETag | Last-Modified |
+//! ```
+//! Times and offsets are varints, those behind `fetched` differences to it; texts follow their length, an empty one
+//! stands for none.
+
+use std::time::Duration;
+
+use crate::clock::Time;
+use crate::varint;
+use crate::web::validators::Validators;
+
+/// What earlier visits of a page said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Past {
+    /// When it is due, in whole seconds. URL-seen has the same moment for its key; a record with another one is stale.
+    pub due: Time,
+    /// The beginning of the last fetch that brought an answer about the page.
+    pub fetched: Time,
+    /// When the page was found changed the last time; at first that of the first fetch.
+    pub changed: Time,
+    /// How often it was looked at, and changed.
+    pub history: History,
+    /// SHA-1 of its newest payload.
+    pub digest: [u8; 20],
+    /// Digest of its text, dates and numbers aside; 0 where there is none.
+    pub text: u64,
+    /// The record in key.dat that has the newest payload.
+    pub payload_at: u64,
+    /// When that payload was fetched.
+    pub payload_time: Time,
+    /// The newest record of the page in key.dat.
+    pub newest_at: u64,
+    /// What a conditional request sends.
+    pub validators: Option<Validators>,
+    /// That it was not there when it was looked for last.
+    pub gone: Option<Gone>,
+}
+
+/// Visits and changes so far, the older ones for less.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct History {
+    /// Visits that compared the page with the one before.
+    pub visits: f32,
+    /// Those that found it changed.
+    pub changes: f32,
+    /// Days between the first and the last of them.
+    pub days: f32,
+}
+
+/// Visits in a row that found no page (404, 410).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gone {
+    /// How many.
+    pub visits: u8,
+    /// The first of them.
+    pub since: Time,
+}
+
+impl Past {
+    /// Appends it to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        varint::push(self.due.ms() / 1_000, out);
+        varint::push(self.fetched.ms(), out);
+        let before = |time: Time| self.fetched.ms().wrapping_sub(time.ms());
+        varint::push(before(self.changed), out);
+        for figure in [self.history.visits, self.history.changes, self.history.days] {
+            out.extend_from_slice(&figure.to_le_bytes());
+        }
+        out.extend_from_slice(&self.digest);
+        out.extend_from_slice(&self.text.to_le_bytes());
+        varint::push(self.payload_at, out);
+        varint::push(before(self.payload_time), out);
+        varint::push(self.newest_at, out);
+        match self.gone {
+            None => out.push(0),
+            Some(gone) => {
+                out.push(gone.visits.max(1));
+                varint::push(before(gone.since), out);
+            }
+        }
+        let (etag, last_modified) = match &self.validators {
+            None => (&[][..], &[][..]),
+            Some(validators) => validators.parts(),
+        };
+        for text in [etag, last_modified] {
+            varint::push(text.len() as u64, out);
+            out.extend_from_slice(text);
+        }
+    }
+
+    /// Reads one at `*at` and moves on; `None` for what [`Past::encode`] cannot have written.
+    pub fn decode(bytes: &[u8], at: &mut usize) -> Option<Past> {
+        let due = Time::from_ms(varint::read(bytes, at)?.checked_mul(1_000)?);
+        let fetched = varint::read(bytes, at)?;
+        let before = |bytes: &[u8], at: &mut usize| Some(Time::from_ms(fetched.wrapping_sub(varint::read(bytes, at)?)));
+        let changed = before(bytes, at)?;
+        let history = History { visits: figure(bytes, at)?, changes: figure(bytes, at)?, days: figure(bytes, at)? };
+        let digest = *take::<20>(bytes, at)?;
+        let text = u64::from_le_bytes(*take(bytes, at)?);
+        let payload_at = varint::read(bytes, at)?;
+        let payload_time = before(bytes, at)?;
+        let newest_at = varint::read(bytes, at)?;
+        let gone = match take::<1>(bytes, at)?[0] {
+            0 => None,
+            visits => Some(Gone { visits, since: before(bytes, at)? }),
+        };
+        let (etag, last_modified) = (varint::read_slice(bytes, at)?, varint::read_slice(bytes, at)?);
+        let validators = Validators::from_parts(etag, last_modified)?;
+        let fetched = Time::from_ms(fetched);
+        let past = Past {
+            due,
+            fetched,
+            changed,
+            history,
+            digest,
+            text,
+            payload_at,
+            payload_time,
+            newest_at,
+            validators,
+            gone,
+        };
+        Some(past)
+    }
+
+    /// Bytes that it holds beside its own size.
+    pub fn heap_bytes(&self) -> usize {
+        self.validators.as_ref().map_or(0, |validators| validators.parts().0.len() + validators.parts().1.len())
+    }
+
+    /// From the last fetch to the moment at which it is due.
+    pub fn interval(&self) -> Duration {
+        self.due.since(self.fetched)
+    }
+}
+
+fn take<'a, const N: usize>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8; N]> {
+    let taken = bytes.get(*at..)?.first_chunk()?;
+    *at += N;
+    Some(taken)
+}
+
+/// A count: nothing below 0, nothing that is no number.
+fn figure(bytes: &[u8], at: &mut usize) -> Option<f32> {
+    let figure = f32::from_le_bytes(*take(bytes, at)?);
+    (figure.is_finite() && figure.is_sign_positive()).then_some(figure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn past() -> Past {
+        Past {
+            due: Time::from_ms(1_700_000_500_000),
+            fetched: Time::from_ms(1_700_000_000_123),
+            changed: Time::from_ms(1_690_000_000_001),
+            history: History { visits: 2.5, changes: 1.0, days: 30.25 },
+            digest: [7; 20],
+            text: 0x0123_4567_89ab_cdef,
+            payload_at: 4_711,
+            payload_time: Time::from_ms(1_690_000_000_001),
+            newest_at: 9_000,
+            validators: Validators::from_parts(b"\"tag\"", b"Sun, 06 Nov 1994 08:49:37 GMT").unwrap(),
+            gone: Some(Gone { visits: 2, since: Time::from_ms(1_699_999_000_000) }),
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read_back_and_nothing_shorter() {
+        let changes: [fn(&mut Past); 4] =
+            [|_| {}, |past| past.gone = None, |past| past.validators = None, |past| past.changed = past.due];
+        for change in changes {
+            let mut past = past();
+            change(&mut past);
+            let mut bytes = Vec::new();
+            past.encode(&mut bytes);
+            let mut at = 0;
+            assert_eq!(Past::decode(&bytes, &mut at), Some(past));
+            assert_eq!(at, bytes.len());
+            for cut in 0..bytes.len() {
+                assert_eq!(Past::decode(&bytes[..cut], &mut 0), None, "{cut} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn figures_that_count_nothing_are_refused() {
+        for figure in [f32::NAN, f32::INFINITY, -1.0] {
+            let wrong = Past { history: History { visits: figure, ..History::default() }, ..past() };
+            let mut bytes = Vec::new();
+            wrong.encode(&mut bytes);
+            assert_eq!(Past::decode(&bytes, &mut 0), None, "{figure}");
+        }
+    }
+}
