@@ -5,5 +5,9 @@
 //! all others of its slot, and the URL is queued once more.
 
 mod past;
+mod recrawl;
+mod visited;
 
 pub use past::{Gone, History, Past};
+pub use recrawl::Recrawl;
+pub use visited::Visited;

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! | due s | fetched ms | changed ms | visits f32 | changes f32 | days f32 | digest 20 | text 8 | payload at |
-//! | payload ms | newest at | gone: 0, or visits and since ms | ETag | Last-Modified |
+//! | payload ms | payload bytes | newest at | gone: 0, or visits and since ms | MIME | ETag | Last-Modified |
 //! ```
 //! Times and offsets are varints, those behind `fetched` differences to it; texts follow their length, an empty one
 //! stands for none.
@@ -29,10 +29,14 @@ pub struct Past {
     pub digest: [u8; 20],
     /// Digest of its text, dates and numbers aside; 0 where there is none.
     pub text: u64,
-    /// The record in key.dat that has the newest payload.
+    /// The record in key.dat that has the newest payload; 0 where none is known.
     pub payload_at: u64,
     /// When that payload was fetched.
     pub payload_time: Time,
+    /// Its length.
+    pub payload_bytes: u64,
+    /// Its media type.
+    pub mime: Box<str>,
     /// The newest record of the page in key.dat.
     pub newest_at: u64,
     /// What a conditional request sends.
@@ -62,6 +66,30 @@ pub struct Gone {
 }
 
 impl Past {
+    /// What is left of a page of which only [`Visited`](super::Visited) is known.
+    pub fn of_visited(fetched: Time, due: Time, history: History) -> Past {
+        Past {
+            due,
+            fetched,
+            changed: fetched,
+            history,
+            digest: [0; 20],
+            text: 0,
+            payload_at: 0,
+            payload_time: fetched,
+            payload_bytes: 0,
+            mime: "".into(),
+            newest_at: 0,
+            validators: None,
+            gone: None,
+        }
+    }
+
+    /// Whether it has what the archive has of the page: place and digest of the payload.
+    pub fn is_whole(&self) -> bool {
+        self.payload_at > 0
+    }
+
     /// Appends it to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         varint::push(self.due.ms() / 1_000, out);
@@ -75,6 +103,7 @@ impl Past {
         out.extend_from_slice(&self.text.to_le_bytes());
         varint::push(self.payload_at, out);
         varint::push(before(self.payload_time), out);
+        varint::push(self.payload_bytes, out);
         varint::push(self.newest_at, out);
         match self.gone {
             None => out.push(0),
@@ -87,7 +116,7 @@ impl Past {
             None => (&[][..], &[][..]),
             Some(validators) => validators.parts(),
         };
-        for text in [etag, last_modified] {
+        for text in [self.mime.as_bytes(), etag, last_modified] {
             varint::push(text.len() as u64, out);
             out.extend_from_slice(text);
         }
@@ -104,11 +133,12 @@ impl Past {
         let text = u64::from_le_bytes(*take(bytes, at)?);
         let payload_at = varint::read(bytes, at)?;
         let payload_time = before(bytes, at)?;
-        let newest_at = varint::read(bytes, at)?;
+        let (payload_bytes, newest_at) = (varint::read(bytes, at)?, varint::read(bytes, at)?);
         let gone = match take::<1>(bytes, at)?[0] {
             0 => None,
             visits => Some(Gone { visits, since: before(bytes, at)? }),
         };
+        let mime = std::str::from_utf8(varint::read_slice(bytes, at)?).ok()?.into();
         let (etag, last_modified) = (varint::read_slice(bytes, at)?, varint::read_slice(bytes, at)?);
         let validators = Validators::from_parts(etag, last_modified)?;
         let fetched = Time::from_ms(fetched);
@@ -121,16 +151,13 @@ impl Past {
             text,
             payload_at,
             payload_time,
+            payload_bytes,
+            mime,
             newest_at,
             validators,
             gone,
         };
         Some(past)
-    }
-
-    /// Bytes that it holds beside its own size.
-    pub fn heap_bytes(&self) -> usize {
-        self.validators.as_ref().map_or(0, |validators| validators.parts().0.len() + validators.parts().1.len())
     }
 
     /// From the last fetch to the moment at which it is due.
@@ -165,6 +192,8 @@ mod tests {
             text: 0x0123_4567_89ab_cdef,
             payload_at: 4_711,
             payload_time: Time::from_ms(1_690_000_000_001),
+            payload_bytes: 12_345,
+            mime: "text/html".into(),
             newest_at: 9_000,
             validators: Validators::from_parts(b"\"tag\"", b"Sun, 06 Nov 1994 08:49:37 GMT").unwrap(),
             gone: Some(Gone { visits: 2, since: Time::from_ms(1_699_999_000_000) }),

@@ -256,6 +256,7 @@ fn sample(compression: Compression) -> SimulatedDisk {
             has_statements: false,
             is_external: false,
             may_have_versions: true,
+            earlier: None,
             condition: None,
         };
         container.append(&page).expect("memory takes all");

@@ -302,6 +302,7 @@ fn n29_a_payload_with_the_tag_and_the_length_of_another_is_stored_and_not_taken_
             has_statements: false,
             is_external: false,
             may_have_versions: false,
+            earlier: None,
             condition: None,
         };
         container.append(&page).unwrap()

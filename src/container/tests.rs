@@ -76,6 +76,7 @@ impl Pages {
             has_statements: false,
             is_external: false,
             may_have_versions: again,
+            earlier: None,
             condition: condition.map(|condition| condition.payload_at),
         };
         container.append(&page).unwrap()

@@ -203,9 +203,13 @@ fn open_stores(
         again: saved.map_or(0, |c| c.statistics.ends.again),
         duplicate: saved.map_or(0, |c| c.statistics.duplicates),
         dropped: Vec::new(),
+        met: opening.recrawl.as_ref().map(|_| Vec::new()),
+        brought_forward: HashMap::new(),
+        stale: 0,
+        early: 0,
     };
     let pace = Pace::new(opening.settings.merge_pace);
-    Ok((Stores::new(seen, robots, dns, (patterns, arrival), pace), rests))
+    Ok((Stores::new((seen, robots, dns, visits), (patterns, arrival), pace), rests))
 }
 
 fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<PatternBudget> {

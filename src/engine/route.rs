@@ -267,6 +267,7 @@ pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
         via: 0,
         seed: 0,
         forced: false,
+        recrawl: None,
     }
 }
 

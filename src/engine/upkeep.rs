@@ -87,6 +87,13 @@ impl Engine {
         if finish.is_some() {
             self.container.close()?;
         }
+        let calendar = self.cut_calendar(&mut sections)?;
+        let calendar = calendar.map(|mut cut| {
+            sync.append(&mut cut.sync);
+            sync_dirs.append(&mut cut.sync_dirs);
+            self.checkpoints.supersede([(Owner::Calendar, std::mem::take(&mut cut.superseded))]);
+            cut.state
+        });
         let container = self.container.cut()?;
         self.books.flush()?;
         if self.seeding.intake.is_empty() {
@@ -110,6 +117,8 @@ impl Engine {
             statistics: self.books.statistics.clone(),
             scope_added: Vec::new(),
             round: self.seeding.round,
+            calendar,
+            visits: stores.visits.map(|cut| cut.state),
         };
         self.executors.checkpoint(CheckpointJob {
             home: self.home.clone(),

@@ -80,6 +80,7 @@ impl Archive {
             records: &records.bytes,
             response: records.response.clone(),
             may_have_versions: true,
+            earlier: None,
             condition: None,
         };
         self.container.append(&page).unwrap();
