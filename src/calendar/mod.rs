@@ -5,5 +5,10 @@
 //! all others of its slot, and the URL is queued once more.
 
 mod past;
+mod priors;
+mod rate;
+mod schedule;
+mod stretch;
 
 pub use past::{Gone, History, Past};
+pub use schedule::{Bounds, Estimate, Found, Mode, PageKind, Plan, Rule, Schedule, ScheduleOptions, Visit};

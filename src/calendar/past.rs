@@ -2,8 +2,8 @@
 //! record of its answer has to be looked up.
 //!
 //! ```text
-//! | due s | fetched ms | changed ms | visits f32 | changes f32 | days f32 | digest 20 | text 8 | payload at |
-//! | payload ms | newest at | gone: 0, or visits and since ms | ETag | Last-Modified |
+//! | due s | fetched ms | changed ms | visits f32 | changes f32 | days f32 | changed days f32 | digest 20 | text 8 |
+//! | payload at | payload ms | newest at | gone: 0, or visits and since ms | ETag | Last-Modified |
 //! ```
 //! Times and offsets are varints, those behind `fetched` differences to it; texts follow their length, an empty one
 //! stands for none.
@@ -50,6 +50,8 @@ pub struct History {
     pub changes: f32,
     /// Days between the first and the last of them.
     pub days: f32,
+    /// Days of those between a visit that found it changed and the visit before.
+    pub changed_days: f32,
 }
 
 /// Visits in a row that found no page (404, 410).
@@ -68,7 +70,8 @@ impl Past {
         varint::push(self.fetched.ms(), out);
         let before = |time: Time| self.fetched.ms().wrapping_sub(time.ms());
         varint::push(before(self.changed), out);
-        for figure in [self.history.visits, self.history.changes, self.history.days] {
+        let History { visits, changes, days, changed_days } = self.history;
+        for figure in [visits, changes, days, changed_days] {
             out.extend_from_slice(&figure.to_le_bytes());
         }
         out.extend_from_slice(&self.digest);
@@ -99,7 +102,12 @@ impl Past {
         let fetched = varint::read(bytes, at)?;
         let before = |bytes: &[u8], at: &mut usize| Some(Time::from_ms(fetched.wrapping_sub(varint::read(bytes, at)?)));
         let changed = before(bytes, at)?;
-        let history = History { visits: figure(bytes, at)?, changes: figure(bytes, at)?, days: figure(bytes, at)? };
+        let history = History {
+            visits: figure(bytes, at)?,
+            changes: figure(bytes, at)?,
+            days: figure(bytes, at)?,
+            changed_days: figure(bytes, at)?,
+        };
         let digest = *take::<20>(bytes, at)?;
         let text = u64::from_le_bytes(*take(bytes, at)?);
         let payload_at = varint::read(bytes, at)?;
@@ -160,7 +168,7 @@ mod tests {
             due: Time::from_ms(1_700_000_500_000),
             fetched: Time::from_ms(1_700_000_000_123),
             changed: Time::from_ms(1_690_000_000_001),
-            history: History { visits: 2.5, changes: 1.0, days: 30.25 },
+            history: History { visits: 2.5, changes: 1.0, days: 30.25, changed_days: 7.5 },
             digest: [7; 20],
             text: 0x0123_4567_89ab_cdef,
             payload_at: 4_711,
