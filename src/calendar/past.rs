@@ -2,8 +2,9 @@
 //! record of its answer has to be looked up.
 //!
 //! ```text
-//! | due s | fetched ms | changed ms | visits f32 | changes f32 | days f32 | digest 20 | text 8 | payload at |
-//! | payload ms | payload bytes | newest at | gone: 0, or visits and since ms | MIME | ETag | Last-Modified |
+//! | due s | fetched ms | changed ms | visits f32 | changes f32 | days f32 | changed days f32 | digest 20 | text 8 |
+//! | payload at | payload ms | payload bytes | newest at | flags: 1 map, gone visits * 2 | if gone: since ms | MIME |
+//! | ETag | Last-Modified |
 //! ```
 //! Times and offsets are varints, those behind `fetched` differences to it; texts follow their length, an empty one
 //! stands for none.
@@ -13,6 +14,9 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::varint;
 use crate::web::validators::Validators;
+
+/// Visits in a row without a page that are counted.
+const GONE_VISITS_MAX: u8 = 127;
 
 /// What earlier visits of a page said.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +43,8 @@ pub struct Past {
     pub mime: Box<str>,
     /// The newest record of the page in key.dat.
     pub newest_at: u64,
+    /// Whether it is a sitemap or a feed.
+    pub is_map: bool,
     /// What a conditional request sends.
     pub validators: Option<Validators>,
     /// That it was not there when it was looked for last.
@@ -54,6 +60,8 @@ pub struct History {
     pub changes: f32,
     /// Days between the first and the last of them.
     pub days: f32,
+    /// Days of those between a visit that found it changed and the visit before.
+    pub changed_days: f32,
 }
 
 /// Visits in a row that found no page (404, 410).
@@ -80,6 +88,7 @@ impl Past {
             payload_bytes: 0,
             mime: "".into(),
             newest_at: 0,
+            is_map: false,
             validators: None,
             gone: None,
         }
@@ -96,7 +105,8 @@ impl Past {
         varint::push(self.fetched.ms(), out);
         let before = |time: Time| self.fetched.ms().wrapping_sub(time.ms());
         varint::push(before(self.changed), out);
-        for figure in [self.history.visits, self.history.changes, self.history.days] {
+        let History { visits, changes, days, changed_days } = self.history;
+        for figure in [visits, changes, days, changed_days] {
             out.extend_from_slice(&figure.to_le_bytes());
         }
         out.extend_from_slice(&self.digest);
@@ -105,12 +115,10 @@ impl Past {
         varint::push(before(self.payload_time), out);
         varint::push(self.payload_bytes, out);
         varint::push(self.newest_at, out);
-        match self.gone {
-            None => out.push(0),
-            Some(gone) => {
-                out.push(gone.visits.max(1));
-                varint::push(before(gone.since), out);
-            }
+        let visits = self.gone.map_or(0, |gone| gone.visits.clamp(1, GONE_VISITS_MAX));
+        out.push(visits << 1 | u8::from(self.is_map));
+        if let Some(gone) = self.gone {
+            varint::push(before(gone.since), out);
         }
         let (etag, last_modified) = match &self.validators {
             None => (&[][..], &[][..]),
@@ -128,13 +136,19 @@ impl Past {
         let fetched = varint::read(bytes, at)?;
         let before = |bytes: &[u8], at: &mut usize| Some(Time::from_ms(fetched.wrapping_sub(varint::read(bytes, at)?)));
         let changed = before(bytes, at)?;
-        let history = History { visits: figure(bytes, at)?, changes: figure(bytes, at)?, days: figure(bytes, at)? };
+        let history = History {
+            visits: figure(bytes, at)?,
+            changes: figure(bytes, at)?,
+            days: figure(bytes, at)?,
+            changed_days: figure(bytes, at)?,
+        };
         let digest = *take::<20>(bytes, at)?;
         let text = u64::from_le_bytes(*take(bytes, at)?);
         let payload_at = varint::read(bytes, at)?;
         let payload_time = before(bytes, at)?;
         let (payload_bytes, newest_at) = (varint::read(bytes, at)?, varint::read(bytes, at)?);
-        let gone = match take::<1>(bytes, at)?[0] {
+        let flags = take::<1>(bytes, at)?[0];
+        let gone = match flags >> 1 {
             0 => None,
             visits => Some(Gone { visits, since: before(bytes, at)? }),
         };
@@ -154,6 +168,7 @@ impl Past {
             payload_bytes,
             mime,
             newest_at,
+            is_map: flags & 1 != 0,
             validators,
             gone,
         };
@@ -187,7 +202,7 @@ mod tests {
             due: Time::from_ms(1_700_000_500_000),
             fetched: Time::from_ms(1_700_000_000_123),
             changed: Time::from_ms(1_690_000_000_001),
-            history: History { visits: 2.5, changes: 1.0, days: 30.25 },
+            history: History { visits: 2.5, changes: 1.0, days: 30.25, changed_days: 7.5 },
             digest: [7; 20],
             text: 0x0123_4567_89ab_cdef,
             payload_at: 4_711,
@@ -195,6 +210,7 @@ mod tests {
             payload_bytes: 12_345,
             mime: "text/html".into(),
             newest_at: 9_000,
+            is_map: true,
             validators: Validators::from_parts(b"\"tag\"", b"Sun, 06 Nov 1994 08:49:37 GMT").unwrap(),
             gone: Some(Gone { visits: 2, since: Time::from_ms(1_699_999_000_000) }),
         }
