@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::calendar::Past;
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};
 use crate::fingerprint::Fingerprint;
@@ -48,6 +49,8 @@ pub struct FetchJob {
     pub via: Referrer,
     /// What is asked only if it holds no more; a 304 says that it still holds.
     pub condition: Option<Condition>,
+    /// What earlier visits said of it, where it is fetched again.
+    pub past: Option<Box<Past>>,
     /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they
     /// can be known later; of a robots.txt anything.
     pub id_seed: u128,
@@ -306,6 +309,8 @@ pub struct Processed {
     pub mime: String,
     /// What `Retry-After` asks for.
     pub retry_after: Option<Duration>,
+    /// Digest of its text; 0 where there is none, or nobody wants it.
+    pub text: u64,
     /// Links, redirect, rules.
     pub findings: Findings,
     /// The records for the archive.

@@ -129,7 +129,7 @@ impl Processor {
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
         let (has_statements, room) = (!statements.is_empty(), Room::default());
-        Ok(Processed { job, keys, response, mime, retry_after, findings, records, has_statements, room })
+        Ok(Processed { job, keys, response, mime, retry_after, text: 0, findings, records, has_statements, room })
     }
 
     /// What an answer says about other URLs.

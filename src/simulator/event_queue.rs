@@ -18,6 +18,7 @@ use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, ResolveJob, StoreMerge};
+use crate::calendar::SlotRead;
 use crate::exchange::{LinkJob, LinksRead, Registry, link_path};
 use crate::frontier::PartitionJob;
 use crate::process::Processor;
@@ -31,6 +32,7 @@ enum Work {
     Partition(Box<PartitionJob>),
     Checkpoint(Box<CheckpointJob>),
     Links(LinkJob),
+    Calendar(SlotRead),
     Rests(HoldSync),
 }
 
@@ -94,6 +96,7 @@ impl EventQueue {
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
             Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
+            Work::Calendar(job) => Event::CalendarRead(Box::new(job.run()?)),
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;
@@ -201,6 +204,10 @@ impl Executors for Hands {
 
     fn read_links(&mut self, job: LinkJob) {
         self.later(Work::Links(job));
+    }
+
+    fn read_calendar(&mut self, job: SlotRead) {
+        self.later(Work::Calendar(job));
     }
 
     fn sync_rests(&mut self, job: HoldSync) {

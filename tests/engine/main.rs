@@ -254,6 +254,10 @@ impl Executors for Inline {
         self.tell_done(job.run().map(|read| Event::LinksRead(Box::new(read))));
     }
 
+    fn read_calendar(&mut self, job: SlotRead) {
+        self.tell_done(job.run().map(|read| Event::CalendarRead(Box::new(read))));
+    }
+
     fn sync_rests(&mut self, job: HoldSync) {
         self.tell_done(job.run().map(|()| Event::HoldsSynced));
     }
