@@ -5,5 +5,7 @@
 //! all others of its slot, and the URL is queued once more.
 
 mod past;
+pub mod wheel;
 
 pub use past::{Gone, History, Past};
+pub use wheel::{SlotDone, SlotRead, Wheel, WheelCut, WheelOptions, WheelState};
