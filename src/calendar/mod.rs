@@ -11,8 +11,10 @@ mod recrawl;
 mod schedule;
 mod stretch;
 mod visited;
+pub mod wheel;
 
 pub use past::{Gone, History, Past};
 pub use recrawl::Recrawl;
 pub use schedule::{Bounds, Estimate, Found, Mode, PageKind, Plan, Rule, Schedule, ScheduleOptions, Visit};
 pub use visited::Visited;
+pub use wheel::{SlotDone, SlotRead, Wheel, WheelCut, WheelOptions, WheelState};
