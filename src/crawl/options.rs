@@ -216,6 +216,7 @@ pub(super) fn opening(
         warcinfo: warcinfo(&config),
         crawl_log,
         skipped_log,
+        recrawl: None,
         exchange: None,
     }
 }

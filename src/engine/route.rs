@@ -59,7 +59,7 @@ impl Discovery<'_> {
     fn hint(&self) -> Option<Recrawl> {
         let Discovery::Link { parent, link } = self else { return None };
         let linked = || (parent.has_changed && link.kind != LinkKind::Embed).then_some(Recrawl::Linked);
-        link.modified.map(Recrawl::Modified).or_else(linked)
+        None.map(Recrawl::Modified).or_else(linked)
     }
 
     /// The page that names it; a robots.txt is none.

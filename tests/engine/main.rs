@@ -28,6 +28,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crawler::calendar::SlotRead;
 use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
@@ -353,6 +354,7 @@ fn try_open(
     let opening = Opening {
         crawl_log: CrawlLog::open(&disk, dir)?,
         skipped_log: SkippedLog::open(&disk, dir)?,
+        recrawl: None,
         exchange: None,
         disk,
         dir: dir.to_owned(),

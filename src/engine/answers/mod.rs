@@ -112,8 +112,7 @@ impl Engine {
             let alike = before.truncated && before.status == response.status && !before.robots;
             of_round && alike && before.payload_bytes >= processed.records.payload_bytes
         });
-        let stored =
-            |before: KeyRecord| StoredPage {
+        let stored = |before: KeyRecord| StoredPage {
             record: before.offset,
             bytes: 0,
             saved: None,

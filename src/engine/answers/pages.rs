@@ -13,10 +13,10 @@ use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
 use crate::engine::{Engine, is_of_seed, queued_url};
 use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
-use crate::web::validators::Validators;
 use crate::outcome::{
     Cause, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
 };
+use crate::web::validators::Validators;
 
 impl Engine {
     pub(in crate::engine) fn start_page(

@@ -168,8 +168,7 @@ impl Checkpoints {
 
     /// Deletes what is left that may be deleted.
     pub fn remove_all(&mut self, disk: &Disk) -> Result<()> {
-        let owners =
-            [Owner::Frontier, Owner::Seen, Owner::Robots, Owner::Dns, Owner::Visits, Owner::Calendar];
+        let owners = [Owner::Frontier, Owner::Seen, Owner::Robots, Owner::Dns, Owner::Visits, Owner::Calendar];
         owners.into_iter().try_for_each(|owner| self.take_removal(owner, disk).run())
     }
 }

@@ -86,12 +86,7 @@ impl Recrawls {
         };
         let past = Past { due: plan.due, history: plan.history, changed: plan.changed, gone: plan.gone, ..past };
         let visited = Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false };
-        let next = QueuedUrl {
-            forced: true,
-            attempts: 0,
-            recrawl: Some(Recrawl::Due(past).to_bytes()),
-            ..url.clone()
-        };
+        let next = QueuedUrl { forced: true, attempts: 0, recrawl: Some(Recrawl::Due(past).to_bytes()), ..url.clone() };
         let mut record = Vec::new();
         next.encode(&mut record);
         self.wheel.put(plan.due, &record, now)?;
