@@ -287,7 +287,7 @@ mod tests {
         }
         bytes.extend_from_slice(b"more");
         assert_eq!(QueuedUrl::decode(&bytes), Some((url, len)));
-        bytes[34] = 2;
+        bytes[34] = 4;
         assert_eq!(QueuedUrl::decode(&bytes), None, "a flag that is not known");
     }
 }

@@ -63,17 +63,15 @@ pub(super) fn judge(machine: &Machine, watch: &Watch) -> Result<(), Violation> {
     }
     let network = machine.network();
     let pages = network.web().expected().pages.iter();
-    let lasting = pages.filter(|(_, page)| page.status < 400).map(|(url, _)| url);
-    let lost = lasting.clone().find(|url| !live.contains_key(*url));
-    if let Some(url) = lost {
+    let lasting: Vec<&String> = pages.filter(|(_, page)| page.status < 400).map(|(url, _)| url).collect();
+    if let Some(url) = lasting.iter().find(|url| !live.contains_key(**url)) {
         return Err(Violation::new(Clause::NothingMissing, format!("{url} is not in the calendar")));
     }
-    drop(network);
-    forgotten(machine, watch, &live)
+    forgotten(machine, watch, &lasting)
 }
 
 /// Every page was visited lately.
-fn forgotten(machine: &Machine, watch: &Watch, live: &BTreeMap<String, Vec<Time>>) -> Result<(), Violation> {
+fn forgotten(machine: &Machine, watch: &Watch, lasting: &[&String]) -> Result<(), Violation> {
     if machine.ends.iter().any(|end| end.clock_set_back || end.clock_set_forward) {
         return Ok(());
     }
@@ -89,9 +87,9 @@ fn forgotten(machine: &Machine, watch: &Watch, live: &BTreeMap<String, Vec<Time>
     }
     let longest = (millis(watch.longest) as f64 * (1.0 + JITTER)) as u64;
     let oldest_ms = machine.clock_now.ms().saturating_sub(longest + SLOT_MS + DELAY_MS);
-    let late = live.keys().find(|url| newest.get(*url).is_none_or(|&time| time < oldest_ms));
+    let late = lasting.iter().find(|url| newest.get(**url).is_none_or(|&time| time < oldest_ms));
     late.map_or(Ok(()), |url| {
-        let what = format!("{url} was visited last at {:?}, before {oldest_ms}", newest.get(url));
+        let what = format!("{url} was visited last at {:?}, before {oldest_ms}", newest.get(*url));
         Err(Violation::new(Clause::NothingMissing, what))
     })
 }
