@@ -15,7 +15,7 @@ use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
 use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
-use crate::config::{self, Config};
+use crate::config::{self, Config, RecrawlChange, RecrawlMode};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -171,6 +171,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         script_files: config.scope.script_files,
         favicon: config.scope.favicon,
         request_records: config.container.request_records,
+        text_digests: config.recrawl.mode != RecrawlMode::Off && config.recrawl.change == RecrawlChange::Text,
         compression: config.container.compression,
         guard,
         dedup: None,

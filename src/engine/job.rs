@@ -255,6 +255,8 @@ pub struct Findings {
     pub limits: LimitsMet,
     /// Whether the page is hardly more than its scripts.
     pub is_scripts: bool,
+    /// A digest of what the page says, without what changes by itself; 0 where it says nothing, or nobody asked.
+    pub text: u64,
     /// What the page itself states about its use, beside its header.
     pub statements: Statements,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
@@ -272,6 +274,7 @@ impl Findings {
             sitemap: None,
             limits: LimitsMet::default(),
             is_scripts: false,
+            text: 0,
             statements: Statements::default(),
             canonical: None,
         }

@@ -11,6 +11,8 @@ mod listed;
 mod pool;
 mod referrers;
 mod stated;
+#[cfg(test)]
+mod tests;
 
 use linked::Favicon;
 pub use listed::SITEMAP_LINK_BYTES;
@@ -29,7 +31,7 @@ use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
 use crate::web::coding::BodyDecoder;
 use crate::web::headers;
-use crate::web::html::{LinkKind, LinkScan};
+use crate::web::html::{LinkKind, LinkScan, Wording};
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::robots::{RobotsRules, whole_lines};
@@ -65,6 +67,8 @@ pub struct ProcessOptions {
     pub favicon: bool,
     /// Whether requests are archived beside answers.
     pub request_records: bool,
+    /// Whether a digest of what each page says is made, by which its next version is compared with it.
+    pub text_digests: bool,
     /// Content coding of the value files.
     pub compression: Compression,
     /// Literal addresses that links may name.
@@ -78,6 +82,7 @@ pub struct Processor {
     options: ProcessOptions,
     decoder: BodyDecoder,
     scan: LinkScan,
+    wording: Wording,
     encoder: Encoder,
     /// Of the origin whose page was processed last.
     favicon: Option<Favicon>,
@@ -104,7 +109,15 @@ impl Processor {
             .with_lazy_attributes(&options.lazy_attributes)
             .with_script_files(options.script_files);
         let encoder = Encoder::new(options.compression);
-        Processor { options, decoder: BodyDecoder::default(), scan, encoder, favicon: None, referrers: Vec::new() }
+        Processor {
+            options,
+            decoder: BodyDecoder::default(),
+            scan,
+            wording: Wording::default(),
+            encoder,
+            favicon: None,
+            referrers: Vec::new(),
+        }
     }
 
     /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the

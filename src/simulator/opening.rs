@@ -231,6 +231,7 @@ impl Machine {
             script_files: false,
             favicon: false,
             request_records: true,
+            text_digests: false,
             compression: self.case().container.compression,
             guard: AddressGuard::new(&[loopback]),
             dedup: None,

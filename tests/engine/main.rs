@@ -334,6 +334,7 @@ fn try_open(
         script_files: false,
         favicon: false,
         request_records: true,
+        text_digests: false,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: web.dedup(),
