@@ -25,7 +25,7 @@ use crate::web::html::LinkKind;
 use crate::web::mime;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
-use crate::web::sitemap::Summary;
+use crate::web::sitemap::{self, Summary};
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::warc::{Header, HttpVersion, Records, Truncation};
@@ -222,6 +222,8 @@ pub struct FoundLink {
     pub keys: Keys,
     /// What kind of link it is.
     pub kind: LinkKind,
+    /// When it was changed last by what names it, a sitemap or a feed, as far as that is believed.
+    pub modified: Option<Time>,
 }
 
 /// What of an answer was not looked at, and why.
@@ -246,7 +248,7 @@ pub struct Findings {
     pub redirect: Option<(CanonicalUrl, Keys)>,
     /// The rules of a robots.txt, without its sitemaps.
     pub rules: Option<RobotsRules>,
-    /// What was in the page if it is a sitemap.
+    /// What was in the page if it is a sitemap or a feed.
     pub sitemap: Option<Summary>,
     /// Which limits the answer met, for crawl.log.
     pub limits: LimitsMet,
@@ -272,6 +274,11 @@ impl Findings {
             statements: Statements::default(),
             canonical: None,
         }
+    }
+
+    /// Whether the answer was a page, a sitemap or a feed.
+    pub fn kind(&self) -> sitemap::Kind {
+        self.sitemap.map_or(sitemap::Kind::Page, |summary| summary.format.kind())
     }
 }
 

@@ -85,6 +85,8 @@ impl Discovery<'_> {
                     hops: parent.hops.then(letter),
                     via: shard.via(*record),
                     seed: parent.seed,
+                    // an index that is read again is read with all that it names
+                    forced: parent.forced && link.kind == LinkKind::Sitemap,
                     ..queued(&link.url, link.keys)
                 }
             }
@@ -117,7 +119,8 @@ impl Engine {
     pub(super) fn route(&mut self, discovery: Discovery<'_>) -> Result<()> {
         self.books.statistics.links_found += u64::from(!discovery.is_listed());
         // most links of a page were met before, and nothing is made of those
-        if let Discovery::Link { link, .. } = &discovery
+        if let Discovery::Link { parent, link } = &discovery
+            && !(parent.url.forced && link.kind == LinkKind::Sitemap)
             && self.stores.passes_over(link.keys.key)
         {
             return Ok(());
@@ -292,7 +295,7 @@ mod tests {
 
     fn link(keys: &KeyMaker, kind: LinkKind) -> FoundLink {
         let url = url("http://a.example/x");
-        FoundLink { url: url.as_str().into(), keys: keys.keys(&url), kind }
+        FoundLink { url: url.as_str().into(), keys: keys.keys(&url), kind, modified: None }
     }
 
     /// A page two links below the seed 7, at record 40.
@@ -339,7 +342,7 @@ mod tests {
         let told = |url: QueuedUrl| (url.depth, url.hops.as_str().to_owned(), url.via, url.seed, url.forced);
         assert_eq!(told(of_link(LinkKind::Embed)), (2, "LLE".to_owned(), 41, 7, false));
         assert!(of_link(LinkKind::Embed).priority < page.priority, "before other pages of this depth");
-        assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, false));
+        assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, true), "its index is read again");
         assert_eq!(told(of_link(LinkKind::Listed)), (3, "LLM".to_owned(), 41, 7, false));
         let target = url("http://b.example/");
         let redirect = Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(

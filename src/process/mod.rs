@@ -13,7 +13,7 @@ mod referrers;
 mod stated;
 
 use linked::Favicon;
-pub use listed::SITEMAP_LINK_BYTES;
+pub use listed::{SITEMAP_LINK_BYTES, format_of};
 pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
 
@@ -53,7 +53,7 @@ pub struct ProcessOptions {
     pub decoded_max: usize,
     /// Bytes of a robots.txt that are obeyed.
     pub robots_bytes_max: usize,
-    /// Sitemaps of a robots.txt that are taken; with 0, sitemaps are pages like others.
+    /// Sitemaps of a robots.txt that are taken; with 0, those are pages like others.
     pub sitemaps_max: usize,
     /// Whether `nofollow` is respected.
     pub respect_nofollow: bool,
