@@ -1,9 +1,12 @@
 //! What the archive lets a request ask about a page that it has: whether the stored payload is still the page's.
 
-use super::revisits::{VERSIONS_MAX, payload, value};
+use super::revisits::{VERSIONS_MAX, Value, payload, value};
 use super::{Container, KeyRecord, values};
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::web::headers;
+use crate::web::mime;
+use crate::web::sitemap::{self, Body, Claim, Format};
 use crate::web::validators::Validators;
 use crate::web::warc::Header;
 
@@ -19,7 +22,8 @@ pub struct Condition {
 impl Container {
     /// The condition that the newest version of `url` with status 200 allows. There is none where that version names no
     /// validator, or its payload is not whole in the archive: damage means that the page is asked for without
-    /// condition. A payload in another archive is not in this one.
+    /// condition. A payload in another archive is not in this one. An index of sitemaps is asked for without condition:
+    /// what it names is to be read again also where the index is as it was.
     ///
     /// It costs an address page, a key record for each version that is passed over, and the value of the one that is
     /// found (of a revisit that of its payload too).
@@ -31,7 +35,7 @@ impl Container {
                 return Ok(None);
             }
             if record.status == 200 && !record.truncated {
-                let Some(headers) = self.headers_of_whole(&record)? else { return Ok(None) };
+                let Some(headers) = self.headers_of_page(&record)? else { return Ok(None) };
                 let payload_at = record.payload_at.unwrap_or(record.offset);
                 return Ok(Validators::of(&headers).map(|validators| Condition { validators, payload_at }));
             }
@@ -64,17 +68,20 @@ impl Container {
         }
     }
 
-    /// The headers of a version whose payload can be read.
-    fn headers_of_whole(&self, record: &KeyRecord) -> Result<Option<Vec<Header>>> {
+    /// The headers of a version whose payload can be read, and is no index of sitemaps.
+    fn headers_of_page(&self, record: &KeyRecord) -> Result<Option<Vec<Header>>> {
         let read = || {
             let file = |number| values::open_named(self.values.disk(), self.values.dir(), number);
-            let Some(offset) = record.payload_at else { return Ok(payload(&file(record.file)?, record)?.headers) };
+            let Some(offset) = record.payload_at else {
+                let found = payload(&file(record.file)?, record)?;
+                return Ok((!is_index(&found)).then_some(found.headers));
+            };
             let first = self.keys.read(offset)?;
-            payload(&file(first.file)?, &first)?;
-            Ok(value(&file(record.file)?, record)?.headers)
+            let is_index = is_index(&payload(&file(first.file)?, &first)?);
+            Ok((!is_index).then_some(value(&file(record.file)?, record)?.headers))
         };
         match read() {
-            Ok(headers) => Ok(Some(headers)),
+            Ok(headers) => Ok(headers),
             Err(Error::Damaged { .. }) => {
                 tracing::warn!(url = record.url, "its stored version is damaged; it is requested unconditionally");
                 Ok(None)
@@ -82,4 +89,15 @@ impl Container {
             Err(error) => Err(error),
         }
     }
+}
+
+fn is_index(found: &Value) -> bool {
+    let content_type = mime::content_type(&found.headers);
+    let content_encoding = headers::list(&found.headers, "content-encoding");
+    let body = Body {
+        content_type: content_type.as_deref(),
+        content_encoding: content_encoding.as_deref(),
+        bytes: found.body(),
+    };
+    sitemap::format(body, Claim::Unlikely) == Some(Format::Index)
 }

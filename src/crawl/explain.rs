@@ -153,6 +153,10 @@ impl Gatherer<'_> {
             self.told.nofollow = self.archive.nofollow(self.url, self.config.agent_token(), bytes_max)?;
         }
         let archived = self.archive.found(self.url)?;
+        if let Some(found) = &archived {
+            let hops = Hops::parse(&found.hops);
+            self.told.listing = self.archive.listing(self.url, &hops, self.config.robots.sitemaps)?;
+        }
         let queued = state.and_then(|state| {
             let queued = state.look.queued.as_ref().map(|queued| &queued.url);
             queued.or(state.on_its_way.as_ref().map(|(url, _)| url))

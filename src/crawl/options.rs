@@ -189,11 +189,12 @@ pub(super) fn opening(
     (clock, commons): (Arc<dyn Clock>, Commons),
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
-) -> impl FnOnce(Hands, (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
+) -> Result<impl FnOnce(Hands, (CrawlLog, SkippedLog), ListedSeeds) -> Opening, CrawlError> {
     let (config, own) = (request.config.clone(), share::of_shard(&request.config));
     let crawl_id = identity.id;
     let force = request.force;
-    move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
+    let recrawl = Some(super::recrawl::options(request)?);
+    Ok(move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,
         catalog,
@@ -217,9 +218,9 @@ pub(super) fn opening(
         warcinfo: warcinfo(&config),
         crawl_log,
         skipped_log,
-        recrawl: None,
+        recrawl,
         exchange: None,
-    }
+    })
 }
 
 fn drum(config: &Config, buckets: usize) -> DrumOptions {

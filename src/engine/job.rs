@@ -26,7 +26,7 @@ use crate::web::html::LinkKind;
 use crate::web::mime;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
-use crate::web::sitemap::Summary;
+use crate::web::sitemap::{self, Summary};
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::warc::{Header, HttpVersion, Records, Truncation};
@@ -225,6 +225,8 @@ pub struct FoundLink {
     pub keys: Keys,
     /// What kind of link it is.
     pub kind: LinkKind,
+    /// When it was changed last by what names it, a sitemap or a feed, as far as that is believed.
+    pub modified: Option<Time>,
 }
 
 /// What of an answer was not looked at, and why.
@@ -249,7 +251,7 @@ pub struct Findings {
     pub redirect: Option<(CanonicalUrl, Keys)>,
     /// The rules of a robots.txt, without its sitemaps.
     pub rules: Option<RobotsRules>,
-    /// What was in the page if it is a sitemap.
+    /// What was in the page if it is a sitemap or a feed.
     pub sitemap: Option<Summary>,
     /// Which limits the answer met, for crawl.log.
     pub limits: LimitsMet,
@@ -278,6 +280,11 @@ impl Findings {
             statements: Statements::default(),
             canonical: None,
         }
+    }
+
+    /// Whether the answer was a page, a sitemap or a feed.
+    pub fn kind(&self) -> sitemap::Kind {
+        self.sitemap.map_or(sitemap::Kind::Page, |summary| summary.format.kind())
     }
 }
 
@@ -312,8 +319,6 @@ pub struct Processed {
     pub mime: String,
     /// What `Retry-After` asks for.
     pub retry_after: Option<Duration>,
-    /// Digest of its text; 0 where there is none, or nobody wants it.
-    pub text: u64,
     /// Links, redirect, rules.
     pub findings: Findings,
     /// The records for the archive.

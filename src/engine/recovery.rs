@@ -28,6 +28,7 @@ use crate::outcome::{Verdict, judge_answer};
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::scope::Scope;
+use crate::web::sitemap;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::validators::Validators;
 
@@ -133,12 +134,12 @@ impl Engine {
                 status: page.status,
                 at: page.time,
                 digest: page.payload_sha1,
-                text: 0,
+                text: findings.text,
                 bytes: page.payload_bytes,
                 mime: &mime,
                 validators: Validators::of(&response.headers),
                 is_interrupted: response.is_interrupted(),
-                is_map: findings.sitemap.is_some(),
+                is_map: findings.kind() != sitemap::Kind::Page,
             };
             self.visited(&queued, None, &answer, &stored)?;
         }

@@ -59,7 +59,7 @@ impl Discovery<'_> {
     fn hint(&self) -> Option<Recrawl> {
         let Discovery::Link { parent, link } = self else { return None };
         let linked = || (parent.has_changed && link.kind != LinkKind::Embed).then_some(Recrawl::Linked);
-        None.map(Recrawl::Modified).or_else(linked)
+        link.modified.map(Recrawl::Modified).or_else(linked)
     }
 
     /// The page that names it; a robots.txt is none.
@@ -95,6 +95,8 @@ impl Discovery<'_> {
                     hops: parent.hops.then(letter),
                     via: shard.via(*record),
                     seed: parent.seed,
+                    // an index that is read again is read with all that it names
+                    forced: parent.is_of_round() && link.kind == LinkKind::Sitemap,
                     ..queued(&link.url, link.keys)
                 }
             }
@@ -116,7 +118,7 @@ impl Discovery<'_> {
                 via: shard.via(*record),
                 seed: parent.seed,
                 // a page that is due leads to one that is due by itself
-                forced: parent.forced && parent.recrawl.is_none(),
+                forced: parent.is_of_round(),
                 ..queued(target.as_str(), keys)
             },
         }
@@ -129,8 +131,9 @@ impl Engine {
         self.books.statistics.links_found += u64::from(!discovery.is_listed());
         let hint = self.recrawls.as_ref().and_then(|_| discovery.hint());
         // most links of a page were met before, and nothing is made of those
-        if let Discovery::Link { link, .. } = &discovery
+        if let Discovery::Link { parent, link } = &discovery
             && hint.is_none()
+            && !(parent.url.is_of_round() && link.kind == LinkKind::Sitemap)
             && self.stores.passes_over(link.keys.key)
         {
             return Ok(());
@@ -319,7 +322,7 @@ mod tests {
 
     fn link(keys: &KeyMaker, kind: LinkKind) -> FoundLink {
         let url = url("http://a.example/x");
-        FoundLink { url: url.as_str().into(), keys: keys.keys(&url), kind }
+        FoundLink { url: url.as_str().into(), keys: keys.keys(&url), kind, modified: None }
     }
 
     /// A page two links below the seed 7, at record 40.
@@ -366,7 +369,7 @@ mod tests {
         let told = |url: QueuedUrl| (url.depth, url.hops.as_str().to_owned(), url.via, url.seed, url.forced);
         assert_eq!(told(of_link(LinkKind::Embed)), (2, "LLE".to_owned(), 41, 7, false));
         assert!(of_link(LinkKind::Embed).priority < page.priority, "before other pages of this depth");
-        assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, false));
+        assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, true), "its index is read again");
         assert_eq!(told(of_link(LinkKind::Listed)), (3, "LLM".to_owned(), 41, 7, false));
         let target = url("http://b.example/");
         let redirect = Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(

@@ -46,6 +46,12 @@ const FLAG_FORCED: u8 = 1;
 const FLAG_RECRAWL: u8 = 2;
 
 impl QueuedUrl {
+    /// Whether it is fetched again because somebody wants that now, and not because it is due: what it leads to is
+    /// wanted too.
+    pub fn is_of_round(&self) -> bool {
+        self.forced && self.recrawl.is_none()
+    }
+
     /// Appends the URL in a compact form: four fingerprints, then small numbers and sized strings.
     ///
     /// ```text

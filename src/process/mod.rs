@@ -15,7 +15,7 @@ mod stated;
 mod tests;
 
 use linked::Favicon;
-pub use listed::SITEMAP_LINK_BYTES;
+pub use listed::{SITEMAP_LINK_BYTES, format_of};
 pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
 
@@ -55,7 +55,7 @@ pub struct ProcessOptions {
     pub decoded_max: usize,
     /// Bytes of a robots.txt that are obeyed.
     pub robots_bytes_max: usize,
-    /// Sitemaps of a robots.txt that are taken; with 0, sitemaps are pages like others.
+    /// Sitemaps of a robots.txt that are taken; with 0, those are pages like others.
     pub sitemaps_max: usize,
     /// Whether `nofollow` is respected.
     pub respect_nofollow: bool,
@@ -142,7 +142,7 @@ impl Processor {
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
         let (has_statements, room) = (!statements.is_empty(), Room::default());
-        Ok(Processed { job, keys, response, mime, retry_after, text: 0, findings, records, has_statements, room })
+        Ok(Processed { job, keys, response, mime, retry_after, findings, records, has_statements, room })
     }
 
     /// What an answer says about other URLs.

@@ -9,7 +9,6 @@ use super::machine::Machine;
 use super::moment::is_final;
 use super::network::millis;
 use crate::calendar::{Recrawl, Visited, wheel};
-use crate::clock::Time;
 use crate::container::Reader;
 use crate::disk::Error;
 use crate::drum;

@@ -225,6 +225,9 @@ impl Page<'_> {
         if let Some(why) = told.nofollow {
             self.row("its links", format!("not followed: {why}"));
         }
+        if let Some(listing) = told.listing {
+            self.row("read as", listing);
+        }
         if !told.redirects_to.is_empty() {
             self.row("redirects to", chain(&told.redirects_to));
         }

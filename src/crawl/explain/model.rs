@@ -51,6 +51,8 @@ pub struct Explanation {
     pub nofollow: Option<&'static str>,
     /// How it was found.
     pub found: Option<Found>,
+    /// As what the newest version lists URLs, if it is a sitemap or a feed.
+    pub listing: Option<&'static str>,
     /// Where it redirects, hop by hop, as the archive has it.
     pub redirects_to: Vec<Hop>,
     /// What redirected to it, the nearest first.

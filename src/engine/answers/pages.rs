@@ -16,6 +16,7 @@ use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
 use crate::outcome::{
     Cause, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
 };
+use crate::web::sitemap;
 use crate::web::validators::Validators;
 
 impl Engine {
@@ -72,7 +73,7 @@ impl Engine {
         findings: Findings,
         stored: &StoredPage,
     ) -> Result<()> {
-        let Processed { job, keys: processed_keys, response, retry_after, records, mime, text, .. } = processed;
+        let Processed { job, keys: processed_keys, response, retry_after, records, mime, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         let feedback = Feedback {
@@ -99,12 +100,12 @@ impl Engine {
             status: response.status,
             at: response.started,
             digest: records.payload_sha1,
-            text,
+            text: findings.text,
             bytes: records.payload_bytes,
             mime: &mime,
             validators: Validators::of(&response.headers),
             is_interrupted: response.is_interrupted(),
-            is_map: findings.sitemap.is_some(),
+            is_map: findings.kind() != sitemap::Kind::Page,
         };
         let has_changed = self.visited(&url, job.past.as_deref(), &answer, stored)?;
         self.page_done(&url, response.status, (findings, has_changed), stored)?;

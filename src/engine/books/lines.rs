@@ -111,6 +111,9 @@ fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     if let Some(wait) = processed.retry_after.filter(|_| response.speaks_of_load()) {
         notes.push(format!("retryAfter:{}", wait.as_secs_f64()));
     }
+    if let Some(listing) = processed.findings.sitemap {
+        notes.push(format!("{}:{}", listing.format.note(), listing.urls));
+    }
     let limits = processed.findings.limits;
     if limits.decoded {
         notes.push("decodedTrunc".to_owned());
