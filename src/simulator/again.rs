@@ -16,8 +16,8 @@ use crate::engine::checkpoint;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 
-/// A record is given out so much earlier than it is due, at most.
-const SLOT_MS: u64 = 300_000;
+/// A record is given out so much later than it is due, at most.
+const SLOT_MS: u64 = 60_000;
 /// What rests, breaks and retries may delay a visit by.
 const DELAY_MS: u64 = 14 * 3_600_000;
 /// Intervals are shorter and longer by this part.
@@ -26,7 +26,7 @@ const JITTER: f64 = 0.1;
 /// How much earlier than that after a visit the next one of the page is a violation.
 pub(super) fn gap_min(watch: &Watch) -> u64 {
     let shortest = (millis(watch.shortest) as f64 * (1.0 - JITTER)) as u64;
-    shortest.saturating_sub(SLOT_MS + 1_000)
+    shortest.saturating_sub(1_000)
 }
 
 /// Judges the calendar of a crawl that has ended because nothing was due.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Time;
 
 /// A slot of the finest level.
-pub const MINUTES_MS: u64 = 5 * 60_000;
+pub const MINUTES_MS: u64 = 60_000;
 const HOUR_MS: u64 = 3_600_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
 /// `later` is dealt so often, and reaches from twice as far on.
@@ -22,7 +22,7 @@ const LATE_FOR_HOURS: Duration = Duration::from_secs(48 * 3_600);
 /// A level of the wheel, the finest first. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Level {
-    /// Slots of five minutes, for two hours.
+    /// Slots of a minute, for two hours.
     Minutes = 0,
     /// For two days.
     Hours = 1,

@@ -84,9 +84,9 @@ impl Wheel {
         let next = |level: Level, number: u64| self.first(level, number, u64::MAX);
         let horizons = Horizons::at(now, self.late(now));
         let of_now = |level: Level| Place::of(level, now).number;
-        let minutes = next(Level::Minutes, of_now(Level::Minutes) + 1).map(Place::start);
-        let ends = [Level::Hours, Level::Days].map(|level| next(level, of_now(level)).map(Place::end));
-        let gives = [minutes, ends[0], ends[1]].into_iter().flatten().filter(|_| self.has_room());
+        let ends = [Level::Minutes, Level::Hours, Level::Days];
+        let ends = ends.map(|level| next(level, of_now(level)).map(Place::end));
+        let gives = ends.into_iter().flatten().filter(|_| self.has_room());
         let deals = [(Level::Hours, horizons.hour), (Level::Days, horizons.day), (Level::Later, horizons.later)];
         let deals = deals.into_iter().filter_map(|(level, number)| next(level, number).map(place::dealt_at));
         gives.chain(deals).filter(|time| *time > now).min()
@@ -115,8 +115,8 @@ impl Wheel {
     /// The oldest slot whose records are all due.
     fn give(&self, now: Time) -> Option<Place> {
         let ended = |level: Level| self.first(level, 0, Place::of(level, now).number);
-        let begun = self.first(Level::Minutes, 0, Place::of(Level::Minutes, now).number + 1);
-        [begun, ended(Level::Hours), ended(Level::Days)].into_iter().flatten().min_by_key(|place| place.end())
+        let ended = [Level::Minutes, Level::Hours, Level::Days].map(ended);
+        ended.into_iter().flatten().min_by_key(|place| place.end())
     }
 
     /// The slot whose records are to lie in finer ones, the one that begins first.
