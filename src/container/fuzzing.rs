@@ -235,6 +235,7 @@ fn sample(compression: Compression) -> SimulatedDisk {
             attempt: 0,
             robots: n == 4,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: n as u128,

@@ -54,6 +54,7 @@ impl Pages {
             attempt: 0,
             robots: false,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: id_seed(container.crawl_id(), url, self.now),

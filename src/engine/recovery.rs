@@ -122,6 +122,8 @@ impl Engine {
             attempts: page.attempt,
             seed: page.seed,
             forced: page.forced,
+            // what it leads to is due by itself; why exactly, nobody asks
+            recrawl: page.is_due.then(|| Arc::from([])),
             ..queued(url.as_str(), keys)
         };
         if !is_first {

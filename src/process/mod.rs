@@ -254,6 +254,7 @@ impl Processor {
             attempt,
             robots: matches!(job.target, Target::Robots { .. }),
             forced: matches!(&job.target, Target::Page { url, .. } if url.forced),
+            is_due: matches!(&job.target, Target::Page { url, .. } if url.recrawl.is_some()),
             canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
             statements: Some(statements),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),

@@ -59,6 +59,7 @@ impl Archive {
             attempt: 0,
             robots,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: u128::from(self.stored),

@@ -223,7 +223,8 @@ impl Onward<'_> {
                 arrival.brought_forward.insert(url.key, Visited { due, is_gone: false, ..visited });
                 url.recrawl = Some(Recrawl::Due(visited.to_past()).to_bytes());
             }
-            None => url.recrawl = Some(Recrawl::Due(visited.to_past()).to_bytes()),
+            // somebody wants it now
+            None => {}
         }
         arrival.again += 1;
         self.pass(QueuedUrl { forced: true, ..url }, true)
