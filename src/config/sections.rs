@@ -450,7 +450,7 @@ section! {
         /// What counts as a change.
         change: RecrawlChange = RecrawlChange::Text,
         /// Share of a host's requests for pages that are due again, while it has new ones.
-        share: f64 = 0.5,
+        share: f64 = f64::from(FrontierOptions::default().due_share),
         /// Shortest interval of sitemaps and feeds.
         sitemap_min: Duration = HOUR,
         /// Longest interval of sitemaps and feeds.

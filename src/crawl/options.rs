@@ -339,6 +339,7 @@ pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
             bytes_per_host: config.budget.bytes_per_host.map(config::Bytes::get),
         },
         give_up: politeness.give_up,
+        due_share: config.recrawl.share as f32,
         ..FrontierOptions::default()
     }
 }

@@ -109,7 +109,7 @@ impl Frontier {
             None => self.takes_turn(index, addresses[0], now).then(|| self.ask_robots(index, addresses, now))?,
             Some(rules) => {
                 // what the rules forbid needs no turn
-                let first = self.active.host(index).buffer.front();
+                let first = self.first_in_turn(index);
                 let leaves = first.is_some_and(|item| rules.allows(&item.url.url));
                 if leaves && !self.takes_turn(index, addresses[0], now) {
                     return None;
@@ -126,9 +126,15 @@ impl Frontier {
         }
     }
 
+    /// The URL of a host that is next.
+    fn first_in_turn(&self, index: u32) -> Option<&Item> {
+        let host = self.active.host(index);
+        host.buffer.get(host.next_in_turn(self.options.due_share))
+    }
+
     /// Why the URLs of a host, or at least its first one, are dropped, if they are.
     fn drains(&self, index: u32, now: Time) -> Option<Reason> {
-        let first = self.active.host(index).buffer.front();
+        let first = self.first_in_turn(index);
         let is_excluded =
             first.is_some_and(|item| self.rules.as_ref().is_some_and(|rules| rules.excludes(&item.url.url)));
         self.drops_all(index, now).or_else(|| is_excluded.then_some(Reason::Scope))
@@ -255,7 +261,7 @@ impl Frontier {
     }
 
     fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
-        let provenance = Provenance::of(&self.active.host(index).buffer.front()?.url);
+        let provenance = Provenance::of(&self.first_in_turn(index)?.url);
         self.contact(index, addresses[0], now);
         let host = self.active.host_mut(index);
         host.pending = Some(Pending::Robots { started: now, moved: false });

@@ -8,7 +8,7 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{Processed, Target};
 use crate::engine::stores::Stores;
-use crate::frontier::QueuedUrl;
+use crate::frontier::{DUE_PRIORITY, QueuedUrl};
 use crate::web::validators::Validators;
 
 /// What an answer says of a page.
@@ -86,7 +86,8 @@ impl Recrawls {
         };
         let past = Past { due: plan.due, history: plan.history, changed: plan.changed, gone: plan.gone, ..past };
         let visited = Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false };
-        let next = QueuedUrl { forced: true, attempts: 0, recrawl: Some(Recrawl::Due(past).to_bytes()), ..url.clone() };
+        let recrawl = Some(Recrawl::Due(past).to_bytes());
+        let next = QueuedUrl { forced: true, attempts: 0, priority: DUE_PRIORITY, recrawl, ..url.clone() };
         let mut record = Vec::new();
         next.encode(&mut record);
         self.wheel.put(plan.due, &record, now)?;
