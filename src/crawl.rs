@@ -29,6 +29,7 @@ mod options;
 pub mod plan;
 pub mod reports;
 mod request;
+pub mod retention;
 mod runtime;
 mod seat;
 mod shard_directory;

@@ -43,6 +43,8 @@ pub enum Kind {
     Links = 13,
     /// Container: which payloads earlier archives have.
     Dedup = 14,
+    /// Container: the redo journal of a compaction.
+    Compaction = 15,
 }
 
 /// The header of a file.

@@ -179,6 +179,7 @@ impl Engine {
             Event::Resolved(host, name, answer) => self.resolved(host, &name, answer)?,
             Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
             Event::Partition(done) => self.stores.finish_partition(done)?,
+            Event::Compacted(done) => self.compacted(*done)?,
             Event::Checkpointed(done) => self.checkpointed(done)?,
             Event::HoldsSynced => self.checkpoints.rests.synced(),
             Event::Fault(Fault::Disk(fault)) => return Err(fault),
@@ -190,6 +191,7 @@ impl Engine {
             Event::Resume => self.requests.pause(false),
             Event::Seeds(seeds) => self.take_seeds(&seeds)?,
             Event::Reconfigure(new) => self.reconfigure(*new),
+            Event::Forgotten => self.forget()?,
             Event::HeadChanged => self.hear_news()?,
             Event::LinksRead(read) => self.take_links(*read)?,
             // what it may begin, the next pump does
