@@ -373,6 +373,10 @@ impl KeyFile {
         let encoded = record.encode();
         let bytes = encoded.map_err(|what| self.too_large(format!("{what} is too large ({})", record.url)))?;
         let offset = self.len;
+        if record.generation > 0 || record.is_removed {
+            // in an index that is rebuilt
+            Header { kind: Kind::Keys, version: VERSION }.write(&self.file)?;
+        }
         self.file.write_all_at(&bytes, offset)?;
         self.len += bytes.len() as u64;
         Ok(offset)

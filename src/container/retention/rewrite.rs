@@ -149,7 +149,7 @@ fn find(disk: &Disk, dir: &Path, number: u32) -> Result<Found> {
 }
 
 /// The length of the first generation of the value file `found`: what was written once.
-pub fn written_bytes(disk: &Disk, found: &Found) -> Result<u64> {
+pub(in crate::container) fn written_bytes(disk: &Disk, found: &Found) -> Result<u64> {
     let file = disk.open(&found.path, Mode::Read)?;
     if found.generation == 0 {
         return file.len();
