@@ -9,10 +9,12 @@ use sha1::{Digest, Sha1};
 
 use super::digest::digest;
 use super::pack::{Compression, Packer};
+mod again;
 mod revisit;
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
 use crate::web::statements::Statements;
+pub use again::{WAS_REVISIT_FIELD, http_head as head_of, id_of};
 pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Reference, Revisit, RevisitDraft};
 
 /// Content codings that compress.
@@ -290,7 +292,7 @@ impl Encoder {
             content_type: "application/http;msgtype=response",
             url: Some(exchange.url),
             fields: &fields,
-            is_packed: is_packed(exchange),
+            is_packed: is_packed(exchange.headers),
         };
         self.finish(&head, exchange.body, out);
         payload_sha1
@@ -321,8 +323,8 @@ impl Encoder {
 
 /// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as
 /// any other and gain nothing.
-fn is_packed(exchange: &Exchange<'_>) -> bool {
-    exchange.headers.iter().any(|(name, value)| {
+pub fn is_packed(headers: &[Header]) -> bool {
+    headers.iter().any(|(name, value)| {
         let starts = |known: &[u8]| value.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));
         if name.eq_ignore_ascii_case(b"content-encoding") {
             PACKED_CODINGS.iter().any(|coding| value.trim_ascii().eq_ignore_ascii_case(coding))
