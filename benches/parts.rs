@@ -19,7 +19,7 @@ use crawler::frontier::Hops;
 use crawler::process::{ProcessOptions, Processor};
 use crawler::web::address::AddressGuard;
 use crawler::web::coding::BodyDecoder;
-use crawler::web::html::{LAZY_ATTRIBUTES, LinkScan, RobotsDirectives};
+use crawler::web::html::{Document, LAZY_ATTRIBUTES, LinkScan, RobotsDirectives, Wording};
 use crawler::web::scope::{Scope, ScopeOptions};
 use crawler::web::tags::Tags;
 use crawler::web::url::{CanonicalUrl, KeyMaker};
@@ -69,12 +69,17 @@ fn main() -> Result<()> {
     let (count, mean) = (pages.len() as f64, |sum: usize| sum as f64 / pages.len() as f64);
     println!("{count} pages of {:.0} bytes with {:.1} links in scope", mean(bytes), mean(links));
 
-    println!("{:44} {:>8} {:>8}", "CPU us a page", "least", "median");
+    println!("{:48} {:>8} {:>8}", "CPU us a page", "least", "median");
     tell("tags and attributes", &pages, |page| tags(&page.response.body));
     tell("links: these, resolved, canonical, keyed", &pages, |page| {
         scan.html(&page.response.body, Some("text/html"), &page.url, &keys, RobotsDirectives::default()).entries.len()
     });
     tell("findings: these, in scope", &pages, |page| findings(&mut processor, page, &scope));
+    let mut wording = Wording::default();
+    tell("wording and its digest, for crawls that recrawl", &pages, |page| {
+        let words = wording.document(Document::Html, &page.response.body, Some("text/html"));
+        keys.digest(words.unwrap_or_default()) as usize & 1
+    });
     tell("SHA-1 of the body", &pages, |page| usize::from(Sha1::digest(&page.response.body)[0]));
     for (name, compression) in [("records, plain", Compression::None), ("records, gzip", Compression::Gzip)] {
         let mut encoder = Encoder::new(compression);
@@ -97,13 +102,13 @@ fn main() -> Result<()> {
 
 /// Compressors and decompressors beside one another.
 fn compare(pages: &[Page], packed: &[Page]) {
-    println!("\n{:44} {:>8} {:>8} {:>8} {:>8}", "compressors: CPU us a page", "least", "median", "MB/s", "bytes");
+    println!("\n{:48} {:>8} {:>8} {:>8} {:>8}", "compressors: CPU us a page", "least", "median", "MB/s", "bytes");
     let plain_bytes = bodies(pages) as f64 / pages.len() as f64;
     let tell = |name: &str, pages: &[Page], step: &mut dyn FnMut(&Page) -> usize| {
         let out: usize = pages.iter().map(&mut *step).sum();
         let [least, median] = rounds(pages, step);
         println!(
-            "{name:44} {least:>8.1} {median:>8.1} {:>8.0} {:>8.0}",
+            "{name:48} {least:>8.1} {median:>8.1} {:>8.0} {:>8.0}",
             plain_bytes / median,
             out as f64 / pages.len() as f64
         );
@@ -159,7 +164,7 @@ fn inflate(decoder: &mut BodyDecoder, page: &Page) -> usize {
 /// Measures a step in rounds over all pages.
 fn tell(name: &str, pages: &[Page], mut step: impl FnMut(&Page) -> usize) {
     let [least, median] = rounds(pages, &mut step);
-    println!("{name:44} {least:>8.1} {median:>8.1}");
+    println!("{name:48} {least:>8.1} {median:>8.1}");
 }
 
 /// The least and the median of the rounds, in microseconds a page.
@@ -231,6 +236,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         script_files: false,
         favicon: true,
         request_records: true,
+        text_digests: false,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: None,

@@ -27,6 +27,7 @@ mod metrics;
 mod nothing;
 mod options;
 pub mod plan;
+pub mod recrawl;
 pub mod reports;
 mod request;
 mod runtime;

@@ -5,5 +5,16 @@
 //! all others of its slot, and the URL is queued once more.
 
 mod past;
+mod priors;
+mod rate;
+mod recrawl;
+mod schedule;
+mod stretch;
+mod visited;
+pub mod wheel;
 
 pub use past::{Gone, History, Past};
+pub use recrawl::Recrawl;
+pub use schedule::{Bounds, Estimate, Found, Mode, PageKind, Plan, Rule, Schedule, ScheduleOptions, Visit};
+pub use visited::Visited;
+pub use wheel::{SlotDone, SlotRead, Wheel, WheelCut, WheelOptions, WheelState};

@@ -35,7 +35,8 @@ pub(super) fn limits(config: &Config) -> Checked {
     politeness(config)?;
     fetch(config)?;
     names_and_addresses(config)?;
-    stores(config)
+    stores(config)?;
+    recrawl(config)
 }
 
 /// The product token that `agent` starts with.
@@ -228,6 +229,30 @@ fn stores(config: &Config) -> Checked {
     require(log, "report.log_bytes", "must be at least \"64KiB\", or \"unlimited\"")?;
     listening(&config.report.metrics, "report.metrics", "127.0.0.1:9150")?;
     listening(&config.report.console, "report.console", "127.0.0.1:9151")
+}
+
+fn recrawl(config: &Config) -> Checked {
+    let recrawl = &config.recrawl;
+    at_least(recrawl.min, "1m", "recrawl.min")?;
+    at_least(recrawl.interval, "1m", "recrawl.interval")?;
+    at_least(recrawl.gain, "1s", "recrawl.gain")?;
+    at_least(recrawl.sitemap_min, "1m", "recrawl.sitemap_min")?;
+    require(recrawl.min <= recrawl.max, "recrawl.min", "is more than recrawl.max")?;
+    require(recrawl.sitemap_min <= recrawl.sitemap_max, "recrawl.sitemap_min", "is more than recrawl.sitemap_max")?;
+    require((0.01..=1.0).contains(&recrawl.share), "recrawl.share", "must be from 0.01 to 1.0")?;
+    let key = "recrawl.patterns";
+    for pattern in &recrawl.patterns {
+        let include = &pattern.include;
+        let built = RegexBuilder::new(include).size_limit(REGEX_BYTES_MAX).build();
+        built.map_err(|e| Limit { key, problem: format!("{include:?} is not a regular expression: {e}") })?;
+        let (min, max) = (pattern.min.unwrap_or(recrawl.min), pattern.max.unwrap_or(recrawl.max));
+        require(min <= max, key, format!("{include:?}: its min is more than its max; write both"))?;
+        for duration in [pattern.min, pattern.interval].into_iter().flatten() {
+            at_least(duration, "1m", key)?;
+        }
+        at_least(pattern.gain.unwrap_or(recrawl.gain), "1s", key)?;
+    }
+    require(recrawl.patterns.len() <= 1_000, key, "must be at most 1000")
 }
 
 /// An address to listen at, such as the `usual` one, or `off`.

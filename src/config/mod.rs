@@ -7,6 +7,7 @@
 mod check;
 mod error;
 mod nearest;
+mod pattern;
 mod sections;
 mod value;
 mod written;
@@ -20,9 +21,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use error::{ConfigError, SourceLine};
+pub use pattern::RecrawlPattern;
 pub use sections::{
     Budget, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness, ReadableBy,
-    Report, Robots, Scope, Seen,
+    Recrawl, RecrawlChange, RecrawlMode, Report, Robots, Scope, Seen,
 };
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, show_duration};
 pub use written::{Origin, Origins};
@@ -57,6 +59,9 @@ pub struct Config {
     pub frontier: Frontier,
     /// The page store.
     pub container: Container,
+    /// How the archive stays fresh.
+    #[serde(default)]
+    pub recrawl: Recrawl,
     /// What is told while it runs.
     pub report: Report,
 }
@@ -65,7 +70,7 @@ pub struct Config {
 macro_rules! each_section {
     ($config:expr, $name:ident, $act:expr) => {
         each_section!(@ $config, $name, $act, crawl, scope, politeness, budget, fetch, robots, dns, network, drum, seen,
-            frontier, container, report)
+            frontier, container, recrawl, report)
     };
     (@ $config:expr, $name:ident, $act:expr, $($section:ident),*) => {
         match $name {
@@ -78,7 +83,7 @@ macro_rules! each_section {
 use each_section;
 
 /// Names of the sections, in the order of the file.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "crawl",
     "scope",
     "politeness",
@@ -91,6 +96,7 @@ const SECTIONS: [&str; 13] = [
     "seen",
     "frontier",
     "container",
+    "recrawl",
     "report",
 ];
 

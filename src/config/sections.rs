@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
+use super::pattern::RecrawlPattern;
 use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::ContainerOptions;
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -408,6 +409,54 @@ section! {
         slot_memory: Bytes = Bytes::of(ContainerOptions::default().slot_memory),
         /// Crawl directories and CDXJ files of earlier archives: payloads that they have are not stored again.
         dedup_against: Vec<String> = Vec::new(),
+    }
+}
+
+word! {
+    /// Whether pages are visited again, and when.
+    RecrawlMode, "\"off\", \"adaptive\" or \"fixed\"", "\"adaptive\"" {
+        /// Each page is fetched once.
+        Off = "off",
+        /// By how often each page changes.
+        Adaptive = "adaptive",
+        /// After the same interval.
+        Fixed = "fixed",
+    }
+}
+
+word! {
+    /// What counts as a change of a page.
+    RecrawlChange, "\"text\" or \"payload\"", "\"text\"" {
+        /// Another text; of what has no text, another payload.
+        Text = "text",
+        /// Another payload.
+        Payload = "payload",
+    }
+}
+
+section! {
+    /// How the archive stays fresh.
+    Recrawl {
+        /// Whether pages are visited again, and when.
+        mode: RecrawlMode = RecrawlMode::Off,
+        /// Shortest interval.
+        min: Duration = HOUR,
+        /// Longest interval.
+        max: Duration = HOUR * 24 * 30,
+        /// The interval of mode `fixed`.
+        interval: Duration = HOUR * 24 * 7,
+        /// Time that one more visit has to keep a copy fresh, in mode `adaptive`.
+        gain: Duration = HOUR,
+        /// What counts as a change.
+        change: RecrawlChange = RecrawlChange::Text,
+        /// Share of a host's requests for pages that are due again, while it has new ones.
+        share: f64 = 0.5,
+        /// Shortest interval of sitemaps and feeds.
+        sitemap_min: Duration = HOUR,
+        /// Longest interval of sitemaps and feeds.
+        sitemap_max: Duration = HOUR * 24,
+        /// Other settings for URLs that match a regular expression.
+        patterns: Vec<RecrawlPattern> = Vec::new(),
     }
 }
 

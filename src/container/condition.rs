@@ -39,12 +39,33 @@ impl Container {
                 let payload_at = record.payload_at.unwrap_or(record.offset);
                 return Ok(Validators::of(&headers).map(|validators| Condition { validators, payload_at }));
             }
-            at = match record.previous {
-                Some(offset) => self.keys.read_if_whole(offset)?,
-                None => None,
-            };
+            at = self.version_before(&record)?;
         }
         Ok(None)
+    }
+
+    /// The newest version that `fits`, from `newest` on backwards; not further than a condition is looked for.
+    pub fn version_where(&self, newest: KeyRecord, fits: &dyn Fn(&KeyRecord) -> bool) -> Result<Option<KeyRecord>> {
+        let mut at = Some(newest);
+        for _ in 0..VERSIONS_MAX {
+            match at {
+                Some(record) if !fits(&record) => at = self.version_before(&record)?,
+                other => return Ok(other),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The key record at `offset`, which another one names.
+    pub fn record_at(&self, offset: u64) -> Result<KeyRecord> {
+        self.keys.read(offset)
+    }
+
+    fn version_before(&self, record: &KeyRecord) -> Result<Option<KeyRecord>> {
+        match record.previous {
+            Some(offset) => self.keys.read_if_whole(offset),
+            None => Ok(None),
+        }
     }
 
     /// The headers of a version whose payload can be read, and is no index of sitemaps.

@@ -30,6 +30,14 @@ pub mod address;
 mod archived;
 mod boot;
 mod condition;
+/// Which record of `url` has the payload of the one at `record`, which refers to `first`, if there is one.
+fn payload_of_same_url(record: u64, url: &str, first: Option<&KeyRecord>, is_external: bool) -> Option<u64> {
+    match first {
+        Some(first) => (first.url == url && !first.robots).then_some(first.offset),
+        None => (!is_external).then_some(record),
+    }
+}
+
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
@@ -152,6 +160,17 @@ pub struct NewPage<'a> {
     /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition
     /// refers to nothing and is stored as it came.
     pub condition: Option<u64>,
+    /// What is known of the versions before: then none of them is looked for.
+    pub earlier: Option<Earlier>,
+}
+
+/// The versions of a page before the one that is stored, as far as that has to know them.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    /// The record of the newest one: offset in key.dat.
+    pub newest_at: u64,
+    /// The record of the response to the same URL that has its payload. Where that lies in a value file is not asked.
+    pub payload: KeyRecord,
 }
 
 /// What became of a page.
@@ -166,6 +185,8 @@ pub struct Stored {
     pub saved: Option<u64>,
     /// Whether it is a revisit because the server said that nothing has changed.
     pub not_modified: bool,
+    /// The record of the same URL that has the payload: offset in key.dat.
+    pub payload_at: Option<u64>,
 }
 
 /// What a checkpoint notes of the container.
@@ -254,7 +275,11 @@ impl Container {
 
     /// Stores a page; where the archive has its payload already, as a revisit.
     pub fn append(&mut self, page: &NewPage<'_>) -> Result<Stored> {
-        let previous = if page.may_have_versions { self.newest(page.key, page.url)? } else { None };
+        let previous = match &page.earlier {
+            Some(earlier) => Some(earlier.newest_at),
+            None if page.may_have_versions => self.newest_offset(page.key, page.url)?,
+            None => None,
+        };
         let first = self.first_with_payload(page)?;
         let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first)).transpose()?;
         let records = revisit.as_deref().unwrap_or(page.records);
@@ -276,7 +301,7 @@ impl Container {
             has_statements: page.has_statements,
             is_external: page.is_external,
             payload_at: first.as_ref().map(|first| first.offset),
-            previous: previous.map(|record| record.offset),
+            previous,
             mime: first.as_ref().filter(|_| page.mime.is_empty()).map_or(page.mime, |first| &first.mime).to_owned(),
             url: page.url.to_owned(),
         };
@@ -289,7 +314,9 @@ impl Container {
             _ => None,
         };
         let not_modified = revisit_by == Some(Profile::NotModified);
-        Ok(Stored { record: self.index(stored)?, bytes, saved, not_modified })
+        let record = self.index(stored)?;
+        let payload_at = payload_of_same_url(record, page.url, first.as_ref(), page.is_external);
+        Ok(Stored { record, bytes, saved, not_modified, payload_at })
     }
 
     /// Takes a page back in that [`Recovery`] found in a value file, a revisit after [`Container::read_through`].
@@ -316,12 +343,13 @@ impl Container {
             url: page.url.clone(),
         })?;
         let profile = page.refers_to.as_ref().map(|refers_to| refers_to.profile);
+        let payload_at = payload_of_same_url(record, &page.url, first.as_ref(), page.is_external);
         let saved = first
             .filter(|_| profile == Some(Profile::IdenticalPayload))
             .map(|first| first.value_bytes.saturating_sub(page.value_bytes));
         let saved = saved.or(page.is_external.then_some(page.payload_bytes));
         let not_modified = profile == Some(Profile::NotModified);
-        Ok(Stored { record, bytes: page.exchange_bytes, saved, not_modified })
+        Ok(Stored { record, bytes: page.exchange_bytes, saved, not_modified, payload_at })
     }
 
     fn index(&mut self, record: KeyRecord) -> Result<u64> {

@@ -22,7 +22,22 @@ const HEAD_MAX: u64 = 16 << 20;
 impl Container {
     /// The record of the response that has the payload of `page`, if the archive has one.
     pub(super) fn first_with_payload(&mut self, page: &NewPage<'_>) -> Result<Option<KeyRecord>> {
-        match page.revisit.map(|draft| draft.profile) {
+        let known = page.earlier.as_ref().map(|earlier| &earlier.payload);
+        let profile = page.revisit.map(|draft| draft.profile);
+        let is_it = |known: &&KeyRecord| match profile {
+            Some(Profile::IdenticalPayload) => {
+                known.payload_sha1 == page.payload_sha1 && known.payload_bytes == page.payload_bytes
+            }
+            Some(Profile::NotModified) => page.condition == Some(known.offset),
+            None => false,
+        };
+        if let Some(known) = known.filter(is_it) {
+            if profile == Some(Profile::IdenticalPayload) {
+                self.digests.insert(&known.payload_sha1, known.offset);
+            }
+            return Ok(Some(known.clone()));
+        }
+        match profile {
             Some(Profile::IdenticalPayload) => self.response_with(&page.payload_sha1, page.payload_bytes),
             Some(Profile::NotModified) => page.condition.map(|offset| self.keys.read(offset)).transpose(),
             None => Ok(None),

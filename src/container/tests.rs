@@ -54,6 +54,7 @@ impl Pages {
             attempt: 0,
             robots: false,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: id_seed(container.crawl_id(), url, self.now),
@@ -76,6 +77,7 @@ impl Pages {
             has_statements: false,
             is_external: false,
             may_have_versions: again,
+            earlier: None,
             condition: condition.map(|condition| condition.payload_at),
         };
         container.append(&page).unwrap()

@@ -15,7 +15,7 @@ use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
 use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
-use crate::config::{self, Config};
+use crate::config::{self, Config, RecrawlChange, RecrawlMode};
 use crate::container::{ContainerOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -171,6 +171,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         script_files: config.scope.script_files,
         favicon: config.scope.favicon,
         request_records: config.container.request_records,
+        text_digests: config.recrawl.mode != RecrawlMode::Off && config.recrawl.change == RecrawlChange::Text,
         compression: config.container.compression,
         guard,
         dedup: None,
@@ -188,11 +189,12 @@ pub(super) fn opening(
     (clock, commons): (Arc<dyn Clock>, Commons),
     (identity, is_new): (Identity, bool),
     keys: Arc<KeyMaker>,
-) -> impl FnOnce(Hands, (CrawlLog, SkippedLog), ListedSeeds) -> Opening {
+) -> Result<impl FnOnce(Hands, (CrawlLog, SkippedLog), ListedSeeds) -> Opening, CrawlError> {
     let (config, own) = (request.config.clone(), share::of_shard(&request.config));
     let crawl_id = identity.id;
     let force = request.force;
-    move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
+    let recrawl = Some(super::recrawl::options(request)?);
+    Ok(move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,
         catalog,
@@ -216,8 +218,9 @@ pub(super) fn opening(
         warcinfo: warcinfo(&config),
         crawl_log,
         skipped_log,
+        recrawl,
         exchange: None,
-    }
+    })
 }
 
 fn drum(config: &Config, buckets: usize) -> DrumOptions {

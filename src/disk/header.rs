@@ -43,6 +43,8 @@ pub enum Kind {
     Links = 13,
     /// Container: which payloads earlier archives have.
     Dedup = 14,
+    /// Calendar: records of a slot.
+    Calendar = 15,
 }
 
 /// The header of a file.

@@ -9,6 +9,7 @@ use super::course::StopBy;
 use super::fault::Fault;
 use super::job::{FetchFailed, Processed, Unresolved};
 use super::merge::StoreMerged;
+use crate::calendar::SlotDone;
 use crate::clock::Time;
 use crate::exchange::LinksRead;
 use crate::frontier::{HostId, PartitionDone};
@@ -49,6 +50,8 @@ pub enum Event {
     HeadChanged,
     /// Links of another shard were read.
     LinksRead(Box<LinksRead>),
+    /// A slot of the calendar was read.
+    CalendarRead(Box<SlotDone>),
     /// Another engine has left a slot for a request.
     SlotFree,
 }

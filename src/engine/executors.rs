@@ -4,6 +4,7 @@ use super::checkpoint::CheckpointJob;
 use super::job::{FetchJob, ResolveJob};
 use super::merge::StoreMerge;
 use super::rests::HoldSync;
+use crate::calendar::SlotRead;
 use crate::exchange::LinkJob;
 use crate::frontier::PartitionJob;
 
@@ -21,6 +22,8 @@ pub trait Executors {
     fn checkpoint(&mut self, job: CheckpointJob);
     /// Reads links of another shard.
     fn read_links(&mut self, job: LinkJob);
+    /// Reads a slot of the calendar.
+    fn read_calendar(&mut self, job: SlotRead);
     /// Makes the log of long rests durable.
     fn sync_rests(&mut self, job: HoldSync);
 }

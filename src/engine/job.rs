@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::calendar::Past;
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};
 use crate::fingerprint::Fingerprint;
@@ -48,6 +49,8 @@ pub struct FetchJob {
     pub via: Referrer,
     /// What is asked only if it holds no more; a 304 says that it still holds.
     pub condition: Option<Condition>,
+    /// What earlier visits said of it, where it is fetched again.
+    pub past: Option<Box<Past>>,
     /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they
     /// can be known later; of a robots.txt anything.
     pub id_seed: u128,
@@ -254,6 +257,8 @@ pub struct Findings {
     pub limits: LimitsMet,
     /// Whether the page is hardly more than its scripts.
     pub is_scripts: bool,
+    /// A digest of what the page says, without what changes by itself; 0 where it says nothing, or nobody asked.
+    pub text: u64,
     /// What the page itself states about its use, beside its header.
     pub statements: Statements,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
@@ -271,6 +276,7 @@ impl Findings {
             sitemap: None,
             limits: LimitsMet::default(),
             is_scripts: false,
+            text: 0,
             statements: Statements::default(),
             canonical: None,
         }

@@ -30,6 +30,7 @@ mod past;
 mod patterns;
 mod quota;
 pub mod recovery;
+mod recrawl;
 mod reply;
 mod requests;
 mod requisites;
@@ -67,6 +68,7 @@ pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use quota::Quota;
+pub use recrawl::{RecrawlOptions, VisitCounts};
 pub use reply::{Addressed, ReplyTo};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;
@@ -86,6 +88,7 @@ use books::Books;
 use checkpoint::Checkpoints;
 use course::Course;
 use exchange::Exchange;
+use recrawl::Recrawls;
 use requests::Requests;
 use seeding::Seeding;
 use stores::Stores;
@@ -165,6 +168,8 @@ pub struct Engine {
     books: Books,
     seeding: Seeding,
     course: Course,
+    /// When pages are fetched again, where they are.
+    recrawls: Option<Box<Recrawls>>,
     /// Links from and to other shards, where there are any.
     exchange: Option<Box<Exchange>>,
 }
@@ -192,6 +197,7 @@ impl Engine {
             Event::Reconfigure(new) => self.reconfigure(*new),
             Event::HeadChanged => self.hear_news()?,
             Event::LinksRead(read) => self.take_links(*read)?,
+            Event::CalendarRead(done) => self.calendar_read(*done)?,
             // what it may begin, the next pump does
             Event::SlotFree => {}
         }
@@ -208,6 +214,7 @@ impl Engine {
         self.settle_quota();
         self.watch_limits(now)?;
         if self.course.is_crawling() && self.may_request_now() {
+            self.serve_calendar(now)?;
             self.books.seeds.make_durable()?;
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
@@ -272,7 +279,7 @@ impl Engine {
             None
         } else {
             let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
-            next.into_iter().chain(self.linger_due()).min()
+            next.into_iter().chain(self.linger_due()).chain(self.calendar_due(now)).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());

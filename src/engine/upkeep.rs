@@ -78,9 +78,18 @@ impl Engine {
         let mut sections = Sections::default();
         let mut stores = self.stores.cut(&mut sections)?;
         let (mut sync, mut sync_dirs) = stores.take_syncs();
+        let calendar = self.cut_calendar(&mut sections)?;
+        let mut of_calendar = Vec::new();
+        let calendar = calendar.map(|mut cut| {
+            sync.append(&mut cut.sync);
+            sync_dirs.append(&mut cut.sync_dirs);
+            of_calendar.append(&mut cut.superseded);
+            cut.state
+        });
         let mut exchange = self.cut_exchange(number, idle)?;
         let links = (Owner::Frontier, std::mem::take(&mut exchange.superseded));
-        self.checkpoints.supersede(stores.take_superseded().into_iter().chain([links]));
+        let of_calendar = (Owner::Calendar, of_calendar);
+        self.checkpoints.supersede(stores.take_superseded().into_iter().chain([links, of_calendar]));
         sync.append(&mut exchange.sync);
         sync_dirs.append(&mut exchange.sync_dirs);
         sections.exchange = exchange.section;
@@ -110,6 +119,8 @@ impl Engine {
             statistics: self.books.statistics.clone(),
             scope_added: Vec::new(),
             round: self.seeding.round,
+            calendar,
+            visits: stores.visits.map(|cut| cut.state),
         };
         self.executors.checkpoint(CheckpointJob {
             home: self.home.clone(),

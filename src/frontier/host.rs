@@ -58,7 +58,12 @@ impl Item {
         const ALLOCATIONS: usize = 2 * 16;
         const SHORT: usize = 22;
         let hops = self.url.hops.as_bytes().len();
-        size_of::<Item>() + ALLOCATIONS + self.url.url.len() + if hops > SHORT { hops + ALLOCATIONS } else { 0 }
+        let recrawl = self.url.recrawl.as_ref().map_or(0, |recrawl| recrawl.len() + ALLOCATIONS);
+        size_of::<Item>()
+            + ALLOCATIONS
+            + self.url.url.len()
+            + if hops > SHORT { hops + ALLOCATIONS } else { 0 }
+            + recrawl
     }
 }
 

@@ -12,7 +12,8 @@ use crate::frontier::Hops;
 use crate::web::coding;
 use crate::web::headers;
 use crate::web::html::{
-    Document, Link, LinkKind, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
+    Document, Link, LinkKind, Links, RobotsDirectives, Stated, canonical_header, is_plain_text, link_header,
+    x_robots_tag,
 };
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, Keys};
@@ -117,12 +118,23 @@ impl Processor {
         let mut sniffing = headers::named(&response.headers, "x-content-type-options");
         let nosniff = sniffing.next().is_some_and(|value| value.eq_ignore_ascii_case(b"nosniff"));
         let stated = Stated { content_type, nosniff, path: url.path(), embedded: hops.embeds() > 0 };
-        if !Document::may_be(&stated) {
+        let is_plain = self.options.text_digests && is_plain_text(content_type);
+        let may_be = Document::may_be(&stated);
+        if !may_be && !is_plain {
             return None;
         }
         let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
         let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, decoded_max);
-        let document = Document::of(&stated, &decoded.bytes)?;
+        let document = if may_be { Document::of(&stated, &decoded.bytes) } else { None };
+        if self.options.text_digests {
+            let wording = match document {
+                Some(document) => self.wording.document(document, &decoded.bytes, content_type),
+                None if is_plain => Some(self.wording.plain(&decoded.bytes, content_type)),
+                None => None,
+            };
+            findings.text = wording.map_or(0, |words| self.options.keys.digest(words));
+        }
+        let document = document?;
         findings.limits.decoded = !decoded.complete;
         let against = (url, &*self.options.keys);
         Some((document, self.scan.document(document, &decoded.bytes, content_type, against, directives)))

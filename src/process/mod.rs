@@ -13,6 +13,8 @@ mod listed;
 mod pool;
 mod referrers;
 mod stated;
+#[cfg(test)]
+mod tests;
 
 use linked::Favicon;
 pub use listed::{SITEMAP_LINK_BYTES, format_of};
@@ -31,7 +33,7 @@ use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
 use crate::web::coding::BodyDecoder;
 use crate::web::headers;
-use crate::web::html::{LinkKind, LinkScan};
+use crate::web::html::{LinkKind, LinkScan, Wording};
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::robots::{RobotsRules, whole_lines};
@@ -67,6 +69,8 @@ pub struct ProcessOptions {
     pub favicon: bool,
     /// Whether requests are archived beside answers.
     pub request_records: bool,
+    /// Whether a digest of what each page says is made, by which its next version is compared with it.
+    pub text_digests: bool,
     /// Content coding of the value files.
     pub compression: Compression,
     /// Literal addresses that links may name.
@@ -80,6 +84,7 @@ pub struct Processor {
     options: ProcessOptions,
     decoder: BodyDecoder,
     scan: LinkScan,
+    wording: Wording,
     encoder: Encoder,
     /// Of the origin whose page was processed last.
     favicon: Option<Favicon>,
@@ -106,7 +111,15 @@ impl Processor {
             .with_lazy_attributes(&options.lazy_attributes)
             .with_script_files(options.script_files);
         let encoder = Encoder::new(options.compression);
-        Processor { options, decoder: BodyDecoder::default(), scan, encoder, favicon: None, referrers: Vec::new() }
+        Processor {
+            options,
+            decoder: BodyDecoder::default(),
+            scan,
+            wording: Wording::default(),
+            encoder,
+            favicon: None,
+            referrers: Vec::new(),
+        }
     }
 
     /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the
@@ -243,6 +256,7 @@ impl Processor {
             attempt,
             robots: matches!(job.target, Target::Robots { .. }),
             forced: matches!(&job.target, Target::Page { url, .. } if url.forced),
+            is_due: matches!(&job.target, Target::Page { url, .. } if url.recrawl.is_some()),
             canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
             statements: Some(statements),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),

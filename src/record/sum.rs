@@ -270,6 +270,7 @@ impl Finish {
         match (self, other) {
             (Finish::Complete, other) => other,
             (own, Finish::Complete) => own,
+            (Finish::Fresh, other) => other,
             // one that only waited for silent hosts was in nobody's way
             (Finish::OnlySilentHosts, other) => other,
             (own, _) => own,

@@ -13,6 +13,7 @@ use std::time::Duration;
 use super::mistake::Mistake;
 use super::network::{Network, Outcome};
 use super::registry::MistakenRegistry;
+use crate::calendar::SlotRead;
 use crate::clock::{Clock, ManualClock, Time};
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
@@ -31,6 +32,7 @@ enum Work {
     Partition(Box<PartitionJob>),
     Checkpoint(Box<CheckpointJob>),
     Links(LinkJob),
+    Calendar(SlotRead),
     Rests(HoldSync),
 }
 
@@ -94,6 +96,7 @@ impl EventQueue {
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
             Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
+            Work::Calendar(job) => Event::CalendarRead(Box::new(job.run()?)),
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;
@@ -201,6 +204,10 @@ impl Executors for Hands {
 
     fn read_links(&mut self, job: LinkJob) {
         self.later(Work::Links(job));
+    }
+
+    fn read_calendar(&mut self, job: SlotRead) {
+        self.later(Work::Calendar(job));
     }
 
     fn sync_rests(&mut self, job: HoldSync) {

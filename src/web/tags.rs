@@ -109,7 +109,10 @@ impl<'a> Tags<'a> {
             self.at = open + 1;
             let is_start = match self.html.get(self.at)? {
                 b'!' => {
+                    let start = self.at + 1;
                     self.skip_declaration()?;
+                    let section = self.html[start..self.at].strip_prefix(b"[CDATA[").filter(|_| self.foreign > 0);
+                    text(section.and_then(|section| section.strip_suffix(b"]]>")).unwrap_or_default());
                     continue;
                 }
                 b'?' => {

@@ -29,6 +29,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crawler::calendar::SlotRead;
 use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
@@ -255,6 +256,10 @@ impl Executors for Inline {
         self.tell_done(job.run().map(|read| Event::LinksRead(Box::new(read))));
     }
 
+    fn read_calendar(&mut self, job: SlotRead) {
+        self.tell_done(job.run().map(|read| Event::CalendarRead(Box::new(read))));
+    }
+
     fn sync_rests(&mut self, job: HoldSync) {
         self.tell_done(job.run().map(|()| Event::HoldsSynced));
     }
@@ -330,6 +335,7 @@ fn try_open(
         script_files: false,
         favicon: false,
         request_records: true,
+        text_digests: false,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: web.dedup(),
@@ -350,6 +356,7 @@ fn try_open(
     let opening = Opening {
         crawl_log: CrawlLog::open(&disk, dir)?,
         skipped_log: SkippedLog::open(&disk, dir)?,
+        recrawl: None,
         exchange: None,
         disk,
         dir: dir.to_owned(),

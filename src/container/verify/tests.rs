@@ -59,6 +59,7 @@ impl Archive {
             attempt: 0,
             robots,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: u128::from(self.stored),
@@ -80,6 +81,7 @@ impl Archive {
             records: &records.bytes,
             response: records.response.clone(),
             may_have_versions: true,
+            earlier: None,
             condition: None,
         };
         self.container.append(&page).unwrap();

@@ -94,6 +94,7 @@ impl Engine {
             is_external: processed.records.is_external,
             may_have_versions,
             condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
+            earlier: self.earlier_of(processed),
         })
     }
 
@@ -111,8 +112,13 @@ impl Engine {
             let alike = before.truncated && before.status == response.status && !before.robots;
             of_round && alike && before.payload_bytes >= processed.records.payload_bytes
         });
-        let stored =
-            |before: KeyRecord| StoredPage { record: before.offset, bytes: 0, saved: None, not_modified: false };
+        let stored = |before: KeyRecord| StoredPage {
+            record: before.offset,
+            bytes: 0,
+            saved: None,
+            not_modified: false,
+            payload_at: None,
+        };
         Ok(covers.map(stored))
     }
 

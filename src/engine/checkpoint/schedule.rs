@@ -30,6 +30,8 @@ pub(in crate::engine) enum Owner {
     Seen,
     Robots,
     Dns,
+    Visits,
+    Calendar,
     Frontier,
     Rests,
 }
@@ -166,7 +168,7 @@ impl Checkpoints {
 
     /// Deletes what is left that may be deleted.
     pub fn remove_all(&mut self, disk: &Disk) -> Result<()> {
-        let owners = [Owner::Frontier, Owner::Seen, Owner::Robots, Owner::Dns];
+        let owners = [Owner::Frontier, Owner::Seen, Owner::Robots, Owner::Dns, Owner::Visits, Owner::Calendar];
         owners.into_iter().try_for_each(|owner| self.take_removal(owner, disk).run())
     }
 }

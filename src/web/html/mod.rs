@@ -22,6 +22,7 @@ mod sniff;
 mod tests;
 pub mod text;
 mod title;
+mod wording;
 
 pub use super::directives::{RobotsDirectives, x_robots_tag};
 pub use document::{Document, Stated};
@@ -30,6 +31,7 @@ pub use lazy::LAZY_ATTRIBUTES;
 pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};
 pub use title::title;
+pub use wording::{Wording, is_plain_text};
 
 use super::statements::Statements;
 use super::url::{CanonicalUrl, Keys};

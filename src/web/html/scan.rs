@@ -250,7 +250,7 @@ fn without_fragment(value: &str) -> &str {
 }
 
 /// A body as bytes of UTF-8; one that is said to be so stays as it is, whatever is in it.
-fn utf8<'a>(body: &'a [u8], encoding: &'static Encoding) -> Cow<'a, [u8]> {
+pub(super) fn utf8<'a>(body: &'a [u8], encoding: &'static Encoding) -> Cow<'a, [u8]> {
     if encoding == UTF_8 {
         return Cow::Borrowed(body);
     }

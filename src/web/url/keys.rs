@@ -97,6 +97,11 @@ impl KeyMaker {
         self.fingerprinter.of(text.as_bytes())
     }
 
+    /// A digest of any bytes, by the crawl's polynomial: 0 for none only.
+    pub fn digest(&self, bytes: &[u8]) -> u64 {
+        if bytes.is_empty() { 0 } else { self.fingerprinter.of(bytes).bits().max(1) }
+    }
+
     fn key_form<'a>(&self, url: &'a CanonicalUrl) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(url.as_str());
         if memchr::memchr(b'%', text.as_bytes()).is_some() {

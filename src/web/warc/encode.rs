@@ -66,6 +66,8 @@ pub struct Exchange<'a> {
     pub robots: bool,
     /// Whether the URL was fetched although it was seen before.
     pub forced: bool,
+    /// Whether that was because its time had come.
+    pub is_due: bool,
     /// The URL that the page names as its canonical one.
     pub canonical: Option<&'a str>,
     /// What is stated about its use.
@@ -222,7 +224,7 @@ impl Encoder {
         let Exchange { depth, seed, attempt, duration_ms, .. } = exchange;
         let _ = write!(text, "depth: {depth}\r\nseed: {seed}\r\nattempt: {attempt}\r\nfetchTimeMs: {duration_ms}\r\n");
         if exchange.forced {
-            field(text, "forced", "true");
+            field(text, "forced", if exchange.is_due { "due" } else { "true" });
         }
         if let Some(canonical) = exchange.canonical {
             field(text, "canonical", canonical);

@@ -34,6 +34,7 @@ fn exchange<'a>(headers: &'a Headers, body: &'a [u8]) -> Exchange<'a> {
         attempt: 1,
         robots: false,
         forced: false,
+        is_due: false,
         canonical: None,
         statements: None,
         id_seed: 0x1234_5678_9abc_def0_0fed_cba9_8765_4321,

@@ -1,0 +1,399 @@
+//! When a page is visited again, by what its visits found.
+//!
+//! Pure: it knows neither disk nor clock, and the same visits in the same order plan the same. It promises:
+//!
+//! - A page that was compared three times or more gets the interval at which one more visit wins `gain` of fresh time,
+//!   by its estimated rate of change (`rate.rs`); before that half or twice the time since the visit before, and after
+//!   the first visit what fits pages of its host (`priors.rs`).
+//! - Intervals are between the bounds of the page's rule, or of sitemaps and feeds for such, both times the stretch
+//!   (`stretch.rs`), and up to [`JITTER`] longer or shorter, by the page's fingerprint.
+//! - A page that changes faster than visits can follow is not given up, as the optimal allocation has it: it is where
+//!   new links are found. It is visited each [`HOPELESS`] x `gain`.
+//! - An answer that says nothing of the page changes nothing: it is visited again soon.
+//! - A page is gone when [`GONE_VISITS`] visits or more over [`GONE_AFTER`] found none; a visit within [`GONE_APART`]
+//!   of another does not count.
+
+use std::time::Duration;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use super::past::{Gone, History, Past};
+use super::priors::Priors;
+use super::rate::{Classes, Posterior};
+use super::stretch::Stretch;
+use crate::clock::Time;
+use crate::fingerprint::Fingerprint;
+
+/// Intervals are up to this part longer or shorter.
+pub const JITTER: f64 = 0.1;
+/// A page whose changes cannot be followed is visited after so many times what a visit has to win.
+pub const HOPELESS: f64 = 24.0;
+/// So many visits in a row have to find no page.
+pub const GONE_VISITS: u8 = 3;
+/// From the first to the last of them.
+pub const GONE_AFTER: Duration = DAY.saturating_mul(7);
+/// From one to the next.
+pub const GONE_APART: Duration = HOUR;
+
+/// Before so many visits that compared it, a page's rate is not estimated.
+const VISITS_MIN: f32 = 3.0;
+/// What a visit counts for after another one: it halves in 34 visits.
+const KEPT: f32 = 0.98;
+/// A date of Last-Modified says at most that a page has not changed for so long.
+const UNCHANGED_MAX: Duration = DAY.saturating_mul(7);
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// What a visit found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The page for the first time: there is nothing to compare it with. And its Last-Modified, where it has one.
+    New {
+        /// When the server says that it changed the last time.
+        modified: Option<Time>,
+    },
+    /// What it was before; a 304 too.
+    Same,
+    /// Another page than before. And its Last-Modified, where it has one: believed where it lies between two visits.
+    Changed {
+        /// When the server says that it changed the last time.
+        modified: Option<Time>,
+    },
+    /// That there is none (404, 410).
+    Gone,
+    /// Nothing about the page: an error of the network or the server, or a host that is held.
+    NoAnswer,
+}
+
+/// What kind of page it is: each has bounds of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageKind {
+    /// A page like others.
+    Page,
+    /// A sitemap or a feed: it tells of other pages.
+    Map,
+}
+
+/// A visit that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit<'a> {
+    /// The URL, for the rules.
+    pub url: &'a str,
+    /// Of its key form.
+    pub key: Fingerprint,
+    /// Of its host.
+    pub host: Fingerprint,
+    /// What it is.
+    pub kind: PageKind,
+    /// When the request started.
+    pub at: Time,
+    /// What it found.
+    pub found: Found,
+}
+
+/// What follows from a visit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// When it is due, in whole seconds.
+    pub due: Time,
+    /// Its visits and changes, this one included.
+    pub history: History,
+    /// When it was found changed the last time.
+    pub changed: Time,
+    /// That it is not there.
+    pub gone: Option<Gone>,
+}
+
+/// How the interval of a page is found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mode {
+    /// Never: it is fetched once.
+    Off,
+    /// By how often it changes: one more visit has to win this much fresh time.
+    Adaptive {
+        /// A longer one saves requests.
+        gain: Duration,
+    },
+    /// Always the same.
+    Fixed {
+        /// This one.
+        interval: Duration,
+    },
+}
+
+/// The shortest and the longest interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The shortest.
+    pub min: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+/// What holds for pages whose URL matches.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Which they are.
+    pub include: Regex,
+    /// How their intervals are found.
+    pub mode: Mode,
+    /// Within which bounds.
+    pub bounds: Bounds,
+}
+
+/// Settings of a schedule.
+#[derive(Clone, Debug)]
+pub struct ScheduleOptions {
+    /// How intervals are found.
+    pub mode: Mode,
+    /// Bounds of pages.
+    pub bounds: Bounds,
+    /// Bounds of sitemaps and feeds.
+    pub maps: Bounds,
+    /// Rules of pages, of which the first that matches holds; sitemaps and feeds follow none.
+    pub rules: Vec<Rule>,
+}
+
+/// What is known of a page's rate of change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Changes a day: the median, so that as much is believed of faster rates as of slower ones.
+    pub per_day: f64,
+    /// By which factor it may be wrong, upwards and downwards: a standard deviation.
+    pub factor: f64,
+}
+
+/// The state of a schedule in a checkpoint.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    priors: Priors,
+    stretch: Stretch,
+}
+
+/// The schedule: bounded memory, whatever the number of pages.
+#[derive(Debug)]
+pub struct Schedule {
+    options: ScheduleOptions,
+    classes: Classes,
+    priors: Priors,
+    stretch: Stretch,
+}
+
+impl Schedule {
+    /// A schedule that knows what it had learnt when [`cut`](Self::cut) wrote `saved`; nothing where that is empty, or
+    /// of another version: it learns it again.
+    pub fn new(options: ScheduleOptions, saved: &[u8]) -> Schedule {
+        let read: Option<Saved> = postcard::from_bytes(saved).ok();
+        let Saved { priors, stretch } = read
+            .filter(|saved| saved.priors.is_sound() && saved.stretch.is_sound())
+            .unwrap_or_else(|| Saved { priors: Priors::new(), stretch: Stretch::new() });
+        Schedule { options, classes: Classes::new(), priors, stretch }
+    }
+
+    /// What follows from a visit of a page, `past` what those before said. `None`: it is not visited again, because it
+    /// is gone for good or its rule says so.
+    pub fn plan(&mut self, visit: &Visit<'_>, past: Option<&Past>) -> Option<Plan> {
+        let (mode, bounds) = self.rule_of(visit.url, visit.kind);
+        if mode == Mode::Off {
+            return None;
+        }
+        let plan = Plan {
+            due: visit.at,
+            history: past.map(|past| past.history).unwrap_or_default(),
+            changed: past.map_or(visit.at, |past| past.changed),
+            gone: past.and_then(|past| past.gone),
+        };
+        match (visit.found, past) {
+            (Found::NoAnswer, _) => {
+                let due = self.due(visit, retry_after(visit.at, past));
+                Some(Plan { due, ..plan })
+            }
+            (Found::Gone, _) => {
+                let gone = note_gone(visit.at, past);
+                let wait = wait_for_gone(visit.at, gone)?;
+                Some(Plan { due: self.due(visit, wait), gone: Some(gone), ..plan })
+            }
+            (found, None) | (found @ Found::New { .. }, Some(_)) => Some(self.first(visit, found, (mode, bounds))),
+            (found, Some(past)) => Some(self.compared(visit, found, past, (mode, bounds))),
+        }
+    }
+
+    /// A visit that was due at `due` started: the lag decides on the stretch.
+    pub fn note_start(&mut self, due: Time, started: Time) {
+        self.stretch.note_start(due, started);
+    }
+
+    /// By which factor intervals are longer, because more is due than can be visited.
+    pub fn stretch(&self) -> f64 {
+        self.stretch.factor()
+    }
+
+    /// Appends to `out` what [`new`](Self::new) reads: at most some 120 KB.
+    pub fn cut(&self, out: &mut Vec<u8>) {
+        let saved = Saved { priors: self.priors.clone(), stretch: self.stretch };
+        out.extend(postcard::to_stdvec(&saved).expect("moments are plain data"));
+    }
+
+    /// Whether pages of this URL are visited more than once.
+    pub fn visits(&self, url: &str, kind: PageKind) -> bool {
+        self.rule_of(url, kind).0 != Mode::Off
+    }
+
+    /// How often a page of `host` changes, by its visits.
+    pub fn estimate(&self, host: Fingerprint, history: &History) -> Estimate {
+        let posterior = self.classes.posterior(self.priors.of(host), history);
+        Estimate { per_day: posterior.ln_mean.exp(), factor: posterior.ln_variance.sqrt().exp() }
+    }
+
+    /// The probability that a page of `host` is still what its last visit found.
+    pub fn freshness(&self, host: Fingerprint, past: &Past, now: Time) -> f64 {
+        self.classes.posterior(self.priors.of(host), &past.history).unchanged(days(now.since(past.fetched)))
+    }
+
+    /// The first visit of a page, or one that has nothing to compare with.
+    fn first(&mut self, visit: &Visit<'_>, found: Found, (mode, bounds): (Mode, Bounds)) -> Plan {
+        let mut history = History::default();
+        if let Found::New { modified: Some(modified) } = found {
+            // it said nothing of its content before; that it was left alone since is worth half a visit
+            history.days = days(visit.at.since(modified).min(UNCHANGED_MAX)) as f32 / 2.0;
+        }
+        let interval = match mode {
+            Mode::Fixed { interval } => self.fixed(interval),
+            Mode::Adaptive { gain } => {
+                let posterior = self.classes.posterior(self.priors.of(visit.host), &history);
+                self.best(&posterior, gain, bounds)
+            }
+            Mode::Off => bounds.max,
+        };
+        Plan { due: self.planned(visit, interval), history, changed: visit.at, gone: None }
+    }
+
+    /// A visit that compared the page with what it was before.
+    fn compared(&mut self, visit: &Visit<'_>, found: Found, past: &Past, (mode, bounds): (Mode, Bounds)) -> Plan {
+        let passed = visit.at.since(past.fetched);
+        let is_changed = found != Found::Same;
+        let history = counted(past, visit.at, found);
+        let posterior = self.classes.posterior(self.priors.of(visit.host), &history);
+        self.priors.learn(visit.host, &posterior, days(passed));
+        let interval = match mode {
+            Mode::Fixed { interval } => self.fixed(interval),
+            Mode::Adaptive { gain } if history.visits > VISITS_MIN * KEPT.powi(3) => {
+                self.best(&posterior, gain, bounds)
+            }
+            _ if is_changed => self.clamped(passed / 2, bounds),
+            _ => self.clamped(passed * 2, bounds),
+        };
+        let changed = if is_changed { visit.at } else { past.changed };
+        Plan { due: self.planned(visit, interval), history, changed, gone: None }
+    }
+
+    fn rule_of(&self, url: &str, kind: PageKind) -> (Mode, Bounds) {
+        let options = &self.options;
+        match kind {
+            PageKind::Map => {
+                let Bounds { min, max } = options.maps;
+                let mode = match options.mode {
+                    Mode::Fixed { interval } => Mode::Fixed { interval: interval.clamp(min, max) },
+                    mode => mode,
+                };
+                (mode, options.maps)
+            }
+            PageKind::Page => {
+                let rule = options.rules.iter().find(|rule| rule.include.is_match(url));
+                rule.map_or((options.mode, options.bounds), |rule| (rule.mode, rule.bounds))
+            }
+        }
+    }
+
+    /// The interval at which a visit wins `gain`, for a page of which so much is known.
+    fn best(&self, posterior: &Posterior, gain: Duration, bounds: Bounds) -> Duration {
+        let stretch = self.stretch.factor();
+        // slow pages are due after the root of what a visit has to win: all intervals are longer by the stretch
+        let gain = days(gain) * stretch.powi(2);
+        let (min, max) = (days(bounds.min) * stretch, days(bounds.max) * stretch);
+        let interval = posterior.interval(gain, (min, max));
+        let hopeless = (HOPELESS * gain).max(min);
+        let is_hopeless = interval > hopeless && posterior.ln_mean + hopeless.ln() > HOPELESS.ln();
+        let interval = if is_hopeless { hopeless } else { interval };
+        Duration::from_secs_f64(interval * DAY.as_secs_f64())
+    }
+
+    fn fixed(&self, interval: Duration) -> Duration {
+        interval.mul_f64(self.stretch.factor())
+    }
+
+    fn clamped(&self, interval: Duration, bounds: Bounds) -> Duration {
+        let stretch = self.stretch.factor();
+        interval.clamp(bounds.min.mul_f64(stretch), bounds.max.mul_f64(stretch))
+    }
+
+    /// When a visit after `interval` is due, which the stretch is controlled by.
+    fn planned(&mut self, visit: &Visit<'_>, interval: Duration) -> Time {
+        self.stretch.note_interval(interval);
+        self.due(visit, interval)
+    }
+
+    /// Pages that are fetched one after the other are not due at once, whatever their intervals are.
+    fn due(&self, visit: &Visit<'_>, wait: Duration) -> Time {
+        let part = spread(visit.key.bits() ^ visit.at.ms()) * 2.0 - 1.0;
+        let due = visit.at + wait.mul_f64(1.0 + JITTER * part);
+        Time::from_ms(due.ms().div_ceil(1_000) * 1_000)
+    }
+}
+
+/// The history with one more visit at `at`.
+fn counted(past: &Past, at: Time, found: Found) -> History {
+    let History { visits, changes, days: all_days, changed_days } = past.history;
+    let passed = days(at.since(past.fetched)) as f32;
+    let mut changed_in = 0.0;
+    if let Found::Changed { modified } = found {
+        // it has been as it is now since then, where the server does not tell the time of the request
+        let modified = modified.filter(|&time| time > past.fetched && time + Duration::from_secs(60) < at);
+        changed_in = days(modified.unwrap_or(at).since(past.fetched)) as f32;
+    }
+    let changed = if found == Found::Same { 0.0 } else { 1.0 };
+    History {
+        visits: (visits + 1.0) * KEPT,
+        changes: (changes + changed) * KEPT,
+        days: (all_days + passed) * KEPT,
+        changed_days: (changed_days + changed_in) * KEPT,
+    }
+}
+
+/// How long to wait after a visit that brought no answer: a part of the time since the last that did.
+fn retry_after(at: Time, past: Option<&Past>) -> Duration {
+    past.map_or(DAY, |past| (at.since(past.fetched) / 8).clamp(HOUR, DAY))
+}
+
+/// The visits that found no page, with that at `at`.
+fn note_gone(at: Time, past: Option<&Past>) -> Gone {
+    match past.and_then(|past| past.gone.map(|gone| (gone, past.fetched))) {
+        None => Gone { visits: 1, since: at },
+        Some((gone, last)) if at.since(last) < GONE_APART => gone,
+        Some((gone, _)) => Gone { visits: gone.visits.saturating_add(1), ..gone },
+    }
+}
+
+/// How long to wait until it is looked at again; `None` where it is gone for good.
+fn wait_for_gone(at: Time, gone: Gone) -> Option<Duration> {
+    let passed = at.since(gone.since);
+    if gone.visits >= GONE_VISITS && passed >= GONE_AFTER {
+        return None;
+    }
+    // two days after the first, then when the week is over for sure, jitter included
+    let next = if gone.visits < 2 { DAY * 2 } else { GONE_AFTER.saturating_sub(passed).mul_f64(1.0 / (1.0 - JITTER)) };
+    Some(next.max(GONE_APART * 2))
+}
+
+fn days(duration: Duration) -> f64 {
+    duration.as_secs_f64() / DAY.as_secs_f64()
+}
+
+/// A number from 0 to 1 that all bits decide on (the finaliser of SplitMix64).
+fn spread(bits: u64) -> f64 {
+    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((bits ^ bits >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+}

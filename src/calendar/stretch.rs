@@ -1,0 +1,71 @@
+//! The factor by which all intervals are longer than they should be, because more is due than the crawl can visit.
+//!
+//! It is controlled by the lag: the time by which visits start later than they were due. A crawl that is behind has a
+//! lag that is the same for all pages, which hurts those most that are due often; the factor turns it into one that
+//! is in proportion. Pages are visited in turn, so a lag of the length of the mean interval says that twice the time
+//! is needed: the logarithm of the factor moves towards what the lag asks for, so slowly that intervals that were
+//! planned before have passed when it has got there. Without lag it falls.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Time;
+
+/// The part of the way that it goes in the time of a mean interval.
+const SHARE_PER_TURN: f64 = 0.7;
+/// A lag of less than this part of the mean interval is none.
+const TOLERATED: f64 = 0.05;
+/// The most that the mean of the lag follows a single start.
+const LAG_SHARE_MAX: f64 = 0.01;
+/// A pause between two starts that is longer says nothing of the time in which the crawl ran.
+const STEP_MAX: Duration = Duration::from_secs(600);
+/// It grows no further.
+const STRETCH_MAX: f64 = 1_000.0;
+
+/// The factor, and by what it is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Stretch {
+    ln: f64,
+    /// The mean lag of the last starts, in seconds.
+    lag: f64,
+    /// The mean interval that was planned at the last visits, stretched, in seconds.
+    interval: f64,
+    last: Time,
+}
+
+impl Stretch {
+    /// Nothing is stretched.
+    pub fn new() -> Self {
+        Stretch { ln: 0.0, lag: 0.0, interval: 0.0, last: Time::ZERO }
+    }
+
+    /// The factor, at least 1.
+    pub fn factor(&self) -> f64 {
+        self.ln.exp()
+    }
+
+    /// A visit was planned after this interval.
+    pub fn note_interval(&mut self, interval: Duration) {
+        let seconds = interval.as_secs_f64();
+        let share = if self.interval == 0.0 { 1.0 } else { LAG_SHARE_MAX };
+        self.interval += share * (seconds - self.interval);
+    }
+
+    /// A visit that was due started.
+    pub fn note_start(&mut self, due: Time, started: Time) {
+        self.lag += LAG_SHARE_MAX * (started.since(due).as_secs_f64() - self.lag);
+        let passed = started.since(self.last).min(STEP_MAX).as_secs_f64();
+        self.last = self.last.max(started);
+        if self.interval > 0.0 {
+            let behind = (self.lag / self.interval - TOLERATED).max(-TOLERATED);
+            self.ln += SHARE_PER_TURN * behind.ln_1p() * passed / self.interval;
+            self.ln = self.ln.clamp(0.0, STRETCH_MAX.ln());
+        }
+    }
+
+    /// Its figures are numbers, in their limits.
+    pub fn is_sound(&self) -> bool {
+        (0.0..=STRETCH_MAX.ln()).contains(&self.ln) && [self.lag, self.interval].iter().all(|x| (0.0..1e15).contains(x))
+    }
+}

@@ -1,0 +1,1 @@
+//! The files of a wheel as any bytes.

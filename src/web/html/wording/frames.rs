@@ -1,0 +1,126 @@
+//! Which elements frame a page, by their names, roles and classes.
+
+use crate::web::tags::Attribute;
+
+/// What an element means for the wording of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Its text belongs to the page.
+    Text,
+    /// The title, whose text the tokenizer holds.
+    Title,
+    /// Nobody reads it, or it says when the page was made.
+    Unread,
+    /// It frames the page.
+    Frame,
+    /// It may, by its attributes.
+    Part,
+}
+
+/// The longest name that is looked at.
+const NAME_BYTES_MAX: usize = 8;
+
+pub(super) fn kind_of(name: &[u8]) -> Kind {
+    if name.len() > NAME_BYTES_MAX {
+        return Kind::Text;
+    }
+    let mut buffer = [0; NAME_BYTES_MAX];
+    let lower = &mut buffer[..name.len()];
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    match &*lower {
+        b"title" => Kind::Title,
+        b"noscript" | b"template" | b"time" | b"object" | b"select" => Kind::Unread,
+        b"nav" | b"aside" | b"footer" => Kind::Frame,
+        b"div" | b"section" | b"ul" | b"ol" | b"ins" | b"table" | b"header" | b"form" | b"span" => Kind::Part,
+        _ => Kind::Text,
+    }
+}
+
+/// Whether an attribute says that its element frames the page.
+pub(super) fn is_frame(attribute: Attribute<'_>) -> bool {
+    let Attribute { name, value } = attribute;
+    if name.eq_ignore_ascii_case(b"class") || name.eq_ignore_ascii_case(b"id") {
+        return value.split(u8::is_ascii_whitespace).any(is_frame_name);
+    }
+    let role = value.trim_ascii();
+    name.eq_ignore_ascii_case(b"role")
+        && ["navigation", "complementary", "contentinfo", "search"]
+            .iter()
+            .any(|frame| role.eq_ignore_ascii_case(frame.as_bytes()))
+}
+
+/// The longest name of a class that is looked at.
+const CLASS_BYTES_MAX: usize = 32;
+
+/// Whether a class or an id is one that such parts have on many sites. A name such as `with-sidebar` is that of what
+/// stands beside one: only whole names and beginnings count.
+fn is_frame_name(name: &[u8]) -> bool {
+    // the first letters sort out nearly all
+    if name.len() > CLASS_BYTES_MAX || !name.first().is_some_and(|byte| b"abcdfgmnoprstw".contains(&(byte | 0x20))) {
+        return false;
+    }
+    let mut buffer = [0; CLASS_BYTES_MAX];
+    let lower = &mut buffer[..name.len()];
+    for (to, &byte) in lower.iter_mut().zip(name) {
+        *to = if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+    }
+    let starts = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start.as_bytes()));
+    starts(&[
+        "ad-",
+        "ads-",
+        "adv-",
+        "advert",
+        "adsby",
+        "adslot",
+        "google-ad",
+        "sponsor",
+        "taboola",
+        "outbrain",
+        "promoted",
+    ]) || matches!(
+        &*lower,
+        b"ad"
+            | b"ads"
+            | b"adv"
+            | b"adbox"
+            | b"banner-ad"
+            | b"nav"
+            | b"navbar"
+            | b"navigation"
+            | b"navigator"
+            | b"footer"
+            | b"site-footer"
+            | b"page-footer"
+            | b"sidebar"
+            | b"side-bar"
+            | b"breadcrumb"
+            | b"breadcrumbs"
+            | b"related"
+            | b"related-posts"
+            | b"related-articles"
+            | b"recommendations"
+            | b"recommended"
+            | b"trending"
+            | b"most-read"
+            | b"popular-posts"
+            | b"recent-posts"
+            | b"tagcloud"
+            | b"tag-cloud"
+            | b"social"
+            | b"share"
+            | b"share-buttons"
+            | b"cookie-banner"
+            | b"cookie-notice"
+            | b"cookie-consent"
+            | b"widget"
+            | b"post-views"
+            | b"view-count"
+            | b"counter"
+            | b"timestamp"
+            | b"date"
+            | b"pubdate"
+            | b"sphinxsidebar"
+            | b"toctree-wrapper-nav"
+    )
+}
