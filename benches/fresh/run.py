@@ -4,7 +4,7 @@
     cargo build --release
     python3 benches/fresh/run.py --source /usr/share/doc/postgresql-doc-15/html [--days 10] [--day 170]
         [--pages 5000] [--changed 20] [--added 3] [--removed 2] [--footers] [--crawler PROGRAM] [--scrapy PROGRAM]
-        [--tools crawler,crawler-sitemap,wget,scrapy] [--json FILE]
+        [--tools crawler,crawler-sitemap,wget,wget-head,scrapy] [--json FILE]
 
 README.md says what a day is, what is compared, and what the columns mean. Nothing leaves the machine.
 """
@@ -82,16 +82,18 @@ class Tool:
 class Crawler(Tool):
     """This crawler with a calendar that has every page due each day; what it found is what `changes` says."""
 
-    interval, sitemaps, seeds = "1m", "false", ("index.html",)
+    interval, sitemaps = None, "false"
 
     def mirror(self):
         config = self.path("fresh.toml")
         if not os.path.exists(config):
+            # due again before the day is over: up to a tenth later by its jitter, and when its minute is over
+            interval = self.interval or f"{max(60, int(0.55 * self.options.day))}s"
             with open(config, "w") as file:
-                file.write(CONFIG.format(interval=self.interval, sitemaps=self.sitemaps))
+                file.write(CONFIG.format(interval=interval, sitemaps=self.sitemaps))
         self.began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        seeds = [self.url + name for name in self.seeds]
-        self.call(self.options.crawler, *seeds, "--dir", "crawl", "--config", config, "--until-fresh", "--quiet")
+        seed = self.url + "index.html"
+        self.call(self.options.crawler, seed, "--dir", "crawl", "--config", config, "--until-fresh", "--quiet")
 
     def found(self):
         lines = self.call(self.options.crawler, "changes", "--dir", "crawl", "--since", self.began, "--json")
@@ -110,8 +112,11 @@ class CrawlerBySitemap(Crawler):
 class Wget(Tool):
     """`wget -N -m`; files are what it has. A page that is gone stays there."""
 
+    more = ()
+
     def mirror(self):
-        self.call("wget", "-m", "-N", "-nv", "-nH", "--no-parent", "-P", "files", self.url + "index.html", may_end=(0, 8))
+        command = ["wget", "-m", "-N", *self.more, "-nv", "-nH", "--no-parent", "-P", "files", self.url + "index.html"]
+        self.call(*command, may_end=(0, 8))
 
     def found(self):
         pages = {}
@@ -119,6 +124,13 @@ class Wget(Tool):
             with open(self.path(os.path.join("files", name)), "rb") as file:
                 pages[name] = sha1(file.read())
         return self.compare(pages)
+
+
+class WgetByHead(Wget):
+    """The same with a HEAD before each GET. Otherwise it reads no links in a page that was answered 304, unless that
+    answer has a Content-Type, which those of nginx have not."""
+
+    more = ("--no-if-modified-since",)
 
 
 class Scrapy(Tool):
@@ -134,7 +146,8 @@ class Scrapy(Tool):
         return self.compare({page["url"].rsplit("/", 1)[1]: page["sha1"] for page in pages})
 
 
-TOOLS = {"crawler": Crawler, "crawler-sitemap": CrawlerBySitemap, "wget": Wget, "scrapy": Scrapy}
+TOOLS = {"crawler": Crawler, "crawler-sitemap": CrawlerBySitemap, "wget": Wget, "wget-head": WgetByHead,
+         "scrapy": Scrapy}
 
 
 def day_of(tool, site, server):

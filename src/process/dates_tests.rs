@@ -26,6 +26,7 @@ fn options() -> ProcessOptions {
         lazy_attributes: Vec::new(),
         script_files: false,
         favicon: false,
+        text_digests: false,
         request_records: false,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),

@@ -128,7 +128,7 @@ fn digits(text: &str, count: usize) -> Option<u64> {
 
 /// The beginning of a day that there is.
 fn day_of(year: u64, month: u64, day: u64) -> Option<Time> {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         2 => 28 + u64::from(is_leap),
         4 | 6 | 9 | 11 => 30,
