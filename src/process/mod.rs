@@ -5,6 +5,8 @@
 //! the job's scope, computes digests, and builds and compresses the records. The same work on a stored answer, for the
 //! replay after a crash, is [`Processor::findings`].
 
+#[cfg(test)]
+mod dates_tests;
 mod findings_semaphore;
 mod linked;
 mod listed;

@@ -9,6 +9,7 @@ mod ends;
 mod expiry;
 mod formats;
 mod interleavings;
+mod listed_seeds;
 mod referrers;
 mod refetch;
 mod requisites;
