@@ -60,3 +60,21 @@ pub enum Event {
     /// Another engine has left a slot for a request.
     SlotFree,
 }
+
+impl Event {
+    /// Whether a checkpoint after it may say something else than one before it.
+    pub(super) fn changes_state(&self) -> bool {
+        !matches!(
+            self,
+            Event::Checkpointed(_)
+                | Event::HoldsSynced
+                | Event::Fault(_)
+                | Event::Stop(_)
+                | Event::Checkpoint
+                | Event::Pause
+                | Event::Resume
+                | Event::HeadChanged
+                | Event::SlotFree
+        )
+    }
+}

@@ -178,6 +178,9 @@ impl Engine {
     /// Takes one event in.
     pub fn handle(&mut self, event: Event) -> Result<()> {
         self.stores.arrival.now = self.clock.now();
+        if event.changes_state() {
+            self.checkpoints.note_change();
+        }
         match event {
             Event::Page(processed) => self.answered(*processed)?,
             Event::Failed(failed) => self.failed(*failed)?,
@@ -210,6 +213,9 @@ impl Engine {
     pub fn pump(&mut self) -> Result<()> {
         let now = self.clock.now();
         self.stores.arrival.now = now;
+        if self.is_busy() {
+            self.checkpoints.note_change();
+        }
         self.stores.dispatch(RESULTS_PER_PUMP)?;
         self.collect_dropped()?;
         self.admit_waiting()?;
@@ -261,6 +267,7 @@ impl Engine {
     }
 
     fn start(&mut self, task: Task) -> Result<()> {
+        self.checkpoints.note_change();
         match task {
             Task::Resolve { host, name } => self.start_resolve(host, name)?,
             Task::Robots { host, origin, addresses, provenance } => {

@@ -22,6 +22,10 @@ impl Engine {
         self.log_rests(now)?;
         self.books.flush_when_due(now)?;
         let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
+        let has_nothing = self.exchange.as_ref().is_some_and(|exchange| exchange.has_nothing_to_cut());
+        if has_nothing && self.requests.under_way() == 0 {
+            self.checkpoints.skip_unchanged(now, now + self.settings.checkpoint_interval);
+        }
         let is_early = self.early_cut_due().is_some_and(|due| due <= now);
         if open && (is_early || self.checkpoints.is_due(now, &self.container)) {
             self.cut(now, None)?;
