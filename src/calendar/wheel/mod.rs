@@ -215,6 +215,11 @@ impl Wheel {
         popped
     }
 
+    /// Whether [`Wheel::pop`] gives something.
+    pub fn has_ready(&self) -> bool {
+        self.ready.records() > 0
+    }
+
     /// Figures for reports; none of them reads anything.
     pub fn figures(&self, now: Time) -> Figures {
         let (ready, buffered) = (self.ready.records(), (self.buffered + self.ready.bytes()) as u64);
