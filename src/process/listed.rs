@@ -57,7 +57,7 @@ impl Processor {
         for sitemap in sitemaps.iter().take(self.options.sitemaps_max) {
             let Ok(target) = url.join(sitemap) else { continue };
             match self.judge_sitemap(scope, &target, &origin, depth) {
-                Ok(()) => list.add(&target, self.options.keys.keys(&target), LinkKind::Sitemap),
+                Ok(()) => list.add(target.as_str(), self.options.keys.keys(&target), LinkKind::Sitemap),
                 Err(reason) => count(&mut findings.dropped, reason),
             }
         }
@@ -106,8 +106,8 @@ impl Processor {
                 kind => self.judge(scope, &target, kind, (depth, hops)),
             };
             match (verdict, entry) {
-                (Ok(()), Entry::Beside) => list.add(&target, keys, kind),
-                (Ok(()), _) => list.add_dated(&target, keys, kind),
+                (Ok(()), Entry::Beside) => list.add(target.as_str(), keys, kind),
+                (Ok(()), _) => list.add_dated(target.as_str(), keys, kind),
                 (Err(reason), _) => count(&mut dropped, reason),
             }
         });
@@ -135,7 +135,8 @@ impl Processor {
         let summary = read(format, response, &mut |item| match item {
             Item::Url(Entry::Page | Entry::Sitemap, text) => {
                 if let Ok(target) = url.join(text) {
-                    list.add_dated(&target, self.options.keys.keys(&target), LinkKind::Other);
+                    // the URLs themselves are found by the reader of the document
+                    list.add_dated("", self.options.keys.keys(&target), LinkKind::Other);
                 }
             }
             Item::Url(Entry::Beside, _) => {}
@@ -209,18 +210,18 @@ struct List {
 }
 
 impl List {
-    fn add(&mut self, target: &CanonicalUrl, keys: Keys, kind: LinkKind) {
+    fn add(&mut self, url: &str, keys: Keys, kind: LinkKind) {
         let next = self.links.len();
         let place = *self.places.entry(keys.key).or_insert(next);
         if place == next {
-            self.links.push(FoundLink { url: target.as_str().into(), keys, kind, modified: None });
+            self.links.push(FoundLink { url: url.into(), keys, kind, modified: None });
             self.written.push(None);
         }
     }
 
     /// The same for a URL that the date of the entry in hand is of.
-    fn add_dated(&mut self, target: &CanonicalUrl, keys: Keys, kind: LinkKind) {
-        self.add(target, keys, kind);
+    fn add_dated(&mut self, url: &str, keys: Keys, kind: LinkKind) {
+        self.add(url, keys, kind);
         if self.entry.len() < ENTRY_URLS_MAX {
             self.entry.extend(self.places.get(&keys.key));
         }
