@@ -441,7 +441,16 @@ impl KeyFile {
 
     /// The records from `offset` on that begin before `end`, in order.
     pub fn scan_to(&self, offset: u64, end: u64) -> Scan<'_> {
-        Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, end, whole_to: 0, done: false, looks: PATIENCE }
+        Scan {
+            keys: self,
+            buffer: Vec::new(),
+            start: offset.max(HEADER_BYTES),
+            at: 0,
+            end,
+            whole_to: 0,
+            done: false,
+            looks: PATIENCE,
+        }
     }
 }
 

@@ -30,8 +30,7 @@ pub fn compact(dir: &Path, keep: Option<Keep>, tell: &mut Tell<'_>) -> Result<Co
         let pages = shard.join("pages");
         let rule = rule(&disk, &dirs, &pages, keep)?;
         let before = done;
-        let of_shard =
-            offline::compact(&disk, &pages, &noted, &rule, &mut |name, now| tell(name, &sum(&before, now)))?;
+        let of_shard = offline::compact(&disk, &pages, &noted, &rule, &mut |name, now| tell(name, &sum(&before, now)))?;
         done = sum(&before, &of_shard);
     }
     Ok(done)

@@ -15,10 +15,10 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{CrawlError, reports, signals};
 use crate::clock::Clock;
+use crate::container::CompactionJob;
 use crate::disk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge, Waker};
-use crate::container::CompactionJob;
 use crate::exchange::LinkJob;
 use crate::fetch::{FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
@@ -124,7 +124,9 @@ impl Threads {
 
     /// Ends all threads. The engines, and with them their executors, are gone by now.
     pub(super) fn stop(self) {
-        if let Some(Shared { fetcher, merges, partitions, checkpoints, compactions, links, rests }) = Arc::into_inner(self.shared) {
+        if let Some(Shared { fetcher, merges, partitions, checkpoints, compactions, links, rests }) =
+            Arc::into_inner(self.shared)
+        {
             drop((merges, partitions, checkpoints, compactions, links, rests));
             fetcher.stop();
         }

@@ -55,7 +55,9 @@ pub struct CompactionDone(pub(super) Done);
 #[derive(Debug)]
 pub(super) enum Done {
     /// Nothing is to be rewritten now. Something may have to go all the same, once the crawl has gone on.
-    Nothing { is_held: bool },
+    Nothing {
+        is_held: bool,
+    },
     /// This value file cannot be rewritten: it is damaged.
     Skipped(Option<u32>),
     Rewritten(Box<Rewritten>),

@@ -57,9 +57,8 @@ impl Journal {
         Header::check(&file, Kind::Compaction, VERSION)?;
         let mut bytes = vec![0; usize::try_from(file.len()? - HEADER_BYTES).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut bytes, HEADER_BYTES)?;
-        let parsed = parse(&bytes).ok_or_else(|| {
-            Error::damaged(&path, HEADER_BYTES, "a redo journal with its checksum", "other bytes")
-        })?;
+        let parsed = parse(&bytes)
+            .ok_or_else(|| Error::damaged(&path, HEADER_BYTES, "a redo journal with its checksum", "other bytes"))?;
         Ok(Some(parsed))
     }
 

@@ -137,7 +137,8 @@ impl ForgottenList {
     /// The act by which `url` is forgotten now.
     pub fn act_of(&self, url: &str) -> Option<&Act> {
         let is_it = |act: &&Act| {
-            act.url.as_deref() == Some(url) || act.prefix.as_ref().is_some_and(|prefix| url.starts_with(prefix.as_str()))
+            act.url.as_deref() == Some(url)
+                || act.prefix.as_ref().is_some_and(|prefix| url.starts_with(prefix.as_str()))
         };
         let in_effect = |act: &&Act| {
             !act.undo && self.acts.iter().rev().find(|later| later.is_of(act)).is_some_and(|last| !last.undo)

@@ -220,7 +220,8 @@ impl Rewriter<'_> {
         let written = written_of(&old.block).map_or_else(|| self.source.len(), Ok)?;
         let id = id_of(&format!("{} {name}", old.field("WARC-Record-ID").unwrap_or_default()));
         let own = |line: &&[u8]| !line.starts_with(REPLACES.as_bytes()) && !line.starts_with(WRITTEN.as_bytes());
-        let mut block: Vec<u8> = old.block.split_inclusive(|&byte| byte == b'\n').filter(own).collect::<Vec<_>>().concat();
+        let mut block: Vec<u8> =
+            old.block.split_inclusive(|&byte| byte == b'\n').filter(own).collect::<Vec<_>>().concat();
         let replaced = old.field("WARC-Filename").unwrap_or_default();
         block.extend_from_slice(format!("{REPLACES}: {replaced}\r\n{WRITTEN}: {written}\r\n").as_bytes());
         let renew = |(field, value): &(String, String)| {
@@ -325,12 +326,8 @@ impl Rewriter<'_> {
 
     /// The records before the answer, and the answer, a revisit.
     fn records(&self, record: &KeyRecord, exchange: Range<u64>) -> Result<(Vec<Record>, Record)> {
-        let mut reader = RecordReader::within(
-            &self.source,
-            exchange.start,
-            record.value_offset - exchange.start,
-            SMALL_BLOCK_MAX,
-        );
+        let mut reader =
+            RecordReader::within(&self.source, exchange.start, record.value_offset - exchange.start, SMALL_BLOCK_MAX);
         let mut before = Vec::new();
         while let Some(record) = reader.next()? {
             before.push(record);
@@ -458,6 +455,7 @@ fn head_with_type(head: &[u8], headers: &[Header], own: &[Header]) -> Vec<u8> {
     let is_type = |header: &&Header| header.0.eq_ignore_ascii_case(b"content-type");
     debug_assert!(headers::first(own, "content-type").is_some());
     let line = head.split(|&byte| byte == b'\r').next().unwrap_or_default();
-    let all: Vec<_> = headers.iter().filter(|header| !is_type(header)).chain(own.iter().filter(is_type)).cloned().collect();
+    let all: Vec<_> =
+        headers.iter().filter(|header| !is_type(header)).chain(own.iter().filter(is_type)).cloned().collect();
     head_of(line, &all)
 }

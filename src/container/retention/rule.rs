@@ -56,7 +56,8 @@ impl fmt::Display for Keep {
             Keep::Age(age) => {
                 let seconds = age.as_secs();
                 let units = [(86_400, "d"), (3_600, "h"), (1, "s")];
-                let (unit, name) = units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit)).unwrap_or((1, "s"));
+                let (unit, name) =
+                    units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit)).unwrap_or((1, "s"));
                 write!(f, "{}{name}", seconds / unit)
             }
         }

@@ -59,13 +59,7 @@ impl Tombstone {
             mime: record.mime.clone(),
             sha1: data_encoding::BASE32.encode(&record.payload_sha1),
             bytes: record.payload_bytes,
-            flags: [
-                record.robots,
-                record.truncated,
-                record.has_statements,
-                record.is_external,
-                record.was_revisit,
-            ],
+            flags: [record.robots, record.truncated, record.has_statements, record.is_external, record.was_revisit],
             payload_at: record.payload_at,
             moved_to: record.moved_to,
             removed: removed.to_owned(),
@@ -109,7 +103,12 @@ pub fn parse(block: &[u8]) -> Option<Vec<Tombstone>> {
 }
 
 /// Appends records of `tombstones`, which are those of the value file `name` with the warcinfo record `of`.
-pub fn encode(tombstones: &[Tombstone], (name, of, date): (&str, &str, &str), encoder: &mut Encoder, out: &mut Vec<u8>) {
+pub fn encode(
+    tombstones: &[Tombstone],
+    (name, of, date): (&str, &str, &str),
+    encoder: &mut Encoder,
+    out: &mut Vec<u8>,
+) {
     let mut block = Vec::new();
     let mut number = 0;
     let mut end = |block: &mut Vec<u8>, out: &mut Vec<u8>| {

@@ -134,12 +134,7 @@ fn verify_in_chunks(
 
 /// The journal of a compaction that was interrupted: its value file is not looked at, and neither are the key records
 /// that it changes. The next start finishes it.
-fn in_progress(
-    disk: &Disk,
-    dir: &Path,
-    standing: &Standing,
-    report: &mut Report<'_>,
-) -> Result<Option<Journal>> {
+fn in_progress(disk: &Disk, dir: &Path, standing: &Standing, report: &mut Report<'_>) -> Result<Option<Journal>> {
     match Journal::read(disk, dir) {
         Ok(Some(journal)) => {
             if !matches!(standing, Standing::Running) {

@@ -179,7 +179,9 @@ impl Orders {
                 Reply::done(match acts {
                     0 => "nothing has changed: all of that was in effect already".to_owned(),
                     1 => "1 entry taken down; what is archived of it is removed from the disk soon".to_owned(),
-                    acts => format!("{acts} entries taken down; what is archived of them is removed from the disk soon"),
+                    acts => {
+                        format!("{acts} entries taken down; what is archived of them is removed from the disk soon")
+                    }
                 })
             }
             Action::Reconfigure(new) => {
