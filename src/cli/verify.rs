@@ -101,6 +101,12 @@ fn summed_up(summary: &Summary, rebuilt: Option<u64>) -> String {
     if summary.unfinished > 0 {
         text += &format!(", {} unfinished", count(summary.unfinished));
     }
+    if summary.due + summary.stale > 0 {
+        text += &format!(", {} in the calendar", count(summary.due));
+        if summary.stale > 0 {
+            text += &format!(" ({} stale records)", count(summary.stale));
+        }
+    }
     if let Some(records) = rebuilt {
         text += &format!("; the index was rebuilt, {} key records", count(records));
     }
