@@ -26,7 +26,7 @@ pub use sections::{
     Budget, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness, ReadableBy,
     Recrawl, RecrawlChange, RecrawlMode, Report, Robots, Scope, Seen,
 };
-pub use value::{Bytes, Workers, parse_bytes, parse_duration, show_duration};
+pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};
 
 pub(crate) use nearest::nearest;

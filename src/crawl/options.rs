@@ -16,7 +16,7 @@ use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::{self, Config, RecrawlChange, RecrawlMode};
-use crate::container::{ContainerOptions, WarcInfo};
+use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{
@@ -247,6 +247,7 @@ fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
         digest_memory: config.container.digest_memory.as_usize(),
         slot_memory: config.container.slot_memory.as_usize(),
         crawl_id,
+        retention: RetentionOptions { keep: config.container.keep, ..RetentionOptions::default() },
     }
 }
 

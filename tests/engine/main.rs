@@ -9,6 +9,7 @@ mod ends;
 mod expiry;
 mod formats;
 mod interleavings;
+mod listed_seeds;
 mod referrers;
 mod refetch;
 mod requisites;
@@ -32,7 +33,7 @@ use crawler::calendar::SlotRead;
 use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
-use crawler::container::{ContainerOptions, WarcInfo};
+use crawler::container::{CompactionJob, ContainerOptions, WarcInfo};
 use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
@@ -249,6 +250,10 @@ impl Executors for Inline {
         self.record.borrow_mut().cuts.push(requests);
         let done = job.run().map(Event::Checkpointed);
         self.tell(self.web.durable_after(), done.unwrap_or_else(|fault| Event::Fault(fault.into())));
+    }
+
+    fn compact(&mut self, job: CompactionJob) {
+        self.tell_done(job.run().map(|done| Event::Compacted(Box::new(done))));
     }
 
     fn read_links(&mut self, job: LinkJob) {

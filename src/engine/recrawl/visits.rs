@@ -180,7 +180,8 @@ impl Engine {
 
     /// The newest version with a payload, from `newest` on backwards.
     fn newest_payload(&self, newest: KeyRecord) -> Result<Option<KeyRecord>> {
-        let is_payload = |record: &KeyRecord| record.status < 400 && record.status != 304 && !record.is_external;
+        let is_whole = |record: &KeyRecord| !record.is_removed && !record.is_external;
+        let is_payload = |record: &KeyRecord| is_whole(record) && record.status < 400 && record.status != 304;
         self.container.version_where(newest, &is_payload)
     }
 
@@ -199,6 +200,7 @@ impl Engine {
             offset: past.payload_at,
             key: url.key,
             file: 0,
+            generation: 0,
             value_offset: 0,
             value_bytes: 0,
             time: past.payload_time,
@@ -210,6 +212,9 @@ impl Engine {
             has_statements: false,
             is_external: false,
             payload_at: None,
+            was_revisit: false,
+            is_removed: false,
+            moved_to: None,
             previous: None,
             mime: past.mime.to_string(),
             url: url.url.to_string(),
