@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::stores::Stores;
 use crate::calendar::wheel::verify::{Check, is_fault, unknown};
-use crate::calendar::{Past, Recrawl, Visited};
+use crate::calendar::{Recrawl, Visited};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::frontier::QueuedUrl;
@@ -33,7 +33,8 @@ impl Stores<'_, '_> {
                 self.report.summary.bytes += bytes;
                 self.report.summary.files += files.len() as u64;
             }
-            self.heard(check.memory(&mut |due, bytes| self.record((due, bytes), &cut.path)))?;
+            let in_memory = check.memory(&mut |due, bytes| self.record((due, bytes), &cut.path));
+            self.heard(in_memory)?;
             for (slot, (path, bytes)) in files.iter().enumerate() {
                 match check.slot(slot, &mut |due, bytes| self.record((due, bytes), path)) {
                     // slots of a newer checkpoint are others
@@ -75,9 +76,7 @@ impl Stores<'_, '_> {
         }
         self.want(url.key.bits(), path)?;
         self.waits(&url, source, 0)?;
-        let Past { fetched, due, history, .. } = past;
-        let visited = Visited { fetched, due, history, is_gone: false };
-        self.places.as_mut().map_or(Ok(()), |places| places.record(url.key.bits(), &visited, source))
+        self.places.as_mut().map_or(Ok(()), |places| places.record(url.key.bits(), &Visited::of(&past), source))
     }
 
     /// Notes a URL that waits for what the store of visits in `dir` says of it: one that is due has its place there.
