@@ -99,7 +99,11 @@ impl EventQueue {
             Work::Checkpoint(job) => self.checkpoint(*job)?,
             Work::Compaction(job) => Event::Compacted(Box::new(job.run()?)),
             Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
-            Work::Calendar(job) => Event::CalendarRead(Box::new(job.run()?)),
+            Work::Calendar(job) => {
+                let mut read = job.run()?;
+                self.mistake.iter().for_each(|mistake| mistake.on_slot(&mut read));
+                Event::CalendarRead(Box::new(read))
+            }
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;

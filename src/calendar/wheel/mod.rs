@@ -37,6 +37,7 @@ pub(crate) mod fuzzing;
 mod place;
 mod read;
 mod ready;
+mod renew;
 mod slot;
 mod state;
 #[cfg(test)]
@@ -146,6 +147,15 @@ impl Wheel {
     /// Files in `dir` that the state does not name are deleted, others cut to the lengths it notes; a file that is
     /// missing or too short is an error.
     pub fn open(disk: Disk, dir: &Path, options: WheelOptions, saved: Option<(&WheelState, &[u8])>) -> Result<Self> {
+        let wheel = Wheel::restored(disk, dir, options, saved)?;
+        let named: std::collections::HashSet<PathBuf> =
+            saved.iter().flat_map(|(state, _)| state.files(dir)).map(|(path, _)| path).collect();
+        file::remove_unknown(&wheel.disk, dir, |path| named.contains(path))?;
+        Ok(wheel)
+    }
+
+    /// The same, without a look at files that the state does not name.
+    fn restored(disk: Disk, dir: &Path, options: WheelOptions, saved: Option<(&WheelState, &[u8])>) -> Result<Self> {
         disk.create_dir_all(dir)?;
         let mut wheel = Wheel {
             disk,
@@ -164,9 +174,6 @@ impl Wheel {
         if let Some((state, ram)) = saved {
             wheel.restore(state, ram)?;
         }
-        let named: std::collections::HashSet<PathBuf> =
-            saved.iter().flat_map(|(state, _)| state.files(dir)).map(|(path, _)| path).collect();
-        file::remove_unknown(&wheel.disk, dir, |path| named.contains(path))?;
         Ok(wheel)
     }
 

@@ -72,10 +72,12 @@ impl Recrawls {
         (found, at, now): (Found, Time, Time),
     ) -> Result<()> {
         let kind = if past.is_map { PageKind::Map } else { PageKind::Page };
-        if !self.schedule.visits(&url.url, kind) {
-            return Ok(());
-        }
         let Some(visits) = &mut stores.visits else { return Ok(()) };
+        if !self.schedule.visits(&url.url, kind) {
+            // one that was visited under other rules has had its last visit
+            let visited = Visited { due: Time::ZERO, is_gone: true, ..Visited::of(&past) };
+            return if before.is_some() { visits.put(url.key, visited) } else { Ok(()) };
+        }
         // one that was never there counts its tries like one that is gone
         let found = if found == Found::NoAnswer && before.is_none() { Found::Gone } else { found };
         let visit = Visit { url: &url.url, key: url.key, host: url.host, kind, at, found };
@@ -246,6 +248,14 @@ impl Engine {
         recrawls.count(Found::NoAnswer, before.is_none(), false);
         let past = before.clone().unwrap_or_else(|| Past::of_visited(at, Time::ZERO, Default::default()));
         recrawls.put_down(&mut self.stores, url, (before.as_ref(), past), (Found::NoAnswer, at, at))
+    }
+
+    /// A page that was due does not belong to the crawl any more.
+    pub(in crate::engine) fn end_visits(&mut self, url: &QueuedUrl) -> Result<()> {
+        let Some((past, visits)) = Recrawl::past(url.recrawl.as_deref()).zip(self.stores.visits.as_mut()) else {
+            return Ok(());
+        };
+        visits.put(url.key, Visited { due: Time::ZERO, is_gone: true, ..Visited::of(&past) })
     }
 
     /// URLs were met whose pages a replay has found: they get their record, from what the archive has of them.
