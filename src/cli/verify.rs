@@ -155,7 +155,16 @@ mod tests {
 
     #[test]
     fn the_last_line_has_all_counts() {
-        let summary = Summary { files: 4, records: 1_201, pages: 400, bytes: 1 << 20, findings: 0, unfinished: 0 };
+        let summary = Summary {
+            files: 4,
+            records: 1_201,
+            pages: 400,
+            bytes: 1 << 20,
+            findings: 0,
+            unfinished: 0,
+            due: 0,
+            stale: 0,
+        };
         assert_eq!(summed_up(&summary, None), "4 files, 1,201 records, 400 pages and robots.txt, 1.0 MiB: no damage");
         let damaged = Summary { findings: 2, unfinished: 1, ..summary };
         assert!(

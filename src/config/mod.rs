@@ -34,6 +34,7 @@ use sections::Section;
 
 /// Every setting of a crawl, a struct for each section of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Config {
     /// Who crawls, and how far.
     pub crawl: Crawl,

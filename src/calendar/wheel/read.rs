@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::file::SlotFile;
+use super::file::{CONTENT_AT, SlotFile};
 use super::frame::{self, FRAME_BYTES_MAX, FRAME_HEAD_BYTES, Head};
 use super::place::Place;
 use crate::disk::{Disk, DiskFile, Error, Result};
@@ -50,7 +50,10 @@ impl SlotRead {
     /// Reads whole frames, up to half a MiB of them and one in any case, and checks them.
     pub fn run(self) -> Result<SlotDone> {
         let file = self.file.open(&self.disk, &self.dir, self.end)?;
-        let piece = read_piece(&file, self.file.place, self.from, self.end, self.bytes_max)?;
+        let mut piece = read_piece(&file, self.file.place, self.from, self.end, self.bytes_max)?;
+        // header and label
+        piece.reads += 2;
+        piece.read_bytes += CONTENT_AT;
         Ok(SlotDone { file: self.file, from: self.from, piece })
     }
 }

@@ -70,6 +70,8 @@ pub(super) struct Retention {
     /// What the last durable checkpoint notes, and the one in progress.
     durable: Option<Bounds>,
     cut: Option<Bounds>,
+    /// Before a checkpoint covers so many value files, there is nothing to do.
+    files_min: u32,
     is_out: bool,
     /// Responses that go with the step in progress: nothing may refer to them any more.
     leaving: HashSet<u64>,
@@ -107,6 +109,7 @@ impl Retention {
             list: Arc::new(list),
             durable: saved.map(bounds),
             cut: None,
+            files_min: 0,
             is_out: false,
             leaving: HashSet::new(),
             due: None,
@@ -162,7 +165,7 @@ impl Container {
             return None;
         }
         let due = *retention.due.get_or_insert(now + retention.options.rest.0);
-        let bounds = retention.durable.filter(|_| due <= now)?;
+        let bounds = retention.durable.filter(|bounds| due <= now && bounds.files >= retention.files_min)?;
         retention.is_out = true;
         let look = Look {
             rule: Rule { keep: retention.options.keep, now, list: retention.list.clone(), strict: false },
@@ -246,6 +249,8 @@ impl Container {
         self.retention.list = Arc::new(ForgottenList::read(&self.disk, &self.dir)?);
         self.retention.owes = true;
         self.retention.due = Some(Time::ZERO);
-        self.values.close()
+        self.values.close()?;
+        self.retention.files_min = self.values.number();
+        Ok(())
     }
 }
