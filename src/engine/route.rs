@@ -246,6 +246,8 @@ impl Engine {
             }
             if may_come_back(reason) && url.recrawl.is_some() {
                 self.not_visited(&url, self.stores.arrival.now)?;
+            } else if url.forced {
+                self.never_due_again(url.key);
             }
             self.books.statistics.ends.dropped += 1;
             self.drop_now(url, reason)?;

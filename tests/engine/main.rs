@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod calendar;
 mod checkpoints;
 mod crawled;
 mod damage;
@@ -38,7 +39,7 @@ use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past, Phase,
-    Purpose, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
+    Purpose, RecrawlOptions, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
@@ -115,6 +116,11 @@ trait Web {
     /// Whether bad answers are asked for again, and the settings by which names are resolved.
     fn names(&self) -> (bool, String) {
         (false, String::new())
+    }
+
+    /// How pages are fetched again.
+    fn recrawl(&self) -> Option<RecrawlOptions> {
+        None
     }
 
     /// What stands before URL-seen.
@@ -315,7 +321,7 @@ fn try_open(
     catalog: Arc<dyn Catalog>,
     start: Time,
 ) -> Result<Run, OpenError> {
-    for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs"] {
+    for part in ["url-seen", "robots", "dns", "visits", "frontier", "pages", "logs"] {
         disk.create_dir_all(&dir.join(part))?;
     }
     let clock = Arc::new(ManualClock::new(start));
@@ -350,12 +356,13 @@ fn try_open(
     assert_eq!(problems, SeedProblems::default());
     let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());
     let (force, name_settings) = web.names();
+    let recrawl = web.recrawl();
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
         crawl_log: CrawlLog::open(&disk, dir)?,
         skipped_log: SkippedLog::open(&disk, dir)?,
-        recrawl: None,
+        recrawl,
         exchange: None,
         disk,
         dir: dir.to_owned(),
