@@ -17,6 +17,7 @@ pub mod dedup;
 mod director;
 mod directory;
 pub mod dirs;
+pub mod due;
 mod ending;
 pub mod explain;
 mod files;

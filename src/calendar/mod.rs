@@ -18,6 +18,6 @@ pub mod wheel;
 
 pub use past::{Gone, History, Past};
 pub use recrawl::Recrawl;
-pub use schedule::{Bounds, Estimate, Found, Mode, PageKind, Plan, Rule, Schedule, ScheduleOptions, Visit};
+pub use schedule::{Bounds, Estimate, Found, JITTER, Mode, PageKind, Plan, Rule, Schedule, ScheduleOptions, Visit};
 pub use visited::Visited;
 pub use wheel::{SlotDone, SlotRead, Wheel, WheelCut, WheelOptions, WheelState};

@@ -10,6 +10,7 @@ pub(crate) mod fuzzing;
 mod links;
 mod logs;
 mod model;
+mod recrawl;
 mod state;
 mod verdict;
 
@@ -81,6 +82,7 @@ pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result
     let sent = gatherer.sent(state.as_ref(), prints.key)?;
     gatherer.stored(state.as_ref(), sent.as_ref())?;
     gatherer.queue(state.as_ref(), sent.as_ref());
+    gatherer.visits(state.as_ref())?;
     gatherer.scope(state.as_ref())?;
     gatherer.robots(state.as_ref())?;
     gatherer.dns(state.as_ref());
@@ -235,6 +237,12 @@ impl Gatherer<'_> {
         });
         let options = options::frontier(self.config, 1);
         self.told.host = state.look.host.as_ref().map(|host| host_of(host, state, &options));
+    }
+
+    fn visits(&mut self, state: Option<&State>) -> Result<(), CrawlError> {
+        let visits = state.and_then(|state| state.visits.as_ref());
+        self.told.recrawl = visits.map(|visits| visits.told(self.url.as_str(), self.config)).transpose()?;
+        Ok(())
     }
 
     fn scope(&mut self, state: Option<&State>) -> Result<(), CrawlError> {

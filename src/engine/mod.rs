@@ -68,7 +68,7 @@ pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use quota::Quota;
-pub use recrawl::{RecrawlOptions, VisitCounts};
+pub use recrawl::{RecrawlOptions, learnt};
 pub use reply::{Addressed, ReplyTo};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod again;
+mod calendar;
 mod checkpoints;
 mod crawled;
 mod damage;
@@ -326,7 +327,7 @@ fn try_open(
     catalog: Arc<dyn Catalog>,
     start: Time,
 ) -> Result<Run, OpenError> {
-    for part in ["url-seen", "robots", "dns", "frontier", "pages", "logs"] {
+    for part in ["url-seen", "robots", "dns", "visits", "frontier", "pages", "logs"] {
         disk.create_dir_all(&dir.join(part))?;
     }
     let clock = Arc::new(ManualClock::new(start));

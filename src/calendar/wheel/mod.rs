@@ -102,6 +102,8 @@ pub struct Figures {
     pub due_today: u64,
     /// By how much the oldest slot that was not read whole is late; zero where all are read that have ended.
     pub late: Duration,
+    /// The first moment at which one may be given out: that of its minute, else that at which a coarse slot begins.
+    pub next: Option<Time>,
     /// Since it was opened: records put, and records taken.
     pub put: u64,
     /// See `put`.
@@ -231,9 +233,12 @@ impl Wheel {
     pub fn figures(&self, now: Time) -> Figures {
         let (ready, buffered) = (self.ready.records(), (self.buffered + self.ready.bytes()) as u64);
         let mut figures = Figures { ready, late: self.late(now), ..self.counters };
+        figures.next = Some(now).filter(|_| ready > 0);
         (figures.records, figures.due_now, figures.due_today, figures.bytes) = (ready, ready, ready, buffered);
         for (place, slot) in &self.slots {
             let records = slot.records();
+            let next = if place.level == Level::Minutes { place.end() } else { place.start() }.max(now);
+            figures.next = Some(figures.next.map_or(next, |first| first.min(next)));
             figures.records += records;
             figures.bytes += slot.file.as_ref().map_or(0, |file| file.bytes);
             figures.due_now += if place.end() <= now { records } else { 0 };

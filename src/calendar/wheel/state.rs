@@ -1,6 +1,7 @@
 //! What a checkpoint keeps of the wheel: the names and lengths of its files and how far each was read, and the records
 //! that were in memory.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,19 @@ impl WheelState {
     /// Bytes of the files.
     pub fn bytes(&self) -> u64 {
         self.slots.iter().map(|slot| slot.file.bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Records by slot, those of the RAM section `ram` among them, which lies in the file `path`; without a slot those that
+    /// are ready to be given out. No file is opened.
+    pub fn records_by_slot(&self, ram: &[u8], path: &Path) -> Result<BTreeMap<Option<Place>, u64>> {
+        let mut slots = BTreeMap::new();
+        let files = self.slots.iter().map(|slot| (Some(slot.place), slot.file.records));
+        let entries = read_ram_section(ram, path)?;
+        let in_memory = entries.iter().map(|entry| (entry.place, u64::from(entry.records)));
+        for (place, records) in files.chain(in_memory) {
+            *slots.entry(place).or_default() += records;
+        }
+        Ok(slots)
     }
 
     /// Refuses what no wheel can have noted, before anything is done with it.

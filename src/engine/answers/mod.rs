@@ -29,7 +29,8 @@ impl Engine {
         self.requests.answered(bytes, usual);
         let stored = self.store(&processed)?;
         self.books.count_stored(&stored);
-        self.books.log_answer(&processed, &stored, worker)?;
+        let visit = self.visit_note(&processed, &stored);
+        self.books.log_answer(&processed, (&stored, visit), worker)?;
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),

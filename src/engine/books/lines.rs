@@ -13,11 +13,18 @@ use crate::web::robots::RobotsRules;
 
 impl Books {
     /// An answer came, to a request for a page or for robots.txt.
-    pub fn log_answer(&mut self, processed: &Processed, stored: &Stored, worker: u32) -> Result<()> {
+    /// What a visit of a page that is fetched again has found stands among the annotations.
+    pub fn log_answer(
+        &mut self,
+        processed: &Processed,
+        (stored, visit): (&Stored, Option<&str>),
+        worker: u32,
+    ) -> Result<()> {
         let (job, response) = (&processed.job, &processed.response);
         let (hops, seed) = history(&job.target);
         let seed_url = self.seed_url(seed)?;
-        let notes = annotations(processed, stored);
+        let mut notes = annotations(processed, stored);
+        notes.extend(visit.map(str::to_owned));
         self.crawl_log.push(&LogLine {
             time: response.started + response.duration,
             status: i32::from(response.status),

@@ -20,15 +20,17 @@
 //! It costs nothing where pages are not fetched again: there is no such part then.
 
 mod due;
+mod figures;
+mod sample;
 mod visits;
-
-use serde::{Deserialize, Serialize};
 
 use super::Engine;
 use super::checkpoint::Sections;
 use crate::calendar::{Schedule, ScheduleOptions, Wheel, WheelCut, WheelOptions, WheelState};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
+use crate::record::VisitCounts;
+use sample::Sample;
 use std::path::Path;
 
 pub(super) use visits::Answer;
@@ -48,23 +50,9 @@ pub struct RecrawlOptions {
     pub until_fresh: bool,
 }
 
-/// What visits found so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VisitCounts {
-    /// Pages that were fetched again because they were due, or before that.
-    pub visits: u64,
-    /// That were the same.
-    pub same: u64,
-    /// Of these, by a 304.
-    pub not_modified: u64,
-    /// That had changed.
-    pub changed: u64,
-    /// That were not there.
-    pub missing: u64,
-    /// That were not there often enough, and are not looked for any more.
-    pub ended: u64,
-    /// That gave no answer about the page.
-    pub unanswered: u64,
+/// What a schedule had learnt, by the section of a checkpoint; nothing where that is damaged.
+pub fn learnt(section: &[u8]) -> &[u8] {
+    postcard::take_from_bytes::<(VisitCounts, Sample)>(section).map_or(&[], |(_, learnt)| learnt)
 }
 
 /// The part of the engine that fetches pages again.
@@ -73,6 +61,7 @@ pub(super) struct Recrawls {
     schedule: Schedule,
     options: RecrawlOptions,
     counts: VisitCounts,
+    sample: Sample,
     /// Whether a slot is being read.
     is_reading: bool,
 }
@@ -87,14 +76,15 @@ impl Recrawls {
     ) -> Result<Recrawls> {
         let saved = saved.map(|state| (state, sections.calendar.as_slice()));
         let wheel = Wheel::open(disk.clone(), &dir.join("calendar"), options.wheel, saved)?;
-        let (counts, learnt) = match saved {
-            None => (VisitCounts::default(), &[][..]),
+        let ((counts, sample), learnt): ((VisitCounts, Sample), _) = match saved {
+            None => Default::default(),
             Some(_) => postcard::take_from_bytes(&sections.schedule).map_err(|error| {
                 Error::damaged(&dir.join("calendar"), 0, "counts of visits in the checkpoint", error.to_string())
             })?,
         };
+        let sample = Some(sample).filter(Sample::is_sound).unwrap_or_default();
         let schedule = Schedule::new(options.schedule.clone(), learnt);
-        Ok(Recrawls { wheel, schedule, options, counts, is_reading: false })
+        Ok(Recrawls { wheel, schedule, options, counts, sample, is_reading: false })
     }
 
     /// Whether nothing of the calendar keeps the crawl from its end at `now`.
@@ -111,7 +101,7 @@ impl Engine {
     /// Cuts the calendar, and puts down what was in memory.
     pub(super) fn cut_calendar(&mut self, sections: &mut Sections) -> Result<Option<WheelCut>> {
         let Some(recrawls) = &mut self.recrawls else { return Ok(None) };
-        sections.schedule = postcard::to_stdvec(&recrawls.counts).expect("counts are plain data");
+        sections.schedule = postcard::to_stdvec(&(recrawls.counts, &recrawls.sample)).expect("they are plain data");
         recrawls.schedule.cut(&mut sections.schedule);
         recrawls.wheel.cut(&mut sections.calendar).map(Some)
     }

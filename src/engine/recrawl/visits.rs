@@ -31,7 +31,7 @@ pub(in crate::engine) struct Answer<'a> {
 
 impl Recrawls {
     /// What an answer means, compared with `before`.
-    fn found(&self, answer: &Answer<'_>, before: Option<&Past>, not_modified: bool) -> Found {
+    pub(super) fn found(&self, answer: &Answer<'_>, before: Option<&Past>, not_modified: bool) -> Found {
         let modified = answer.validators.as_ref().and_then(Validators::modified);
         let known = before.filter(|past| past.digest != [0; 20]);
         match (answer.status, known) {
@@ -48,14 +48,16 @@ impl Recrawls {
         }
     }
 
-    fn count(&mut self, found: Found, is_first: bool, not_modified: bool) {
+    /// Counts a visit; `unsent` is what a 304 has saved, where it is one.
+    fn count(&mut self, found: Found, is_first: bool, unsent: Option<u64>) {
         let counts = &mut self.counts;
         counts.visits += u64::from(!is_first);
         match found {
             Found::New { .. } => {}
             Found::Same => {
                 counts.same += 1;
-                counts.not_modified += u64::from(not_modified);
+                counts.not_modified += u64::from(unsent.is_some());
+                counts.not_modified_bytes += unsent.unwrap_or(0);
             }
             Found::Changed { .. } => counts.changed += 1,
             Found::Gone => counts.missing += u64::from(!is_first),
@@ -83,11 +85,13 @@ impl Recrawls {
         let visit = Visit { url: &url.url, key: url.key, host: url.host, kind, at, found };
         let Some(plan) = self.schedule.plan(&visit, before) else {
             self.counts.ended += 1;
+            self.sample.forget(url.key);
             let history = past.history;
             return visits.put(url.key, Visited { fetched: past.fetched, due: Time::ZERO, history, is_gone: true });
         };
         let past = Past { due: plan.due, history: plan.history, changed: plan.changed, gone: plan.gone, ..past };
         let visited = Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false };
+        self.sample.note(url.key, url.host, &past);
         let recrawl = Some(Recrawl::Due(past).to_bytes());
         let next = QueuedUrl { forced: true, attempts: 0, priority: DUE_PRIORITY, recrawl, ..url.clone() };
         let mut record = Vec::new();
@@ -235,7 +239,8 @@ impl Engine {
         let now = self.stores.arrival.now;
         let Some(recrawls) = &mut self.recrawls else { return Ok(false) };
         let found = recrawls.found(answer, before, stored.not_modified);
-        recrawls.count(found, before.is_none(), stored.not_modified);
+        let unsent = before.filter(|_| stored.not_modified).map(|past| past.payload_bytes);
+        recrawls.count(found, before.is_none(), unsent);
         let past = past_of(answer, stored, before, found);
         recrawls.put_down(&mut self.stores, url, (before, past), (found, answer.at, now))?;
         Ok(matches!(found, Found::Changed { .. }))
@@ -245,13 +250,14 @@ impl Engine {
     pub(in crate::engine) fn not_visited(&mut self, url: &QueuedUrl, at: Time) -> Result<()> {
         let Some(recrawls) = &mut self.recrawls else { return Ok(()) };
         let before = Recrawl::past(url.recrawl.as_deref());
-        recrawls.count(Found::NoAnswer, before.is_none(), false);
+        recrawls.count(Found::NoAnswer, before.is_none(), None);
         let past = before.clone().unwrap_or_else(|| Past::of_visited(at, Time::ZERO, Default::default()));
         recrawls.put_down(&mut self.stores, url, (before.as_ref(), past), (Found::NoAnswer, at, at))
     }
 
     /// A page that was due does not belong to the crawl any more.
     pub(in crate::engine) fn end_visits(&mut self, url: &QueuedUrl) -> Result<()> {
+        self.never_due_again(url.key);
         let Some((past, visits)) = Recrawl::past(url.recrawl.as_deref()).zip(self.stores.visits.as_mut()) else {
             return Ok(());
         };
