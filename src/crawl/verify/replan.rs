@@ -7,15 +7,14 @@
 use std::path::Path;
 
 use super::places::{Page, Pages, Places};
-use super::renew::keep_waiting;
 use super::stores::{Cut, Harm, Store};
 use crate::calendar::wheel::verify;
 use crate::calendar::{Recrawl, Visited, Wheel, WheelState};
 use crate::clock::Time;
 use crate::container::Reader;
 use crate::disk::{Disk, Mode, Result};
-use crate::drum::verify::{Check, is_fault};
-use crate::drum::{DrumState, Renewal, Renewed};
+use crate::drum::verify::{Check, Operation, is_fault};
+use crate::drum::{DrumState, Renewal, Renewed, Value};
 use crate::engine::checkpoint::{Checkpoint, Sections};
 use crate::frontier::{DUE_PRIORITY, Hops, QueuedUrl};
 use crate::web::url::{CanonicalUrl, KeyMaker};
@@ -173,4 +172,17 @@ impl Filling<'_> {
             recrawl: None,
         }))
     }
+}
+
+/// Puts the URLs that wait in `bucket`, as far as they can be read, into the renewed one.
+pub(super) fn keep_waiting<V: Value>(
+    check: &Check<'_>,
+    bucket: usize,
+    renewed: &mut dyn Renewed<V, QueuedUrl>,
+) -> Result<()> {
+    let mut each = |operation: Operation<V, QueuedUrl>| match operation.waiting {
+        Some(url) => renewed.wait(operation.key, &url),
+        None => Ok(()),
+    };
+    check.operations::<V, QueuedUrl>(bucket, &mut each, &mut Vec::new())
 }
