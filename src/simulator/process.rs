@@ -98,8 +98,8 @@ impl Process {
 
     /// Judges a process that was started after the crawl was complete, and has done nothing yet.
     ///
-    /// A visit that is in the archive, and whose record in the calendar is due later since the clock was set back, waits
-    /// for that record.
+    /// A visit that is in the archive, and whose record in the calendar is due later since the clock was set back,
+    /// waits for that record.
     pub(super) fn is_complete(&self, clock_set_back: bool) -> Result<(), Violation> {
         for member in &self.members {
             let accounts = member.engine.accounts();

@@ -1,8 +1,8 @@
 //! The calendar and the store of visits written on, where files of them are damaged or pages have no place.
 //!
-//! Each of the two says when a page is due, so that what one of them has lost is known from the other; the URL of a page
-//! that is in neither the calendar nor the queue comes from its newest version in the archive. What such a page was like
-//! is then looked up there when it is visited. A page of which the archive has no version can only be given up.
+//! Each of the two says when a page is due, so that what one of them has lost is known from the other. The URL of a
+//! page that is in neither the calendar nor the queue comes from its newest version in the archive; what such a page
+//! was like is looked up there when it is visited. A page of which the archive has no version can only be given up.
 
 use std::path::Path;
 
