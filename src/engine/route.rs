@@ -244,10 +244,11 @@ impl Engine {
                 arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
                 continue;
             }
-            if may_come_back(reason) && url.recrawl.is_some() {
-                self.not_visited(&url, self.stores.arrival.now)?;
-            } else if url.forced {
-                self.never_due_again(url.key);
+            if url.recrawl.is_some() {
+                match may_come_back(reason) {
+                    true => self.not_visited(&url, self.stores.arrival.now)?,
+                    false => self.end_visits(&url)?,
+                }
             }
             self.books.statistics.ends.dropped += 1;
             self.drop_now(url, reason)?;

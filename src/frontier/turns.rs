@@ -11,7 +11,8 @@ use super::host::{Host, Item};
 pub const DUE_PRIORITY: u8 = 0;
 
 impl Item {
-    fn is_due_again(&self) -> bool {
+    /// Whether its page was fetched before, and is due again.
+    pub(super) fn is_due_again(&self) -> bool {
         self.url.recrawl.is_some()
     }
 }

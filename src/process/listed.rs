@@ -25,7 +25,7 @@ use crate::web::html::{BYTES_PER_LINK, LinkKind};
 use crate::web::mime;
 use crate::web::scope::Scope;
 use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item, Summary, Written};
-use crate::web::url::{CanonicalUrl, Keys};
+use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 
 /// Memory for the URLs of a sitemap.
 pub const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LINK;
@@ -57,7 +57,7 @@ impl Processor {
         for sitemap in sitemaps.iter().take(self.options.sitemaps_max) {
             let Ok(target) = url.join(sitemap) else { continue };
             match self.judge_sitemap(scope, &target, &origin, depth) {
-                Ok(()) => list.add(&target, self.options.keys.keys(&target), LinkKind::Sitemap),
+                Ok(()) => list.add(target.as_str(), self.options.keys.keys(&target), LinkKind::Sitemap),
                 Err(reason) => count(&mut findings.dropped, reason),
             }
         }
@@ -106,12 +106,15 @@ impl Processor {
                 kind => self.judge(scope, &target, kind, (depth, hops)),
             };
             match (verdict, entry) {
-                (Ok(()), Entry::Beside) => list.add(&target, keys, kind),
-                (Ok(()), _) => list.add_dated(&target, keys, kind),
+                (Ok(()), Entry::Beside) => list.add(target.as_str(), keys, kind),
+                (Ok(()), _) => list.add_dated(target.as_str(), keys, kind),
                 (Err(reason), _) => count(&mut dropped, reason),
             }
         });
         findings.links.extend(list.believed(response));
+        if self.options.text_digests && !findings.links.is_empty() {
+            findings.text = digest_of(&findings.links, &self.options.keys);
+        }
         findings.dropped.extend(dropped);
         findings.limits.decoded = summary.cut;
         findings.limits.links += summary.dropped + too_far;
@@ -135,7 +138,8 @@ impl Processor {
         let summary = read(format, response, &mut |item| match item {
             Item::Url(Entry::Page | Entry::Sitemap, text) => {
                 if let Ok(target) = url.join(text) {
-                    list.add_dated(&target, self.options.keys.keys(&target), LinkKind::Other);
+                    // the URLs themselves are found by the reader of the document
+                    list.add_dated("", self.options.keys.keys(&target), LinkKind::Other);
                 }
             }
             Item::Url(Entry::Beside, _) => {}
@@ -209,18 +213,18 @@ struct List {
 }
 
 impl List {
-    fn add(&mut self, target: &CanonicalUrl, keys: Keys, kind: LinkKind) {
+    fn add(&mut self, url: &str, keys: Keys, kind: LinkKind) {
         let next = self.links.len();
         let place = *self.places.entry(keys.key).or_insert(next);
         if place == next {
-            self.links.push(FoundLink { url: target.as_str().into(), keys, kind, modified: None });
+            self.links.push(FoundLink { url: url.into(), keys, kind, modified: None });
             self.written.push(None);
         }
     }
 
     /// The same for a URL that the date of the entry in hand is of.
-    fn add_dated(&mut self, target: &CanonicalUrl, keys: Keys, kind: LinkKind) {
-        self.add(target, keys, kind);
+    fn add_dated(&mut self, url: &str, keys: Keys, kind: LinkKind) {
+        self.add(url, keys, kind);
         if self.entry.len() < ENTRY_URLS_MAX {
             self.entry.extend(self.places.get(&keys.key));
         }
@@ -250,4 +254,10 @@ impl List {
         }
         self.links
     }
+}
+/// What a list of URLs says: which they are, and when they were changed.
+fn digest_of(links: &[FoundLink], keys: &KeyMaker) -> u64 {
+    let entry = |link: &FoundLink| [link.keys.key.bits(), link.modified.map_or(0, Time::ms)].map(u64::to_le_bytes);
+    let bytes: Vec<u8> = links.iter().flat_map(entry).flatten().collect();
+    keys.digest(&bytes)
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod again;
 mod calendar;
 mod checkpoints;
 mod crawled;
@@ -10,6 +11,7 @@ mod ends;
 mod expiry;
 mod formats;
 mod interleavings;
+mod listed_seeds;
 mod referrers;
 mod refetch;
 mod requisites;
@@ -33,7 +35,7 @@ use crawler::calendar::SlotRead;
 use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
-use crawler::container::{ContainerOptions, WarcInfo};
+use crawler::container::{CompactionJob, ContainerOptions, WarcInfo};
 use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
@@ -103,6 +105,11 @@ trait Web {
         DrumOptions { buckets: 4, ..DrumOptions::default() }
     }
 
+    /// How pages are fetched again.
+    fn recrawl(&self) -> Option<RecrawlOptions> {
+        None
+    }
+
     /// What earlier archives have.
     fn dedup(&self) -> Option<Arc<DedupIndex>> {
         None
@@ -116,11 +123,6 @@ trait Web {
     /// Whether bad answers are asked for again, and the settings by which names are resolved.
     fn names(&self) -> (bool, String) {
         (false, String::new())
-    }
-
-    /// How pages are fetched again.
-    fn recrawl(&self) -> Option<RecrawlOptions> {
-        None
     }
 
     /// What stands before URL-seen.
@@ -257,6 +259,10 @@ impl Executors for Inline {
         self.tell(self.web.durable_after(), done.unwrap_or_else(|fault| Event::Fault(fault.into())));
     }
 
+    fn compact(&mut self, job: CompactionJob) {
+        self.tell_done(job.run().map(|done| Event::Compacted(Box::new(done))));
+    }
+
     fn read_links(&mut self, job: LinkJob) {
         self.tell_done(job.run().map(|read| Event::LinksRead(Box::new(read))));
     }
@@ -340,7 +346,7 @@ fn try_open(
         script_files: false,
         favicon: false,
         request_records: true,
-        text_digests: false,
+        text_digests: web.recrawl().is_some(),
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: web.dedup(),
@@ -355,8 +361,7 @@ fn try_open(
     let (seeds, problems) = parse_seeds(web.seeds().join("\n").as_bytes());
     assert_eq!(problems, SeedProblems::default());
     let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());
-    let (force, name_settings) = web.names();
-    let recrawl = web.recrawl();
+    let ((force, name_settings), recrawl) = (web.names(), web.recrawl());
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {

@@ -240,6 +240,8 @@ fn no_bytes_make_the_reader_panic() {
         "<feed><link rel='alternate' href='http://h/&lt;'/><entry><link href=\"/a\"></link></entry></feed>",
         "<s:sitemapindex xmlns:s=\"x\"><s:sitemap><s:loc>http://h/1</s:loc></s:sitemap></s:sitemapindex>",
         "http://h/a\nhttp://h/b\r\nhttp://h/c",
+        "{\"version\":\"https://jsonfeed.org/version/1\",\"items\":[{\"id\":1,\"url\":\"/a\",\"date_modified\":\"2026\"}]}",
+        "<rss><channel><item><guid>http://h/1</guid><pubDate>Sun, 22 Nov 2026 10:15 GMT</pubDate></item></channel></rss>",
     ];
     for seed in 0..6_000 {
         let mut random = fastrand::Rng::with_seed(seed);

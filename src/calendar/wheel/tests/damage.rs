@@ -28,6 +28,7 @@ fn in_the_middle() -> Saved {
     for (delay, count) in [(Duration::ZERO, 250), (HOUR, 8), (HOUR * 5, 8), (DAY * 9, 8), (DAY * 80, 9)] {
         fill(&mut wheel, delay, count);
     }
+    let now = comes_at(now);
     let read = wheel.next_read(now).unwrap().unwrap();
     wheel.finish_read(read.run().unwrap(), now).unwrap();
     wheel.pop().unwrap();
