@@ -1,9 +1,9 @@
 //! `cargo bench --bench calendar`: what the recrawl calendar costs a visit.
 //!
-//! Ten million pages (`-- --pages N` for another number) with records of some 220 bytes, which have a URL, the keys of a
-//! queued URL and what earlier visits said. 1 % of the pages are looked at every 1 to 24 hours, 9 % every 1 to 7 days,
-//! 40 % every 7 to 30 days and half of them every 30 to 90 days. Time is virtual: the wheel is asked at the times that
-//! it names.
+//! Ten million pages (`-- --pages N` for another number) with records of some 220 bytes, which have a URL, the keys of
+//! a queued URL and what earlier visits said. 1 % of the pages are looked at every 1 to 24 hours, 9 % every 1 to 7
+//! days, 40 % every 7 to 30 days and half of them every 30 to 90 days. Time is virtual: the wheel is asked at the times
+//! that it names.
 //!
 //! - `one turn`: each page is put down at the beginning, and comes out once.
 //! - `90 days` (`-- --again N`, a tenth of the pages unless said otherwise): pages are spread over their intervals, and

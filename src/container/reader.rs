@@ -174,8 +174,8 @@ impl Reader {
         self.look_again(record, |record| self.response_at(record))
     }
 
-    /// What `read` finds by `key`; where that fails because a compaction has changed the record meanwhile, what it finds
-    /// by the record as it is now.
+    /// What `read` finds by `key`; where that fails because a compaction has changed the record meanwhile, what it
+    /// finds by the record as it is now.
     pub(super) fn look_again<T>(&self, key: &KeyRecord, read: impl Fn(&KeyRecord) -> Result<T>) -> Result<T> {
         let mut key = key.clone();
         loop {

@@ -44,8 +44,8 @@ impl Container {
         }
     }
 
-    /// The record of the response that has the payload now which the record at `offset` had when a condition was made of
-    /// it; nothing where a compaction has removed it meanwhile.
+    /// The record of the response that has the payload now which the record at `offset` had when a condition was made
+    /// of it; nothing where a compaction has removed it meanwhile.
     fn payload_now(&self, offset: u64) -> Result<Option<KeyRecord>> {
         let mut now = self.keys.read(offset)?;
         for _ in 0..VERSIONS_MAX {

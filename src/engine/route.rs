@@ -244,8 +244,8 @@ impl Engine {
                 arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
                 continue;
             }
-            if url.recrawl.is_some() {
-                match may_come_back(reason) {
+            if url.forced {
+                match may_come_back(reason) && url.recrawl.is_some() {
                     true => self.not_visited(&url, self.stores.arrival.now)?,
                     false => self.end_visits(&url)?,
                 }

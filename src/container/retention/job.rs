@@ -2,8 +2,9 @@
 //! two events.
 //!
 //! ```text
-//! thread: plan, write the next generation of one file ──► engine: has anything come to refer to what goes? ──►
-//! thread: journal, put in place ──► engine: change the key records ──► thread: sync, remove the old generation ──► engine
+//! thread: plan, write the next generation of a file ─► engine: has anything come to refer to what goes? ─►
+//! thread: journal, put in place ─► engine: change the key records ─►
+//! thread: sync, remove the old generation ─► engine
 //! ```
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! A value file without what goes: its next generation, written aside.
 //!
 //! What stays is copied as it lies, byte by byte, in long runs; only the records of a revisit that gets a payload, or
-//! refers to another response from now on, are made again. Before them come the warcinfo record, which tells what the
-//! file replaces, and the tombstones.
+//! refers to another response from now on, are encoded once more. Before them come the warcinfo record, which tells
+//! what the file replaces, and the tombstones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -88,8 +88,8 @@ struct Rewriter<'a> {
     throttle: &'a mut Throttle,
 }
 
-/// Writes the next generation of value file `number` as `plan` has it, and makes it durable. Nothing where it is told to
-/// stop.
+/// Writes the next generation of value file `number` as `plan` has it, and makes it durable. Nothing where it is told
+/// to stop.
 pub fn rewrite(site: Site<'_>, plan: &Plan, number: u32, throttle: &mut Throttle) -> Result<Option<Rewritten>> {
     let Site { disk, dir, .. } = site;
     let Some(of_file) = plan.file(number) else { return Ok(None) };
@@ -237,7 +237,8 @@ impl Rewriter<'_> {
         Ok(id)
     }
 
-    /// Goes through the exchanges, the first of which begins at `start` of the source. Nothing where it is told to stop.
+    /// Goes through the exchanges, the first of which begins at `start` of the source. Nothing where it is told to
+    /// stop.
     fn exchanges(&mut self, of_file: &FilePlan, start: u64) -> Result<Option<Counts>> {
         let mut counts = Counts { dropped: Vec::new(), pages: 0 };
         let mut at = start;

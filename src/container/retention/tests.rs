@@ -332,7 +332,7 @@ fn a_payload_goes_to_the_oldest_revisit_that_stays_and_the_others_refer_to_that(
 #[test]
 fn a_page_that_never_changed_keeps_its_payload_with_the_oldest_version_that_stays() {
     let mut archive = Archive::new(1 << 20, Compression::Gzip);
-    let text = long("the same as ever ");
+    let text = long("always the same ");
     archive.store(PAGE, 200, &text);
     for _ in 0..5 {
         assert!(archive.store(PAGE, 304, "").not_modified);
@@ -603,7 +603,7 @@ fn a_page_that_comes_to_refer_to_what_is_about_to_go_stops_that() {
 }
 
 #[test]
-fn what_is_forgotten_beside_a_crawl_goes_with_the_next_checkpoint_whoever_refers_to_it() {
+fn what_is_forgotten_beside_a_crawl_goes_after_the_next_checkpoint_with_its_payload_left_to_others() {
     let mut archive = Archive::new(1 << 20, Compression::Gzip);
     let shared = long("secret words ");
     archive.store(PAGE, 200, &shared);

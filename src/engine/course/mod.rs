@@ -217,10 +217,7 @@ impl Engine {
             let is_fresh = self.has_calendar(now);
             match end {
                 Some(Finish::Complete) if is_fresh => self.course.close(Finish::Fresh),
-                Some(Finish::Complete) => {
-                    self.debug_recrawls(now);
-                    self.course.close(Finish::Complete)
-                }
+                Some(Finish::Complete) => self.course.close(Finish::Complete),
                 other => other.into_iter().for_each(|finish| self.begin_stop(finish)),
             }
         }

@@ -6,6 +6,7 @@ use crate::clock::Time;
 use crate::container::Stored as StoredPage;
 use crate::engine::Engine;
 use crate::engine::job::{Processed, Target};
+use crate::fingerprint::Fingerprint;
 use crate::record::CalendarFigures;
 use crate::web::sitemap::Kind;
 use crate::web::validators::Validators;
@@ -31,6 +32,13 @@ impl Engine {
             freshness: told.map(|told| told.freshness),
             visits: recrawls.counts,
         })
+    }
+
+    /// A page ended for good without an answer: nothing is told of it any more.
+    pub(in crate::engine) fn never_due_again(&mut self, key: Fingerprint) {
+        if let Some(recrawls) = &mut self.recrawls {
+            recrawls.sample.forget(key);
+        }
     }
 
     /// What a visit has found, in a word for crawl.log; `None` for what is none.

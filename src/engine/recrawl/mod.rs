@@ -116,22 +116,3 @@ impl Engine {
         self.recrawls.as_ref().is_some_and(|recrawls| recrawls.options.is_on && recrawls.wheel.figures(now).records > 0)
     }
 }
-
-impl Engine {
-    pub(super) fn debug_recrawls(&self, now: Time) {
-        if let Some(r) = &self.recrawls {
-            eprintln!(
-                "DEBUG dup {} unanswered {:?} pending {:?} dropped {:?}  {:?} {:?} stale {} again {} stored {}",
-                self.stores.arrival.duplicate,
-                self.stores.visits.as_ref().map(|v| v.unanswered()),
-                self.stores.visits.as_ref().map(|v| v.pending()),
-                self.accounts(),
-                r.counts,
-                r.wheel.figures(now),
-                self.stores.arrival.stale,
-                self.stores.arrival.again,
-                self.books.statistics.pages_stored
-            );
-        }
-    }
-}

@@ -257,10 +257,10 @@ impl Engine {
 
     /// A page that was due does not belong to the crawl any more.
     pub(in crate::engine) fn end_visits(&mut self, url: &QueuedUrl) -> Result<()> {
+        self.never_due_again(url.key);
         let Some((past, visits)) = Recrawl::past(url.recrawl.as_deref()).zip(self.stores.visits.as_mut()) else {
             return Ok(());
         };
-        self.recrawls.iter_mut().for_each(|recrawls| recrawls.sample.forget(url.key));
         visits.put(url.key, Visited { due: Time::ZERO, is_gone: true, ..Visited::of(&past) })
     }
 
