@@ -3,7 +3,7 @@
 
 use super::*;
 use crawler::calendar::{Bounds, Mode, ScheduleOptions, WheelOptions};
-use crawler::record::{Bottleneck, CalendarFigures, Snapshot};
+use crawler::record::{Bottleneck, CalendarFigures, ReadLine, Snapshot};
 
 const START: Time = Time::from_ms(1_700_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -60,7 +60,13 @@ fn figures(run: &mut Run) -> CalendarFigures {
 fn a_crawl_that_fetches_pages_again_tells_what_is_due_and_what_its_visits_found() {
     let dir = tempfile::tempdir().unwrap();
     let mut run = open_at(Rc::new(Edited { until_fresh: false }), dir.path(), &Arc::default(), START);
-    assert_eq!(run.go_until(|run| run.clock.now() >= START + HOUR / 2), None);
+    let is_idle = |run: &Run| {
+        let record = run.record.borrow();
+        record.requests.len() >= 4 && record.events.is_empty()
+    };
+    assert_eq!(run.go_until(is_idle), None);
+    run.clock.advance(HOUR / 2);
+    run.engine.pump().unwrap();
     let first = figures(&mut run);
     assert_eq!((first.is_on, first.pages, first.due_now, first.due_today), (true, 3, 0, 3), "{first:?}");
     assert_eq!((first.visits.visits, first.late_ms), (0, 0));
@@ -76,15 +82,16 @@ fn a_crawl_that_fetches_pages_again_tells_what_is_due_and_what_its_visits_found(
     assert!((6..=8).contains(&visits.changed) && visits.same > visits.not_modified, "{visits:?}");
     assert!(visits.missing >= 1 && visits.unanswered == 0 && visits.ended == 0, "{visits:?}");
     assert!(visits.not_modified_bytes > visits.not_modified * 2_000, "{visits:?}");
-    assert_eq!(later.pages, 3, "{later:?}");
+    assert!((1..=3).contains(&later.pages), "some may be queued at this moment: {later:?}");
     let freshness = later.freshness.unwrap();
     assert!((0.1..1.0).contains(&freshness), "{later:?}");
     assert!(later.mean_age_ms.unwrap() > 0 && later.lag_ms < 120_000 && later.stretch < 1.2, "{later:?}");
     drop(run);
     let log = std::fs::read_to_string(CrawlLog::path(dir.path())).unwrap();
     let lines = |path: &str, note: &str| {
-        let of_path = log.lines().filter(|line| line.contains(&format!("h0.test{path} ")));
-        of_path.filter(|line| line.rsplit([' ', ',']).any(|word| word == note)).count() as u64
+        let lines = log.lines().filter_map(|line| ReadLine::parse(line.as_bytes()));
+        let of_path = lines.filter(|line| line.url == format!("http://h0.test{path}"));
+        of_path.filter(|line| line.annotations.split(',').any(|word| word == note)).count()
     };
     assert!(lines("/news", "changed") >= 6 && lines("/news", "same") > 6, "{log}");
     assert!(lines("/", "same") >= 20 && lines("/", "changed") == 0, "{log}");

@@ -171,7 +171,9 @@ impl Page<'_> {
         let Some(recrawl) = &self.told.recrawl else { return };
         let now = self.told.crawl.now;
         let place = match (recrawl.place, recrawl.due) {
-            ("ended", _) => "gone for good: it was missing too often and is not looked for any more".to_owned(),
+            ("ended", _) => {
+                "not visited any more: it was missing too often, or does not belong to the crawl now".to_owned()
+            }
             ("calendar", Some(due)) if due > now => format!("due {}", until(due, now)),
             ("calendar", Some(due)) => format!("due since {}", date(due)),
             (_, due) => format!("queued: it was due {}", due.map_or("before".to_owned(), date)),

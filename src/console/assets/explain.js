@@ -49,7 +49,7 @@ function facts(e) {
 }
 
 function recrawlText({ place, due, last_visit: visit, interval_s: interval, why }) {
-  if (place === "ended") return "missing too often, not looked for any more";
+  if (place === "ended") return "not visited any more: missing too often, or out of the crawl";
   return joined(
     place === "calendar" ? `due ${date(due)}` : `queued, was due ${date(due)}`,
     `last visit ${date(visit)}`,

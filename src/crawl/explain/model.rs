@@ -85,7 +85,7 @@ pub struct Fingerprints {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Recrawl {
     /// `calendar`: it waits there; `queued`: it is due, and on its way to the queue or in it; `ended`: it was missing too
-    /// often and is not looked for any more.
+    /// often, or does not belong to the crawl any more.
     pub place: &'static str,
     /// When it is due.
     #[serde(serialize_with = "moment")]

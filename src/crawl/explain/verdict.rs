@@ -98,7 +98,9 @@ fn fetched(told: &Explanation, newest: &Version) -> String {
 /// When a page that was fetched is visited next.
 fn next_visit(recrawl: &Recrawl, now: Time) -> Option<String> {
     if recrawl.place == "ended" {
-        return Some("it was missing too often and is not looked for any more".to_owned());
+        return Some(
+            "it is not visited any more: it was missing too often, or does not belong to the crawl now".to_owned(),
+        );
     }
     Some(match (recrawl.place, recrawl.due?) {
         ("calendar", due) if due > now => format!("its next visit is due in {}", span(due.since(now))),
