@@ -8,6 +8,8 @@ mod past;
 mod priors;
 mod rate;
 mod schedule;
+#[cfg(test)]
+mod schedule_tests;
 mod stretch;
 
 pub use past::{Gone, History, Past};
