@@ -48,6 +48,16 @@ impl Time {
         (year, month, day, of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1_000 % 60, of_day % 1_000)
     }
 
+    /// The beginning of a day of the Gregorian calendar, in UTC, from 1970-01-01 on.
+    pub fn of_day(year: u64, month: u64, day: u64) -> Time {
+        let year = year - u64::from(month <= 2);
+        let (era, year_of_era) = (year / 400, year % 400);
+        let from_march = if month > 2 { month - 3 } else { month + 9 };
+        let of_year = (153 * from_march + 2) / 5 + day - 1;
+        let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
+        Time(days.saturating_sub(719_468) * 86_400_000)
+    }
+
     /// The time from `earlier` to `self`, zero where `earlier` is later.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! | due s | fetched ms | changed ms | visits f32 | changes f32 | days f32 | changed days f32 | digest 20 | text 8 |
-//! | payload at | payload ms | newest at | gone: 0, or visits and since ms | ETag | Last-Modified |
+//! | payload at | payload ms | payload bytes | newest at | flags: 1 map, gone visits * 2 | if gone: since ms | MIME |
+//! | ETag | Last-Modified |
 //! ```
 //! Times and offsets are varints, those behind `fetched` differences to it; texts follow their length, an empty one
 //! stands for none.
@@ -13,6 +14,9 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::varint;
 use crate::web::validators::Validators;
+
+/// Visits in a row without a page that are counted.
+const GONE_VISITS_MAX: u8 = 127;
 
 /// What earlier visits of a page said.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,12 +33,18 @@ pub struct Past {
     pub digest: [u8; 20],
     /// Digest of its text, dates and numbers aside; 0 where there is none.
     pub text: u64,
-    /// The record in key.dat that has the newest payload.
+    /// The record in key.dat that has the newest payload; 0 where none is known.
     pub payload_at: u64,
     /// When that payload was fetched.
     pub payload_time: Time,
+    /// Its length.
+    pub payload_bytes: u64,
+    /// Its media type.
+    pub mime: Box<str>,
     /// The newest record of the page in key.dat.
     pub newest_at: u64,
+    /// Whether it is a sitemap or a feed.
+    pub is_map: bool,
     /// What a conditional request sends.
     pub validators: Option<Validators>,
     /// That it was not there when it was looked for last.
@@ -64,6 +74,31 @@ pub struct Gone {
 }
 
 impl Past {
+    /// What is left of a page of which only [`Visited`](super::Visited) is known.
+    pub fn of_visited(fetched: Time, due: Time, history: History) -> Past {
+        Past {
+            due,
+            fetched,
+            changed: fetched,
+            history,
+            digest: [0; 20],
+            text: 0,
+            payload_at: 0,
+            payload_time: fetched,
+            payload_bytes: 0,
+            mime: "".into(),
+            newest_at: 0,
+            is_map: false,
+            validators: None,
+            gone: None,
+        }
+    }
+
+    /// Whether it has what the archive has of the page: place and digest of the payload.
+    pub fn is_whole(&self) -> bool {
+        self.payload_at > 0
+    }
+
     /// Appends it to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         varint::push(self.due.ms() / 1_000, out);
@@ -78,19 +113,18 @@ impl Past {
         out.extend_from_slice(&self.text.to_le_bytes());
         varint::push(self.payload_at, out);
         varint::push(before(self.payload_time), out);
+        varint::push(self.payload_bytes, out);
         varint::push(self.newest_at, out);
-        match self.gone {
-            None => out.push(0),
-            Some(gone) => {
-                out.push(gone.visits.max(1));
-                varint::push(before(gone.since), out);
-            }
+        let visits = self.gone.map_or(0, |gone| gone.visits.clamp(1, GONE_VISITS_MAX));
+        out.push(visits << 1 | u8::from(self.is_map));
+        if let Some(gone) = self.gone {
+            varint::push(before(gone.since), out);
         }
         let (etag, last_modified) = match &self.validators {
             None => (&[][..], &[][..]),
             Some(validators) => validators.parts(),
         };
-        for text in [etag, last_modified] {
+        for text in [self.mime.as_bytes(), etag, last_modified] {
             varint::push(text.len() as u64, out);
             out.extend_from_slice(text);
         }
@@ -112,11 +146,13 @@ impl Past {
         let text = u64::from_le_bytes(*take(bytes, at)?);
         let payload_at = varint::read(bytes, at)?;
         let payload_time = before(bytes, at)?;
-        let newest_at = varint::read(bytes, at)?;
-        let gone = match take::<1>(bytes, at)?[0] {
+        let (payload_bytes, newest_at) = (varint::read(bytes, at)?, varint::read(bytes, at)?);
+        let flags = take::<1>(bytes, at)?[0];
+        let gone = match flags >> 1 {
             0 => None,
             visits => Some(Gone { visits, since: before(bytes, at)? }),
         };
+        let mime = std::str::from_utf8(varint::read_slice(bytes, at)?).ok()?.into();
         let (etag, last_modified) = (varint::read_slice(bytes, at)?, varint::read_slice(bytes, at)?);
         let validators = Validators::from_parts(etag, last_modified)?;
         let fetched = Time::from_ms(fetched);
@@ -129,16 +165,14 @@ impl Past {
             text,
             payload_at,
             payload_time,
+            payload_bytes,
+            mime,
             newest_at,
+            is_map: flags & 1 != 0,
             validators,
             gone,
         };
         Some(past)
-    }
-
-    /// Bytes that it holds beside its own size.
-    pub fn heap_bytes(&self) -> usize {
-        self.validators.as_ref().map_or(0, |validators| validators.parts().0.len() + validators.parts().1.len())
     }
 
     /// From the last fetch to the moment at which it is due.
@@ -173,7 +207,10 @@ mod tests {
             text: 0x0123_4567_89ab_cdef,
             payload_at: 4_711,
             payload_time: Time::from_ms(1_690_000_000_001),
+            payload_bytes: 12_345,
+            mime: "text/html".into(),
             newest_at: 9_000,
+            is_map: true,
             validators: Validators::from_parts(b"\"tag\"", b"Sun, 06 Nov 1994 08:49:37 GMT").unwrap(),
             gone: Some(Gone { visits: 2, since: Time::from_ms(1_699_999_000_000) }),
         }

@@ -232,6 +232,11 @@ impl Schedule {
         self.stretch.factor()
     }
 
+    /// By how much the last visits started later than they were due, on average.
+    pub fn lag(&self) -> Duration {
+        self.stretch.lag()
+    }
+
     /// Appends to `out` what [`new`](Self::new) reads: at most some 120 KB.
     pub fn cut(&self, out: &mut Vec<u8>) {
         let saved = Saved { priors: self.priors.clone(), stretch: self.stretch };
@@ -247,6 +252,11 @@ impl Schedule {
     pub fn estimate(&self, host: Fingerprint, history: &History) -> Estimate {
         let posterior = self.classes.posterior(self.priors.of(host), history);
         Estimate { per_day: posterior.ln_mean.exp(), factor: posterior.ln_variance.sqrt().exp() }
+    }
+
+    /// Whether so many visits compared a page that its interval follows its estimated rate.
+    pub fn is_estimated(history: &History) -> bool {
+        history.visits > VISITS_MIN * KEPT.powi(3)
     }
 
     /// The probability that a page of `host` is still what its last visit found.
@@ -286,9 +296,7 @@ impl Schedule {
         self.priors.learn(visit.host, &posterior, days(passed));
         let interval = match mode {
             Mode::Fixed { interval } => self.fixed(interval),
-            Mode::Adaptive { gain } if history.visits > VISITS_MIN * KEPT.powi(3) => {
-                self.best(&posterior, gain, bounds)
-            }
+            Mode::Adaptive { gain } if Schedule::is_estimated(&history) => self.best(&posterior, gain, bounds),
             _ if is_changed => self.clamped(passed / 2, bounds),
             _ => self.clamped(passed * 2, bounds),
         };
@@ -296,7 +304,8 @@ impl Schedule {
         Plan { due: self.planned(visit, interval), history, changed, gone: None }
     }
 
-    fn rule_of(&self, url: &str, kind: PageKind) -> (Mode, Bounds) {
+    /// What holds for pages of this URL.
+    pub fn rule_of(&self, url: &str, kind: PageKind) -> (Mode, Bounds) {
         let options = &self.options;
         match kind {
             PageKind::Map => {

@@ -45,6 +45,11 @@ impl Stretch {
         self.ln.exp()
     }
 
+    /// By how much the last starts were late, on average.
+    pub fn lag(&self) -> Duration {
+        Duration::from_secs_f64(self.lag)
+    }
+
     /// A visit was planned after this interval.
     pub fn note_interval(&mut self, interval: Duration) {
         let seconds = interval.as_secs_f64();

@@ -284,6 +284,7 @@ pub(super) mod tests {
                 attempt: 0,
                 robots: entry.robots,
                 forced: false,
+                is_due: false,
                 canonical: None,
                 statements: None,
                 id_seed: u128::from(entry.handle) + 1,

@@ -8,12 +8,11 @@ use std::io::{self, BufWriter, Write};
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry};
-use super::compare::{Change, Kind, Version, as_of, back_to};
+use super::compare::{self, Change, Kind, Version, as_of, back_to};
 use super::exit::{Exit, UsageError};
 use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
 use crate::clock::Time;
-use crate::text::escape::json_line;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -73,15 +72,8 @@ impl ChangesArgs {
             if newest.time < since {
                 return Ok(());
             }
-            match self.change(archive, newest, since) {
-                Ok(Some(change)) if self.wants(change.kind()) => {
-                    let line = if self.json { json_line(&change)? } else { change.line() };
-                    writeln!(out, "{line}")?;
-                }
-                Ok(_) => {}
-                Err(error) => damage.note(error, warnings),
-            }
-            Ok(())
+            let change = self.change(archive, newest, since);
+            compare::print(change, (|kind| self.wants(kind), self.json), out, damage, warnings)
         })?;
         out.flush()?;
         damage.or(Exit::Done, warnings)

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 
 use super::archive::{Archive, Entry};
+use super::compare::Step;
 use crate::outcome::words_of_status;
 use crate::text::escape::Escaped;
 use crate::text::figures::{iso_ms, size};
@@ -27,6 +28,8 @@ pub(super) enum Column {
     Bytes,
     /// When it was fetched.
     Time,
+    /// Against the version before: first, changed, unchanged.
+    Change,
 }
 
 impl Column {
@@ -41,6 +44,7 @@ impl Column {
             Column::Mime => "MIME type",
             Column::Bytes => "bytes",
             Column::Time => "time",
+            Column::Change => "change",
         }
     }
 
@@ -52,6 +56,7 @@ impl Column {
             Column::Mime => Some(16),
             Column::Bytes => Some(8),
             Column::Time => Some(24),
+            Column::Change => Some(9),
         }
     }
 
@@ -64,6 +69,7 @@ impl Column {
             Column::Mime => entry.mime.clone(),
             Column::Bytes => entry.bytes.to_string(),
             Column::Time => iso_ms(entry.time),
+            Column::Change => Step::to(archive, entry)?.name().to_owned(),
         })
     }
 

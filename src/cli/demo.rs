@@ -89,6 +89,7 @@ impl DemoArgs {
             seeds: web.seeds().join("\n").into(),
             dir: self.crawl_dir(),
             force: false,
+            until_fresh: false,
             verbosity: Verbosity::Normal,
             warnings: None,
             screen: screen.clone(),

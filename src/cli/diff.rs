@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry};
-use super::compare::{Change, Kind, Version, as_of, back_to, lines_of, source_of, unified};
+use super::compare::{self, Change, Kind, Version, as_of, back_to, lines_of, source_of, unified};
 use super::exit::{Exit, UsageError};
 use super::selection::{Selection, until};
 use super::{DirArg, OpenArchive, get, open};
 use crate::clock::Time;
-use crate::text::escape::{Escaped, json_line};
+use crate::text::escape::Escaped;
 use crate::text::figures::iso_ms;
 
 #[derive(Debug, Args)]
@@ -167,15 +167,7 @@ impl DiffArgs {
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
         let mut print = |change: anyhow::Result<Option<Change>>, damage: &mut Damage, warnings: &mut dyn Write| {
-            match change {
-                Ok(Some(change)) if change.kind() != Kind::Unchanged => {
-                    let line = if self.json { json_line(&change)? } else { change.line() };
-                    writeln!(out, "{line}")?;
-                }
-                Ok(_) => {}
-                Err(error) => damage.note(error, warnings),
-            }
-            anyhow::Ok(())
+            compare::print(change, (|kind| kind != Kind::Unchanged, self.json), out, damage, warnings)
         };
         self.selection.each(second, false, &mut damage, warnings, |now, damage, warnings| {
             let now = Version { archive: second, entry: &now };

@@ -44,9 +44,12 @@ impl From<Exit> for ExitCode {
 impl From<Finish> for Exit {
     fn from(finish: Finish) -> Self {
         match finish {
-            Finish::Complete | Finish::PageLimit | Finish::ByteLimit | Finish::TimeLimit | Finish::OnlySilentHosts => {
-                Exit::Done
-            }
+            Finish::Complete
+            | Finish::PageLimit
+            | Finish::ByteLimit
+            | Finish::TimeLimit
+            | Finish::OnlySilentHosts
+            | Finish::Fresh => Exit::Done,
             Finish::StoppedBySignal | Finish::StoppedByControl => Exit::Stopped,
             Finish::ForcedBySignal => Exit::Forced,
             Finish::DiskLow => Exit::Disk,

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::archive::{Archive, Damage, Entry};
 use super::columns::{Column, Columns};
+use super::compare::Step;
 use super::exit::Exit;
 use super::selection::Selection;
 use super::{DirArg, OpenArchive, open};
@@ -28,7 +29,8 @@ Examples:
   crawler list --status 4xx --status 5xx --json
   crawler list --mime 'image/*' --since 2026-11-21
   crawler list --status 404 --columns referrer,url   broken links
-  crawler list --all --prefix https://example.com/   every version")]
+  crawler list --all --prefix https://example.com/   every version
+  crawler list --all --columns time,change,url       which versions differ")]
 pub(super) struct ListArgs {
     #[command(flatten)]
     dir: DirArg,
@@ -43,7 +45,8 @@ pub(super) struct ListArgs {
     /// These columns, in this order, separated by commas
     #[arg(long, value_enum, value_name = "COLUMN", value_delimiter = ',', conflicts_with = "json")]
     columns: Vec<Column>,
-    /// JSON lines: url, status, mime, bytes, time, digest, revisit (its body is stored with another page)
+    /// JSON lines: url, status, mime, bytes, time, digest, revisit (its body is stored with another page), change
+    /// (against the version before: first, changed, unchanged)
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
 }
@@ -57,6 +60,7 @@ struct ListRow<'a> {
     time: String,
     digest: String,
     revisit: bool,
+    change: Step,
 }
 
 impl ListArgs {
@@ -83,11 +87,8 @@ impl ListArgs {
             && let Some(entry) = selected.next(&mut damage, warnings)?
         {
             left -= 1;
-            if self.json {
-                ListArgs::json_line(&entry, out)?;
-                continue;
-            }
-            match columns.line(archive, &entry) {
+            let line = if self.json { ListArgs::json_line(archive, &entry) } else { columns.line(archive, &entry) };
+            match line {
                 Ok(line) => writeln!(out, "{line}")?,
                 Err(e) => damage.note(e, warnings),
             }
@@ -96,7 +97,7 @@ impl ListArgs {
         damage.or(Exit::Done, warnings)
     }
 
-    fn json_line(entry: &Entry, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn json_line(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
         let line = ListRow {
             url: &entry.url,
             status: entry.status,
@@ -105,8 +106,9 @@ impl ListArgs {
             time: iso_ms(entry.time),
             digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
             revisit: entry.is_revisit(),
+            change: Step::to(archive, entry)?,
         };
-        Ok(writeln!(out, "{}", json_line(&line)?)?)
+        Ok(json_line(&line)?)
     }
 }
 
@@ -187,6 +189,24 @@ mod tests {
             assert_eq!(text.lines().count(), lines);
             assert!(text.ends_with("https://a.example/x\n"), "{text}");
         }
+    }
+
+    #[test]
+    fn each_version_says_whether_it_differs_from_the_one_before() {
+        let mut archive = archive();
+        archive.page("https://a.example/x", 200, "text/html", b"back");
+        let digest = archive.stored.last().unwrap().0.digest_sha1;
+        archive.page("https://a.example/x", 200, "text/html", b"back");
+        archive.stored.last_mut().unwrap().0.digest_sha1 = digest;
+        let list = |args: &[&str]| {
+            let cli = Cli::parse_from([&["list", "--prefix", "https://a.example/x"], args].concat());
+            let mut out = Vec::new();
+            let columns = Columns::new(&cli.args.columns, None);
+            cli.args.print(&archive, &columns, &mut out, &mut Vec::new()).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(list(&["--all", "--columns", "status,change"]), "404\tfirst\n200\tchanged\n200\tunchanged\n");
+        assert!(list(&["--json"]).contains(r#""change":"unchanged""#));
     }
 
     #[test]

@@ -9,8 +9,11 @@ use clap::Args;
 
 use super::exit::Exit;
 use super::{run, status};
+use crate::clock::{Clock, SystemClock};
 use crate::config::{Bytes, Config, parse_bytes};
+use crate::crawl::due;
 use crate::crawl::plan::Plan;
+use crate::disk::Disk;
 use crate::report::closing::Table;
 use crate::text::escape::{Escaped, json_line};
 use crate::text::figures::{brief, count, counted, rate, size};
@@ -19,7 +22,8 @@ use crate::web::seeds::parse_seeds;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Rates count the hosts of the seeds only; more hosts allow more requests. Disk is an estimate from the page size in \
---page-bytes; memory is a ceiling.
+--page-bytes; memory is a ceiling. If there is a crawl with a recrawl calendar in --dir, the pages that will be due \
+are counted too.
 
 Examples:
   crawler plan seeds.txt
@@ -55,6 +59,8 @@ impl PlanArgs {
         let config = Config::load(self.config.as_deref())?;
         let (seeds, problems) = parse_seeds(&run::read_seeds(&self.seeds)?);
         let plan = Plan::of(&config, &seeds, &problems, &self.dir, self.page_bytes.get());
+        let due = due::due(&Disk::real(), &self.dir, SystemClock::new().now())?;
+        let plan = plan.with_due(&config, due);
         let mut out = io::stdout().lock();
         if self.json {
             writeln!(out, "{}", json_line(&plan)?)?;
@@ -92,6 +98,14 @@ impl PlanArgs {
                 "disk free",
                 format!("{}; the crawl stops at {}", size(free), size(config.crawl.disk_floor.get())),
             );
+        }
+        if let Some(needs) = &plan.recrawl {
+            let (least, most) = (needs.visits_per_day_least as u64, needs.visits_per_day_most as u64);
+            let range = if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) };
+            table.row("visits per day", format!("{range} for {}, by [recrawl]", counted(needs.pages, "page")));
+        }
+        for due in &plan.due {
+            table.row(&format!("due {}", due.term), counted(due.pages, "page"));
         }
         let mut text = table.0;
         if self.memory {

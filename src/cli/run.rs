@@ -64,6 +64,12 @@ pub(super) struct CrawlArgs {
     /// fetches. In every other case it starts a new round. The command without --force only finishes what was queued.
     #[arg(long)]
     force: bool,
+    /// End when no page is due, instead of waiting for the next one (with [recrawl]; for cron)
+    ///
+    /// Pages whose time has come are fetched, and new ones that they lead to; then the command ends. The next one goes
+    /// on. Where [recrawl] is off, a crawl ends by itself anyway.
+    #[arg(long)]
+    until_fresh: bool,
     /// Write the closing statistics to this file as one JSON object; - writes them to standard output
     // `ctl` has an option of this name for all its commands, which clap looks for here too
     #[arg(id = "json_file", long = "json", value_name = "FILE")]
@@ -179,6 +185,7 @@ pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> 
         seeds,
         dir: args.dir,
         force: args.force,
+        until_fresh: args.until_fresh,
         json_path: args.json,
         verbosity,
         warnings,

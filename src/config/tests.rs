@@ -190,3 +190,21 @@ fn no_text_makes_the_parser_panic() {
         }
     }
 }
+
+#[test]
+fn which_versions_stay_is_a_word_a_number_or_an_age() {
+    use crate::container::Keep;
+    let keep = |value: &str| Config::parse(&format!("[container]\nkeep = {value}\n"), "x").map(|c| c.container.keep);
+    let age = |hours: u64| Keep::Age(std::time::Duration::from_secs(hours * 3_600));
+    for (value, expected) in
+        [("\"all\"", Keep::All), ("3", Keep::Versions(3)), ("\"90d\"", age(90 * 24)), ("\"36h\"", age(36))]
+    {
+        assert_eq!(keep(value).unwrap(), expected);
+        let config = Config { container: Container { keep: expected, ..Container::default() }, ..Config::default() };
+        let written = config.entries().into_iter().find(|(key, _)| key == "container.keep").unwrap().1;
+        assert_eq!(keep(&written).unwrap(), expected, "{written}");
+    }
+    for wrong in ["0", "251", "\"some\"", "\"10m\"", "true"] {
+        assert!(keep(wrong).is_err(), "{wrong}");
+    }
+}

@@ -32,6 +32,7 @@ const ASSETS: &[Asset] = &[
     Asset { name: "dom.js", mime: SCRIPT, bytes: include_bytes!("assets/dom.js") },
     Asset { name: "explain.js", mime: SCRIPT, bytes: include_bytes!("assets/explain.js") },
     Asset { name: "format.js", mime: SCRIPT, bytes: include_bytes!("assets/format.js") },
+    Asset { name: "freshness.js", mime: SCRIPT, bytes: include_bytes!("assets/freshness.js") },
     Asset { name: "main.js", mime: SCRIPT, bytes: include_bytes!("assets/main.js") },
     Asset { name: "overview.js", mime: SCRIPT, bytes: include_bytes!("assets/overview.js") },
     Asset { name: "stream.js", mime: SCRIPT, bytes: include_bytes!("assets/stream.js") },

@@ -225,6 +225,7 @@ fn n08_records_in_a_damaged_body_that_its_server_made_up_are_not_taken_for_the_c
                 attempt: 0,
                 robots: false,
                 forced: false,
+                is_due: false,
                 canonical: None,
                 statements: None,
                 id_seed: id_seed(crawl, forged_url, Time::from_ms(5)),

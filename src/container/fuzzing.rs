@@ -235,6 +235,7 @@ fn sample(compression: Compression) -> SimulatedDisk {
             attempt: 0,
             robots: n == 4,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: n as u128,
@@ -256,6 +257,7 @@ fn sample(compression: Compression) -> SimulatedDisk {
             has_statements: false,
             is_external: false,
             may_have_versions: true,
+            earlier: None,
             condition: None,
         };
         container.append(&page).expect("memory takes all");

@@ -21,6 +21,8 @@
 //!
 //! # Durability
 //!
+//! Nothing that was stored ever goes, but by a compaction ([`retention`]).
+//!
 //! [`Container::cut`] notes the lengths of the value file and of key.dat; the job makes them durable. After a kill
 //! [`Container::open`] cuts key.dat to the noted length and returns a [`Recovery`], which reads what the value files
 //! hold beyond the noted place, passes over what is damaged there, cuts the one that ends in `.open` behind its last
@@ -30,6 +32,14 @@ pub mod address;
 mod archived;
 mod boot;
 mod condition;
+/// Which record of `url` has the payload of the one at `record`, which refers to `first`, if there is one.
+fn payload_of_same_url(record: u64, url: &str, first: Option<&KeyRecord>, is_external: bool) -> Option<u64> {
+    match first {
+        Some(first) => (first.url == url && !first.robots).then_some(first.offset),
+        None => (!is_external).then_some(record),
+    }
+}
+
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
@@ -48,6 +58,7 @@ mod recovery;
 mod referrer;
 mod replayed;
 mod resync;
+pub mod retention;
 #[cfg(test)]
 mod revisit_tests;
 mod revisits;
@@ -81,6 +92,8 @@ pub use rebuild::{Rebuilt, STAGED, rebuild};
 pub use recovery::Recovery;
 pub use referrer::{KeyPlace, Referrer, foreign_keys};
 pub use replayed::{RefersTo, ReplayedPage};
+use retention::Retention;
+pub use retention::{CompactionDone, CompactionJob, Keep, RetentionOptions, VERSIONS_MAX};
 pub use sync::{SyncDone, SyncJob};
 use values::ValueFiles;
 pub use values::WarcInfo;
@@ -102,6 +115,8 @@ pub struct ContainerOptions {
     pub slot_memory: usize,
     /// The crawl's id, from which the ids of records follow.
     pub crawl_id: u128,
+    /// Which versions stay, and how the others go.
+    pub retention: RetentionOptions,
 }
 
 impl Default for ContainerOptions {
@@ -112,6 +127,7 @@ impl Default for ContainerOptions {
             digest_memory: 16 << 20,
             slot_memory: 32 << 20,
             crawl_id: 0,
+            retention: RetentionOptions::default(),
         }
     }
 }
@@ -152,6 +168,17 @@ pub struct NewPage<'a> {
     /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition
     /// refers to nothing and is stored as it came.
     pub condition: Option<u64>,
+    /// What is known of the versions before: then none of them is looked for.
+    pub earlier: Option<Earlier>,
+}
+
+/// The versions of a page before the one that is stored, as far as that has to know them.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    /// The record of the newest one: offset in key.dat.
+    pub newest_at: u64,
+    /// The record of the response to the same URL that has its payload. Where that lies in a value file is not asked.
+    pub payload: KeyRecord,
 }
 
 /// What became of a page.
@@ -166,6 +193,8 @@ pub struct Stored {
     pub saved: Option<u64>,
     /// Whether it is a revisit because the server said that nothing has changed.
     pub not_modified: bool,
+    /// The record of the same URL that has the payload: offset in key.dat.
+    pub payload_at: Option<u64>,
 }
 
 /// What a checkpoint notes of the container.
@@ -179,7 +208,7 @@ pub struct ContainerState {
     pub key_bytes: u64,
     /// Pages stored.
     pub pages: u64,
-    /// Bytes of all value files.
+    /// Bytes of all value files as they were written, whatever compactions have freed since.
     pub total_bytes: u64,
 }
 
@@ -211,6 +240,7 @@ pub struct Container {
     /// Writes revisits.
     encoder: Encoder,
     crawl_id: u128,
+    retention: Retention,
 }
 
 impl Container {
@@ -224,6 +254,7 @@ impl Container {
     ) -> Result<(Self, Recovery)> {
         disk.create_dir_all(dir)?;
         unfinished::refuse(&disk, dir)?;
+        let retention = Retention::open((&disk, dir), options.retention, saved)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
         let addresses = match saved {
             Some(_) => AddressFile::open_existing(&disk, dir)?,
@@ -248,13 +279,18 @@ impl Container {
             digests,
             encoder,
             crawl_id,
+            retention,
         };
         Ok((container, recovery))
     }
 
     /// Stores a page; where the archive has its payload already, as a revisit.
     pub fn append(&mut self, page: &NewPage<'_>) -> Result<Stored> {
-        let previous = if page.may_have_versions { self.newest(page.key, page.url)? } else { None };
+        let previous = match &page.earlier {
+            Some(earlier) => Some(earlier.newest_at),
+            None if page.may_have_versions => self.newest_offset(page.key, page.url)?,
+            None => None,
+        };
         let first = self.first_with_payload(page)?;
         let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first)).transpose()?;
         let records = revisit.as_deref().unwrap_or(page.records);
@@ -265,6 +301,7 @@ impl Container {
             offset: 0,
             key: page.key,
             file,
+            generation: 0,
             value_offset: offset + page.response.start as u64,
             value_bytes,
             time: page.time,
@@ -276,7 +313,10 @@ impl Container {
             has_statements: page.has_statements,
             is_external: page.is_external,
             payload_at: first.as_ref().map(|first| first.offset),
-            previous: previous.map(|record| record.offset),
+            was_revisit: false,
+            is_removed: false,
+            moved_to: None,
+            previous,
             mime: first.as_ref().filter(|_| page.mime.is_empty()).map_or(page.mime, |first| &first.mime).to_owned(),
             url: page.url.to_owned(),
         };
@@ -289,7 +329,9 @@ impl Container {
             _ => None,
         };
         let not_modified = revisit_by == Some(Profile::NotModified);
-        Ok(Stored { record: self.index(stored)?, bytes, saved, not_modified })
+        let record = self.index(stored)?;
+        let payload_at = payload_of_same_url(record, page.url, first.as_ref(), page.is_external);
+        Ok(Stored { record, bytes, saved, not_modified, payload_at })
     }
 
     /// Takes a page back in that [`Recovery`] found in a value file, a revisit after [`Container::read_through`].
@@ -300,6 +342,7 @@ impl Container {
             offset: 0,
             key,
             file: page.file,
+            generation: 0,
             value_offset: page.value_offset,
             value_bytes: page.value_bytes,
             time: page.time,
@@ -311,17 +354,21 @@ impl Container {
             has_statements: page.has_statements,
             is_external: page.is_external,
             payload_at: page.payload_at,
+            was_revisit: false,
+            is_removed: false,
+            moved_to: None,
             previous,
             mime: page.mime.clone(),
             url: page.url.clone(),
         })?;
         let profile = page.refers_to.as_ref().map(|refers_to| refers_to.profile);
+        let payload_at = payload_of_same_url(record, &page.url, first.as_ref(), page.is_external);
         let saved = first
             .filter(|_| profile == Some(Profile::IdenticalPayload))
             .map(|first| first.value_bytes.saturating_sub(page.value_bytes));
         let saved = saved.or(page.is_external.then_some(page.payload_bytes));
         let not_modified = profile == Some(Profile::NotModified);
-        Ok(Stored { record, bytes: page.exchange_bytes, saved, not_modified })
+        Ok(Stored { record, bytes: page.exchange_bytes, saved, not_modified, payload_at })
     }
 
     fn index(&mut self, record: KeyRecord) -> Result<u64> {
@@ -373,7 +420,7 @@ impl Container {
 
     /// Bytes of all value files.
     pub fn value_bytes(&self) -> u64 {
-        self.values.total_bytes()
+        self.values.total_bytes().saturating_sub(self.retention.freed())
     }
 
     /// Bytes of key.dat and, as of the last cut, of the address file.
@@ -397,6 +444,7 @@ impl Container {
             pages: self.pages,
             total_bytes: self.values.total_bytes(),
         };
+        self.retention.cut(&state);
         let job = SyncJob {
             disk: self.disk.clone(),
             dir: self.dir.clone(),
@@ -410,6 +458,7 @@ impl Container {
     /// The last cut is durable.
     pub fn synced(&mut self, _done: SyncDone) {
         self.frozen = Arc::default();
+        self.retention.synced();
     }
 
     /// The value file in progress, if it will be full soon: a cut now spares anyone who appends then a long sync.

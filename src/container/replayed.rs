@@ -39,6 +39,8 @@ pub struct ReplayedPage {
     pub robots: bool,
     /// Whether it was fetched although it was seen before.
     pub forced: bool,
+    /// Whether that was because its time had come.
+    pub is_due: bool,
     /// Headers of the answer, as stored.
     pub headers: Vec<Header>,
     /// The body as sent; of a revisit empty until `Container::read_through`.
@@ -147,7 +149,8 @@ pub(super) fn page(file: u32, metadata: &Record, response: &Record) -> Option<Re
         seed: number("seed"),
         attempt: u8::try_from(number("attempt")).unwrap_or(u8::MAX),
         robots: field("purpose") == Some("robots.txt"),
-        forced: field("forced") == Some("true"),
+        forced: matches!(field("forced"), Some("true" | "due")),
+        is_due: field("forced") == Some("due"),
         headers,
         payload_bytes,
         body,

@@ -281,6 +281,7 @@ fn n29_a_payload_with_the_tag_and_the_length_of_another_is_stored_and_not_taken_
             attempt: 0,
             robots: false,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: crate::web::warc::id_seed(0, url, at),
@@ -302,6 +303,7 @@ fn n29_a_payload_with_the_tag_and_the_length_of_another_is_stored_and_not_taken_
             has_statements: false,
             is_external: false,
             may_have_versions: false,
+            earlier: None,
             condition: None,
         };
         container.append(&page).unwrap()

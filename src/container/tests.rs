@@ -54,6 +54,7 @@ impl Pages {
             attempt: 0,
             robots: false,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: id_seed(container.crawl_id(), url, self.now),
@@ -76,6 +77,7 @@ impl Pages {
             has_statements: false,
             is_external: false,
             may_have_versions: again,
+            earlier: None,
             condition: condition.map(|condition| condition.payload_at),
         };
         container.append(&page).unwrap()
@@ -265,6 +267,7 @@ fn a_hundred_thousand_slots_are_found_through_all_splits() {
                 offset: 0,
                 key: key_of(&url),
                 file: 1,
+                generation: 0,
                 value_offset: n,
                 value_bytes: 10,
                 time: Time::from_ms(5),
@@ -276,6 +279,9 @@ fn a_hundred_thousand_slots_are_found_through_all_splits() {
                 has_statements: false,
                 is_external: false,
                 payload_at: None,
+                was_revisit: false,
+                is_removed: false,
+                moved_to: None,
                 previous: None,
                 mime: "x-odd/type".into(),
                 url,

@@ -185,6 +185,7 @@ mod tests {
             seeds: Vec::new(),
             dir: dir.to_owned(),
             force: false,
+            until_fresh: false,
             verbosity: Verbosity::Quiet,
             warnings: None,
             screen: Screen::new(Box::new(std::io::sink()), false, false),

@@ -10,6 +10,7 @@ pub(crate) mod fuzzing;
 mod links;
 mod logs;
 mod model;
+mod recrawl;
 mod state;
 mod verdict;
 
@@ -21,6 +22,7 @@ use super::dirs::CrawlDirs;
 use super::{CrawlError, control, options};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
+use crate::container::retention::list::ForgottenList;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
 use crate::engine::values::RobotsAnswer;
@@ -80,6 +82,7 @@ pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result
     let sent = gatherer.sent(state.as_ref(), prints.key)?;
     gatherer.stored(state.as_ref(), sent.as_ref())?;
     gatherer.queue(state.as_ref(), sent.as_ref());
+    gatherer.visits(state.as_ref())?;
     gatherer.scope(state.as_ref())?;
     gatherer.robots(state.as_ref())?;
     gatherer.dns(state.as_ref());
@@ -153,6 +156,10 @@ impl Gatherer<'_> {
             self.told.nofollow = self.archive.nofollow(self.url, self.config.agent_token(), bytes_max)?;
         }
         let archived = self.archive.found(self.url)?;
+        if let Some(found) = &archived {
+            let hops = Hops::parse(&found.hops);
+            self.told.listing = self.archive.listing(self.url, &hops, self.config.robots.sitemaps)?;
+        }
         let queued = state.and_then(|state| {
             let queued = state.look.queued.as_ref().map(|queued| &queued.url);
             queued.or(state.on_its_way.as_ref().map(|(url, _)| url))
@@ -232,6 +239,12 @@ impl Gatherer<'_> {
         self.told.host = state.look.host.as_ref().map(|host| host_of(host, state, &options));
     }
 
+    fn visits(&mut self, state: Option<&State>) -> Result<(), CrawlError> {
+        let visits = state.and_then(|state| state.visits.as_ref());
+        self.told.recrawl = visits.map(|visits| visits.told(self.url.as_str(), self.config)).transpose()?;
+        Ok(())
+    }
+
     fn scope(&mut self, state: Option<&State>) -> Result<(), CrawlError> {
         let options = options::scope(self.config);
         let number = self.told.found.as_ref().map(|found| found.seed_number);
@@ -255,6 +268,10 @@ impl Gatherer<'_> {
         // a scope takes in what any of its seeds does: the one that does, and where seeds redirected to
         let usage = |e: crate::web::scope::ScopeError| CrawlError::Usage(e.to_string());
         let mut scope = Scope::new(&options, taking_in.iter()).map_err(usage)?;
+        if let Some(dir) = self.dirs.shards().get(self.dirs.place_of_url(self.url)) {
+            let list = ForgottenList::read(self.disk, &dir.join("pages"))?;
+            scope = scope.with_rules(&scope.rules().forgetting(list.in_effect().clone().into()));
+        }
         let mut add = |url: &str| {
             if let Ok(url) = CanonicalUrl::parse(url).map_err(drop)
                 && options.mode.takes_in(&url, self.url)

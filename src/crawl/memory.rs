@@ -196,13 +196,12 @@ fn processing(config: &Config, requests: u64, cores: u64) -> Vec<Part> {
     let body = config.fetch.max_body.get();
     let links = config.scope.max_links_per_page as u64 * (BYTES_PER_LINK as u64 + LINK);
     let listed = SITEMAP_LINK_BYTES as u64 + sitemap::URLS_MAX * LINK;
-    let waiting = if config.robots.sitemaps { links.max(listed) } else { links };
-    let sitemaps = if config.robots.sitemaps { 5 * sitemap::BYTES_MAX as u64 } else { 0 };
+    let waiting = links.max(listed);
     vec![
         part("pages being read, one a core", "fetch.max_body", {
             cores * (body * (COPIES_OF_TEXT + COPIES_OF_BODY) + 2 * waiting)
         }),
-        part("the one sitemap being read", "robots.sitemaps", sitemaps),
+        part("the one sitemap being read", "", 5 * sitemap::BYTES_MAX as u64),
         part("links that wait for the engine", "fetch.workers, fetch.slow_workers, scope.max_links_per_page", {
             requests * SMALL_FINDINGS_BYTES as u64 + LARGE_FINDINGS as u64 * waiting
         }),

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::due::{self, DueIn, Needs};
 use super::memory::{Ceiling, workers_most};
 use super::{machine, options, threads};
 use crate::config::Config;
 use crate::disk::Disk;
+use crate::text::figures;
 use crate::web::scope::ScopeMode;
 use crate::web::seeds::{Seed, SeedProblems};
 use crate::web::warc::Compression;
@@ -58,6 +60,12 @@ pub struct Plan {
     pub disk_per_million: Vec<DiskPart>,
     /// Free bytes where the crawl directory will lie.
     pub disk_free: Option<u64>,
+    /// Pages of the recrawl calendar of the crawl that there is, by when they are due; empty without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub due: Vec<DueIn>,
+    /// Visits that `[recrawl]` wants, where pages are fetched again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recrawl: Option<Needs>,
     /// What to think about again.
     pub warnings: Vec<String>,
 }
@@ -107,10 +115,31 @@ impl Plan {
             machine_memory: machine::memory(),
             disk_per_million: disk_per_million(config, page_bytes),
             disk_free: Disk::real().free_bytes(there).ok(),
+            due: Vec::new(),
+            recrawl: due::needs(config, &[]),
             warnings: Vec::new(),
         };
         plan.warnings = plan.warn(config, seeds, problems);
         plan
+    }
+
+    /// The same with what is due in the crawl's calendar: `due`.
+    pub fn with_due(mut self, config: &Config, due: Vec<DueIn>) -> Plan {
+        self.recrawl = due::needs(config, &due);
+        self.due = due;
+        let possible = self.rates.first().map_or(0.0, |bound| bound.all * 86_400.0);
+        if let Some(needs) =
+            self.recrawl.as_ref().filter(|needs| needs.visits_per_day_least > possible && possible > 0.0)
+        {
+            let (wanted, pages) = (figures::count(needs.visits_per_day_least as u64), figures::count(needs.pages));
+            self.warnings.push(format!(
+                "[recrawl] wants {wanted} visits a day of {pages} pages, and the hosts of the seeds permit {} requests: \
+                 intervals will be about {:.1} times as long as set",
+                figures::count(possible as u64),
+                needs.visits_per_day_least / possible,
+            ));
+        }
+        self
     }
 
     /// Disk for a million pages, all parts together.

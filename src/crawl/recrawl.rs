@@ -1,13 +1,35 @@
 //! `[recrawl]`, turned into the options of a schedule.
 
+use std::time::Duration;
+
 use regex::RegexBuilder;
 
-use super::CrawlError;
-use crate::calendar::{Bounds, Mode, Rule, ScheduleOptions};
-use crate::config::{Config, RecrawlMode, RecrawlPattern};
+use super::{CrawlError, CrawlRequest};
+use crate::calendar::{Bounds, Mode, Rule, ScheduleOptions, WheelOptions};
+use crate::config::{Config, RecrawlChange, RecrawlMode, RecrawlPattern};
+use crate::engine::RecrawlOptions;
 
 /// Memory that a compiled regular expression may take, as the scope has it.
 const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// How the engine fetches pages again. Where it does not, it keeps the calendar that there is.
+pub(super) fn options(request: &CrawlRequest) -> Result<RecrawlOptions, CrawlError> {
+    let config = &request.config;
+    let schedule = schedule(config)?;
+    Ok(RecrawlOptions {
+        is_on: schedule.is_some(),
+        schedule: schedule.unwrap_or_else(none),
+        wheel: WheelOptions::default(),
+        by_text: config.recrawl.change == RecrawlChange::Text,
+        until_fresh: request.until_fresh,
+    })
+}
+
+/// The schedule of a crawl that fetches each page once.
+fn none() -> ScheduleOptions {
+    let bounds = Bounds { min: Duration::ZERO, max: Duration::MAX };
+    ScheduleOptions { mode: Mode::Off, bounds, maps: bounds, rules: Vec::new() }
+}
 
 /// The options of the schedule; `None` where each page is fetched once.
 pub fn schedule(config: &Config) -> Result<Option<ScheduleOptions>, CrawlError> {
@@ -35,7 +57,7 @@ fn rule(config: &Config, pattern: &RecrawlPattern) -> Result<Rule, CrawlError> {
     })
 }
 
-fn mode(mode: RecrawlMode, interval: std::time::Duration, gain: std::time::Duration) -> Mode {
+fn mode(mode: RecrawlMode, interval: Duration, gain: Duration) -> Mode {
     match mode {
         RecrawlMode::Off => Mode::Off,
         RecrawlMode::Adaptive => Mode::Adaptive { gain },
@@ -45,8 +67,6 @@ fn mode(mode: RecrawlMode, interval: std::time::Duration, gain: std::time::Durat
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn of(text: &str) -> Option<ScheduleOptions> {

@@ -65,6 +65,8 @@ pub struct CrawlRequest {
     pub dir: PathBuf,
     /// Whether the listed URLs are fetched although they were seen before.
     pub force: bool,
+    /// Whether the crawl ends when no page is due, where pages are fetched again.
+    pub until_fresh: bool,
     /// Where the closing statistics go as JSON too; `-` for standard output.
     pub json_path: Option<PathBuf>,
     /// How much is said.

@@ -67,12 +67,12 @@ impl ShardDirectory {
         executors: ThreadExecutors,
         seeds: ListedSeeds,
         (clock, commons, exchange): (Arc<dyn Clock>, Commons, Option<ExchangeOptions>),
-    ) -> disk::Result<Opening> {
+    ) -> Result<Opening, CrawlError> {
         let ShardDirectory { dir, identity, is_new, disk, catalog, .. } = self;
         let log_bytes = request.config.report.log_bytes.map(Bytes::get);
         let logs = (CrawlLog::open(disk, dir)?.rolled_at(log_bytes), SkippedLog::open(disk, dir)?.rolled_at(log_bytes));
         let place = (disk.clone(), dir.clone(), catalog.clone());
-        let opening = options::opening(request, place, (clock, commons), (identity.clone(), *is_new), keys);
+        let opening = options::opening(request, place, (clock, commons), (identity.clone(), *is_new), keys)?;
         let wake = executors.waker();
         Ok(Opening { exchange, ..opening((Box::new(executors), wake), logs, seeds) })
     }

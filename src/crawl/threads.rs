@@ -3,8 +3,8 @@
 //! The threads are shared by all engines of the process: each job carries the address of the engine that sent it out,
 //! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
 //! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier,
-//! [`LINK_PLACES`] that read links, one checkpoint, one sync of the rests. So no engine ever waits on a send, and
-//! neither does a network thread.
+//! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint, one step of a compaction, one sync of
+//! the rests. So no engine ever waits on a send, and neither does a network thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{CrawlError, reports, signals};
+use crate::calendar::SlotRead;
 use crate::clock::Clock;
+use crate::container::CompactionJob;
 use crate::disk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge, Waker};
@@ -31,6 +33,8 @@ const ENGINES_PER_WORKER: usize = 4;
 const REPORTS_EVERY: Duration = Duration::from_secs(10);
 /// Jobs that read links of other shards.
 const LINK_PLACES: usize = 4;
+/// Jobs that read the calendar.
+const CALENDAR_PLACES: usize = 1;
 /// Events that are not the answer to a request: merges, takes, checkpoints, signals.
 const OTHER_EVENTS: usize = 64;
 
@@ -47,8 +51,24 @@ struct Shared {
     merges: Workers<StoreMerge>,
     partitions: Workers<PartitionJob>,
     checkpoints: Workers<CheckpointJob>,
-    links: Workers<LinkJob>,
+    compactions: Workers<CompactionJob>,
+    reads: Workers<ReadJob>,
     rests: Workers<HoldSync>,
+}
+
+/// What is read beside an engine that is in no hurry for it.
+enum ReadJob {
+    Links(LinkJob),
+    Calendar(SlotRead),
+}
+
+impl ReadJob {
+    fn run(self) -> disk::Result<Event> {
+        match self {
+            ReadJob::Links(job) => job.run().map(|read| Event::LinksRead(Box::new(read))),
+            ReadJob::Calendar(job) => job.run().map(|read| Event::CalendarRead(Box::new(read))),
+        }
+    }
 }
 
 /// What one engine has of the threads.
@@ -90,10 +110,11 @@ impl Threads {
                 let reports = CheapReports::of_crawl_with(count);
                 Workers::start("checkpoint", (count, 1), move |job| checkpoint(job, &reports)).map_err(no_thread)?
             },
-            links: Workers::start("links", (count, LINK_PLACES), |job: LinkJob| {
-                job.run().map(|read| Event::LinksRead(Box::new(read)))
+            compactions: Workers::start("compaction", (count, 1), |job: CompactionJob| {
+                job.run().map(|done| Event::Compacted(Box::new(done)))
             })
             .map_err(no_thread)?,
+            reads: Workers::start("read", (count, LINK_PLACES + CALENDAR_PLACES), ReadJob::run).map_err(no_thread)?,
             rests: Workers::start("rests", (count, 1), |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
@@ -118,8 +139,10 @@ impl Threads {
 
     /// Ends all threads. The engines, and with them their executors, are gone by now.
     pub(super) fn stop(self) {
-        if let Some(Shared { fetcher, merges, partitions, checkpoints, links, rests }) = Arc::into_inner(self.shared) {
-            drop((merges, partitions, checkpoints, links, rests));
+        if let Some(Shared { fetcher, merges, partitions, checkpoints, compactions, reads, rests }) =
+            Arc::into_inner(self.shared)
+        {
+            drop((merges, partitions, checkpoints, compactions, reads, rests));
             fetcher.stop();
         }
         self.pool.join();
@@ -220,8 +243,16 @@ impl Executors for ThreadExecutors {
         self.shared.checkpoints.send(self.addressed(job));
     }
 
+    fn compact(&mut self, job: CompactionJob) {
+        self.shared.compactions.send(self.addressed(job));
+    }
+
     fn read_links(&mut self, job: LinkJob) {
-        self.shared.links.send(self.addressed(job));
+        self.shared.reads.send(self.addressed(ReadJob::Links(job)));
+    }
+
+    fn read_calendar(&mut self, job: SlotRead) {
+        self.shared.reads.send(self.addressed(ReadJob::Calendar(job)));
     }
 
     fn sync_rests(&mut self, job: HoldSync) {

@@ -43,6 +43,10 @@ pub enum Kind {
     Links = 13,
     /// Container: which payloads earlier archives have.
     Dedup = 14,
+    /// Calendar: records of a slot.
+    Calendar = 15,
+    /// Container: the redo journal of a compaction.
+    Compaction = 16,
 }
 
 /// The header of a file.

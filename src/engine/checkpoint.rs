@@ -48,6 +48,7 @@ use super::Home;
 use super::exchange::Publish;
 use super::identity::Identity;
 use super::round::Round;
+use crate::calendar::WheelState;
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
@@ -89,6 +90,10 @@ pub struct Checkpoint {
     pub scope_added: Vec<String>,
     /// The last round of fetching again.
     pub round: Round,
+    /// When pages are due again, where they are fetched again.
+    pub calendar: Option<WheelState>,
+    /// Their visits.
+    pub visits: Option<DrumState>,
 }
 
 /// The slow part of a checkpoint.
@@ -213,6 +218,8 @@ pub(super) mod tests {
             statistics: Statistics::default(),
             scope_added: vec!["http://a.example/".to_owned()],
             round: Round::default(),
+            calendar: None,
+            visits: None,
         }
     }
 

@@ -60,6 +60,7 @@ impl Engine {
         let in_flight = self.requests.under_way() as u64;
         let disk_free = self.course.disk_free();
         let resting = self.resting(now);
+        let calendar = self.calendar_figures(now);
         let url_seen_bytes = self.stores.seen.drum_counters().repository_bytes;
         let constraints = self.constraints(now);
         let time_s = self.settings.time_max.map(|time| time.as_secs());
@@ -81,6 +82,7 @@ impl Engine {
             constraints,
             limits,
             longest_queue_ms: u64::try_from(frontier.longest_queue().as_millis()).unwrap_or(u64::MAX),
+            calendar,
         }
     }
 

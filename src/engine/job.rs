@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::calendar::Past;
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};
 use crate::fingerprint::Fingerprint;
@@ -25,7 +26,7 @@ use crate::web::html::LinkKind;
 use crate::web::mime;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
-use crate::web::sitemap::Summary;
+use crate::web::sitemap::{self, Summary};
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::warc::{Header, HttpVersion, Records, Truncation};
@@ -48,6 +49,8 @@ pub struct FetchJob {
     pub via: Referrer,
     /// What is asked only if it holds no more; a 304 says that it still holds.
     pub condition: Option<Condition>,
+    /// What earlier visits said of it, where it is fetched again.
+    pub past: Option<Box<Past>>,
     /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they
     /// can be known later; of a robots.txt anything.
     pub id_seed: u128,
@@ -222,6 +225,8 @@ pub struct FoundLink {
     pub keys: Keys,
     /// What kind of link it is.
     pub kind: LinkKind,
+    /// When it was changed last by what names it, a sitemap or a feed, as far as that is believed.
+    pub modified: Option<Time>,
 }
 
 /// What of an answer was not looked at, and why.
@@ -246,7 +251,7 @@ pub struct Findings {
     pub redirect: Option<(CanonicalUrl, Keys)>,
     /// The rules of a robots.txt, without its sitemaps.
     pub rules: Option<RobotsRules>,
-    /// What was in the page if it is a sitemap.
+    /// What was in the page if it is a sitemap or a feed.
     pub sitemap: Option<Summary>,
     /// Which limits the answer met, for crawl.log.
     pub limits: LimitsMet,
@@ -275,6 +280,11 @@ impl Findings {
             statements: Statements::default(),
             canonical: None,
         }
+    }
+
+    /// Whether the answer was a page, a sitemap or a feed.
+    pub fn kind(&self) -> sitemap::Kind {
+        self.sitemap.map_or(sitemap::Kind::Page, |summary| summary.format.kind())
     }
 }
 

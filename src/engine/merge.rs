@@ -1,12 +1,13 @@
 //! Merges of the three stores, as jobs: out with what may be deleted before, back with the results.
 
 use super::values::{Addresses, Robots};
+use crate::calendar::Visited;
 use crate::disk::{Removal, Result};
 use crate::drum::{MergeDone, MergeJob};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 
-/// A bucket of one of the three stores that is to be merged.
+/// A bucket of one of the stores that is to be merged.
 #[derive(Debug)]
 pub struct StoreMerge {
     /// Files of the store that nothing names any more; they go first, for the merge needs room.
@@ -23,6 +24,8 @@ pub(super) enum BucketMerge {
     Robots(MergeJob<Fingerprint, Robots, QueuedUrl>),
     /// Of the DNS store.
     Dns(MergeJob<Fingerprint, Addresses, QueuedUrl>),
+    /// Of the store of visits.
+    Visits(MergeJob<Fingerprint, Visited, QueuedUrl>),
 }
 
 impl StoreMerge {
@@ -33,11 +36,12 @@ impl StoreMerge {
             BucketMerge::Seen(job) => StoreMerged::Seen(job.run()?),
             BucketMerge::Robots(job) => StoreMerged::Robots(job.run()?),
             BucketMerge::Dns(job) => StoreMerged::Dns(job.run()?),
+            BucketMerge::Visits(job) => StoreMerged::Visits(job.run()?),
         })
     }
 }
 
-/// A finished merge of one of the three stores.
+/// A finished merge of one of the stores.
 #[derive(Debug)]
 pub enum StoreMerged {
     /// Of URL-seen.
@@ -46,6 +50,8 @@ pub enum StoreMerged {
     Robots(MergeDone<Fingerprint, Robots, QueuedUrl>),
     /// Of the DNS store.
     Dns(MergeDone<Fingerprint, Addresses, QueuedUrl>),
+    /// Of the store of visits.
+    Visits(MergeDone<Fingerprint, Visited, QueuedUrl>),
 }
 
 impl StoreMerged {
@@ -55,6 +61,7 @@ impl StoreMerged {
             StoreMerged::Seen(done) => done.bytes(),
             StoreMerged::Robots(done) => done.bytes(),
             StoreMerged::Dns(done) => done.bytes(),
+            StoreMerged::Visits(done) => done.bytes(),
         }
     }
 }

@@ -30,6 +30,7 @@ mod past;
 mod patterns;
 mod quota;
 pub mod recovery;
+mod recrawl;
 mod reply;
 mod requests;
 mod requisites;
@@ -67,6 +68,7 @@ pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use quota::Quota;
+pub use recrawl::{RecrawlOptions, learnt};
 pub use reply::{Addressed, ReplyTo};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;
@@ -86,6 +88,7 @@ use books::Books;
 use checkpoint::Checkpoints;
 use course::Course;
 use exchange::Exchange;
+use recrawl::Recrawls;
 use requests::Requests;
 use seeding::Seeding;
 use stores::Stores;
@@ -165,6 +168,8 @@ pub struct Engine {
     books: Books,
     seeding: Seeding,
     course: Course,
+    /// When pages are fetched again, where they are.
+    recrawls: Option<Box<Recrawls>>,
     /// Links from and to other shards, where there are any.
     exchange: Option<Box<Exchange>>,
 }
@@ -173,12 +178,16 @@ impl Engine {
     /// Takes one event in.
     pub fn handle(&mut self, event: Event) -> Result<()> {
         self.stores.arrival.now = self.clock.now();
+        if event.changes_state() {
+            self.checkpoints.note_change();
+        }
         match event {
             Event::Page(processed) => self.answered(*processed)?,
             Event::Failed(failed) => self.failed(*failed)?,
             Event::Resolved(host, name, answer) => self.resolved(host, &name, answer)?,
             Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
             Event::Partition(done) => self.stores.finish_partition(done)?,
+            Event::Compacted(done) => self.compacted(*done)?,
             Event::Checkpointed(done) => self.checkpointed(done)?,
             Event::HoldsSynced => self.checkpoints.rests.synced(),
             Event::Fault(Fault::Disk(fault)) => return Err(fault),
@@ -190,8 +199,10 @@ impl Engine {
             Event::Resume => self.requests.pause(false),
             Event::Seeds(seeds) => self.take_seeds(&seeds)?,
             Event::Reconfigure(new) => self.reconfigure(*new),
+            Event::Forgotten => self.forget()?,
             Event::HeadChanged => self.hear_news()?,
             Event::LinksRead(read) => self.take_links(*read)?,
+            Event::CalendarRead(done) => self.calendar_read(*done)?,
             // what it may begin, the next pump does
             Event::SlotFree => {}
         }
@@ -202,12 +213,16 @@ impl Engine {
     pub fn pump(&mut self) -> Result<()> {
         let now = self.clock.now();
         self.stores.arrival.now = now;
+        if self.is_busy() {
+            self.checkpoints.note_change();
+        }
         self.stores.dispatch(RESULTS_PER_PUMP)?;
         self.collect_dropped()?;
         self.admit_waiting()?;
         self.settle_quota();
         self.watch_limits(now)?;
         if self.course.is_crawling() && self.may_request_now() {
+            self.serve_calendar(now)?;
             self.books.seeds.make_durable()?;
             self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
             self.request(now)?;
@@ -252,6 +267,7 @@ impl Engine {
     }
 
     fn start(&mut self, task: Task) -> Result<()> {
+        self.checkpoints.note_change();
         match task {
             Task::Resolve { host, name } => self.start_resolve(host, name)?,
             Task::Robots { host, origin, addresses, provenance } => {
@@ -272,7 +288,7 @@ impl Engine {
             None
         } else {
             let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
-            next.into_iter().chain(self.linger_due()).min()
+            next.into_iter().chain(self.linger_due()).chain(self.calendar_due(now)).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());

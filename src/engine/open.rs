@@ -1,5 +1,6 @@
 //! Opening a crawl: a new one, or one that goes on from its last checkpoint.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::exchange::{Exchange, ExchangeOptions, ExchangeState};
 use super::identity::Identity;
 use super::past::Past;
 use super::patterns::PatternBudget;
+use super::recrawl::{RecrawlOptions, Recrawls};
 use super::requests::{Requests, Waker};
 use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
@@ -80,6 +82,8 @@ pub struct Opening {
     pub crawl_log: CrawlLog,
     /// logs/skipped.jsonl.
     pub skipped_log: SkippedLog,
+    /// How pages are fetched again, where they are.
+    pub recrawl: Option<RecrawlOptions>,
     /// What makes it a shard, where the crawl has several.
     pub exchange: Option<ExchangeOptions>,
 }
@@ -121,6 +125,7 @@ impl Engine {
         let anew = Recheck::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
         opening.frontier.forgiven = anew.since;
         opening.frontier.ledger = opening.commons.ledger.clone();
+        let recrawls = open_recrawls(&mut opening, saved.as_ref(), &sections)?;
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
@@ -129,6 +134,8 @@ impl Engine {
             opening.warcinfo.clone(),
             saved.as_ref().map(|c| &c.container),
         )?;
+        let forgotten = container.forgotten();
+        let scope = if forgotten.is_empty() { scope } else { scope.with_rules(&scope.rules().forgetting(forgotten)) };
         stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         checkpoint::go_on_from(&*catalog, commit)?;
@@ -158,6 +165,7 @@ impl Engine {
             executors: opening.executors,
             settings,
             clock,
+            recrawls,
             exchange,
         };
         engine.settle_quota();
@@ -180,6 +188,11 @@ fn open_stores(
     let robots = Store::open(disk.clone(), &dir.join("robots"), drum, opening.host_front, of_robots, progress)?;
     let of_dns = saved.map(|c| (&c.dns, sections.dns.as_slice()));
     let dns = Store::open(disk.clone(), &dir.join("dns"), drum, opening.host_front, of_dns, progress)?;
+    let of_visits = saved.and_then(|c| Some((c.visits.as_ref()?, sections.visits.as_slice())));
+    let open_visits = |_: &RecrawlOptions| {
+        Store::open(disk.clone(), &dir.join("visits"), drum, opening.host_front, of_visits, progress)
+    };
+    let visits = opening.recrawl.as_ref().map(open_visits).transpose()?;
     let mut frontier = Frontier::open(
         disk.clone(),
         &dir.join("frontier"),
@@ -203,9 +216,27 @@ fn open_stores(
         again: saved.map_or(0, |c| c.statistics.ends.again),
         duplicate: saved.map_or(0, |c| c.statistics.duplicates),
         dropped: Vec::new(),
+        met: opening.recrawl.as_ref().map(|_| Vec::new()),
+        brought_forward: HashMap::new(),
+        stale: 0,
+        early: 0,
     };
     let pace = Pace::new(opening.settings.merge_pace);
-    Ok((Stores::new(seen, robots, dns, (patterns, arrival), pace), rests))
+    Ok((Stores::new((seen, robots, dns, visits), (patterns, arrival), pace), rests))
+}
+
+/// The calendar as `saved` has it. One that there is stays, whether pages are fetched again now or not.
+fn open_recrawls(
+    opening: &mut Opening,
+    saved: Option<&Checkpoint>,
+    sections: &Sections,
+) -> disk::Result<Option<Box<Recrawls>>> {
+    let calendar = saved.and_then(|checkpoint| checkpoint.calendar.as_ref());
+    if calendar.is_none() {
+        opening.recrawl = opening.recrawl.take().filter(|options| options.is_on);
+    }
+    let Some(options) = opening.recrawl.clone() else { return Ok(None) };
+    Recrawls::open(options, (&opening.disk, &opening.dir), calendar, sections).map(|recrawls| Some(Box::new(recrawls)))
 }
 
 fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<PatternBudget> {

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::answers::rules_of;
+use super::recrawl::Answer;
 use super::route::queued;
 use super::stores::{Arrival, known_by};
 use super::values::{Robots, RobotsAnswer, Term};
@@ -24,9 +25,12 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
+use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::scope::Scope;
+use crate::web::sitemap;
 use crate::web::url::{CanonicalUrl, Keys};
+use crate::web::validators::Validators;
 
 /// An answer of a host that is overloaded hardly took longer than this.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -103,8 +107,11 @@ impl Engine {
         }
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
-        let pages = u64::from(verdict != Verdict::Retry);
-        self.stores.arrival.frontier.charge((keys.origin, keys.domain), pages, received)?;
+        // what is fetched again in a crawl with a calendar was counted when it was new
+        let is_new = !page.forced || self.recrawls.is_none();
+        let pages = u64::from(is_new && verdict != Verdict::Retry);
+        let bytes = if is_new { received } else { 0 };
+        self.stores.arrival.frontier.charge((keys.origin, keys.domain), pages, bytes)?;
         if verdict == Verdict::Retry {
             return Ok(());
         }
@@ -118,12 +125,30 @@ impl Engine {
             attempts: page.attempt,
             seed: page.seed,
             forced: page.forced,
+            // what it leads to is due by itself; why exactly, nobody asks
+            recrawl: page.is_due.then(|| Arc::from([])),
             ..queued(url.as_str(), keys)
         };
         if !is_first {
-            return self.route_found(&queued, findings, stored.record);
+            return self.route_found(&queued, (findings, false), stored.record);
         }
-        self.page_done(&queued, page.status, findings, &stored)
+        // the URL of one that was fetched again brings what was known of it, when it is met
+        if !page.forced {
+            let mime = mime::essence(response.content_type().as_deref());
+            let answer = Answer {
+                status: page.status,
+                at: page.time,
+                digest: page.payload_sha1,
+                text: findings.text,
+                bytes: page.payload_bytes,
+                mime: &mime,
+                validators: Validators::of(&response.headers),
+                is_interrupted: response.is_interrupted(),
+                is_map: findings.kind() != sitemap::Kind::Page,
+            };
+            self.visited(&queued, None, &answer, &stored)?;
+        }
+        self.page_done(&queued, page.status, (findings, false), &stored)
     }
 
     /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long

@@ -17,6 +17,7 @@ use super::job::{Findings, FoundLink};
 use super::rule::rule_of;
 use super::seeds::SeedStatus;
 use super::{Engine, queued_url};
+use crate::calendar::Recrawl;
 use crate::disk::Result;
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::Reason;
@@ -30,6 +31,8 @@ pub(super) struct Parent<'a> {
     pub(super) url: &'a QueuedUrl,
     /// Offset of the page's record in key.dat.
     pub(super) record: u64,
+    /// Whether the page was found changed.
+    pub(super) has_changed: bool,
 }
 
 /// How a URL was found.
@@ -52,6 +55,13 @@ impl Discovery<'_> {
         matches!(self, Discovery::Seed { .. } | Discovery::Fallback { .. })
     }
 
+    /// What it says of a known URL.
+    fn hint(&self) -> Option<Recrawl> {
+        let Discovery::Link { parent, link } = self else { return None };
+        let linked = || (parent.has_changed && link.kind != LinkKind::Embed).then_some(Recrawl::Linked);
+        link.modified.map(Recrawl::Modified).or_else(linked)
+    }
+
     /// The page that names it; a robots.txt is none.
     fn parent(&self) -> Option<&QueuedUrl> {
         match self {
@@ -66,7 +76,7 @@ impl Discovery<'_> {
             Discovery::Seed { number, url, forced } | Discovery::Fallback { number, url, forced } => {
                 QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys.keys(url)) }
             }
-            Discovery::Link { parent: Parent { url: parent, record }, link } => {
+            Discovery::Link { parent: Parent { url: parent, record, .. }, link } => {
                 let below = parent.depth.saturating_add(1);
                 // what an index names is as near to the seed as the index
                 let (letter, priority, depth) = match link.kind {
@@ -85,6 +95,8 @@ impl Discovery<'_> {
                     hops: parent.hops.then(letter),
                     via: shard.via(*record),
                     seed: parent.seed,
+                    // an index that is read again is read with all that it names
+                    forced: parent.is_of_round() && link.kind == LinkKind::Sitemap,
                     ..queued(&link.url, link.keys)
                 }
             }
@@ -99,13 +111,14 @@ impl Discovery<'_> {
                 ..queued(&link.url, link.keys)
             },
             // a URL like any other, at the depth of the one that redirects
-            Discovery::Redirect { parent: Parent { url: parent, record }, target, keys } => QueuedUrl {
+            Discovery::Redirect { parent: Parent { url: parent, record, .. }, target, keys } => QueuedUrl {
                 priority: parent.priority,
                 depth: parent.depth,
                 hops: parent.hops.then('R'),
                 via: shard.via(*record),
                 seed: parent.seed,
-                forced: parent.forced,
+                // a page that is due leads to one that is due by itself
+                forced: parent.is_of_round(),
                 ..queued(target.as_str(), keys)
             },
         }
@@ -116,15 +129,19 @@ impl Engine {
     /// Admits what was found, or says why not.
     pub(super) fn route(&mut self, discovery: Discovery<'_>) -> Result<()> {
         self.books.statistics.links_found += u64::from(!discovery.is_listed());
+        let hint = self.recrawls.as_ref().and_then(|_| discovery.hint());
         // most links of a page were met before, and nothing is made of those
-        if let Discovery::Link { link, .. } = &discovery
+        if let Discovery::Link { parent, link } = &discovery
+            && hint.is_none()
+            && !(parent.url.is_of_round() && link.kind == LinkKind::Sitemap)
             && self.stores.passes_over(link.keys.key)
         {
             return Ok(());
         }
         let verdict = self.judge(&discovery)?;
         let named_by = discovery.parent().map(|parent| parent.domain);
-        let url = discovery.into_url(&self.home.keys, &self.scope, self.home.shard);
+        let mut url = discovery.into_url(&self.home.keys, &self.scope, self.home.shard);
+        url.recrawl = hint.map(|hint| hint.to_bytes());
         let verdict = match (verdict, named_by) {
             (Ok(()), Some(domain)) => self.charge_requisite(domain, &url)?,
             (verdict, _) => verdict,
@@ -138,7 +155,7 @@ impl Engine {
     /// Sends what a page names whose record lies at `record` of key.dat to the shards that own it, as if it had just
     /// come. Nothing is counted, and what belongs to this shard is left alone.
     pub(super) fn resend_found(&mut self, url: &QueuedUrl, findings: Findings, record: u64) -> Result<()> {
-        let parent = Parent { url, record };
+        let parent = Parent { url, record, has_changed: false };
         if let Some((target, keys)) = findings.redirect {
             let redirect = Discovery::Redirect { parent: &parent, target: &target, keys };
             if self.judge(&redirect)?.is_ok() {
@@ -222,13 +239,21 @@ impl Engine {
     pub(super) fn collect_dropped(&mut self) -> Result<()> {
         let dropped = std::mem::take(&mut self.stores.arrival.dropped);
         for (url, reason) in dropped {
-            if self.stores.arrival.replayed.remove(&(url.key, url.forced)) {
+            let arrival = &mut self.stores.arrival;
+            if arrival.replayed.remove(&(url.key, url.forced)) {
+                arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
                 continue;
+            }
+            if url.forced {
+                match may_come_back(reason) && url.recrawl.is_some() {
+                    true => self.not_visited(&url, self.stores.arrival.now)?,
+                    false => self.end_visits(&url)?,
+                }
             }
             self.books.statistics.ends.dropped += 1;
             self.drop_now(url, reason)?;
         }
-        Ok(())
+        self.collect_met()
     }
 
     /// Counts and logs one URL that is never asked for, admitted or not.
@@ -252,6 +277,13 @@ impl Engine {
     }
 }
 
+/// Whether a page that was dropped for this reason is looked for again when it is due the next time: rules, servers and
+/// budgets change, and what the scope says is the crawl's own.
+fn may_come_back(reason: Reason) -> bool {
+    use Reason::{DomainPages, HostBytes, HostGivenUp, HostPages, PrivateAddress, Robots};
+    matches!(reason, Robots | HostPages | HostBytes | DomainPages | PrivateAddress | HostGivenUp)
+}
+
 /// A URL without a history.
 pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
     QueuedUrl {
@@ -267,6 +299,7 @@ pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
         via: 0,
         seed: 0,
         forced: false,
+        recrawl: None,
     }
 }
 
@@ -292,7 +325,7 @@ mod tests {
 
     fn link(keys: &KeyMaker, kind: LinkKind) -> FoundLink {
         let url = url("http://a.example/x");
-        FoundLink { url: url.as_str().into(), keys: keys.keys(&url), kind }
+        FoundLink { url: url.as_str().into(), keys: keys.keys(&url), kind, modified: None }
     }
 
     /// A page two links below the seed 7, at record 40.
@@ -322,7 +355,7 @@ mod tests {
         ] {
             let scope = Scope::new(&ScopeOptions { requisites, ..options.clone() }, std::iter::empty()).unwrap();
             let page = QueuedUrl { hops: Hops::parse(hops), ..page(&keys) };
-            let parent = &Parent { url: &page, record: 40 };
+            let parent = &Parent { url: &page, record: 40, has_changed: false };
             let found = Discovery::Link { parent, link: link(&keys, LinkKind::Embed) };
             let url = found.into_url(&keys, &scope, Shard::WHOLE);
             assert_eq!((url.depth, url.priority), (depth, rank), "{requisites:?} {hops}");
@@ -334,12 +367,12 @@ mod tests {
         let keys = keys();
         let page = page(&keys);
         let scope = &Scope::new(&ScopeOptions::default(), std::iter::empty()).unwrap();
-        let parent = &Parent { url: &page, record: 40 };
+        let parent = &Parent { url: &page, record: 40, has_changed: false };
         let of_link = |kind| Discovery::Link { parent, link: link(&keys, kind) }.into_url(&keys, scope, Shard::WHOLE);
         let told = |url: QueuedUrl| (url.depth, url.hops.as_str().to_owned(), url.via, url.seed, url.forced);
         assert_eq!(told(of_link(LinkKind::Embed)), (2, "LLE".to_owned(), 41, 7, false));
         assert!(of_link(LinkKind::Embed).priority < page.priority, "before other pages of this depth");
-        assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, false));
+        assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, true), "its index is read again");
         assert_eq!(told(of_link(LinkKind::Listed)), (3, "LLM".to_owned(), 41, 7, false));
         let target = url("http://b.example/");
         let redirect = Discovery::Redirect { parent, target: &target, keys: keys.keys(&target) }.into_url(

@@ -5,6 +5,7 @@ use super::merge::StoreMerge;
 use super::{Engine, Phase};
 use crate::catalog::Batch;
 use crate::clock::Time;
+use crate::container::CompactionDone;
 use crate::disk::Result;
 use crate::drum::Need;
 use crate::record::Finish;
@@ -14,10 +15,17 @@ impl Engine {
         if self.course.is_crawling() {
             self.merge(now)?;
             self.serve_frontier(now)?;
+            if let Some(job) = self.container.compaction(now) {
+                self.executors.compact(job);
+            }
         }
         self.log_rests(now)?;
         self.books.flush_when_due(now)?;
         let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
+        let has_nothing = self.exchange.as_ref().is_some_and(|exchange| exchange.has_nothing_to_cut());
+        if has_nothing && self.requests.under_way() == 0 {
+            self.checkpoints.skip_unchanged(now, now + self.settings.checkpoint_interval);
+        }
         let is_early = self.early_cut_due().is_some_and(|due| due <= now);
         if open && (is_early || self.checkpoints.is_due(now, &self.container)) {
             self.cut(now, None)?;
@@ -70,6 +78,14 @@ impl Engine {
         Ok(())
     }
 
+    /// A step of a compaction is done; the next one is sent out.
+    pub(super) fn compacted(&mut self, done: CompactionDone) -> Result<()> {
+        if let Some(job) = self.container.compacted(done, self.clock.now())? {
+            self.executors.compact(job);
+        }
+        Ok(())
+    }
+
     /// Makes a consistent cut and sends it out to be made durable. With `finish`, it is the last one.
     pub(super) fn cut(&mut self, now: Time, finish: Option<Finish>) -> Result<()> {
         let begun = self.clock.elapsed();
@@ -78,9 +94,18 @@ impl Engine {
         let mut sections = Sections::default();
         let mut stores = self.stores.cut(&mut sections)?;
         let (mut sync, mut sync_dirs) = stores.take_syncs();
+        let calendar = self.cut_calendar(&mut sections)?;
+        let mut of_calendar = Vec::new();
+        let calendar = calendar.map(|mut cut| {
+            sync.append(&mut cut.sync);
+            sync_dirs.append(&mut cut.sync_dirs);
+            of_calendar.append(&mut cut.superseded);
+            cut.state
+        });
         let mut exchange = self.cut_exchange(number, idle)?;
         let links = (Owner::Frontier, std::mem::take(&mut exchange.superseded));
-        self.checkpoints.supersede(stores.take_superseded().into_iter().chain([links]));
+        let of_calendar = (Owner::Calendar, of_calendar);
+        self.checkpoints.supersede(stores.take_superseded().into_iter().chain([links, of_calendar]));
         sync.append(&mut exchange.sync);
         sync_dirs.append(&mut exchange.sync_dirs);
         sections.exchange = exchange.section;
@@ -110,6 +135,8 @@ impl Engine {
             statistics: self.books.statistics.clone(),
             scope_added: Vec::new(),
             round: self.seeding.round,
+            calendar,
+            visits: stores.visits.map(|cut| cut.state),
         };
         self.executors.checkpoint(CheckpointJob {
             home: self.home.clone(),

@@ -92,5 +92,6 @@ fn queued(link: &Link, sender: Shard, keys: &KeyMaker) -> Option<QueuedUrl> {
         via: from.via.checked_sub(1).map_or(0, |offset| sender.via(offset)),
         seed: from.seed,
         forced: from.round.is_some(),
+        recrawl: from.recrawl.clone(),
     })
 }

@@ -7,7 +7,7 @@
 //! `v` is a number of variable length, `s` bytes behind their length. `shared` counts the bytes that the URL has in
 //! common with the one before it; the first record of a frame has kind 1, and no URL before it. `via` is the offset of
 //! the naming page's record in the sender's key.dat plus 1, 0 for none. Flags: 1 forced; then `round` follows, the
-//! round of fetching again. The four fingerprints do not travel: they do not compress, and the reader makes them in
+//! round of fetching again; 2 the reason of a recrawl follows `hops`, sized. The four fingerprints do not travel: they do not compress, and the reader makes them in
 //! less time than it would take to read them.
 
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use crate::varint;
 const SAME_PAGE: u8 = 0;
 const OTHER_PAGE: u8 = 1;
 const FORCED: u8 = 1;
+const RECRAWL: u8 = 2;
 
 /// A link to another shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct Inherited {
     pub round: Option<u32>,
     /// How it was found.
     pub hops: Hops,
+    /// Why it may be fetched although it was seen before.
+    pub recrawl: Option<Arc<[u8]>>,
 }
 
 impl Link {
@@ -52,7 +55,8 @@ impl Link {
         let via = shard.named_by(url.via).map_or(0, |(_, offset)| offset + 1);
         let QueuedUrl { depth, seed, priority, ref hops, .. } = *url;
         let round = url.forced.then_some(round);
-        Link { url: url.url.clone(), from: Inherited { via, depth, seed, priority, round, hops: hops.clone() } }
+        let (hops, recrawl) = (hops.clone(), url.recrawl.clone());
+        Link { url: url.url.clone(), from: Inherited { via, depth, seed, priority, round, hops, recrawl } }
     }
 }
 
@@ -90,11 +94,15 @@ impl Encoder {
         varint::push(from.depth.into(), out);
         varint::push(from.seed.into(), out);
         out.push(from.priority);
-        out.push(u8::from(from.round.is_some()) * FORCED);
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(flag(from.round.is_some(), FORCED) | flag(from.recrawl.is_some(), RECRAWL));
         if let Some(round) = from.round {
             varint::push(round.into(), out);
         }
         put_sized(from.hops.as_str().as_bytes(), out);
+        if let Some(recrawl) = &from.recrawl {
+            put_sized(recrawl, out);
+        }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -136,13 +144,11 @@ fn take_inherited(bytes: &[u8], at: &mut usize) -> Option<Inherited> {
     let depth = u16::try_from(varint::read(bytes, at)?).ok()?;
     let seed = take_u32(bytes, at)?;
     let priority = take_byte(bytes, at)?;
-    let round = match take_byte(bytes, at)? {
-        0 => None,
-        FORCED => Some(take_u32(bytes, at)?),
-        _ => return None,
-    };
+    let flags = take_byte(bytes, at).filter(|flags| flags & !(FORCED | RECRAWL) == 0)?;
+    let round = if flags & FORCED != 0 { Some(take_u32(bytes, at)?) } else { None };
     let hops = Hops::parse(std::str::from_utf8(varint::read_slice(bytes, at)?).ok()?);
-    Some(Inherited { via, depth, seed, priority, round, hops })
+    let recrawl = if flags & RECRAWL != 0 { Some(varint::read_slice(bytes, at)?.into()) } else { None };
+    Some(Inherited { via, depth, seed, priority, round, hops, recrawl })
 }
 
 fn take_byte(bytes: &[u8], at: &mut usize) -> Option<u8> {
@@ -166,26 +172,30 @@ mod tests {
     use super::*;
 
     fn link(url: &str, via: u64, round: Option<u32>) -> Link {
-        let from = Inherited { via, depth: 3, seed: 70_000, priority: 7, round, hops: Hops::parse("LLR") };
+        let hops = Hops::parse("LLR");
+        let from = Inherited { via, depth: 3, seed: 70_000, priority: 7, round, hops, recrawl: None };
         Link { url: url.into(), from }
     }
 
     #[test]
     fn links_come_back_as_they_were_and_never_from_fewer_bytes() {
+        let mut dated = link("https://c.example/dated", 900, None);
+        dated.from.recrawl = Some([2, 9].into());
         let links = [
             link("http://b.example/a/1", 17, None),
             link("http://b.example/a/2", 17, None),
             link("http://b.example/a/", 17, None),
             link("https://c.example/\u{e9}t\u{e9}", 900, Some(4)),
             link("https://c.example/\u{e8}", 900, Some(4)),
+            dated,
         ];
         let mut encoder = Encoder::default();
         links.iter().for_each(|link| encoder.push(link.clone()));
         assert_eq!(decode(encoder.bytes()).unwrap(), links);
-        assert_eq!(encoder.records(), 5);
+        assert_eq!(encoder.records(), 6);
         let ends: Vec<usize> =
             (0..encoder.bytes().len()).filter(|&cut| decode(&encoder.bytes()[..cut]).is_some()).collect();
-        assert_eq!(ends.len(), 5, "whole records, and none: {ends:?}");
+        assert_eq!(ends.len(), 6, "whole records, and none: {ends:?}");
         encoder.clear();
         encoder.push(links[1].clone());
         assert_eq!(decode(encoder.bytes()).unwrap(), links[1..2]);
@@ -219,6 +229,7 @@ mod tests {
             via: shard.via(160),
             seed: 5,
             forced: true,
+            recrawl: None,
         };
         let sent = Link::of(&url, shard, 9);
         assert_eq!((sent.from.via, sent.from.round, sent.from.seed), (161, Some(9), 5));

@@ -35,7 +35,8 @@ fn link(keys: &KeyMaker, page: u64, number: u64) -> (u32, Link) {
     let url = format!("http://site{}.example/page/{page}/{number}", number % 40);
     let domain = keys.keys(&CanonicalUrl::parse(&url).unwrap()).domain;
     let round = page.is_multiple_of(7).then_some(3);
-    let from = Inherited { via: page * 64 + 1, depth: 2, seed: 5, priority: 4, round, hops: Hops::parse("LL") };
+    let from =
+        Inherited { via: page * 64 + 1, depth: 2, seed: 5, priority: 4, round, hops: Hops::parse("LL"), recrawl: None };
     (Shard::of(COUNT, domain), Link { url: url.as_str().into(), from })
 }
 

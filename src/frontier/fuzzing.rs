@@ -202,6 +202,7 @@ pub(crate) fn queued(number: u64) -> QueuedUrl {
         via: number,
         seed: 1,
         forced: number % 2 == 1,
+        recrawl: None,
     }
 }
 

@@ -37,35 +37,50 @@ pub struct QueuedUrl {
     pub seed: u32,
     /// Whether it is fetched although it was seen before.
     pub forced: bool,
+    /// Why it is queued once more where a recrawl wants that: bytes that the frontier only carries.
+    pub recrawl: Option<Arc<[u8]>>,
 }
 
-/// The only flag of an encoded URL.
+/// Flags of an encoded URL.
 const FLAG_FORCED: u8 = 1;
+const FLAG_RECRAWL: u8 = 2;
 
 impl QueuedUrl {
+    /// Whether it is fetched again because somebody wants that now, and not because it is due: what it leads to is
+    /// wanted too.
+    pub fn is_of_round(&self) -> bool {
+        self.forced && self.recrawl.is_none()
+    }
+
     /// Appends the URL in a compact form: four fingerprints, then small numbers and sized strings.
     ///
     /// ```text
     /// | key 8 | origin 8 | host 8 | domain 8 | priority 1 | attempts 1 | flags 1 | depth | seed | via | hops | url |
+    /// | recrawl |
     /// ```
-    /// Flags: 1 forced. Numbers after the fixed part are varints, strings follow their length as a varint.
+    /// Flags: 1 forced, 2 the reason of a recrawl follows the URL. Numbers after the fixed part are varints, strings follow their length as a varint.
     pub fn encode(&self, out: &mut Vec<u8>) {
         for fingerprint in [self.key, self.origin, self.host, self.domain] {
             wire::put_fingerprint(out, fingerprint);
         }
         out.push(self.priority);
         out.push(self.attempts);
-        out.push(u8::from(self.forced) * FLAG_FORCED);
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(flag(self.forced, FLAG_FORCED) | flag(self.recrawl.is_some(), FLAG_RECRAWL));
         wire::put_varint(out, self.depth.into());
         wire::put_varint(out, self.seed.into());
         wire::put_varint(out, self.via);
         wire::put_sized(out, self.hops.as_bytes());
         wire::put_sized(out, self.url.as_bytes());
+        if let Some(recrawl) = &self.recrawl {
+            wire::put_sized(out, recrawl);
+        }
     }
 
-    /// What the flags of an encoded URL say; `None` if they say anything else.
-    pub(super) fn is_forced(flags: u8) -> Option<bool> {
-        (flags & !FLAG_FORCED == 0).then_some(flags & FLAG_FORCED != 0)
+    /// What the flags of an encoded URL say: whether it is forced, and has the reason of a recrawl; `None` if they say
+    /// anything else.
+    pub(super) fn read_flags(flags: u8) -> Option<(bool, bool)> {
+        (flags & !(FLAG_FORCED | FLAG_RECRAWL) == 0).then_some((flags & FLAG_FORCED != 0, flags & FLAG_RECRAWL != 0))
     }
 
     /// Reads a URL at the start of `bytes`, and says how many bytes it took; `None` for what [`QueuedUrl::encode`]
@@ -75,11 +90,13 @@ impl QueuedUrl {
         let [key, origin, host, domain] =
             [reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?, reader.fingerprint()?];
         let (priority, attempts, flags) = (reader.u8()?, reader.u8()?, reader.u8()?);
-        let forced = QueuedUrl::is_forced(flags)?;
+        let (forced, has_recrawl) = QueuedUrl::read_flags(flags)?;
         let (depth, seed, via) = (reader.small()?, reader.small()?, reader.varint()?);
         let hops = Hops::parse(reader.text()?);
         let url = reader.text()?.into();
-        let url = QueuedUrl { url, key, origin, host, domain, priority, depth, hops, attempts, via, seed, forced };
+        let recrawl = if has_recrawl { Some(reader.sized()?.into()) } else { None };
+        let url =
+            QueuedUrl { url, key, origin, host, domain, priority, depth, hops, attempts, via, seed, forced, recrawl };
         Some((url, reader.position()))
     }
 }
@@ -267,6 +284,7 @@ mod tests {
             via: u64::MAX,
             seed: u32::MAX,
             forced: true,
+            recrawl: Some([1, 2, 3].into()),
         };
         let mut bytes = Vec::new();
         url.encode(&mut bytes);
@@ -276,7 +294,7 @@ mod tests {
         }
         bytes.extend_from_slice(b"more");
         assert_eq!(QueuedUrl::decode(&bytes), Some((url, len)));
-        bytes[34] = 2;
+        bytes[34] = 4;
         assert_eq!(QueuedUrl::decode(&bytes), None, "a flag that is not known");
     }
 }

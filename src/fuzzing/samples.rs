@@ -83,6 +83,8 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
         statistics: Statistics::default(),
         scope_added: vec!["http://www.example.org/".to_owned()],
         round: Default::default(),
+        calendar: None,
+        visits: None,
     };
     let sections = Sections {
         seen: vec![1, 2, 3],

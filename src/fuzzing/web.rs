@@ -12,7 +12,7 @@ use crate::web::pattern::pattern;
 use crate::web::retry_after::{RETRY_AFTER_MAX, retry_after};
 use crate::web::robots::{RobotsFile, RobotsRules};
 use crate::web::seeds::parse_seeds;
-use crate::web::sitemap::{self, Body};
+use crate::web::sitemap::{self, Body, Claim, Item};
 use crate::web::surt::surt;
 use crate::web::tags::Tags;
 use crate::web::url::CanonicalUrl;
@@ -123,12 +123,17 @@ pub(super) fn sitemap(bytes: &[u8]) -> bool {
     let (first, bytes) = choice(bytes);
     let content_type = [None, Some("text/plain"), Some("application/xml; charset=koi8-r")][usize::from(first) % 3];
     let content_encoding = [None, Some("gzip")][usize::from(first >> 4) % 2];
+    let body = Body { content_type, content_encoding, bytes };
+    let claim = [Claim::Named, Claim::Possible, Claim::Unlikely][usize::from(first >> 5) % 3];
+    let Some(format) = sitemap::format(body, claim) else { return false };
     let mut urls = 0;
-    let summary = sitemap::read(Body { content_type, content_encoding, bytes }, &mut |_, url| {
-        assert!(url.len() <= CanonicalUrl::LENGTH_MAX);
-        urls += 1;
+    let summary = sitemap::read(format, body, &mut |item| {
+        if let Item::Url(_, url) = item {
+            assert!(url.len() <= CanonicalUrl::LENGTH_MAX);
+            urls += 1;
+        }
     });
-    assert_eq!(summary.map_or(0, |summary| summary.urls + summary.beside), urls);
+    assert_eq!(summary.urls + summary.beside, urls);
     assert!(urls <= 2 * sitemap::URLS_MAX);
     urls > 0
 }

@@ -4,6 +4,7 @@
 //! judged. A page that names no icon has the one that browsers ask its origin for.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::{Processor, count};
 use crate::engine::{Findings, FoundLink, Response};
@@ -57,9 +58,14 @@ impl Processor {
             && !(links.nofollow_page && self.options.respect_nofollow);
         findings.links.reserve(links.entries.len() + usize::from(has_favicon));
         let favicon = if has_favicon { self.favicon(url) } else { None };
+        let dates =
+            if document == Document::Xml { self.dates_of_feed(url, response, findings) } else { HashMap::new() };
         for Link { url, kind, keys } in links.entries.into_iter().chain(favicon) {
             match self.judge(scope, &url, kind, (depth, hops)) {
-                Ok(()) => findings.links.push(FoundLink { url: url.into_text(), keys, kind }),
+                Ok(()) => {
+                    let modified = dates.get(&keys.key).copied();
+                    findings.links.push(FoundLink { url: url.into_text(), keys, kind, modified });
+                }
                 Err(reason) => count(&mut findings.dropped, reason),
             }
         }
@@ -91,7 +97,7 @@ impl Processor {
             match self.judge(scope, &target, kind, (depth, hops)) {
                 Ok(()) => {
                     let keys = self.options.keys.keys(&target);
-                    findings.links.push(FoundLink { url: target.as_str().into(), keys, kind });
+                    findings.links.push(FoundLink { url: target.as_str().into(), keys, kind, modified: None });
                 }
                 Err(reason) => count(&mut findings.dropped, reason),
             }

@@ -1,22 +1,31 @@
-//! URLs that are listed for crawlers: sitemaps in a robots.txt, and the entries of sitemaps.
+//! URLs that are listed for crawlers: sitemaps in a robots.txt, and the entries of sitemaps and feeds, with their dates.
 //!
-//! A page is read as a sitemap where its path ends in one to four hops of that kind: robots.txt names a sitemap, that
-//! may be an index, and so may be what it names. The protocol knows no index in an index, but some sites have them. An
-//! index that names a new index for ever is left after three steps. A page at such an end that is no sitemap is a page
-//! like any other.
+//! A page is read as a sitemap where somebody says that it is one, or may be one:
+//! - robots.txt names it, or an index that robots.txt names: its path ends in one to four hops of that kind. The
+//!   protocol knows no index in an index, but some sites have them. An index that names a new index for ever is left
+//!   after three steps.
+//! - It is a seed, or where a seed redirects, or what a sitemap names that is a seed. A seed may be anything, so a text
+//!   counts only if it is nothing but URLs.
+//!
+//! A page at such an end that is no sitemap is a page like any other. A feed, or a sitemap, that a page links to is read
+//! for its dates: its links are found and judged like those of any document ([`Processor::dates_of_feed`]); a feed in
+//! JSON has its entries for links.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
 
 use super::{Processor, count};
+use crate::clock::Time;
 use crate::engine::{Findings, FoundLink, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::html::{BYTES_PER_LINK, LinkKind};
+use crate::web::mime;
 use crate::web::scope::Scope;
-use crate::web::sitemap::{self, Body, Entry};
-use crate::web::url::CanonicalUrl;
+use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item, Summary, Written};
+use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 
 /// Memory for the URLs of a sitemap.
 pub const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LINK;
@@ -24,8 +33,10 @@ pub const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LIN
 /// Held while a sitemap is read, by the one thread of the process that does.
 static SITEMAP: Mutex<()> = Mutex::new(());
 
-/// Files on the way from robots.txt to a page: indexes within one another, and a sitemap.
+/// Files on the way from robots.txt to a page: indexes within one another, and a sitemap. A seed comes before them.
 const FILES_MAX: usize = 4;
+/// URLs of one entry that have its date; more than one has only an Atom entry with translations.
+const ENTRY_URLS_MAX: usize = 16;
 
 impl Processor {
     /// The sitemaps that the robots.txt at `url` names for an origin, on behalf of a URL at a depth. Of a host that is
@@ -42,13 +53,15 @@ impl Processor {
         if scope.is_requisite(hops.embeds_before_robots()) && !scope.has_pages_at(&origin) {
             return;
         }
-        let mut seen = HashSet::new();
+        let mut list = List::default();
         for sitemap in sitemaps.iter().take(self.options.sitemaps_max) {
-            if let Ok(target) = url.join(sitemap) {
-                let verdict = self.judge_sitemap(scope, &target, &origin, depth);
-                self.add_listed(&target, LinkKind::Sitemap, verdict, &mut seen, findings);
+            let Ok(target) = url.join(sitemap) else { continue };
+            match self.judge_sitemap(scope, &target, &origin, depth) {
+                Ok(()) => list.add(target.as_str(), self.options.keys.keys(&target), LinkKind::Sitemap),
+                Err(reason) => count(&mut findings.dropped, reason),
             }
         }
+        findings.links.extend(list.links);
     }
 
     /// If the page at `url` is a sitemap, and may be one by its path: its entries. Says whether it is.
@@ -60,47 +73,81 @@ impl Processor {
         scope: &Scope,
         findings: &mut Findings,
     ) -> bool {
-        let files = hops.sitemaps();
-        if self.options.sitemaps_max == 0 || !(1..=FILES_MAX).contains(&files) {
-            return false;
-        }
-        let (content_type, content_encoding) = (response.content_type(), response.content_encoding());
-        let body = Body {
-            content_type: content_type.as_deref(),
-            content_encoding: content_encoding.as_deref(),
-            bytes: &response.body,
-        };
-        let mut seen = HashSet::new();
+        let reads_robots = self.options.sitemaps_max > 0;
+        let (files, is_linked) = (hops.sitemaps(), claim(hops, reads_robots) == Claim::Unlikely);
+        // XML that nobody calls a sitemap has links like other documents
+        let format = with_body(response, |body| format_of(hops, reads_robots, body));
+        let Some(format) = format.filter(|&format| !is_linked || format == Format::JsonFeed) else { return false };
+        let (mut list, mut dropped) = (List::default(), Vec::new());
         let (mut too_far, mut room) = (0, SITEMAP_LINK_BYTES);
-        // a sitemap takes far more memory than a page: one at a time
-        let reading = SITEMAP.lock().unwrap_or_else(PoisonError::into_inner);
-        let summary = sitemap::read(body, &mut |entry, text| {
+        let mut summary = read(format, response, &mut |item| {
+            let (entry, text) = match item {
+                Item::Url(entry, text) => (entry, text),
+                Item::End(modified) => return list.end(modified),
+            };
             let Ok(target) = url.join(text) else { return };
+            let keys = self.options.keys.keys(&target);
             // translations name one another again and again
-            if entry == Entry::Beside && seen.contains(&self.options.keys.keys(&target).key) {
+            if entry == Entry::Beside && list.places.contains_key(&keys.key) {
                 return;
             }
             match room.checked_sub(target.as_str().len()) {
                 Some(left) => room = left,
                 None => return too_far += u64::from(entry != Entry::Beside),
             }
-            let (kind, verdict) = match entry {
-                Entry::Page | Entry::Beside => {
-                    (LinkKind::Listed, self.judge(scope, &target, LinkKind::Listed, (depth, hops)))
-                }
+            let kind = match entry {
                 Entry::Sitemap if files == FILES_MAX => return too_far += 1,
-                Entry::Sitemap => (LinkKind::Sitemap, self.judge_sitemap(scope, &target, url, depth)),
+                Entry::Sitemap => LinkKind::Sitemap,
+                Entry::Page | Entry::Beside if is_linked => LinkKind::Other,
+                Entry::Page | Entry::Beside => LinkKind::Listed,
             };
-            self.add_listed(&target, kind, verdict, &mut seen, findings);
+            let verdict = match kind {
+                LinkKind::Sitemap => self.judge_sitemap(scope, &target, url, depth),
+                kind => self.judge(scope, &target, kind, (depth, hops)),
+            };
+            match (verdict, entry) {
+                (Ok(()), Entry::Beside) => list.add(target.as_str(), keys, kind),
+                (Ok(()), _) => list.add_dated(target.as_str(), keys, kind),
+                (Err(reason), _) => count(&mut dropped, reason),
+            }
         });
-        drop(reading);
-        let Some(mut summary) = summary else { return false };
+        findings.links.extend(list.believed(response));
+        if self.options.text_digests && !findings.links.is_empty() {
+            findings.text = digest_of(&findings.links, &self.options.keys);
+        }
+        findings.dropped.extend(dropped);
         findings.limits.decoded = summary.cut;
         findings.limits.links += summary.dropped + too_far;
         summary.urls -= too_far;
         summary.dropped += too_far;
         findings.sitemap = Some(summary);
         true
+    }
+
+    /// The dates of the entries of the document of XML at `url`, by the keys of their URLs, if it is a feed or a sitemap.
+    pub(super) fn dates_of_feed(
+        &self,
+        url: &CanonicalUrl,
+        response: &Response,
+        findings: &mut Findings,
+    ) -> HashMap<Fingerprint, Time> {
+        let Some(format) = with_body(response, |body| sitemap::format(body, Claim::Unlikely)) else {
+            return HashMap::new();
+        };
+        let mut list = List::default();
+        let summary = read(format, response, &mut |item| match item {
+            Item::Url(Entry::Page | Entry::Sitemap, text) => {
+                if let Ok(target) = url.join(text) {
+                    // the URLs themselves are found by the reader of the document
+                    list.add_dated("", self.options.keys.keys(&target), LinkKind::Other);
+                }
+            }
+            Item::Url(Entry::Beside, _) => {}
+            Item::End(modified) => list.end(modified),
+        });
+        findings.sitemap = Some(summary);
+        let dated = list.believed(response).into_iter();
+        dated.filter_map(|link| Some((link.keys.key, link.modified?))).collect()
     }
 
     /// Whether a sitemap may be fetched that `named_by` names at `depth`.
@@ -114,23 +161,103 @@ impl Processor {
         self.judge_address(target)?;
         scope.judge_sitemap(target, named_by, depth, 0)
     }
+}
 
-    fn add_listed(
-        &self,
-        target: &CanonicalUrl,
-        kind: LinkKind,
-        verdict: Result<(), Reason>,
-        seen: &mut HashSet<Fingerprint>,
-        findings: &mut Findings,
-    ) {
-        match verdict {
-            Ok(()) => {
-                let keys = self.options.keys.keys(target);
-                if seen.insert(keys.key) {
-                    findings.links.push(FoundLink { url: target.as_str().into(), keys, kind });
-                }
-            }
-            Err(reason) => count(&mut findings.dropped, reason),
+/// As what an answer is read that was found by `hops`, if it is a sitemap or a feed; `reads_robots` says whether the
+/// sitemaps of a robots.txt are read.
+pub fn format_of(hops: &Hops, reads_robots: bool, body: Body<'_>) -> Option<Format> {
+    let claim = claim(hops, reads_robots);
+    let may_be = claim != Claim::Unlikely || {
+        let essence = mime::essence(body.content_type);
+        let is_json = matches!(&*essence, "application/feed+json" | "application/json");
+        is_json || matches!(&*essence, "application/xml" | "text/xml") || essence.ends_with("+xml")
+    };
+    may_be.then(|| sitemap::format(body, claim))?
+}
+
+/// Who says of a page that it is a sitemap, by the path to it.
+fn claim(hops: &Hops, reads_robots: bool) -> Claim {
+    let is_of = |letters: &[u8]| hops.as_str().bytes().all(|letter| letters.contains(&letter));
+    match hops.sitemaps() {
+        // what a sitemap names that was a seed is one whatever is asked of a robots.txt
+        1..=FILES_MAX if reads_robots || is_of(b"MR") => Claim::Named,
+        0 if is_of(b"R") => Claim::Possible,
+        _ => Claim::Unlikely,
+    }
+}
+
+/// Reads an answer of this format, one at a time: a sitemap takes far more memory than a page.
+fn read(format: Format, response: &Response, found: &mut dyn FnMut(Item<'_>)) -> Summary {
+    let _reading = SITEMAP.lock().unwrap_or_else(PoisonError::into_inner);
+    with_body(response, |body| sitemap::read(format, body, found))
+}
+
+fn with_body<T>(response: &Response, look: impl FnOnce(Body<'_>) -> T) -> T {
+    let (content_type, content_encoding) = (response.content_type(), response.content_encoding());
+    look(Body {
+        content_type: content_type.as_deref(),
+        content_encoding: content_encoding.as_deref(),
+        bytes: &response.body,
+    })
+}
+
+/// The URLs that an answer lists, each once, with the latest date that is written for it.
+#[derive(Default)]
+struct List {
+    links: Vec<FoundLink>,
+    /// By place in `links`.
+    written: Vec<Option<Written>>,
+    places: HashMap<Fingerprint, usize>,
+    /// What the entry in hand names, as far as that is no more than a few.
+    entry: Vec<usize>,
+}
+
+impl List {
+    fn add(&mut self, url: &str, keys: Keys, kind: LinkKind) {
+        let next = self.links.len();
+        let place = *self.places.entry(keys.key).or_insert(next);
+        if place == next {
+            self.links.push(FoundLink { url: url.into(), keys, kind, modified: None });
+            self.written.push(None);
         }
     }
+
+    /// The same for a URL that the date of the entry in hand is of.
+    fn add_dated(&mut self, url: &str, keys: Keys, kind: LinkKind) {
+        self.add(url, keys, kind);
+        if self.entry.len() < ENTRY_URLS_MAX {
+            self.entry.extend(self.places.get(&keys.key));
+        }
+    }
+
+    /// The entry in hand ends, with its date.
+    fn end(&mut self, modified: Option<Written>) {
+        for place in self.entry.drain(..) {
+            let written = &mut self.written[place];
+            *written = modified.map(|date| date.or_later(*written)).or(*written);
+        }
+    }
+
+    /// The links with those dates that are believed.
+    fn believed(mut self, response: &Response) -> Vec<FoundLink> {
+        let by_server = response.header("date").and_then(|date| httpdate::parse_http_date(&date).ok());
+        let by_server = by_server.and_then(|date| date.duration_since(UNIX_EPOCH).ok()).map(|since| Time::ZERO + since);
+        // an answer out of a cache was written when its server says
+        let answered = by_server.map_or(response.started, |date| date.min(response.started));
+        for (link, written) in self.links.iter_mut().zip(&self.written) {
+            link.modified = written.and_then(|written| written.believed(answered));
+        }
+        if let Some(since) = sitemap::of_the_file(self.links.iter().filter_map(|link| link.modified)) {
+            for link in &mut self.links {
+                link.modified = link.modified.filter(|&date| date < since);
+            }
+        }
+        self.links
+    }
+}
+/// What a list of URLs says: which they are, and when they were changed.
+fn digest_of(links: &[FoundLink], keys: &KeyMaker) -> u64 {
+    let entry = |link: &FoundLink| [link.keys.key.bits(), link.modified.map_or(0, Time::ms)].map(u64::to_le_bytes);
+    let bytes: Vec<u8> = links.iter().flat_map(entry).flatten().collect();
+    keys.digest(&bytes)
 }

@@ -5,6 +5,8 @@
 //! the job's scope, computes digests, and builds and compresses the records. The same work on a stored answer, for the
 //! replay after a crash, is [`Processor::findings`].
 
+#[cfg(test)]
+mod dates_tests;
 mod findings_semaphore;
 mod linked;
 mod listed;
@@ -15,13 +17,11 @@ mod stated;
 mod tests;
 
 use linked::Favicon;
-pub use listed::SITEMAP_LINK_BYTES;
+pub use listed::{SITEMAP_LINK_BYTES, format_of};
 pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
 
 use std::sync::Arc;
-
-use sha1::{Digest, Sha1};
 
 use crate::container::dedup::DedupIndex;
 use crate::disk;
@@ -38,7 +38,7 @@ use crate::web::robots::{RobotsRules, whole_lines};
 use crate::web::scope::Scope;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, id_seed};
+use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, id_seed, payload_sha1};
 
 /// Settings of processing, the same for all its threads.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub struct ProcessOptions {
     pub decoded_max: usize,
     /// Bytes of a robots.txt that are obeyed.
     pub robots_bytes_max: usize,
-    /// Sitemaps of a robots.txt that are taken; with 0, sitemaps are pages like others.
+    /// Sitemaps of a robots.txt that are taken; with 0, those are pages like others.
     pub sitemaps_max: usize,
     /// Whether `nofollow` is respected.
     pub respect_nofollow: bool,
@@ -254,6 +254,7 @@ impl Processor {
             attempt,
             robots: matches!(job.target, Target::Robots { .. }),
             forced: matches!(&job.target, Target::Page { url, .. } if url.forced),
+            is_due: matches!(&job.target, Target::Page { url, .. } if url.recrawl.is_some()),
             canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
             statements: Some(statements),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
@@ -261,8 +262,10 @@ impl Processor {
         let Some(dedup) = self.options.dedup.as_ref().filter(|_| may_be_elsewhere(&exchange)) else {
             return Ok(self.encoder.encode(&exchange));
         };
-        let payload_sha1 = Sha1::digest(exchange.body).into();
-        let Some(original) = dedup.find(&payload_sha1)? else { return Ok(self.encoder.encode(&exchange)) };
+        let payload_sha1 = payload_sha1(exchange.body);
+        let Some(original) = dedup.find(&payload_sha1)? else {
+            return Ok(self.encoder.encode_digested(&exchange, Some(payload_sha1)));
+        };
         let (date, archive) = (original.date(), dedup.name_of(&original));
         let reference = Reference { url: &original.url, date: &date, id_seed: original.id_seed, archive: &archive };
         Ok(self.encoder.encode_reference(&exchange, payload_sha1, &reference))

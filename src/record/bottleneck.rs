@@ -41,6 +41,8 @@ pub enum Bottleneck {
     PageLimit,
     /// Seeds are being read.
     Seeds,
+    /// All that is known is fetched, and the next page of the recrawl calendar is not due yet.
+    Calendar,
     /// Somebody has paused the crawl.
     Paused,
     /// The crawl stops.
@@ -51,7 +53,7 @@ pub enum Bottleneck {
 
 impl Bottleneck {
     /// All of them.
-    pub const ALL: [Bottleneck; 16] = [
+    pub const ALL: [Bottleneck; 17] = [
         Bottleneck::Workers,
         Bottleneck::Cores,
         Bottleneck::Line,
@@ -65,6 +67,7 @@ impl Bottleneck {
         Bottleneck::Rates,
         Bottleneck::PageLimit,
         Bottleneck::Seeds,
+        Bottleneck::Calendar,
         Bottleneck::Paused,
         Bottleneck::Stopping,
         Bottleneck::Nothing,
@@ -136,6 +139,8 @@ impl Bottleneck {
             Bottleneck::Seeds
         } else if refilling || gauges.queued > 0 {
             Bottleneck::Disk
+        } else if gauges.calendar.is_some_and(|calendar| calendar.is_waiting()) {
+            Bottleneck::Calendar
         } else {
             Bottleneck::Nothing
         }
@@ -157,6 +162,7 @@ impl Bottleneck {
             Bottleneck::Rates => "rates",
             Bottleneck::PageLimit => "page-limit",
             Bottleneck::Seeds => "seeds",
+            Bottleneck::Calendar => "calendar",
             Bottleneck::Paused => "paused",
             Bottleneck::Stopping => "stopping",
             Bottleneck::Nothing => "nothing",
@@ -181,6 +187,7 @@ impl fmt::Display for Bottleneck {
             Bottleneck::Rates => "the configured rate (politeness.requests_per_second, bytes_per_second)",
             Bottleneck::PageLimit => "the page limit: the last pages are in flight",
             Bottleneck::Seeds => "seeds: they are being read",
+            Bottleneck::Calendar => "the calendar: up to date until the next page is due",
             Bottleneck::Paused => "a pause: crawler ctl resume ends it",
             Bottleneck::Stopping => "a stop: requests in flight may finish",
             Bottleneck::Nothing => "nothing: no URL is left",

@@ -26,6 +26,8 @@ pub enum Finish {
     StoppedByControl,
     /// Only hosts are left that never answered, and `politeness.linger` has passed.
     OnlySilentHosts,
+    /// No page is due: the others are, later (`--until-fresh`).
+    Fresh,
 }
 
 impl Finish {
@@ -46,6 +48,7 @@ impl fmt::Display for Finish {
             Finish::ForcedBySignal => "forced to stop by a second signal",
             Finish::DiskLow => "disk low: less free space than crawl.disk_floor",
             Finish::StoppedByControl => "stopped by crawler ctl stop",
+            Finish::Fresh => "up to date: no page is due",
             Finish::OnlySilentHosts => "only hosts are left that never answered (politeness.linger)",
         })
     }

@@ -4,6 +4,7 @@
 //! from the web passes [`escape`](crate::text::escape) before it reaches a log, so that a page cannot forge a line.
 
 mod bottleneck;
+mod calendar;
 mod constraints;
 pub mod crawl_log;
 mod finish;
@@ -20,10 +21,12 @@ pub mod skipped;
 mod snapshot;
 mod statistics;
 mod sum;
+mod sum_calendar;
 mod time_left;
 mod workers;
 
 pub use bottleneck::Bottleneck;
+pub use calendar::{CalendarFigures, VisitCounts};
 pub use constraints::{Constraints, CrawlLimits};
 pub use crawl_log::{CrawlLog, LogLine, PolitenessNote};
 pub use finish::Finish;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Constraints, CrawlLimits, LimitedList, Resting, Workers};
+use super::{CalendarFigures, Constraints, CrawlLimits, LimitedList, Resting, Workers};
 use crate::outcome::{Failure, Reason};
 
 /// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
@@ -178,7 +178,7 @@ impl Statistics {
 }
 
 /// How things stand at this moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gauges {
     /// URLs queued to be fetched.
     pub queued: u64,
@@ -215,6 +215,9 @@ pub struct Gauges {
     /// How long the longest queue of a host in memory takes at its delay.
     #[serde(default)]
     pub longest_queue_ms: u64,
+    /// The recrawl calendar, of a crawl that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calendar: Option<CalendarFigures>,
 }
 
 #[cfg(test)]

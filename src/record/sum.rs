@@ -151,6 +151,7 @@ impl AddAssign<&Gauges> for Gauges {
             constraints,
             limits,
             longest_queue_ms,
+            calendar,
         } = other;
         add_each([
             (&mut self.queued, queued),
@@ -174,6 +175,10 @@ impl AddAssign<&Gauges> for Gauges {
         let CrawlLimits { pages, time_s } = *limits;
         self.limits = CrawlLimits { pages: self.limits.pages.or(pages), time_s: self.limits.time_s.or(time_s) };
         self.longest_queue_ms = self.longest_queue_ms.max(*longest_queue_ms);
+        match (&mut self.calendar, calendar) {
+            (Some(own), Some(other)) => *own += other,
+            (own, other) => *own = own.or(*other),
+        }
     }
 }
 
@@ -270,6 +275,7 @@ impl Finish {
         match (self, other) {
             (Finish::Complete, other) => other,
             (own, Finish::Complete) => own,
+            (Finish::Fresh, other) => other,
             // one that only waited for silent hosts was in nobody's way
             (Finish::OnlySilentHosts, other) => other,
             (own, _) => own,

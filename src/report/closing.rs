@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::show_duration;
 use crate::outcome::words_of_status;
 use crate::record::limited::setting;
-use crate::record::{Finish, Gauges, Oddities, Statistics, Workers};
+use crate::record::{CalendarFigures, Finish, Gauges, Oddities, Statistics, Workers};
 use crate::text::figures::{brief, count, rate, size, span};
 
 /// Names of hosts, domains and patterns beyond a limit that are told.
@@ -218,6 +218,9 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
         table.row("workers", format!("{} of at most {}: {}", count(now), count(most), bound.meaning()));
     }
     table.row("still queued", count(gauges.queued));
+    for (name, value) in gauges.calendar.iter().flat_map(CalendarFigures::rows) {
+        table.row(name, value);
+    }
 }
 
 /// Who ran into a limit, by name.

@@ -48,6 +48,7 @@ pub fn object(statistics: &Statistics, gauges: &Gauges, finish: Finish, closing:
         "hosts": statistics.hosts,
         "depth_reached": statistics.depth_max,
         "queued": gauges.queued,
+        "calendar": gauges.calendar,
         "memory_peak_bytes": closing.memory_bytes,
     })
 }

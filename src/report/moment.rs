@@ -6,13 +6,13 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::frontier::Activity;
 use crate::outcome::Reason;
-use crate::record::{Bottleneck, Doing, Gauges, Statistics, TimeLeft};
+use crate::record::{Bottleneck, CalendarFigures, Doing, Gauges, Statistics, TimeLeft};
 use crate::text::escape::Escaped;
 use crate::text::figures::{rate, short, size, span};
 
 /// Columns of the names of lines, and the blank behind them.
 const NAME_COLUMNS: usize = 9;
-/// Lines of the display that tell figures, at most.
+/// Lines of the display that tell figures, at most; that of a calendar takes the place of one of the log.
 const FIGURE_LINES: usize = 8;
 /// Lines of the terminal that are left to the log above the display.
 const LOG_LINES: usize = 8;
@@ -85,8 +85,12 @@ impl Moment<'_> {
         lines.extend(self.left().filter(|_| is_crawling).map(|left| ("left", left.to_string())));
         lines.push(("queue", self.queue()));
         if is_crawling {
-            lines.push(("limited", format!("by {}", self.bottleneck())));
+            lines.push(match (self.bottleneck(), &gauges.calendar) {
+                (Bottleneck::Calendar, Some(calendar)) => ("waiting", format!("up to date; {}", calendar.next())),
+                (bottleneck, _) => ("limited", format!("by {bottleneck}")),
+            });
         }
+        lines.extend(gauges.calendar.map(|calendar| ("calendar", calendar.line())));
         lines.push(("answers", self.answers()));
         if statistics.dropped_total() > 0 {
             lines.push(("left out", left_out(&statistics.dropped)));
@@ -185,6 +189,10 @@ impl Moment<'_> {
             hosts_resting = gauges.resting.as_ref().map_or(0, |resting| resting.hosts),
             in_flight = gauges.in_flight,
             limited_by = self.bottleneck().code(),
+            due_now = gauges.calendar.map(|calendar| calendar.due_now),
+            visits = gauges.calendar.map(|calendar| calendar.visits.visits),
+            visits_changed = gauges.calendar.map(|calendar| calendar.visits.changed),
+            freshness = gauges.calendar.and_then(|calendar| calendar.freshness),
             left_s = self.left().map(|left| left.time.as_secs()),
             workers = gauges.workers.map(|workers| workers.now),
             workers_bound = gauges.workers.map(|workers| tracing::field::display(workers.bound)),
@@ -207,9 +215,10 @@ impl Moment<'_> {
         let workers = gauges.workers.map(|workers| format!(" workers={} bound={}", workers.now, workers.bound));
         let limit = gauges.limits.pages.map(|limit| format!(" of={limit}"));
         let left = self.left().map(|left| format!(" left={}", span(left.time).replace(' ', "")));
+        let calendar = gauges.calendar.map(calendar).unwrap_or_default();
         format!(
             "{} state={} pages={}{} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} \
-             in_flight={}{} limited_by={}{} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} left_out={} \
+             in_flight={}{} limited_by={}{}{calendar} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} left_out={} \
              stored={} free={}",
             span(self.elapsed).replace(' ', ""),
             self.doing,
@@ -232,6 +241,15 @@ impl Moment<'_> {
             compact(gauges.disk_free_bytes),
         )
     }
+}
+
+/// How the calendar stands, in fields of a line.
+fn calendar(calendar: CalendarFigures) -> String {
+    let fresh = calendar.freshness.map_or(String::new(), |share| format!(" fresh={share:.3}"));
+    let next = calendar.next_due_ms.map(|ms| span(Duration::from_millis(ms)).replace(' ', ""));
+    let next = next.map_or(String::new(), |next| format!(" next={next}"));
+    let (due, visits) = (calendar.due_now, calendar.visits);
+    format!(" calendar={} due={due}{next} visits={} changed={}{fresh}", calendar.pages, visits.visits, visits.changed)
 }
 
 /// URLs that are never asked for, by reason, the most frequent first.
@@ -328,6 +346,36 @@ mod tests {
             "in 2h         0 queued  https://d.example/",
         ];
         assert_eq!(display(hosts, (80, 24)), expected);
+    }
+
+    #[test]
+    fn a_crawl_that_waits_for_its_calendar_says_until_when() {
+        let (statistics, mut gauges) = (Statistics::default(), Gauges::default());
+        gauges.calendar = Some(CalendarFigures {
+            is_on: true,
+            pages: 40,
+            next_due_ms: Some(719_500),
+            freshness: Some(0.97),
+            stretch: 1.0,
+            ..CalendarFigures::default()
+        });
+        let moment = Moment {
+            statistics: &statistics,
+            gauges: &gauges,
+            doing: Doing::Crawling,
+            elapsed: Duration::from_secs(12),
+            pages_now: 0.0,
+            bytes_now: 0.0,
+            average: 0.0,
+        };
+        let shown = moment.display(&Hosts::default(), false, Room { columns: 80, rows: 24 });
+        assert_eq!(shown[2], "waiting  up to date; the next page is due in 12m 00s", "{shown:#?}");
+        assert_eq!(shown[3], "calendar 40 pages  0 due now, 0 today  97 % fresh  0 visits, 0 changed");
+        let line = moment.line();
+        assert!(
+            line.contains(" limited_by=calendar calendar=40 due=0 next=11m59s visits=0 changed=0 fresh=0.970 "),
+            "{line}"
+        );
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! A case: everything about one simulated crawl, drawn from its seed.
 
+mod again;
 mod requisites;
 mod wide;
 
 use std::time::Duration;
 
+pub(super) use again::Watch;
+
 use super::mistake::Mistake;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Settings, SlotOptions};
+use crate::engine::{RecrawlOptions, Settings, SlotOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
@@ -19,6 +22,8 @@ use crate::web::warc::Compression;
 pub const WIDE_FROM: u64 = 1_000_000;
 /// From this seed on, the webs of wide cases embed pictures and sheets of other domains, and the crawls fetch them.
 pub const REQUISITES_FROM: u64 = 2_000_000;
+/// From this seed on, cases are plain ones whose pages are fetched again.
+pub const AGAIN_FROM: u64 = 3_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -85,6 +90,10 @@ pub(super) struct Case {
     pub container: ContainerOptions,
     pub partitions: usize,
     pub scope: ScopeOptions,
+    /// How pages are fetched again, where they are.
+    pub recrawl: Option<RecrawlOptions>,
+    /// And what is expected of that.
+    pub watch: Option<Watch>,
     /// What the crawler does wrong, deliberately.
     pub mistake: Option<Mistake>,
     /// Checkpoints are also asked for, every so many events.
@@ -95,6 +104,10 @@ impl Case {
     /// The case of `seed`.
     pub(super) fn draw(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut case = Case::plain(seed, mistake);
+        if seed >= AGAIN_FROM {
+            case.watch = Some(again::refetch(&mut case));
+            return case;
+        }
         if seed >= WIDE_FROM {
             wide::widen(&mut case);
         }
@@ -152,6 +165,8 @@ impl Case {
             shards: 1,
             web,
             trouble,
+            recrawl: None,
+            watch: None,
             mistake,
             lives,
             settings: settings(rng),

@@ -13,7 +13,9 @@ use std::time::Duration;
 use super::mistake::Mistake;
 use super::network::{Network, Outcome};
 use super::registry::MistakenRegistry;
+use crate::calendar::SlotRead;
 use crate::clock::{Clock, ManualClock, Time};
+use crate::container::CompactionJob;
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
@@ -30,7 +32,9 @@ enum Work {
     Merge(Box<StoreMerge>),
     Partition(Box<PartitionJob>),
     Checkpoint(Box<CheckpointJob>),
+    Compaction(Box<CompactionJob>),
     Links(LinkJob),
+    Calendar(SlotRead),
     Rests(HoldSync),
 }
 
@@ -93,7 +97,13 @@ impl EventQueue {
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
+            Work::Compaction(job) => Event::Compacted(Box::new(job.run()?)),
             Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
+            Work::Calendar(job) => {
+                let mut read = job.run()?;
+                self.mistake.iter().for_each(|mistake| mistake.on_slot(&mut read));
+                Event::CalendarRead(Box::new(read))
+            }
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;
@@ -199,8 +209,16 @@ impl Executors for Hands {
         self.later(Work::Checkpoint(Box::new(job)));
     }
 
+    fn compact(&mut self, job: CompactionJob) {
+        self.later(Work::Compaction(Box::new(job)));
+    }
+
     fn read_links(&mut self, job: LinkJob) {
         self.later(Work::Links(job));
+    }
+
+    fn read_calendar(&mut self, job: SlotRead) {
+        self.later(Work::Calendar(job));
     }
 
     fn sync_rests(&mut self, job: HoldSync) {

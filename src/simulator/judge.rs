@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::clause::{Clause, Violation};
 use super::machine::Machine;
 use super::moment::is_final;
-use super::{outcomes, polite};
+use super::{again, outcomes, polite};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
 use crate::record::Statistics;
 
@@ -14,7 +14,9 @@ pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Vi
     polite::judge(machine)?;
     obeys(machine)?;
     let found = archive(machine, statistics)?;
-    if machine.case().leaves_out() {
+    if let Some(watch) = &machine.case().watch {
+        again::judge(machine, watch)?;
+    } else if machine.case().leaves_out() {
         outcomes::judge(machine, statistics, &found)?;
     } else {
         outcomes(machine, statistics)?;

@@ -7,11 +7,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::DIR;
+use super::again;
 use super::case::{Case, End, Life, WholeLimits};
 use super::clause::{Clause, Violation};
 use super::moment;
 use super::named::Named;
 use super::network::{Network, millis};
+use super::places;
 use crate::clock::Time;
 use crate::container::Reader;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
@@ -150,9 +152,12 @@ impl Machine {
                 (ended.clock_set_forward, ended.clock_set_back) = (!back, back);
             }
         }
+        if let Some(watch) = self.case.watch {
+            self.watch(watch.time)?;
+        }
         for _ in 0..2 {
             match self.live(None)? {
-                Ran::Finished(Finish::Complete) => {
+                Ran::Finished(Finish::Complete | Finish::Fresh) => {
                     let finished = self.finished()?;
                     return Ok(finished);
                 }
@@ -165,6 +170,26 @@ impl Machine {
         Err(Violation::new(Clause::Ends, "the crawl stops again and again"))
     }
 
+    /// Lets the crawl, which has no end of its own, go on until it has run for `time` in all. The next one ends when
+    /// nothing is due.
+    fn watch(&mut self, time: Duration) -> Result<(), Violation> {
+        let limits = WholeLimits { time: Some(time), ..WholeLimits::default() };
+        let life = Life { end: End::Stop { after: u64::MAX }, limits, pause: Duration::ZERO, clock_set: None };
+        loop {
+            match self.live(Some(&life))? {
+                Ran::Finished(Finish::TimeLimit) => break,
+                Ran::Finished(Finish::StoppedBySignal) => {}
+                Ran::Finished(finish) => return Err(Violation::new(Clause::Ends, format!("it ended by {finish}"))),
+                Ran::Failed(error) => return Err(Violation::new(Clause::Reopens, error.to_string())),
+                Ran::Gone => return Err(Violation::new(Clause::Reopens, "gone without a cause")),
+            }
+        }
+        if let Some(recrawl) = &mut self.case.recrawl {
+            recrawl.until_fresh = true;
+        }
+        Ok(())
+    }
+
     /// After the crawl is complete, one more process finds it so, and asks for nothing.
     fn finished(&mut self) -> Result<Statistics, Violation> {
         self.rest(Duration::from_secs(1), None);
@@ -175,6 +200,8 @@ impl Machine {
         process.is_complete()?;
         drop(process);
         match self.live(None)? {
+            // by now something may be due
+            Ran::Finished(Finish::Fresh) => Ok(statistics),
             Ran::Finished(Finish::Complete) if self.network.borrow().log.len() == before => Ok(statistics),
             _ => Err(Violation::new(Clause::NothingTwice, "a complete crawl asks for more")),
         }
@@ -201,7 +228,7 @@ impl Machine {
             let stepped = process.step(&self.case, stop, &mut events);
             self.true_now = process.true_now();
             self.clock_now = process.now();
-            process.watch(&self.network.borrow())?;
+            process.watch(&self.network.borrow(), self.gap_min())?;
             if let Some((url, names, redirect)) = process.named.take() {
                 self.named.note(url, names, redirect);
             }
@@ -212,7 +239,7 @@ impl Machine {
             match stepped {
                 Ok(None) => {}
                 Ok(Some(finish)) => {
-                    process.balanced(finish == Finish::Complete)?;
+                    process.balanced(matches!(finish, Finish::Complete | Finish::Fresh))?;
                     moment::within_limits(limits, finish, &process.statistics(), stored_before)?;
                     return Ok(Ran::Finished(finish));
                 }
@@ -223,6 +250,13 @@ impl Machine {
             }
         }
         Err(Violation::new(Clause::Ends, format!("no end after {steps_max} steps, and {} ms", self.true_now - begun)))
+    }
+
+    /// After so many milliseconds a page may be asked for again whose answer is in the archive, if ever. A clock that
+    /// was set tells no time.
+    fn gap_min(&self) -> Option<u64> {
+        let is_set = self.ends.iter().any(|end| end.clock_set_back || end.clock_set_forward);
+        self.case.watch.as_ref().map(|watch| if is_set { 0 } else { again::gap_min(watch) })
     }
 
     /// A process met an error: that is right if the disk had one for it.
@@ -253,7 +287,7 @@ impl Machine {
         self.simulated.clear_faults();
         self.simulated.make_room();
         self.simulated.restart(restart);
-        Ok(())
+        if self.case.watch.is_some() { places::judge(self) } else { Ok(()) }
     }
 
     fn rest(&mut self, pause: Duration, clock_set: Option<(Duration, bool)>) {
@@ -266,8 +300,9 @@ impl Machine {
         }
     }
 
-    /// URLs whose newest answer in the archive is final. Requests whose answers lie there are marked.
-    pub(super) fn archived(&self) -> disk::Result<HashSet<String>> {
+    /// URLs whose newest answer in the archive is final, and when they were asked for by the crawler's clock. Requests
+    /// whose answers lie there are marked.
+    pub(super) fn archived(&self) -> disk::Result<HashMap<String, Time>> {
         let mut newest = HashMap::new();
         let mut answers = HashSet::new();
         for pages in self.archives() {
@@ -277,13 +312,14 @@ impl Machine {
                     answers.insert((record.url.clone(), record.time));
                 }
                 if !record.robots {
-                    newest.insert(record.url, moment::is_final(record.status, record.truncated));
+                    let is_final = moment::is_final(record.status, record.truncated);
+                    newest.insert(record.url, is_final.then_some(record.time));
                 }
             }
         }
         for request in self.network.borrow_mut().log.iter_mut().filter(|request| !request.rest.is_zero()) {
             request.archived |= answers.contains(&(request.url.clone(), request.started));
         }
-        Ok(newest.into_iter().filter_map(|(url, is_final)| is_final.then_some(url)).collect())
+        Ok(newest.into_iter().filter_map(|(url, time)| Some((url, time?))).collect())
     }
 }

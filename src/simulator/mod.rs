@@ -6,13 +6,14 @@
 //! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]), sled
 //! ([`crate::catalog::MemoryCatalog`] is in its place) and the network are simulated. Cases from [`WIDE_FROM`] on also
 //! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what lies on other
-//! domains. At every end of a process the account of its URLs has to
+//! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days. At every end of a process the account of its URLs has to
 //! balance ([`Accounts`](crate::engine::Accounts)). After the last process has come to the end of the crawl, [`Clause`]
 //! by clause is judged.
 //!
 //! What it cannot show: threads (work on the disk is done at one moment between two events, though it can be cut short
 //! there by a death), sled (its own tests have it), and what a real kernel does.
 
+mod again;
 mod case;
 mod clause;
 mod event_queue;
@@ -24,6 +25,7 @@ mod named;
 mod network;
 mod opening;
 mod outcomes;
+mod places;
 mod polite;
 mod process;
 mod registry;
@@ -33,7 +35,7 @@ mod tests;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
-pub use case::{REQUISITES_FROM, WIDE_FROM};
+pub use case::{AGAIN_FROM, REQUISITES_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
 use machine::Machine;
 pub use mistake::Mistake;

@@ -32,7 +32,7 @@ use crate::web::seeds::Seed;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// The directories of a shard.
-const PARTS: [&str; 7] = ["catalog", "url-seen", "robots", "dns", "frontier", "pages", "logs"];
+const PARTS: [&str; 9] = ["catalog", "url-seen", "robots", "dns", "visits", "calendar", "frontier", "pages", "logs"];
 
 /// What all engines of a process have.
 struct Shared {
@@ -184,6 +184,7 @@ impl Machine {
             seen_front: case.front,
             host_front: case.front,
             frontier: case.frontier.clone(),
+            recrawl: case.recrawl.clone(),
             warcinfo: WarcInfo::default(),
         };
         Ok((opening, process))

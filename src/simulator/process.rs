@@ -1,7 +1,7 @@
 //! One simulated process: its engines, and what happens next to any of them.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use super::moment;
 use super::network::Network;
 use crate::clock::{Clock, ManualClock, Time};
 use crate::disk;
-use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, StopBy};
+use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Response, StopBy};
 use crate::process::Processor;
 use crate::record::{Finish, Statistics};
 
@@ -34,10 +34,10 @@ pub(super) struct Member {
 pub(super) struct Process {
     members: Vec<Member>,
     clock: Arc<ManualClock>,
-    /// URLs whose final answer is in the archive.
-    done: HashSet<String>,
+    /// URLs whose final answer is in the archive, and when they were asked for.
+    done: HashMap<String, Time>,
     /// The one of the last step.
-    stored: Option<String>,
+    stored: Option<(String, Time)>,
     /// What the answer of the last step names: its URL, its links, where it redirects.
     pub named: Option<(String, Vec<String>, Option<String>)>,
     /// Requests of the log that were judged.
@@ -46,7 +46,12 @@ pub(super) struct Process {
 
 impl Process {
     /// One whose engines are open; `done` is in the archive, and `seen` requests were made before.
-    pub(super) fn new(members: Vec<Member>, clock: Arc<ManualClock>, done: HashSet<String>, seen: usize) -> Process {
+    pub(super) fn new(
+        members: Vec<Member>,
+        clock: Arc<ManualClock>,
+        done: HashMap<String, Time>,
+        seen: usize,
+    ) -> Process {
         Process { members, clock, done, stored: None, named: None, seen }
     }
 
@@ -99,7 +104,7 @@ impl Process {
                 let what = format!("a stored page belongs to no URL that was admitted: {accounts:?}");
                 return Err(Violation::new(Clause::OneOutcome, what));
             }
-            if member.past != Past::Stopped(Finish::Complete) {
+            if !matches!(member.past, Past::Stopped(Finish::Complete | Finish::Fresh)) {
                 return Err(Violation::new(Clause::Reopens, format!("a complete crawl is {:?}", member.past)));
             }
         }
@@ -134,17 +139,18 @@ impl Process {
             let answered = match &event {
                 Event::Page(page) => {
                     self.named = Some(named_by(page));
-                    Some((page.job.url.as_str().to_owned(), page.response.status, page.response.truncated))
+                    let Response { status, truncated, started, .. } = page.response;
+                    Some((page.job.url.as_str().to_owned(), started, (status, truncated)))
                 }
                 _ => None,
             };
             if member.finish.is_none() {
                 member.engine.handle(event)?;
             }
-            if let Some((url, status, truncated)) = answered
+            if let Some((url, started, (status, truncated))) = answered
                 && moment::is_final(status, truncated.is_some())
             {
-                self.stored = Some(url);
+                self.stored = Some((url, started));
             }
         }
         Ok(None)
@@ -170,12 +176,17 @@ impl Process {
         }
     }
 
-    /// No URL whose final answer is in the archive is asked for.
-    pub(super) fn watch(&mut self, network: &Network) -> Result<(), Violation> {
+    /// No URL whose final answer is in the archive is asked for, or not before `gap_min` milliseconds.
+    pub(super) fn watch(&mut self, network: &Network, gap_min: Option<u64>) -> Result<(), Violation> {
         for request in &network.log[self.seen.min(network.log.len())..] {
             // what robots.txt leads to is asked again when its rules have expired
-            let page = network.web().expected().pages.contains_key(&request.url);
-            if page && self.done.contains(&request.url) {
+            // nor has what is missing the interval of pages
+            let page = network.web().expected().pages.get(&request.url);
+            let page = page.is_some_and(|page| gap_min.is_none() || page.status < 400);
+            let is_early = |&&done: &&Time| {
+                gap_min.is_none_or(|gap_min| request.started.since(done) < Duration::from_millis(gap_min))
+            };
+            if page && self.done.get(&request.url).filter(is_early).is_some() {
                 let what = format!("{} is in the archive and was asked for again at {} ms", request.url, request.start);
                 return Err(Violation::new(Clause::NothingTwice, what));
             }

@@ -164,3 +164,17 @@ fn an_end_before_everything_is_read_is_found() {
 fn turns_that_engines_take_for_themselves_are_found() {
     assert_eq!(found_in_shards(Mistake::SharesNoTurns, 10..30), Clause::Polite);
 }
+
+#[test]
+fn pages_that_are_fetched_again_have_one_place_over_every_death() {
+    let mut all = Held::default();
+    let from = std::env::var("FROM").map_or(AGAIN_FROM, |from| from.parse().unwrap());
+    for seed in from..from + 40 {
+        match run(seed, None) {
+            Ok(held) => all.add(held),
+            Err(broken) => panic!("seed {seed}: {}\n{}", broken.violation, broken.trace.join("\n")),
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 80 && all.requests > 10_000, "{all:?}");
+}

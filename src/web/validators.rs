@@ -3,7 +3,10 @@
 //! An entity tag, weak or strong, and a date are sent back as they came, byte for byte. What could forge a header line,
 //! or means something else in a request than in an answer (a `*`, a list of tags), is never sent.
 
+use std::time::UNIX_EPOCH;
+
 use super::warc::Header;
+use crate::clock::Time;
 
 /// Longest value that is sent back.
 const VALUE_BYTES_MAX: usize = 1_024;
@@ -41,6 +44,13 @@ impl Validators {
         };
         let (etag, last_modified) = (part(etag, is_one_tag)?, part(last_modified, <[u8]>::is_ascii)?);
         Some((etag.is_some() || last_modified.is_some()).then_some(Validators { etag, last_modified }))
+    }
+
+    /// When the answer's page was changed, by its server.
+    pub fn modified(&self) -> Option<Time> {
+        let date = std::str::from_utf8(self.last_modified.as_deref()?).ok()?;
+        let since = httpdate::parse_http_date(date).ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(Time::from_ms(u64::try_from(since.as_millis()).ok()?))
     }
 
     /// The headers of a conditional request, names in lower case.

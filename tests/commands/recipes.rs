@@ -105,6 +105,12 @@ impl Place {
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
+    /// What the program prints for these words.
+    fn said(&self, words: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        String::from_utf8(command.args(words).current_dir(self.dir.path()).output().unwrap().stdout).unwrap()
+    }
+
     fn is_zip(&self, name: &str) -> bool {
         fs::read(self.dir.path().join(name)).unwrap().starts_with(b"PK\x03\x04")
     }
@@ -161,6 +167,10 @@ fn the_recipes_work_on_a_synthetic_web() {
                 assert_eq!(place.stored("mirror"), expected);
                 assert_eq!(place.read("newest.html"), place.read("before.html"));
                 assert_eq!(place.read("changes.tsv") + &place.read("difference.txt"), "");
+                assert_eq!(place.stored("fresh"), expected);
+                let calendar = place.said(&["status", "--dir", "fresh"]);
+                assert!(calendar.contains("\ndue ") && calendar.contains("\nfreshness "), "{calendar}");
+                assert!(calendar.contains("up to date: no page is due"), "{calendar}");
             }
             "Search index" => assert!(place.objects("texts.jsonl").len() > 50),
             other => panic!("no test knows what comes of the recipe {other:?}"),
@@ -216,6 +226,8 @@ fn the_recipes_work_on_a_site_of_documentation() {
                 assert!(became("changed", &root) && became("new", &at("news.html")), "{changes}");
                 assert_eq!(changes.lines().count(), 2, "{changes}");
                 assert!(place.read("difference.txt").contains("news"), "{}", place.read("difference.txt"));
+                let explained = place.said(&["explain", &root, "--dir", "fresh"]);
+                assert!(explained.contains("; its next visit is due in "), "{explained}");
                 assert!(place.read("newest.html").contains("news.html"));
                 assert!(!place.read("before.html").contains("news.html"));
             }

@@ -123,6 +123,8 @@ fn made(number: u64) -> (Checkpoint, Sections) {
         statistics: Statistics::default(),
         scope_added: (0..rng.usize(..9_000)).map(|seed| format!("http://www.{seed}.example/")).collect(),
         round: Round::default(),
+        calendar: None,
+        visits: None,
     };
     let seen = (0..rng.usize(..9_000)).map(|_| rng.u8(..)).collect();
     (checkpoint, Sections { seen, ..Sections::default() })

@@ -10,14 +10,14 @@ use super::*;
 
 /// A web of pages by their URLs; everything else is not found.
 #[derive(Clone)]
-struct Listed {
-    pages: BTreeMap<String, Reply>,
-    scope: ScopeOptions,
+pub(super) struct Listed {
+    pub(super) pages: BTreeMap<String, Reply>,
+    pub(super) scope: ScopeOptions,
     retries: u8,
 }
 
 impl Listed {
-    fn new(pages: &[(&str, Reply)]) -> Self {
+    pub(super) fn new(pages: &[(&str, Reply)]) -> Self {
         let pages = pages.iter().map(|(url, reply)| (format!("http://{url}"), reply.clone())).collect();
         let scope = ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() };
         Listed { pages, scope, retries: 2 }
@@ -30,7 +30,19 @@ impl Web for Listed {
     }
 
     fn respond(&self, job: &FetchJob, _: Time) -> Result<Reply, Failure> {
-        Ok(self.pages.get(job.url.as_str()).cloned().unwrap_or_else(|| reply(404, "text/html", "")))
+        let mut found = self.pages.get(job.url.as_str()).cloned().unwrap_or_else(|| reply(404, "text/html", ""));
+        if found.status == 200 && job.url.path() != "/robots.txt" {
+            let etag = format!(
+                "\"{:x}\"",
+                found.body.iter().fold(7_u64, |sum, &byte| sum * 31 % 0xffff_fffb + u64::from(byte))
+            );
+            let condition = job.condition.iter().flat_map(|condition| condition.validators.headers());
+            if condition.into_iter().any(|(_, value)| value == etag.as_bytes()) {
+                found = Reply { status: 304, headers: Vec::new(), body: Vec::new() };
+            }
+            found.headers.push(("etag", etag));
+        }
+        Ok(found)
     }
 
     fn scope(&self) -> ScopeOptions {
@@ -42,7 +54,7 @@ impl Web for Listed {
     }
 }
 
-fn reply(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Reply {
+pub(super) fn reply(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Reply {
     Reply { status, headers: vec![("content-type", content_type.to_owned())], body: body.into() }
 }
 
@@ -51,11 +63,11 @@ fn robots(sitemaps: &[&str]) -> Reply {
     reply(200, "text/plain", format!("User-agent: *\nDisallow: /private\n{lines}"))
 }
 
-fn page(links: &[&str]) -> Reply {
+pub(super) fn page(links: &[&str]) -> Reply {
     reply(200, "text/html", body(&links.iter().map(|&link| link.to_owned()).collect::<Vec<_>>()))
 }
 
-fn set(urls: &[&str]) -> Reply {
+pub(super) fn set(urls: &[&str]) -> Reply {
     let urls: String = urls.iter().map(|url| format!("<url><loc>{url}</loc></url>")).collect();
     reply(
         200,
@@ -64,12 +76,12 @@ fn set(urls: &[&str]) -> Reply {
     )
 }
 
-fn index(urls: &[&str]) -> Reply {
+pub(super) fn index(urls: &[&str]) -> Reply {
     let urls: String = urls.iter().map(|url| format!("<sitemap><loc>{url}</loc></sitemap>")).collect();
     reply(200, "text/xml", format!("<sitemapindex>{urls}</sitemapindex>"))
 }
 
-fn redirect(to: &str) -> Reply {
+pub(super) fn redirect(to: &str) -> Reply {
     let mut moved = reply(301, "text/html", "");
     moved.headers.push(("location", to.to_owned()));
     moved
@@ -81,7 +93,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn gzipped(mut file: Reply) -> Reply {
+pub(super) fn gzipped(mut file: Reply) -> Reply {
     file.body = gzip(&file.body);
     file.headers = vec![("content-type", "application/x-gzip".to_owned())];
     file

@@ -1,15 +1,17 @@
-//! What became of a URL from one moment to another, for `changes` and `diff`.
+//! What became of a URL from one moment to another, for `changes` and `diff`; from one version to the next, for `list`.
 //!
 //! Two versions of it are compared, of one archive or of two. Which kind of change it is follows from their statuses
 //! and digests, which the index has; a page is read only where its digest is another one.
 
 mod texts;
 
+use std::io::Write;
+
 use serde::Serialize;
 
-use super::archive::{Archive, Entry, Response};
+use super::archive::{Archive, Damage, Entry, Response};
 use crate::clock::Time;
-use crate::text::escape::{Escaped, escaped};
+use crate::text::escape::{Escaped, escaped, json_line};
 use crate::text::figures::iso_ms;
 use crate::web::url::CanonicalUrl;
 
@@ -176,6 +178,55 @@ impl Change {
     }
 }
 
+/// Prints what became of a URL, if it is a kind that `is_wanted`; damage is told.
+pub(super) fn print(
+    change: anyhow::Result<Option<Change>>,
+    (is_wanted, json): (impl Fn(Kind) -> bool, bool),
+    out: &mut dyn Write,
+    damage: &mut Damage,
+    warnings: &mut dyn Write,
+) -> anyhow::Result<()> {
+    match change {
+        Ok(Some(change)) if is_wanted(change.kind()) => {
+            let line = if json { json_line(&change)? } else { change.line() };
+            writeln!(out, "{line}")?;
+        }
+        Ok(_) => {}
+        Err(error) => damage.note(error, warnings),
+    }
+    Ok(())
+}
+
+/// How a version compares with the one before it, by status and digest alone: no page is read. A redirect to another
+/// place with the same body counts as unchanged here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Step {
+    /// There is none before it.
+    First,
+    /// Its status or its content is another one.
+    Changed,
+    /// Both are the same; a 304 says so itself.
+    Unchanged,
+}
+
+impl Step {
+    /// That of `entry`.
+    pub(super) fn to(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Step> {
+        let Some(before) = archive.previous(entry)? else { return Ok(Step::First) };
+        let told = |entry: &Entry| (if entry.is_confirmed() { 200 } else { entry.status }, entry.digest_sha1);
+        Ok(if told(&before) == told(entry) { Step::Unchanged } else { Step::Changed })
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Step::First => "first",
+            Step::Changed => "changed",
+            Step::Unchanged => "unchanged",
+        }
+    }
+}
+
 /// A share in percent, with one digit where it is small.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -259,6 +310,26 @@ mod tests {
             let found = between(before, now).map(|change| change.kind().name());
             assert_eq!(found, kind, "{before:?} {now:?}");
         }
+    }
+
+    #[test]
+    fn a_version_is_compared_with_the_one_before_it_by_status_and_digest() {
+        let mut archive = FakeArchive::default();
+        let mut steps = Vec::new();
+        for answer in [(200, "<p>one"), (200, "<p>one"), (200, "<p>two"), (404, ""), (404, ""), (200, "<p>two")] {
+            store(&mut archive, answer);
+            steps.push(Step::to(&archive, &archive.newest(URL).unwrap().unwrap()).unwrap().name());
+        }
+        // a 304 has the digest of what it confirms
+        for _ in 0..2 {
+            let digest = archive.stored.last().unwrap().0.digest_sha1;
+            store(&mut archive, (304, ""));
+            let entry = &mut archive.stored.last_mut().unwrap().0;
+            (entry.digest_sha1, entry.payload) = (digest, Some(5));
+            steps.push(Step::to(&archive, &archive.newest(URL).unwrap().unwrap()).unwrap().name());
+        }
+        let expected = ["first", "unchanged", "changed", "changed", "unchanged", "changed", "unchanged", "unchanged"];
+        assert_eq!(steps, expected);
     }
 
     #[test]

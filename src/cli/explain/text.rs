@@ -21,6 +21,7 @@ pub(super) fn text(told: &Explanation) -> String {
     page.robots();
     page.dns();
     page.queue();
+    page.recrawl();
     page.host();
     page.archive();
     page.logs();
@@ -166,6 +167,31 @@ impl Page<'_> {
         }
     }
 
+    fn recrawl(&mut self) {
+        let Some(recrawl) = &self.told.recrawl else { return };
+        let now = self.told.crawl.now;
+        let place = match (recrawl.place, recrawl.due) {
+            ("ended", _) => "gone for good: it was missing too often and is not looked for any more".to_owned(),
+            ("calendar", Some(due)) if due > now => format!("due {}", until(due, now)),
+            ("calendar", Some(due)) => format!("due since {}", date(due)),
+            (_, due) => format!("queued: it was due {}", due.map_or("before".to_owned(), date)),
+        };
+        self.row("recrawl", place);
+        let changed = recrawl.last_change.map_or(String::new(), |time| format!("; changed {}", date(time)));
+        self.row("  last visit", format!("{}{changed}", date(recrawl.last_visit)));
+        if recrawl.visits > 0.0 {
+            let (visits, changes, days) = (recrawl.visits, recrawl.changes, recrawl.days);
+            let words = "counted, older ones for less";
+            self.row("  history", format!("{visits:.1} visits in {days:.1} days, {changes:.1} changes ({words})"));
+        }
+        if let Some((visits, since)) = recrawl.missing_visits.zip(recrawl.missing_since) {
+            self.row("  missing", format!("at {visits} visits, since {}", date(since)));
+        }
+        if let Some(interval) = recrawl.interval_s {
+            self.row("  interval", format!("{}: {}", span(Duration::from_secs(interval)), recrawl.why));
+        }
+    }
+
     fn host(&mut self) {
         let now = self.told.crawl.now;
         let Some(host) = &self.told.host else { return self.row("host", "not known") };
@@ -224,6 +250,9 @@ impl Page<'_> {
         }
         if let Some(why) = told.nofollow {
             self.row("its links", format!("not followed: {why}"));
+        }
+        if let Some(listing) = told.listing {
+            self.row("read as", listing);
         }
         if !told.redirects_to.is_empty() {
             self.row("redirects to", chain(&told.redirects_to));

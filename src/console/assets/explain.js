@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { byId, el, setText, urlLink } from "./dom.js";
-import { brief, count, counted, date, size, statusText } from "./format.js";
+import { brief, count, counted, date, size, span, statusText } from "./format.js";
 
 // types of which a first look is worth a request; others are shown when they are asked for
 const SHOWN_AT_ONCE = /^(text\/|image\/|application\/(xhtml\+xml|json|xml))/;
@@ -36,6 +36,7 @@ function facts(e) {
       "Queue",
       queue ? joined(queue.place, `${counted(queue.before, "URL")} of its host before it`, attempts(queue)) : "",
     ],
+    ["Recrawl", e.recrawl ? recrawlText(e.recrawl) : ""],
     ["Host", host ? hostText(host) : ""],
     ["Found", found ? foundParts(found) : ""],
     ["Fetched as", e.fetched_as ? urlLink(e.fetched_as) : ""],
@@ -45,6 +46,15 @@ function facts(e) {
     ["Log", e.crawl_log ? el("code", {}, e.crawl_log) : ""],
     ["Notes", (e.notes ?? []).join("; ")],
   ].filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value));
+}
+
+function recrawlText({ place, due, last_visit: visit, interval_s: interval, why }) {
+  if (place === "ended") return "missing too often, not looked for any more";
+  return joined(
+    place === "calendar" ? `due ${date(due)}` : `queued, was due ${date(due)}`,
+    `last visit ${date(visit)}`,
+    interval && `interval ${span(interval)} (${why})`,
+  );
 }
 
 const attempts = ({ attempts, not_before: at }) =>

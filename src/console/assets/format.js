@@ -49,6 +49,13 @@ export function span(seconds) {
   return `${Math.floor(s / 86_400)} d ${two(Math.floor(s / 3_600) % 24)} h`;
 }
 
+/** 97 %, and the first digit behind the point where that counts: 99.8 % */
+export function percent(share) {
+  if (!isNumber(share)) return NONE;
+  const value = Math.min(1, Math.max(0, share)) * 100;
+  return `${value.toFixed(value >= 1 && value < 99 ? 0 : 1)} %`;
+}
+
 /** A short time: 50 ms, 1.5 s, 2 min 00 s */
 export function brief(ms) {
   if (!isNumber(ms)) return NONE;

@@ -6,6 +6,7 @@ import { Controls } from "./controls.js";
 import { byId, setText } from "./dom.js";
 import { Explain } from "./explain.js";
 import { clock } from "./format.js";
+import { Freshness } from "./freshness.js";
 import { Overview } from "./overview.js";
 import { Stream } from "./stream.js";
 import { tables } from "./tables.js";
@@ -15,6 +16,7 @@ import { Tree } from "./tree.js";
 takeToken();
 
 const overview = new Overview();
+const freshness = new Freshness();
 const controls = new Controls();
 const charts = new Charts(byId("charts"));
 const explain = new Explain();
@@ -30,6 +32,7 @@ function onState(next) {
   state = next;
   heardAt = Date.now();
   overview.show(state);
+  freshness.show(state);
   // without a crawl there are no rates, unless one ended while this page was open
   byId("charts-section").hidden = !state.running && charts.isEmpty;
   controls.show(state);

@@ -16,6 +16,7 @@ const MEANINGS = {
   paused: "No new requests until it is resumed",
   stopping: "Requests in flight may finish, then the last checkpoint is written",
   nothing: "No URL is left",
+  calendar: "Up to date: the next page is not due yet",
 };
 
 /** Sums of the values of an object of counts. */

@@ -59,6 +59,7 @@ impl Archive {
             attempt: 0,
             robots,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: u128::from(self.stored),
@@ -80,6 +81,7 @@ impl Archive {
             records: &records.bytes,
             response: records.response.clone(),
             may_have_versions: true,
+            earlier: None,
             condition: None,
         };
         self.container.append(&page).unwrap();
@@ -469,7 +471,7 @@ fn a_large_body_is_checked_and_never_held() {
     let mut report_tell = |_: &Finding| {};
     let mut progress = |_, _| {};
     let mut report = Report::new(&mut report_tell, &mut progress);
-    let mut walk = walk::Walk::begin(&Disk::real(), archive.path(), &standing, &mut report).unwrap();
+    let mut walk = walk::Walk::begin(&Disk::real(), archive.path(), &standing, None, &mut report).unwrap();
     let exchange = walk.next(&mut report).unwrap().unwrap();
     assert_eq!(exchange.answer.payload_bytes, 8 << 20);
     assert!(exchange.answer.kept.len() < 1_000);

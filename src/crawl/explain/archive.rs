@@ -7,11 +7,13 @@ use crate::container::{KeyRecord, Reader};
 use crate::crawl::archives::Archives;
 use crate::disk::{Error, Result};
 use crate::frontier::Hops;
+use crate::process::format_of;
 use crate::web::coding;
 use crate::web::headers;
 use crate::web::html::{LinkScan, RobotsDirectives, is_html, x_robots_tag};
 use crate::web::mime;
 use crate::web::robots::whole_lines;
+use crate::web::sitemap::{Body, Format};
 use crate::web::url::CanonicalUrl;
 
 /// Versions of a URL that are told.
@@ -92,6 +94,23 @@ impl Archive {
         let said =
             scan.html(&body.bytes, content_type.as_deref(), url, self.archives.keys(), RobotsDirectives::default());
         Ok(said.nofollow_page.then_some("its robots meta element says nofollow"))
+    }
+
+    /// As what the crawl reads the newest version of `url`, found by `hops`, if it is a sitemap or a feed.
+    pub(super) fn listing(&self, url: &CanonicalUrl, hops: &Hops, reads_robots: bool) -> Result<Option<&'static str>> {
+        let Some(Record { record, reader, .. }) = self.newest(url)? else { return Ok(None) };
+        if !(200..300).contains(&record.status) {
+            return Ok(None);
+        }
+        let response = reader.response(&record)?;
+        let content_type = mime::content_type(&response.headers);
+        let content_encoding = headers::list(&response.headers, "content-encoding");
+        let body = Body {
+            content_type: content_type.as_deref(),
+            content_encoding: content_encoding.as_deref(),
+            bytes: &response.body,
+        };
+        Ok(format_of(hops, reads_robots, body).map(Format::name))
     }
 
     /// The versions of `url`, the newest first, and whether there are more than are told.

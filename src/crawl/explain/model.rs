@@ -41,6 +41,9 @@ pub struct Explanation {
     pub seen: Seen,
     /// Where it is queued.
     pub queue: Option<Queue>,
+    /// How it stands in the recrawl calendar, where it was visited and the crawl has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recrawl: Option<Recrawl>,
     /// How its host stands.
     pub host: Option<Host>,
     /// Its versions in the archive, the newest first.
@@ -51,6 +54,8 @@ pub struct Explanation {
     pub nofollow: Option<&'static str>,
     /// How it was found.
     pub found: Option<Found>,
+    /// As what the newest version lists URLs, if it is a sitemap or a feed.
+    pub listing: Option<&'static str>,
     /// Where it redirects, hop by hop, as the archive has it.
     pub redirects_to: Vec<Hop>,
     /// What redirected to it, the nearest first.
@@ -74,6 +79,44 @@ pub struct Fingerprints {
     pub host: String,
     /// Of the registrable domain.
     pub domain: String,
+}
+
+/// A page in the recrawl calendar. Older visits count for less, so that numbers of them are no whole ones.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Recrawl {
+    /// `calendar`: it waits there; `queued`: it is due, and on its way to the queue or in it; `ended`: it was missing too
+    /// often and is not looked for any more.
+    pub place: &'static str,
+    /// When it is due.
+    #[serde(serialize_with = "moment")]
+    pub due: Option<Time>,
+    /// When it was visited last with an answer.
+    #[serde(serialize_with = "always")]
+    pub last_visit: Time,
+    /// When it was found changed the last time, at first when it was fetched first; known of one that waits.
+    #[serde(serialize_with = "moment")]
+    pub last_change: Option<Time>,
+    /// Visits that compared it with the one before.
+    pub visits: f32,
+    /// Those that found it changed.
+    pub changes: f32,
+    /// Days between the first and the last of them.
+    pub days: f32,
+    /// From the last visit to the next.
+    pub interval_s: Option<u64>,
+    /// How often it changes by estimate, where pages are fetched again.
+    pub changes_per_day: Option<f64>,
+    /// By which factor that may be wrong.
+    pub changes_factor: Option<f64>,
+    /// By which factor all intervals are longer than they should be.
+    pub stretch: Option<f64>,
+    /// Visits in a row that found no page.
+    pub missing_visits: Option<u8>,
+    /// The first of them.
+    #[serde(serialize_with = "moment")]
+    pub missing_since: Option<Time>,
+    /// Why its interval is what it is.
+    pub why: String,
 }
 
 /// A crawl at the moment of asking.

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::recrawl::{self, Visits};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::drum::{self, DrumState};
@@ -29,6 +30,8 @@ pub(super) struct State {
     pub robots: Option<Robots>,
     pub addresses: Option<Addresses>,
     pub look: Look,
+    /// What is known of its visits.
+    pub visits: Option<Visits>,
     /// Its page was found in the archive at the last start, and its URL was not met again since.
     pub replayed: bool,
     /// How far the links of other shards are read.
@@ -82,6 +85,9 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
     let stored = of(&checkpoint.dns, &sections.dns);
     let mut in_dns = |url: QueuedUrl, _: bool| meet(url, "DNS");
     let addresses = drum::look_up::<_, Addresses, _>(disk, &at("dns"), stored, keys.host, &mut in_dns)?;
+    let sides = (&checkpoint, sections);
+    let mut in_visits = |url: QueuedUrl| meet(url, "visits");
+    let visits = recrawl::read(disk, dir, sides, (keys.key, keys.host), &mut in_visits)?;
     let wanted = Wanted { key: keys.key, origin: keys.origin, host: keys.host, domain: keys.domain };
     let queue = (&checkpoint.frontier, sections.frontier.as_slice());
     let look = look(disk, &at("frontier"), queue, wanted, decode_rules, checkpoint.time)?;
@@ -92,6 +98,7 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
         robots: robots.value,
         addresses: addresses.value,
         look,
+        visits,
         exchange: ExchangeState::read(&sections.exchange, &checkpoint_path(dir, checkpoint.number))?,
         replayed: sections.replayed.iter().any(|&(key, _)| key == keys.key),
         checkpoint,

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::model::{Explanation, Host, Queue, Skipped, Version};
+use super::model::{Explanation, Host, Queue, Recrawl, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
 use crate::outcome::{Failure, Reason, Verdict, judge_answer, words_of_status};
@@ -89,7 +89,22 @@ fn fetched(told: &Explanation, newest: &Version) -> String {
     if let Some(why) = told.nofollow {
         text.push_str(&format!("; its links are not followed: {why}"));
     }
+    if let Some(next) = told.recrawl.as_ref().and_then(|recrawl| next_visit(recrawl, told.crawl.now)) {
+        text.push_str(&format!("; {next}"));
+    }
     text
+}
+
+/// When a page that was fetched is visited next.
+fn next_visit(recrawl: &Recrawl, now: Time) -> Option<String> {
+    if recrawl.place == "ended" {
+        return Some("it was missing too often and is not looked for any more".to_owned());
+    }
+    Some(match (recrawl.place, recrawl.due?) {
+        ("calendar", due) if due > now => format!("its next visit is due in {}", span(due.since(now))),
+        ("calendar", due) => format!("its next visit is due since {}", date(due)),
+        _ => "it is due, and on its way to the queue".to_owned(),
+    })
 }
 
 fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {

@@ -29,7 +29,8 @@ impl Engine {
         self.requests.answered(bytes, usual);
         let stored = self.store(&processed)?;
         self.books.count_stored(&stored);
-        self.books.log_answer(&processed, &stored, worker)?;
+        let visit = self.visit_note(&processed, &stored);
+        self.books.log_answer(&processed, (&stored, visit), worker)?;
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => self.page_answered(processed, findings, &stored),
@@ -94,6 +95,7 @@ impl Engine {
             is_external: processed.records.is_external,
             may_have_versions,
             condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
+            earlier: self.earlier_of(processed),
         })
     }
 
@@ -111,8 +113,13 @@ impl Engine {
             let alike = before.truncated && before.status == response.status && !before.robots;
             of_round && alike && before.payload_bytes >= processed.records.payload_bytes
         });
-        let stored =
-            |before: KeyRecord| StoredPage { record: before.offset, bytes: 0, saved: None, not_modified: false };
+        let stored = |before: KeyRecord| StoredPage {
+            record: before.offset,
+            bytes: 0,
+            saved: None,
+            not_modified: false,
+            payload_at: None,
+        };
         Ok(covers.map(stored))
     }
 

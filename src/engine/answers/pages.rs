@@ -8,6 +8,7 @@ use crate::container::Stored as StoredPage;
 use crate::disk::Result;
 use crate::engine::books::oddity_of;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use crate::engine::recrawl::Answer;
 use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
 use crate::engine::{Engine, is_of_seed, queued_url};
@@ -15,6 +16,8 @@ use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
 use crate::outcome::{
     Cause, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
 };
+use crate::web::sitemap;
+use crate::web::validators::Validators;
 
 impl Engine {
     pub(in crate::engine) fn start_page(
@@ -27,8 +30,15 @@ impl Engine {
         let now = self.clock.now();
         if self.stores.arrival.replayed.remove(&(url.key, url.forced)) {
             // stored before the last stop: its page is in the archive and was counted, so the host was not asked
-            return self.stores.arrival.frontier.withdraw(host, now);
+            self.stores.arrival.frontier.withdraw(host, now)?;
+            self.stores.arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
+            return self.collect_met();
         }
+        let Some(past) = self.begin_visit(&url)? else {
+            let arrival = &mut self.stores.arrival;
+            (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
+            return arrival.frontier.withdraw(host, now);
+        };
         if let Some(status) = self.fetched_in_round(&url)? {
             if is_of_seed(&url) {
                 self.books.seeds.set_status(url.seed, SeedStatus::Answered(status))?;
@@ -37,7 +47,11 @@ impl Engine {
             (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
             return arrival.frontier.withdraw(host, now);
         }
-        let condition = if may_have_versions(&url) { self.container.condition(url.key, &url.url)? } else { None };
+        let condition = match &past {
+            Some(past) if past.is_whole() => Engine::condition_of(past),
+            _ if may_have_versions(&url) => self.container.condition(url.key, &url.url)?,
+            _ => None,
+        };
         let job = FetchJob {
             host,
             url: queued_url(&url.url),
@@ -46,6 +60,7 @@ impl Engine {
             addresses,
             scope: self.scope.clone(),
             condition,
+            past: past.map(Box::new),
             id_seed: self.container.crawl_id(),
         };
         self.fetch(job, now);
@@ -58,19 +73,21 @@ impl Engine {
         findings: Findings,
         stored: &StoredPage,
     ) -> Result<()> {
-        let Processed { job, keys: processed_keys, response, retry_after, records, .. } = processed;
+        let Processed { job, keys: processed_keys, response, retry_after, records, mime, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
+        // budgets count a page once, however often it is visited
+        let is_new = job.past.is_none();
         let feedback = Feedback {
             started: response.started,
             duration: response.duration,
-            bytes: records.payload_bytes,
+            bytes: if is_new { records.payload_bytes } else { 0 },
             verdict,
             blame: blame_of_answer(response.status, response.is_interrupted()),
             failure: None,
             retry_after: retry_after.filter(|_| response.speaks_of_load()),
             address: response.address,
-            counts_as_page: verdict != Verdict::Retry,
+            counts_as_page: is_new && verdict != Verdict::Retry,
             may_lower_delay: response.status < 300,
         };
         if verdict == Verdict::Retry {
@@ -81,16 +98,29 @@ impl Engine {
         if let Some(oddity) = oddity_of((&job.url, job.via.url()), &url, &response, &findings, processed_keys.key) {
             self.books.tell_oddity(oddity, &job.url);
         }
-        self.page_done(&url, response.status, findings, stored)?;
+        let answer = Answer {
+            status: response.status,
+            at: response.started,
+            digest: records.payload_sha1,
+            text: findings.text,
+            bytes: records.payload_bytes,
+            mime: &mime,
+            validators: Validators::of(&response.headers),
+            is_interrupted: response.is_interrupted(),
+            is_map: findings.kind() != sitemap::Kind::Page,
+        };
+        let has_changed = self.visited(&url, job.past.as_deref(), &answer, stored)?;
+        self.page_done(&url, response.status, (findings, has_changed), stored)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
-    /// The page of `url` is in the archive: it is counted, and what it names is admitted.
+    /// The page of `url` is in the archive: it is counted, and what it names is admitted. Whether it has changed since
+    /// an earlier visit is said of one that had any.
     pub(in crate::engine) fn page_done(
         &mut self,
         url: &QueuedUrl,
         status: u16,
-        findings: Findings,
+        (findings, has_changed): (Findings, bool),
         stored: &StoredPage,
     ) -> Result<()> {
         self.books.statistics.pages_stored += 1;
@@ -106,12 +136,17 @@ impl Engine {
             let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
             self.books.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
         }
-        self.route_found(url, findings, stored.record)
+        self.route_found(url, (findings, has_changed), stored.record)
     }
 
     /// Routes what a page names whose record lies at `record` of key.dat.
-    pub(in crate::engine) fn route_found(&mut self, url: &QueuedUrl, findings: Findings, record: u64) -> Result<()> {
-        let parent = Parent { url, record };
+    pub(in crate::engine) fn route_found(
+        &mut self,
+        url: &QueuedUrl,
+        (findings, has_changed): (Findings, bool),
+        record: u64,
+    ) -> Result<()> {
+        let parent = Parent { url, record, has_changed };
         if let Some((target, keys)) = findings.redirect {
             self.route(Discovery::Redirect { parent: &parent, target: &target, keys })?;
         }
@@ -155,6 +190,7 @@ impl Engine {
         }
         self.books.statistics.count_failure(failure);
         self.books.statistics.ends.failed += 1;
+        self.not_visited(&url, started)?;
         self.seed_failed(&url, cause)?;
         self.frontier_done(job.host, &feedback, None)
     }

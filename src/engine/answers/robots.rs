@@ -46,7 +46,7 @@ impl Engine {
     ) -> Result<()> {
         let id_seed = self.requests.id_seed();
         let (scope, condition) = (self.scope.clone(), None);
-        let job = FetchJob { host, target, url, addresses, scope, via, condition, id_seed };
+        let job = FetchJob { host, target, url, addresses, scope, via, condition, past: None, id_seed };
         self.fetch(job, self.clock.now());
         Ok(())
     }

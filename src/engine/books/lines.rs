@@ -13,11 +13,18 @@ use crate::web::robots::RobotsRules;
 
 impl Books {
     /// An answer came, to a request for a page or for robots.txt.
-    pub fn log_answer(&mut self, processed: &Processed, stored: &Stored, worker: u32) -> Result<()> {
+    /// What a visit of a page that is fetched again has found stands among the annotations.
+    pub fn log_answer(
+        &mut self,
+        processed: &Processed,
+        (stored, visit): (&Stored, Option<&str>),
+        worker: u32,
+    ) -> Result<()> {
         let (job, response) = (&processed.job, &processed.response);
         let (hops, seed) = history(&job.target);
         let seed_url = self.seed_url(seed)?;
-        let notes = annotations(processed, stored);
+        let mut notes = annotations(processed, stored);
+        notes.extend(visit.map(str::to_owned));
         self.crawl_log.push(&LogLine {
             time: response.started + response.duration,
             status: i32::from(response.status),
@@ -110,6 +117,9 @@ fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     }
     if let Some(wait) = processed.retry_after.filter(|_| response.speaks_of_load()) {
         notes.push(format!("retryAfter:{}", wait.as_secs_f64()));
+    }
+    if let Some(listing) = processed.findings.sitemap {
+        notes.push(format!("{}:{}", listing.format.note(), listing.urls));
     }
     let limits = processed.findings.limits;
     if limits.decoded {

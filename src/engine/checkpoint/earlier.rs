@@ -35,13 +35,21 @@ type Counters = (
     (u16, Duration, CheckpointCosts, Ends),
 );
 
-/// Reads the record in `bytes`, which has no count of requisites.
+/// What a record without a calendar lacks at its end: that it has none, and no store of visits.
+pub(super) const WITHOUT_CALENDAR: [u8; 2] = [0, 0];
+
+/// Reads the record in `bytes`, which says nothing of a calendar.
+pub(super) fn read_without_calendar(bytes: &[u8]) -> postcard::Result<Checkpoint> {
+    postcard::from_bytes(&[bytes, &WITHOUT_CALENDAR].concat())
+}
+
+/// Reads the record in `bytes`, which has no count of requisites either.
 pub(super) fn read(bytes: &[u8]) -> postcard::Result<Checkpoint> {
     let (_, rest) = postcard::take_from_bytes::<UpToCounters>(bytes)?;
     let mut whole = bytes[..bytes.len() - rest.len()].to_vec();
     whole.push(0);
     whole.extend_from_slice(rest);
-    postcard::from_bytes(&whole)
+    read_without_calendar(&whole)
 }
 
 #[cfg(test)]
@@ -62,14 +70,16 @@ mod tests {
         let bytes = |requisites_stored| {
             let mut record = record.clone();
             record.statistics.requisites_stored = requisites_stored;
-            postcard::to_stdvec(&record).unwrap()
+            let mut bytes = postcard::to_stdvec(&record).unwrap();
+            assert_eq!(bytes.split_off(bytes.len() - WITHOUT_CALENDAR.len()), WITHOUT_CALENDAR);
+            bytes
         };
         let (none, one) = (bytes(0), bytes(1));
         let place = none.iter().zip(&one).position(|(a, b)| a != b).unwrap();
         let mut earlier = none.clone();
         earlier.remove(place);
         let found = read(&earlier).unwrap();
-        assert_eq!(postcard::to_stdvec(&found).unwrap(), none);
+        assert_eq!(postcard::to_stdvec(&found).unwrap(), [&none, &WITHOUT_CALENDAR[..]].concat());
         assert!(read(&earlier[..earlier.len() - 1]).is_err() && read(&[]).is_err());
     }
 }

@@ -5,11 +5,15 @@
 //!                      identity | URL-seen arrays | robots arrays | DNS arrays | frontier | replayed keys |
 //!                      pattern budgets | positions in the links of other shards | the record
 //! ```
+//! In a crawl that fetches pages again, three more stand before the record: arrays of the store of visits, what of the
+//! calendar was in memory, and what its schedule has learnt.
+
 //! It is written when everything that it names is durable. So a file that is whole, that is: every section has its
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 3 had no count of requisites in its record (`earlier`). Version 2 was that of a crawl of one shard, and
+//! Version 5 is that of a crawl with a calendar; all others write version 4, whose record ends before what is said of
+//! one. Version 3 had no count of requisites in its record (`earlier`). Version 2 was that of a crawl of one shard, and
 //! had no section about links. Version 1 had no identity, and was written before the stores' files were synced: it
 //! counts where a catalog names it, and for readers beside a crawl.
 
@@ -21,7 +25,9 @@ use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
+/// From this version on there are the sections of a calendar.
+const WITH_CALENDAR: u16 = 5;
 /// From this version on the record has a count of requisites.
 const WITH_REQUISITES: u16 = 4;
 /// From this version on there is a section about the links of other shards, which is empty in a crawl of one.
@@ -50,6 +56,12 @@ pub struct Sections {
     pub replayed: Vec<Replayed>,
     /// URLs by pattern.
     pub patterns: Vec<u8>,
+    /// Arrays of the store of visits; nothing where pages are not fetched again, as the next two.
+    pub visits: Vec<u8>,
+    /// What of the calendar was in memory.
+    pub calendar: Vec<u8>,
+    /// What the schedule has learnt.
+    pub schedule: Vec<u8>,
     /// Positions in the links of other shards, and the link files that others may have to read; nothing in a crawl of
     /// one shard.
     pub exchange: Vec<u8>,
@@ -89,7 +101,10 @@ impl CheckpointFile {
         let (seen, robots, dns, frontier) = (section()?, section()?, section()?, section()?);
         let (replayed, patterns) = (replayed(&section()?), section()?);
         let exchange = if version >= WITH_EXCHANGE { section()? } else { Vec::new() };
-        let sections = Sections { seen, robots, dns, frontier, replayed, patterns, exchange };
+        let mut of_calendar = || if version >= WITH_CALENDAR { section() } else { Ok(Vec::new()) };
+        let (visits, calendar, schedule) = (of_calendar()?, of_calendar()?, of_calendar()?);
+        let sections =
+            Sections { seen, robots, dns, frontier, replayed, patterns, visits, calendar, schedule, exchange };
         let record = section().and_then(|record| read_record(&path, (number, version), &record));
         let end = at;
         let record = record.and_then(|record| match end == bytes.len() {
@@ -114,10 +129,17 @@ pub(in crate::engine) fn write(
     let replayed: Vec<u8> =
         replayed.flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect();
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
-    let (identity, encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
-    let Sections { seen, robots, dns, frontier, patterns, exchange, .. } = sections;
-    let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
-    for section in [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange, &encoded] {
+    let (identity, mut encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
+    let Sections { seen, robots, dns, frontier, patterns, visits, calendar, schedule, exchange, .. } = sections;
+    let has_calendar = record.is_some_and(|record| record.calendar.is_some());
+    let version = if has_calendar { WITH_CALENDAR } else { WITH_REQUISITES };
+    let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
+    if !has_calendar {
+        encoded.truncate(encoded.len().saturating_sub(earlier::WITHOUT_CALENDAR.len()));
+    }
+    let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
+    let before = [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange];
+    for section in before.into_iter().chain(of_calendar).chain([&encoded]) {
         bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
         bytes.extend_from_slice(section);
@@ -144,8 +166,12 @@ fn read_record(path: &Path, (number, version): (u64, u16), bytes: &[u8]) -> Resu
         return Ok(None);
     }
     let damaged = |e: postcard::Error| Error::damaged(path, 0, "a readable checkpoint record", e.to_string());
-    let read = if version >= WITH_REQUISITES { postcard::from_bytes } else { earlier::read };
-    let record: Checkpoint = read(bytes).map_err(damaged)?;
+    let record: Checkpoint = match version {
+        WITH_CALENDAR.. => postcard::from_bytes(bytes),
+        WITH_REQUISITES => earlier::read_without_calendar(bytes),
+        _ => earlier::read(bytes),
+    }
+    .map_err(damaged)?;
     if record.number != number {
         let (expected, found) = (format!("checkpoint {number}"), format!("checkpoint {}", record.number));
         return Err(Error::damaged(path, 0, expected, found));

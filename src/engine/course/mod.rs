@@ -187,7 +187,8 @@ impl Engine {
 
     /// Stops when only hosts were left for long enough that never answered.
     pub(super) fn watch_silence(&mut self, now: Time) -> Result<()> {
-        if !self.course.is_crawling() || self.is_paused() {
+        // pages that are due later keep the crawl from ending so
+        if !self.course.is_crawling() || self.is_paused() || !self.calendar_is_over(now) {
             return Ok(());
         }
         let is_over = self.course.linger.is_over(now, &mut self.stores, self.settings.linger)?;
@@ -213,7 +214,9 @@ impl Engine {
                 true => self.end_of_all(),
                 false => self.nothing_left().then_some(Finish::Complete),
             };
+            let is_fresh = self.has_calendar(now);
             match end {
+                Some(Finish::Complete) if is_fresh => self.course.close(Finish::Fresh),
                 Some(Finish::Complete) => self.course.close(Finish::Complete),
                 other => other.into_iter().for_each(|finish| self.begin_stop(finish)),
             }
@@ -234,6 +237,7 @@ impl Engine {
     /// Nothing but a checkpoint is in progress.
     fn is_at_rest(&self) -> bool {
         let is_reading = self.exchange.as_ref().is_some_and(|exchange| exchange.is_reading());
+        let is_reading = is_reading || self.is_reading_calendar();
         !is_reading && self.requests.under_way() == 0 && self.stores.are_idle() && !self.stores.are_dispatching()
     }
 
@@ -241,7 +245,8 @@ impl Engine {
     pub(super) fn nothing_left(&mut self) -> bool {
         let is_idle = self.requests.under_way() == 0 && self.stores.are_idle();
         let all_are_in = !self.seeding.intake.is_waiting();
-        all_are_in && is_idle && self.stores.arrival.frontier.is_idle() && self.accounts().are_closed()
+        let is_done = is_idle && self.stores.arrival.frontier.is_idle() && self.accounts().are_closed();
+        all_are_in && is_done && self.calendar_is_over(self.clock.now())
     }
 }
 

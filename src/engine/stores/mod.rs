@@ -1,8 +1,9 @@
-//! The three stores that every admitted URL passes, and where their way ends: URL-seen, robots, DNS, frontier.
+//! The three stores that every admitted URL passes, and where their way ends: URL-seen, robots, DNS, frontier. A crawl
+//! that fetches pages again has a fourth, of their visits, which a URL passes in the place of URL-seen when it is due.
 //!
 //! - What is to be done for each of them alike (merges, cuts, what they need no more, what waits in them) is done here
 //!   once, by [`AnyStore`]; a URL's way from one to the next is [`way`].
-//! - One merge of all three is in progress at a time, as fast as their pace permits. The store that is nearest to the
+//! - One merge of all of them is in progress at a time, as fast as their pace permits. The store that is nearest to the
 //!   frontier comes first: what it gives can be fetched at once.
 //! - Results are handed on in the same order, so that a URL moves by one store in a call.
 //! - Jobs of the frontier are counted here too: while one of either kind is out, a file is half written that no cut
@@ -18,6 +19,7 @@ use super::checkpoint::{Owner, Replayed, Sections};
 use super::merge::{BucketMerge, StoreMerged};
 use super::patterns::PatternBudget;
 use super::values::{Addresses, Robots};
+use crate::calendar::Visited;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::{DrumCut, MergeJob, Need, Pace, Store, Value};
@@ -38,10 +40,16 @@ pub struct Stores {
     pub robots: Store<Robots, QueuedUrl>,
     /// Addresses by host name, of hosts that are not active.
     pub dns: Store<Addresses, QueuedUrl>,
+    /// The visits of pages that are fetched again, where any are.
+    pub visits: Option<Store<Visited, QueuedUrl>>,
     /// The end of the way.
     pub arrival: Arrival,
     jobs: Jobs,
 }
+
+/// URL-seen, robots, DNS, and visits where there are any.
+type FourStores =
+    (Store<(), QueuedUrl>, Store<Robots, QueuedUrl>, Store<Addresses, QueuedUrl>, Option<Store<Visited, QueuedUrl>>);
 
 /// What is in progress beside the engine.
 struct Jobs {
@@ -53,20 +61,21 @@ struct Jobs {
     is_dispatching: bool,
 }
 
-/// The cuts of the three, and of the frontier.
+/// The cuts of the stores, and of the frontier.
 pub(super) struct StoreCuts {
     pub seen: DrumCut,
     pub robots: DrumCut,
     pub dns: DrumCut,
+    pub visits: Option<DrumCut>,
     pub frontier: FrontierCut,
 }
 
 impl StoreCuts {
     /// Files to be synced, and the directories after them.
     pub fn take_syncs(&mut self) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let StoreCuts { seen, robots, dns, frontier } = self;
+        let StoreCuts { seen, robots, dns, visits, frontier } = self;
         let mut syncs = (Vec::new(), Vec::new());
-        for cut in [seen, robots, dns] {
+        for cut in [seen, robots, dns].into_iter().chain(visits) {
             syncs.0.append(&mut cut.sync);
             syncs.1.append(&mut cut.sync_dirs);
         }
@@ -76,21 +85,22 @@ impl StoreCuts {
     }
 
     /// Files that earlier cuts name and this one does not, and whose they are.
-    pub fn take_superseded(&mut self) -> [(Owner, Vec<PathBuf>); 4] {
+    pub fn take_superseded(&mut self) -> Vec<(Owner, Vec<PathBuf>)> {
         let stores = [(Owner::Seen, &mut self.seen), (Owner::Robots, &mut self.robots), (Owner::Dns, &mut self.dns)];
-        let [seen, robots, dns] = stores.map(|(owner, cut)| (owner, std::mem::take(&mut cut.superseded)));
-        [seen, robots, dns, (Owner::Frontier, std::mem::take(&mut self.frontier.superseded))]
+        let stores = stores.into_iter().chain(self.visits.iter_mut().map(|cut| (Owner::Visits, cut)));
+        let stores = stores.map(|(owner, cut)| (owner, std::mem::take(&mut cut.superseded)));
+        stores.chain([(Owner::Frontier, std::mem::take(&mut self.frontier.superseded))]).collect()
     }
 }
 
-/// One of the three, whatever its values are.
+/// One of the stores, whatever its values are.
 trait AnyStore {
     fn owner(&self) -> Owner;
     fn next_merge(&mut self, need: Need) -> Result<Option<BucketMerge>>;
     fn take_unneeded(&mut self) -> Vec<PathBuf>;
 }
 
-/// The values of one of the three.
+/// The values of one of the stores.
 trait Kind: Value {
     const OWNER: Owner;
 
@@ -121,6 +131,14 @@ impl Kind for Addresses {
     }
 }
 
+impl Kind for Visited {
+    const OWNER: Owner = Owner::Visits;
+
+    fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge {
+        BucketMerge::Visits(job)
+    }
+}
+
 impl<V: Kind> AnyStore for Store<V, QueuedUrl> {
     fn owner(&self) -> Owner {
         V::OWNER
@@ -138,14 +156,12 @@ impl<V: Kind> AnyStore for Store<V, QueuedUrl> {
 impl Stores {
     /// The stores with nothing in progress.
     pub fn new(
-        seen: Store<(), QueuedUrl>,
-        robots: Store<Robots, QueuedUrl>,
-        dns: Store<Addresses, QueuedUrl>,
+        (seen, robots, dns, visits): FourStores,
         (patterns, arrival): (PatternBudget, Arrival),
         pace: Pace,
     ) -> Stores {
         let jobs = Jobs { pace, is_merging: false, partitions: 0, is_dispatching: false };
-        Stores { seen, patterns, robots, dns, arrival, jobs }
+        Stores { seen, patterns, robots, dns, visits, arrival, jobs }
     }
 
     /// Begins a merge of one bucket, for the first of `needs` for which there is one, if its pace permits that.
@@ -161,10 +177,10 @@ impl Stores {
             if !self.jobs.pace.permits(need, now) {
                 continue;
             }
-            let Stores { seen, robots, dns, jobs, .. } = self;
+            let Stores { seen, robots, dns, visits, jobs, .. } = self;
             // the one that is nearest to the frontier first
             let each: [&mut dyn AnyStore; 3] = [dns, robots, seen];
-            for store in each {
+            for store in each.into_iter().chain(visits.as_mut().map(|visits| visits as &mut dyn AnyStore)) {
                 if let Some(bucket) = store.next_merge(need)? {
                     let owner = store.owner();
                     jobs.is_merging = true;
@@ -184,6 +200,11 @@ impl Stores {
             StoreMerged::Seen(done) => self.seen.finish_merge(done),
             StoreMerged::Robots(done) => self.robots.finish_merge(done),
             StoreMerged::Dns(done) => self.dns.finish_merge(done),
+            StoreMerged::Visits(done) => {
+                if let Some(visits) = &mut self.visits {
+                    visits.finish_merge(done);
+                }
+            }
         }
     }
 
@@ -206,33 +227,36 @@ impl Stores {
         self.arrival.frontier.finish_job(done, self.arrival.now)
     }
 
-    /// Cuts the three and the frontier, and puts down what was in memory.
+    /// Cuts the stores and the frontier, and puts down what was in memory.
     pub(super) fn cut(&mut self, sections: &mut Sections) -> Result<StoreCuts> {
         let seen = self.seen.cut(&mut sections.seen)?;
         let robots = self.robots.cut(&mut sections.robots)?;
         let dns = self.dns.cut(&mut sections.dns)?;
+        let visits = self.visits.as_mut().map(|visits| visits.cut(&mut sections.visits)).transpose()?;
         self.patterns.encode(&mut sections.patterns);
         let frontier = self.arrival.frontier.cut(&mut sections.frontier)?;
         sections.replayed = self.arrival.replayed.iter().copied().collect();
         // the same state gives the same bytes
         sections.replayed.sort_unstable();
-        Ok(StoreCuts { seen, robots, dns, frontier })
+        Ok(StoreCuts { seen, robots, dns, visits, frontier })
     }
 
     /// Files that no cut ever named and that are not needed any more, and whose they were.
-    pub(super) fn take_unneeded(&mut self) -> [(Owner, Vec<PathBuf>); 3] {
+    pub(super) fn take_unneeded(&mut self) -> Vec<(Owner, Vec<PathBuf>)> {
         let each: [&mut dyn AnyStore; 3] = [&mut self.seen, &mut self.robots, &mut self.dns];
-        each.map(|store| (store.owner(), store.take_unneeded()))
+        let each = each.into_iter().chain(self.visits.as_mut().map(|visits| visits as &mut dyn AnyStore));
+        each.map(|store| (store.owner(), store.take_unneeded())).collect()
     }
 
     /// URLs that wait in any of the stores for a merge to begin.
     pub fn waiting(&self) -> u64 {
-        self.seen.pending_checks() + self.robots.pending_checks() + self.dns.pending_checks()
+        let of_visits = self.visits.as_ref().map_or(0, Store::pending_checks);
+        self.seen.pending_checks() + self.robots.pending_checks() + self.dns.pending_checks() + of_visits
     }
 
-    /// URLs of which it is not known yet whether they were seen before.
+    /// URLs of which it is not known yet whether they were seen before, or whether they are due.
     pub fn undecided(&self) -> u64 {
-        self.seen.unanswered()
+        self.seen.unanswered() + self.visits.as_ref().map_or(0, Store::unanswered)
     }
 
     /// New URLs that wait for an answer about their robots.txt or their name.

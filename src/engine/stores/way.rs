@@ -1,12 +1,17 @@
 //! The way of an admitted URL: three stores in turn, then the frontier.
 //!
 //! ```text
-//! admit ─► URL-seen ─► patterns, robots ─► DNS ─► frontier
-//!                   BehindSeen      BehindRobots  BehindDns
+//! admit ─► URL-seen ─► patterns ─┬─► robots ─► DNS ─► frontier
+//!                   BehindSeen    │         BehindRobots  BehindDns
+//! admit_due ─► visits ────────────┘
+//!                   BehindVisits
 //! ```
 //! A store answers at once (from its LRU, or because its Bloom filter knows that the key is new) or after a merge,
 //! through its dispatcher, which is what lies behind it; either way the URL goes on by the same function. Origins that
 //! are active in the frontier skip robots and DNS: the frontier knows their rules and addresses already.
+//!
+//! In a crawl that fetches pages again, a URL whose time has come passes the store of visits in the place of URL-seen,
+//! and so does a known URL of which somebody says that it has changed ([`BehindVisits`]).
 //!
 //! What the two stores say counts while it is fresh. Rules that forbid the URL end it, and so does a name that does not
 //! exist or leads to private addresses; a robots.txt that cannot be had and name servers that fail hold the host back;
@@ -14,6 +19,7 @@
 //! host's turn comes, and the answer replaces the old one.
 
 use super::{Replayed, Stores};
+use crate::calendar::{Recrawl, Visited};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::{Admission, Dispatcher, Store, StoreAnswer};
@@ -22,7 +28,7 @@ use crate::engine::values::{Addresses, Robots, RobotsAnswer};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Frontier, Known, NameAnswer, QueuedUrl};
 use crate::outcome::Reason;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The end of the way: the frontier, and what is counted.
 pub struct Arrival {
@@ -42,16 +48,32 @@ pub struct Arrival {
     pub duplicate: u64,
     /// URLs that were admitted and ended on their way, until the engine collects them.
     pub dropped: Vec<(QueuedUrl, Reason)>,
+    /// URLs whose pages a replay found in the archive and that were met now, until the engine collects them; only where
+    /// pages are fetched again.
+    pub met: Option<Vec<QueuedUrl>>,
+    /// Pages that are fetched before their time, until that is put down.
+    pub brought_forward: HashMap<Fingerprint, Visited>,
+    /// Records of the calendar that were not their page's any more.
+    pub stale: u64,
+    /// Pages that were fetched before their time because somebody said that they have changed.
+    pub early: u64,
 }
 
 impl Stores {
     /// A URL that scope and limits permit.
     pub fn admit(&mut self, url: QueuedUrl) -> Result<()> {
         match self.seen.admit(url.key, (), url)? {
-            Admission::Unique(url) => self.behind_seen().unique(url),
-            Admission::Duplicate(url) => self.behind_seen().duplicate(url),
-            Admission::Pending => Ok(()),
+            Admission::Unique(url) => self.behind_seen().unique(url)?,
+            Admission::Duplicate(url) => self.behind_seen().duplicate(url)?,
+            Admission::Pending => return Ok(()),
         }
+        self.put_forward()
+    }
+
+    /// A URL whose time has come.
+    pub fn admit_due(&mut self, url: QueuedUrl) -> Result<()> {
+        self.behind_seen().ask_visits(url)?;
+        self.put_forward()
     }
 
     /// Whether `key` is known to be seen without looking further, for a URL that is not forced: it is counted then, and
@@ -64,24 +86,53 @@ impl Stores {
 
     /// Hands at most `results_max` results of each store's merges on; says how many there were.
     pub fn dispatch(&mut self, results_max: usize) -> Result<usize> {
-        let Stores { seen, patterns, robots, dns, arrival, jobs } = self;
+        let Stores { seen, patterns, robots, dns, visits, arrival, jobs } = self;
         let mut count = dns.dispatch(&mut BehindDns { robots, arrival }, results_max)?;
         count += robots.dispatch(&mut BehindRobots { dns, arrival }, results_max)?;
-        let next = BehindRobots { dns, arrival };
-        count += seen.dispatch(&mut BehindSeen { patterns, robots, next }, results_max)?;
+        if let Some(visits) = visits {
+            let onward = Onward { robots, next: BehindRobots { dns, arrival } };
+            count += visits.dispatch(&mut BehindVisits { onward }, results_max)?;
+        }
+        let onward = Onward { robots, next: BehindRobots { dns, arrival } };
+        let visits = visits.as_mut();
+        count += seen.dispatch(&mut BehindSeen { patterns, visits, onward }, results_max)?;
         jobs.is_dispatching = count > 0;
+        self.put_forward()?;
         Ok(count)
     }
 
     fn behind_seen(&mut self) -> BehindSeen<'_> {
-        let Stores { patterns, robots, dns, arrival, .. } = self;
-        BehindSeen { patterns, robots, next: BehindRobots { dns, arrival } }
+        let Stores { patterns, robots, dns, visits, arrival, .. } = self;
+        let onward = Onward { robots, next: BehindRobots { dns, arrival } };
+        BehindSeen { patterns, visits: visits.as_mut(), onward }
+    }
+
+    /// Puts down of which pages the record in the calendar is not theirs any more: they were queued before their time.
+    fn put_forward(&mut self) -> Result<()> {
+        let Some(visits) = self.visits.as_mut().filter(|_| !self.arrival.brought_forward.is_empty()) else {
+            return Ok(());
+        };
+        let mut each: Vec<_> = self.arrival.brought_forward.drain().collect();
+        // the same state gives the same order
+        each.sort_unstable_by_key(|(key, _)| *key);
+        each.into_iter().try_for_each(|(key, visited)| visits.put(key, visited))
     }
 }
 
 /// Where URLs go of which URL-seen has said whether they are new.
 struct BehindSeen<'a> {
     patterns: &'a mut PatternBudget,
+    visits: Option<&'a mut Store<Visited, QueuedUrl>>,
+    onward: Onward<'a>,
+}
+
+/// Where known URLs go whose visits were looked up.
+struct BehindVisits<'a> {
+    onward: Onward<'a>,
+}
+
+/// Where URLs go that are to be fetched.
+struct Onward<'a> {
     robots: &'a mut Store<Robots, QueuedUrl>,
     next: BehindRobots<'a>,
 }
@@ -105,25 +156,96 @@ impl Dispatcher<Fingerprint, (), QueuedUrl> for BehindSeen<'_> {
 impl BehindSeen<'_> {
     /// A URL that was never seen before: there is nothing to force.
     fn unique(&mut self, url: QueuedUrl) -> Result<()> {
-        self.next.arrival.unique += 1;
+        self.onward.next.arrival.unique += 1;
         let admitted = self.patterns.admits(&url);
-        self.pass(QueuedUrl { forced: false, ..url }, admitted)
+        self.onward.pass(QueuedUrl { forced: false, recrawl: None, ..url }, admitted)
     }
 
-    /// A URL that was seen before ends here, unless it is forced.
+    /// A URL that was seen before ends here, unless it is forced, or its visits say that it should be fetched.
     fn duplicate(&mut self, url: QueuedUrl) -> Result<()> {
-        if url.forced {
-            self.next.arrival.again += 1;
-            return self.pass(url, true);
+        if self.visits.is_some() && (url.forced || url.recrawl.is_some()) {
+            return self.ask_visits(url);
         }
-        self.next.arrival.duplicate += 1;
+        let arrival = &mut *self.onward.next.arrival;
+        if url.forced {
+            arrival.again += 1;
+            return self.onward.pass(url, true);
+        }
+        arrival.duplicate += 1;
         Ok(())
+    }
+
+    fn ask_visits(&mut self, url: QueuedUrl) -> Result<()> {
+        let Some(visits) = &mut self.visits else { return Ok(()) };
+        match visits.ask(url.key, url)? {
+            StoreAnswer::Known(visited, url) => self.onward.judge_visited(visited, url),
+            StoreAnswer::Unknown(url) => self.onward.judge_unvisited(url),
+            StoreAnswer::Pending => Ok(()),
+        }
+    }
+}
+
+impl Dispatcher<Fingerprint, Visited, QueuedUrl> for BehindVisits<'_> {
+    fn unique_key_check(&mut self, _: Fingerprint, url: Option<QueuedUrl>) -> Result<()> {
+        url.map_or(Ok(()), |url| self.onward.judge_unvisited(url))
+    }
+
+    fn duplicate_key_check(&mut self, _: Fingerprint, visited: Visited, url: Option<QueuedUrl>) -> Result<()> {
+        url.map_or(Ok(()), |url| self.onward.judge_visited(visited, url))
+    }
+}
+
+impl Onward<'_> {
+    /// A known URL that was visited: fetched if its record in the calendar is still its own, if somebody says that it
+    /// has changed since, or if a seed's line wants it.
+    fn judge_visited(&mut self, visited: Visited, mut url: QueuedUrl) -> Result<()> {
+        let arrival = &mut *self.next.arrival;
+        let reason = url.recrawl.as_deref().and_then(Recrawl::read);
+        match reason {
+            Some(Recrawl::Due(past)) if past.due == visited.due && !visited.is_gone => {}
+            Some(Recrawl::Due(_)) => {
+                arrival.stale += 1;
+                return Ok(());
+            }
+            // what is due is on its way
+            Some(hint @ (Recrawl::Modified(_) | Recrawl::Linked)) => {
+                let is_waiting = visited.is_gone || visited.due > arrival.now;
+                let is_newer = match hint {
+                    Recrawl::Modified(time) => time > visited.fetched && time <= arrival.now,
+                    _ => visited.is_gone,
+                };
+                if !is_newer || !is_waiting || arrival.brought_forward.contains_key(&url.key) {
+                    arrival.duplicate += 1;
+                    return Ok(());
+                }
+                arrival.early += 1;
+                let due = Time::from_ms(arrival.now.ms() / 1_000 * 1_000);
+                arrival.brought_forward.insert(url.key, Visited { due, is_gone: false, ..visited });
+                url.recrawl = Some(Recrawl::Due(visited.to_past()).to_bytes());
+            }
+            // somebody wants it now
+            None => {}
+        }
+        arrival.again += 1;
+        self.pass(QueuedUrl { forced: true, ..url }, true)
+    }
+
+    /// A known URL without a visit: it waits for its first one, or had none that counts. A seed's line wants it all the
+    /// same, and a record of the calendar is never lost.
+    fn judge_unvisited(&mut self, url: QueuedUrl) -> Result<()> {
+        if !url.forced {
+            self.next.arrival.duplicate += 1;
+            return Ok(());
+        }
+        self.next.arrival.again += 1;
+        self.pass(url, true)
     }
 
     /// A URL that goes on, unless its page is in the archive or its pattern has had enough.
     fn pass(&mut self, url: QueuedUrl, admitted: bool) -> Result<()> {
         let arrival = &mut *self.next.arrival;
         if arrival.replayed.remove(&(url.key, url.forced)) {
+            arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
             return Ok(());
         }
         if !admitted {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! | flags 1 | domain | origin | host | key | rank | attempts | sequence | priority | via | depth | seed | hops | url |
+//! | recrawl |
 //! ```
 //! What the flags say to be as before, or as usual, is left out; texts share their start with those before them. What
 //! stands alone is written as the difference to a blank URL, so there is one form for everything.
@@ -20,8 +21,10 @@ const UNUSUAL: u8 = 8;
 const ANOTHER_WAY: u8 = 16;
 /// The URL before it counts as a blank one.
 const ANEW: u8 = 32;
+/// The reason of a recrawl follows.
+const RECRAWL: u8 = 64;
 /// All of them. What is no URL begins with a byte beyond.
-pub(super) const FLAGS: u8 = 63;
+pub(super) const FLAGS: u8 = 127;
 
 /// How many bytes are the same at the start.
 fn shared(a: &[u8], b: &[u8]) -> usize {
@@ -44,7 +47,8 @@ fn put_after(out: &mut Vec<u8>, before: &UrlView<'_>, url: &UrlView<'_>, flags: 
             | flag(domain, ANOTHER_DOMAIN)
             | flag(url.forced, FORCED)
             | flag(unusual, UNUSUAL)
-            | flag(way, ANOTHER_WAY),
+            | flag(way, ANOTHER_WAY)
+            | flag(!url.recrawl.is_empty(), RECRAWL),
     );
     if domain {
         wire::put_fingerprint(out, url.domain);
@@ -67,6 +71,9 @@ fn put_after(out: &mut Vec<u8>, before: &UrlView<'_>, url: &UrlView<'_>, flags: 
         put_text(out, before.hops, url.hops);
     }
     put_text(out, before.url, url.url);
+    if !url.recrawl.is_empty() {
+        wire::put_sized(out, url.recrawl);
+    }
 }
 
 fn put_text(out: &mut Vec<u8>, before: &[u8], text: &[u8]) {
@@ -109,6 +116,10 @@ fn read_after<'a>(reader: &mut Reader<'a>, before: &UrlView<'_>, flags: u8) -> O
     }
     let url_shared = reader.small()?;
     url.url = reader.sized()?;
+    if flags & RECRAWL != 0 {
+        // of what is not there, nothing is written
+        url.recrawl = reader.sized().filter(|recrawl| !recrawl.is_empty())?;
+    }
     Some(Difference { url, hops_shared, url_shared })
 }
 
@@ -125,6 +136,7 @@ pub(super) struct Front {
     numbers: UrlView<'static>,
     hops: Vec<u8>,
     url: Vec<u8>,
+    recrawl: Vec<u8>,
     /// Whether what is written next has to say that it was started again.
     anew: bool,
 }
@@ -140,12 +152,13 @@ impl Front {
         self.numbers = UrlView::default();
         self.hops.clear();
         self.url.clear();
+        self.recrawl.clear();
         self.anew = false;
     }
 
     /// The URL that was written or read last.
     pub(super) fn get(&self) -> UrlView<'_> {
-        UrlView { hops: &self.hops, url: &self.url, ..self.numbers }
+        UrlView { hops: &self.hops, url: &self.url, recrawl: &self.recrawl, ..self.numbers }
     }
 
     /// Appends `url`.
@@ -153,7 +166,7 @@ impl Front {
         let flags = if std::mem::take(&mut self.anew) { ANEW } else { 0 };
         put_after(out, &self.get(), url, flags);
         self.numbers = url.without_texts();
-        for (mine, text) in [(&mut self.hops, url.hops), (&mut self.url, url.url)] {
+        for (mine, text) in [(&mut self.hops, url.hops), (&mut self.url, url.url), (&mut self.recrawl, url.recrawl)] {
             mine.clear();
             mine.extend_from_slice(text);
         }
@@ -177,6 +190,8 @@ impl Front {
             mine.truncate(same);
             mine.extend_from_slice(rest);
         }
+        self.recrawl.clear();
+        self.recrawl.extend_from_slice(read.url.recrawl);
         Some(())
     }
 }
@@ -219,7 +234,8 @@ mod tests {
         let domain = UrlView { domain: Fingerprint::from_bits(8), host: Fingerprint::from_bits(9), ..other };
         let again = UrlView { rank: 0, attempts: 3, sequence: u64::MAX, ..domain };
         let forced = UrlView { forced: true, hops: b"", depth: u16::MAX, seed: u32::MAX, url: b"", ..plain };
-        vec![plain, next, other, domain, again, forced, UrlView::default(), plain]
+        let due = UrlView { recrawl: b"its time has come", forced: true, ..next };
+        vec![plain, next, due, other, domain, again, forced, UrlView::default(), plain]
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct UrlView<'a> {
     pub forced: bool,
     pub hops: &'a [u8],
     pub url: &'a [u8],
+    /// Why a recrawl wants it; empty if none does.
+    pub recrawl: &'a [u8],
 }
 
 impl<'a> UrlView<'a> {
@@ -43,6 +45,7 @@ impl<'a> UrlView<'a> {
             forced: url.forced,
             hops: url.hops.as_bytes(),
             url: url.url.as_bytes(),
+            recrawl: url.recrawl.as_deref().unwrap_or_default(),
         }
     }
 
@@ -63,6 +66,7 @@ impl<'a> UrlView<'a> {
             forced: self.forced,
             hops: &[],
             url: &[],
+            recrawl: &[],
         }
     }
 
@@ -85,6 +89,7 @@ impl<'a> UrlView<'a> {
             via: self.via,
             seed: self.seed,
             forced: self.forced,
+            recrawl: (!self.recrawl.is_empty()).then(|| self.recrawl.into()),
         };
         Some(Item { rank: self.rank, sequence: self.sequence, url })
     }

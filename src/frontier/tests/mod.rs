@@ -95,6 +95,7 @@ pub(super) fn url(host: u64, n: u64, priority: u8) -> QueuedUrl {
         via: n,
         seed: 1,
         forced: false,
+        recrawl: None,
     }
 }
 

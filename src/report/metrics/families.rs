@@ -45,6 +45,9 @@ pub fn render(live: &Live, process: &Process) -> String {
     pages(&mut out, live);
     links(&mut out, live);
     hosts(&mut out, live);
+    if let Some(calendar) = &live.figures.gauges.calendar {
+        super::calendar::calendar(&mut out, calendar);
+    }
     stores(&mut out, live);
     checkpoints(&mut out, live);
     if !live.shards.is_empty() {

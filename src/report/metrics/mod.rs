@@ -4,6 +4,7 @@
 //! sessions as the statistics do; after a kill they may fall back to the last checkpoint, which Prometheus takes for a
 //! reset. docs/OPERATING.md lists all of them, and a test holds the list to be whole.
 
+mod calendar;
 mod families;
 mod text;
 

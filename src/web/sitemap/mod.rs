@@ -1,10 +1,11 @@
-//! Sitemaps: files in which a site lists its URLs (<https://www.sitemaps.org/protocol.html>).
+//! Sitemaps and feeds: files in which a site lists its URLs (<https://www.sitemaps.org/protocol.html>).
 //!
 //! The content decides whether a body is one, not its name or type: XML whose root element is `urlset` or
-//! `sitemapindex`, an RSS or Atom feed, or text with a URL a line. It may be gzipped as a file, beside any content
-//! coding. Of the entries only the URLs are used, with those of images, videos and translations beside them: `lastmod`,
-//! `changefreq` and `priority` say nothing that could be relied on, and the frontier has an order of its own. Whose
-//! URLs a sitemap may list is not judged here either: the scope does that.
+//! `sitemapindex`, a feed (RSS of any version, Atom, JSON Feed), or text with a URL a line. It may be gzipped as a file,
+//! beside any content coding. Of the entries the URLs are used, with those of images, videos and translations beside
+//! them, and the date of the last change (`lastmod`, `pubDate`, `dc:date`, `updated`, `date_modified`); which dates are
+//! believed is the matter of [`Written`]. `changefreq` and `priority` say nothing that could be relied on, and the
+//! frontier has an order of its own. Whose URLs a sitemap may list is not judged here either: the scope does that.
 //!
 //! It reads forward only, holds one URL at a time beside the decoded file, and takes time linear in that. The bounds
 //! are those of the protocol, [`URLS_MAX`] and [`BYTES_MAX`]; what is beyond is counted or cut. There is no DTD and no
@@ -12,13 +13,18 @@
 //! million laughs come in. What is broken is read as far as it goes.
 //!
 //! The XML is taken apart by `quick-xml`: it is a pull parser without recursion, it knows no external entities, it goes
-//! on behind what is ill-formed, and it brings no other crate along.
+//! on behind what is ill-formed, and it brings no other crate along. JSON is read by `serde_json`, item by item, no
+//! deeper than its 128 levels.
 
+mod dates;
+mod json;
 #[cfg(test)]
 mod tests;
 mod xml;
 
 use std::borrow::Cow;
+
+pub use dates::{Written, of_the_file};
 
 use super::charset;
 use super::coding::{self, Decoded};
@@ -43,19 +49,82 @@ pub enum Entry {
     Beside,
 }
 
+/// What a reader is handed, in the order of the file.
+#[derive(Clone, Copy, Debug)]
+pub enum Item<'a> {
+    /// A URL as it is written, blanks around it removed; it may be relative, or no URL at all.
+    Url(Entry, &'a str),
+    /// The end of an entry, with the date of its last change: that of the pages and sitemaps since the end before.
+    End(Option<Written>),
+}
+
 /// How the entries are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+pub enum Format {
+    /// A sitemap: `urlset`.
     UrlSet,
+    /// A sitemap that names others: `sitemapindex`.
     Index,
+    /// RSS 0.9x, 1.0, 2.0.
     Rss,
+    /// Atom.
     Atom,
+    /// JSON Feed.
+    JsonFeed,
+    /// A URL a line.
     Text,
 }
 
+/// What an answer is to those who look at it again: pages change by themselves, sitemaps and feeds with their site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Anything else.
+    Page,
+    /// A sitemap of any form, or an index of sitemaps.
+    Sitemap,
+    /// A feed.
+    Feed,
+}
+
+impl Format {
+    /// Whether that is a sitemap or a feed.
+    pub fn kind(self) -> Kind {
+        match self {
+            Format::UrlSet | Format::Index | Format::Text => Kind::Sitemap,
+            Format::Rss | Format::Atom | Format::JsonFeed => Kind::Feed,
+        }
+    }
+
+    /// For crawl.log: one word.
+    pub fn note(self) -> &'static str {
+        match self {
+            Format::UrlSet => "sitemap",
+            Format::Index => "sitemapIndex",
+            Format::Text => "textSitemap",
+            Format::Rss => "rss",
+            Format::Atom => "atom",
+            Format::JsonFeed => "jsonFeed",
+        }
+    }
+
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::UrlSet => "a sitemap",
+            Format::Index => "an index of sitemaps",
+            Format::Text => "a text sitemap",
+            Format::Rss => "an RSS feed",
+            Format::Atom => "an Atom feed",
+            Format::JsonFeed => "a JSON feed",
+        }
+    }
+}
+
 /// What was in a sitemap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
+    /// How it is written.
+    pub format: Format,
     /// URLs that were handed out, without those beside.
     pub urls: u64,
     /// URLs beside that were handed out. They have a bound of their own: where each of a page's translations names all
@@ -78,33 +147,60 @@ pub struct Body<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Hands the URLs of a sitemap to `found`, as they are written, blanks around them removed; they may be relative, or
-/// no URLs at all. `None`, and nothing is handed out, where the body is no sitemap.
-pub fn read(body: Body<'_>, found: &mut dyn FnMut(Entry, &str)) -> Option<Summary> {
-    let format = format(body)?;
-    let Decoded { bytes, complete } = plain(body, coding::within_ratio(body.bytes.len(), BYTES_MAX));
-    let text = text(body, &bytes);
-    let mut sink = Sink { found, summary: Summary { cut: !complete, ..Summary::default() } };
-    match format {
-        Format::Text => lines(&text).for_each(|line| sink.take(Entry::Page, line)),
-        format => xml::read(format, &text, &mut sink),
-    }
-    Some(sink.summary)
+/// Who says of a body that it is a sitemap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// robots.txt or another sitemap: it may have any form.
+    Named,
+    /// Nobody, but it may be one, as a seed may be: text counts only where it is nothing but URLs, a line each, and
+    /// comments.
+    Possible,
+    /// Nobody, and most are none, as what a page links to: only XML and JSON count, which say themselves what they are.
+    Unlikely,
 }
 
-/// What the start of a body shows it to be.
-fn format(body: Body<'_>) -> Option<Format> {
+/// What the start of a body shows it to be; `None` for what is no sitemap.
+pub fn format(body: Body<'_>, claim: Claim) -> Option<Format> {
     let bytes = plain(body, START_BYTES).bytes;
     let text = text(body, &bytes);
     let start = text.trim_start();
     if start.starts_with('<') {
         return xml::format(start);
     }
+    if start.starts_with('{') {
+        return json::is_feed(start).then_some(Format::JsonFeed);
+    }
     let essence = body.content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     let may_be_text = essence.is_empty() || essence.eq_ignore_ascii_case("text/plain") || is_gzip(body);
     // a line that was cut is none
     let first = start.split(['\n', '\r']).next().filter(|line| line.len() < START_BYTES / 2)?;
-    (may_be_text && lines(first).next().is_some()).then_some(Format::Text)
+    let is_text = match claim {
+        Claim::Named => lines(first).next().is_some(),
+        Claim::Possible => is_nothing_but_urls(start),
+        Claim::Unlikely => false,
+    };
+    (may_be_text && is_text).then_some(Format::Text)
+}
+
+/// Hands the entries of a sitemap of this format to `found`.
+pub fn read(format: Format, body: Body<'_>, found: &mut dyn FnMut(Item<'_>)) -> Summary {
+    let Decoded { bytes, complete } = plain(body, coding::within_ratio(body.bytes.len(), BYTES_MAX));
+    let text = text(body, &bytes);
+    let summary = Summary { format, urls: 0, beside: 0, dropped: 0, cut: !complete };
+    let mut sink = Sink { found, summary };
+    match format {
+        Format::Text => lines(&text).for_each(|line| sink.take(Entry::Page, line)),
+        Format::JsonFeed => json::read(&text, &mut sink),
+        format => xml::read(format, &text, &mut sink),
+    }
+    sink.summary
+}
+
+/// Whether all lines of a text are URLs, but for comments; there is one at least, and the last one may have been cut.
+fn is_nothing_but_urls(start: &str) -> bool {
+    let said = start.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let urls = lines(start).filter(|line| !line.contains(char::is_whitespace)).count();
+    urls > 0 && urls == said.count()
 }
 
 /// The lines that are absolute URLs by their looks.
@@ -136,7 +232,7 @@ fn text<'a>(body: Body<'_>, bytes: &'a [u8]) -> Cow<'a, str> {
 
 /// Where the URLs go: counts them and keeps the bound.
 struct Sink<'a> {
-    found: &'a mut dyn FnMut(Entry, &str),
+    found: &'a mut dyn FnMut(Item<'_>),
     summary: Summary,
 }
 
@@ -150,7 +246,12 @@ impl Sink<'_> {
             return self.drop_one();
         }
         *count += 1;
-        (self.found)(entry, url);
+        (self.found)(Item::Url(entry, url));
+    }
+
+    /// An entry ends that was changed at this date.
+    fn end(&mut self, modified: Option<Written>) {
+        (self.found)(Item::End(modified));
     }
 
     fn drop_one(&mut self) {

@@ -5,21 +5,21 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{BYTES_MAX, Body, Entry, Summary, URLS_MAX, read};
+use super::{BYTES_MAX, Body, Claim, Entry, Format, Item, Kind, Summary, URLS_MAX, format, read};
+use crate::clock::Time;
+use crate::web::warc::{format_date, parse_date};
 
 const XMLNS: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
 
 fn of(content_type: Option<&str>, content_encoding: Option<&str>, bytes: &[u8]) -> Option<(Summary, Vec<String>)> {
     let mut urls = Vec::new();
     let body = Body { content_type, content_encoding, bytes };
-    let summary = read(body, &mut |entry, url| {
-        let kind = match entry {
-            Entry::Page => "",
-            Entry::Sitemap => "index ",
-            Entry::Beside => "beside ",
-        };
-        urls.push(format!("{kind}{url}"));
-    })?;
+    let summary = read(format(body, Claim::Named)?, body, &mut |item| match item {
+        Item::Url(Entry::Page, url) => urls.push(url.to_owned()),
+        Item::Url(Entry::Sitemap, url) => urls.push(format!("index {url}")),
+        Item::Url(Entry::Beside, url) => urls.push(format!("beside {url}")),
+        Item::End(_) => {}
+    });
     Some((summary, urls))
 }
 
@@ -91,7 +91,7 @@ fn a_text_has_a_url_a_line() {
     let text = "\u{feff}\r\nhttp://h/a\r\nHTTPS://h/b \n# http://h/no\n/relative\nftp://h/\n\nhttp://h/c";
     let (summary, found) = of(Some("text/plain; charset=utf-8"), None, text.as_bytes()).unwrap();
     assert_eq!(found, ["http://h/a", "HTTPS://h/b", "http://h/c"]);
-    assert_eq!(summary, Summary { urls: 3, beside: 0, dropped: 0, cut: false });
+    assert_eq!(summary, Summary { format: Format::Text, urls: 3, beside: 0, dropped: 0, cut: false });
     assert!(of(None, None, b"http://h/a\n").is_some());
 }
 
@@ -179,7 +179,7 @@ fn s13_entities_of_a_dtd_give_nothing_and_cost_nothing() {
     );
     let (summary, found) = of(Some("text/xml"), None, laughs.as_bytes()).unwrap();
     assert_eq!(found, ["http://h/a"]);
-    assert_eq!(summary, Summary { urls: 1, beside: 0, dropped: 2, cut: false });
+    assert_eq!(summary, Summary { format: Format::UrlSet, urls: 1, beside: 0, dropped: 2, cut: false });
 }
 
 #[test]
@@ -187,9 +187,12 @@ fn s12_a_million_urls_are_cut_at_the_protocols_bound_and_counted() {
     let many = format!("<urlset>{}</urlset>", "<url><loc>http://h/a</loc></url>".repeat(1_000_000));
     let (summary, found) = of(None, None, many.as_bytes()).unwrap();
     assert_eq!(found.len() as u64, URLS_MAX);
-    assert_eq!(summary, Summary { urls: URLS_MAX, beside: 0, dropped: 1_000_000 - URLS_MAX, cut: false });
+    assert_eq!(
+        summary,
+        Summary { format: Format::UrlSet, urls: URLS_MAX, beside: 0, dropped: 1_000_000 - URLS_MAX, cut: false }
+    );
     let (summary, _) = of(Some("text/plain"), None, "http://h/a\n".repeat(100_000).as_bytes()).unwrap();
-    assert_eq!(summary, Summary { urls: URLS_MAX, beside: 0, dropped: 50_000, cut: false });
+    assert_eq!(summary, Summary { format: Format::Text, urls: URLS_MAX, beside: 0, dropped: 50_000, cut: false });
 }
 
 #[test]
@@ -237,6 +240,8 @@ fn no_bytes_make_the_reader_panic() {
         "<feed><link rel='alternate' href='http://h/&lt;'/><entry><link href=\"/a\"></link></entry></feed>",
         "<s:sitemapindex xmlns:s=\"x\"><s:sitemap><s:loc>http://h/1</s:loc></s:sitemap></s:sitemapindex>",
         "http://h/a\nhttp://h/b\r\nhttp://h/c",
+        "{\"version\":\"https://jsonfeed.org/version/1\",\"items\":[{\"id\":1,\"url\":\"/a\",\"date_modified\":\"2026\"}]}",
+        "<rss><channel><item><guid>http://h/1</guid><pubDate>Sun, 22 Nov 2026 10:15 GMT</pubDate></item></channel></rss>",
     ];
     for seed in 0..6_000 {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -260,4 +265,117 @@ fn no_bytes_make_the_reader_panic() {
         of(None, None, &[super::GZIP_MAGIC, &noise].concat());
         of(Some("text/plain"), None, &[b"<urlset>", noise.as_slice()].concat());
     }
+}
+
+/// The URLs of a file with the dates of their entries, as they are believed in an answer of much later.
+fn dated(content_type: &str, text: &str) -> Vec<String> {
+    let body = Body { content_type: Some(content_type), content_encoding: None, bytes: text.as_bytes() };
+    let (mut lines, mut first) = (Vec::<String>::new(), 0);
+    read(format(body, Claim::Unlikely).unwrap(), body, &mut |item| match item {
+        Item::Url(_, url) => lines.push(url.to_owned()),
+        Item::End(modified) => {
+            let date = modified.and_then(|written| written.believed(Time::of_day(2030, 1, 1)));
+            if let Some(date) = date {
+                lines[first..].iter_mut().for_each(|line| *line += &format!(" {}", &format_date(date)[..19]));
+            }
+            first = lines.len();
+        }
+    });
+    lines
+}
+
+#[test]
+fn the_entries_of_sitemaps_have_the_dates_that_stand_in_them_wherever_these_stand() {
+    let set = "<urlset><url><loc>/a</loc><lastmod>2026-11-22T10:15:30Z</lastmod></url>\
+               <url><lastmod> 2026-11-21T00:00:00Z\n</lastmod><loc>/b</loc></url>\
+               <url><loc>/c</loc><x:link rel='alternate' href='/d'/><lastmod><![CDATA[2026-11-20T00:00:00Z]]></lastmod>\
+               <url><loc>/none</loc><lastmod>yesterday</lastmod></url>\
+               <url><loc>/long</loc><lastmod>2026-11-22T10:15:30.0000000000000000000000000000000000000000000000000Z\
+               </lastmod></url><url><loc>/prefix</loc><video:lastmod>2026-11-22</video:lastmod></url>\
+               <lastmod>2026-11-22</lastmod></urlset>";
+    assert_eq!(
+        dated("text/xml", set),
+        [
+            "/a 2026-11-22T10:15:30",
+            "/b 2026-11-21T00:00:00",
+            "/c 2026-11-20T00:00:00",
+            "/d 2026-11-20T00:00:00",
+            "/none",
+            "/long",
+            "/prefix"
+        ]
+    );
+    let index = "<sitemapindex><sitemap><loc>/1</loc><lastmod>2026-11</lastmod></sitemap>\
+                 <sitemap><loc>/2</loc></sitemap></sitemapindex>";
+    assert_eq!(dated("text/xml", index), ["/1 2026-11-30T23:59:59", "/2"]);
+}
+
+#[test]
+fn the_entries_of_feeds_of_every_kind_have_the_latest_of_their_dates() {
+    let rss2 = "<rss version='2.0'><channel><link>/</link><pubDate>Sat, 21 Nov 2026 00:00:00 GMT</pubDate>\
+                <item><link>/1</link><pubDate>Sun, 22 Nov 2026 10:15:30 +0100</pubDate></item>\
+                <item><guid>http://h/2</guid><title>no link</title><atom:updated>2026-11-22T08:00:00Z</atom:updated>\
+                <pubDate>Sat, 21 Nov 2026 00:00:00 GMT</pubDate></item>\
+                <item><guid isPermaLink='false'>http://h/no</guid></item></channel></rss>";
+    assert_eq!(dated("application/rss+xml", rss2), ["/", "/1 2026-11-22T09:15:30", "http://h/2 2026-11-22T08:00:00"]);
+    let rss1 = "<rdf:RDF xmlns:rdf='r' xmlns='http://purl.org/rss/1.0/'><channel rdf:about='x'><link>/</link></channel>\
+                <item rdf:about='/1'><link>/1</link><dc:date>2026-11-22T10:15+00:00</dc:date></item></rdf:RDF>";
+    assert_eq!(dated("text/xml", rss1), ["/", "/1 2026-11-22T10:15:59"]);
+    let rss091 = "<rss version='0.91'><channel><link>/</link><item><link>/1</link></item></channel></rss>";
+    assert_eq!(dated("text/xml", rss091), ["/", "/1"]);
+    let atom = "<feed><updated>2026-11-22T00:00:00Z</updated><link href='/'/>\
+                <entry><published>2026-11-01T00:00:00Z</published><link href='/1'/><link rel='alternate' href='/1/de'/>\
+                <updated>2026-11-20T10:15:30Z</updated></entry>\
+                <entry><source><link href='/no'/><updated>2026-11-22T00:00:00Z</updated></source><link href='/2'/>\
+                <published>2026-11-02T00:00:00Z</published></entry></feed>";
+    assert_eq!(
+        dated("application/atom+xml", atom),
+        ["/", "/1 2026-11-20T10:15:30", "/1/de 2026-11-20T10:15:30", "/2 2026-11-02T00:00:00"]
+    );
+    let json = r#" {"version":"https:\/\/jsonfeed.org\/version\/1.1","title":"T","home_page_url":"/","author":{"a":[1]},
+                "items":[{"id":"1","url":"\/1","date_published":"2026-11-01T00:00:00Z","date_modified":"2026-11-20T10:15:30Z"},
+                {"id":"http://h/2","url":null,"external_url":"http://other/"},{"id":3,"url":["/no"],"external_url":"/3",
+                "date_modified":7},{"tags":{"url":"/no"}}],"next_url":"/page2"}"#;
+    assert_eq!(dated("application/feed+json", json), ["/", "/1 2026-11-20T10:15:30", "http://h/2", "/3"]);
+}
+
+#[test]
+fn a_feed_in_json_is_read_as_far_as_it_goes_and_no_deeper_than_it_may() {
+    let start = r#"{"version":"https://jsonfeed.org/version/1","items":[{"url":"/1"},"#;
+    for rest in ["", "{", "{\"url\":\"/2", "7]}", "{\"url\":}]}", &format!("{{\"x\":{}", "[".repeat(500_000))] {
+        assert_eq!(urls(&format!("{start}{rest}")), ["/1"], "{}", &rest[..rest.len().min(20)]);
+    }
+    let long = format!(r#"{start}{{"url":"{}"}},{{"url":"/2"}}]}}"#, "x".repeat(10 << 20));
+    let (summary, found) = of(None, None, long.as_bytes()).unwrap();
+    assert_eq!((summary.dropped, found.as_slice()), (1, &["/1".to_owned(), "/2".to_owned()][..]));
+    let many = format!("{start}{}{{}}]}}", "{\"url\":\"/x\"},".repeat(60_000));
+    let (summary, _) = of(None, None, many.as_bytes()).unwrap();
+    assert_eq!((summary.urls, summary.dropped), (URLS_MAX, 60_001 - URLS_MAX));
+    assert!(!is_sitemap("application/json", r#"{"items":[{"url":"/1"}]}"#));
+    assert!(!is_sitemap("application/json", r#"["https://jsonfeed.org/version/1"]"#));
+}
+
+#[test]
+fn what_is_not_called_a_sitemap_has_to_look_more_like_one() {
+    let of = |claim, content_type, text: &str| {
+        let body = Body { content_type: Some(content_type), content_encoding: None, bytes: text.as_bytes() };
+        format(body, claim)
+    };
+    use Claim::{Named, Possible, Unlikely};
+    let all = [Named, Possible, Unlikely];
+    for (content_type, text, expected) in [
+        ("text/xml", "<urlset/>", [Some(Format::UrlSet); 3]),
+        ("text/html", "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><urlset/></html>", [None; 3]),
+        ("text/xml", "<root><urlset/></root>", [None; 3]),
+        ("text/plain", "http://h/a\n# why\n\nhttp://h/b\r\n", [Some(Format::Text), Some(Format::Text), None]),
+        ("text/plain", "http://h/a\nis where it stands", [Some(Format::Text), None, None]),
+        ("text/plain", "http://h/a is where it stands", [Some(Format::Text), None, None]),
+        ("text/plain", "# only\n# comments", [None; 3]),
+        ("text/html", "http://h/a\n", [None; 3]),
+    ] {
+        assert_eq!(all.map(|claim| of(claim, content_type, text)), expected, "{text}");
+    }
+    let kinds = [Format::UrlSet, Format::Index, Format::Text, Format::Rss, Format::Atom, Format::JsonFeed];
+    assert_eq!(kinds.map(|format| format.kind() == Kind::Feed), [false, false, false, true, true, true]);
+    assert!(parse_date("2026-11-22T00:00:00Z").is_some_and(|date| date == Time::of_day(2026, 11, 22)));
 }

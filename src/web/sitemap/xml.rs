@@ -1,4 +1,4 @@
-//! The XML of sitemaps and feeds: one pass over its events, with one URL in hand at most.
+//! The XML of sitemaps and feeds: one pass over its events, with one URL, one `guid` and one date in hand at most.
 //!
 //! Namespaces are not resolved. An element counts by its local name where it has no prefix or that of the root element;
 //! so `image:loc` of the extensions is no `loc`, but stands beside one, and a file with a wrong namespace is read like
@@ -8,7 +8,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-use super::{Entry, Format, Sink};
+use super::{Entry, Format, Sink, Written};
 use crate::web::url::CanonicalUrl;
 
 /// What the root element says, if it is among those that are known.
@@ -40,16 +40,18 @@ fn format_of(root: &BytesStart<'_>) -> Option<Format> {
 /// Reads to the end, or to what is not XML at all.
 pub(super) fn read(format: Format, text: &str, sink: &mut Sink<'_>) {
     let mut reader = reader(text.trim_start());
-    let mut scan = Scan { format, prefix: None, url: String::new(), state: State::Outside };
+    let mut scan =
+        Scan { format, prefix: None, text: String::new(), state: State::Outside, item: None, in_source: false };
     loop {
         match reader.read_event() {
-            Ok(Event::Eof) => return,
+            Ok(Event::Eof) => break,
             Ok(event) => scan.event(&event, sink),
             // the parser is behind it already, and goes on
             Err(quick_xml::Error::IllFormed(_)) => {}
-            Err(_) => return,
+            Err(_) => break,
         }
     }
+    scan.end_item(sink);
 }
 
 fn reader(text: &str) -> Reader<&[u8]> {
@@ -64,23 +66,42 @@ fn reader(text: &str) -> Reader<&[u8]> {
 /// Elements of the extensions for images and videos that hold a URL.
 const BESIDE: [&str; 4] = ["loc", "content_loc", "thumbnail_loc", "player_loc"];
 
+/// Bytes of a date that are looked at.
+const DATE_BYTES_MAX: usize = 64;
+
 /// Where the scan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not in an element with a URL.
+    /// Not in an element whose text counts.
     Outside,
-    /// In one, which leads there.
+    /// In one with a URL, which leads there.
     Inside(Entry),
     /// In one whose URL is no good.
     Spoilt,
+    /// In one with a date.
+    Date,
+    /// In a `guid` of RSS that may be the URL of its item.
+    Guid,
+}
+
+/// What is known of the entry that the scan is in.
+#[derive(Default)]
+struct Entered {
+    modified: Option<Written>,
+    has_page: bool,
+    /// Its `guid`.
+    guid: Option<String>,
 }
 
 struct Scan {
     format: Format,
     /// Of the root element, once it is known.
     prefix: Option<Option<String>>,
-    url: String,
+    text: String,
     state: State,
+    item: Option<Entered>,
+    /// In the `source` of an Atom entry: it tells of another feed.
+    in_source: bool,
 }
 
 impl Scan {
@@ -93,7 +114,7 @@ impl Scan {
                 self.state = State::Outside;
                 self.translation(element, sink);
             }
-            Event::End(_) => self.end(sink),
+            Event::End(element) => self.end(element.local_name().as_ref(), sink),
             Event::Text(text) => self.push(text),
             Event::CData(text) => self.push(text),
             Event::GeneralRef(reference) => self.refer(reference),
@@ -105,41 +126,109 @@ impl Scan {
         let (name, prefix) = element.name().decompose();
         let prefix = prefix.map(|prefix| prefix.as_ref().to_owned());
         let of_root = self.prefix.get_or_insert_with(|| prefix.clone());
-        let counts = prefix.is_none() || prefix == *of_root;
-        let holds = match self.format {
-            Format::UrlSet if !counts => BESIDE.contains(&name.as_ref()).then_some(Entry::Beside),
-            Format::UrlSet => name.as_ref().eq_ignore_ascii_case("loc").then_some(Entry::Page),
-            Format::Index if counts => name.as_ref().eq_ignore_ascii_case("loc").then_some(Entry::Sitemap),
-            Format::Rss if counts => (name.as_ref() == "link").then_some(Entry::Page),
-            Format::Index | Format::Rss | Format::Atom | Format::Text => None,
+        let (name, counts) = (name.as_ref(), prefix.is_none() || prefix == *of_root);
+        if counts && self.is_item(name) {
+            self.end_item(sink);
+            // what stands before it is of no entry
+            sink.end(None);
+            self.item = Some(Entered::default());
+        }
+        self.in_source |= self.format == Format::Atom && name == "source";
+        self.state = match self.format {
+            _ if self.is_date(name, counts) => State::Date,
+            Format::UrlSet if !counts && BESIDE.contains(&name) => State::Inside(Entry::Beside),
+            Format::UrlSet if counts && name.eq_ignore_ascii_case("loc") => State::Inside(Entry::Page),
+            Format::Index if counts && name.eq_ignore_ascii_case("loc") => State::Inside(Entry::Sitemap),
+            Format::Rss if counts && name == "link" => State::Inside(Entry::Page),
+            Format::Rss if counts && name == "guid" && is_permalink(element) => State::Guid,
+            _ => State::Outside,
         };
-        self.state = holds.map_or(State::Outside, State::Inside);
-        self.url.clear();
+        self.text.clear();
         match self.format {
             Format::Atom => self.link(element, sink),
             _ => self.translation(element, sink),
         }
     }
 
-    fn end(&mut self, sink: &mut Sink<'_>) {
-        match std::mem::replace(&mut self.state, State::Outside) {
-            State::Inside(entry) => sink.take(entry, self.url.trim()),
-            State::Spoilt => sink.drop_one(),
-            State::Outside => {}
+    /// Whether an element of this name is an entry.
+    fn is_item(&self, name: &str) -> bool {
+        let known = match self.format {
+            Format::UrlSet => "url",
+            Format::Index => "sitemap",
+            Format::Rss => "item",
+            Format::Atom => "entry",
+            Format::JsonFeed | Format::Text => return false,
+        };
+        name.eq_ignore_ascii_case(known)
+    }
+
+    /// Whether an element of this name says when the entry was changed. RSS has names of Dublin Core and of Atom too.
+    fn is_date(&self, name: &str, counts: bool) -> bool {
+        let is_known = match self.format {
+            Format::UrlSet | Format::Index => counts && name.eq_ignore_ascii_case("lastmod"),
+            Format::Rss if counts => name.eq_ignore_ascii_case("pubDate"),
+            Format::Rss => matches!(name, "date" | "modified" | "updated"),
+            Format::Atom => counts && matches!(name, "updated" | "published" | "modified" | "issued"),
+            Format::JsonFeed | Format::Text => false,
+        };
+        is_known && self.item.is_some() && !self.in_source
+    }
+
+    fn end(&mut self, name: &str, sink: &mut Sink<'_>) {
+        let text = self.text.trim();
+        match (std::mem::replace(&mut self.state, State::Outside), &mut self.item) {
+            (State::Inside(entry), item) => {
+                if let Some(item) = item.as_mut().filter(|_| !text.is_empty()) {
+                    item.has_page = true;
+                }
+                sink.take(entry, text);
+            }
+            (State::Spoilt, _) => sink.drop_one(),
+            (State::Date, Some(item)) => {
+                item.modified = Written::parse(text).map(|date| date.or_later(item.modified)).or(item.modified);
+            }
+            (State::Guid, Some(item)) if text.starts_with("http://") || text.starts_with("https://") => {
+                item.guid = Some(text.to_owned());
+            }
+            _ => {}
+        }
+        self.in_source &= name != "source";
+        if self.is_item(name) {
+            self.end_item(sink);
         }
     }
 
+    /// The entry that the scan is in, if any, ends here.
+    fn end_item(&mut self, sink: &mut Sink<'_>) {
+        let Some(item) = self.item.take() else { return };
+        if let Some(guid) = item.guid.filter(|_| !item.has_page) {
+            sink.take(Entry::Page, &guid);
+        }
+        sink.end(item.modified);
+        self.in_source = false;
+    }
+
     fn push(&mut self, text: &str) {
-        if !matches!(self.state, State::Inside(_)) {
-            return;
-        }
+        let bytes_max = match self.state {
+            State::Inside(_) | State::Guid => CanonicalUrl::LENGTH_MAX,
+            State::Date => DATE_BYTES_MAX,
+            State::Outside | State::Spoilt => return,
+        };
         // blanks before a URL must not use its room up
-        let text = if self.url.is_empty() { text.trim_start() } else { text };
-        if self.url.len() + text.len() > CanonicalUrl::LENGTH_MAX {
-            self.state = State::Spoilt;
+        let text = if self.text.is_empty() { text.trim_start() } else { text };
+        if self.text.len() + text.len() <= bytes_max {
+            self.text.push_str(text);
         } else {
-            self.url.push_str(text);
+            self.spoil();
         }
+    }
+
+    /// The text is no good.
+    fn spoil(&mut self) {
+        self.state = match self.state {
+            State::Inside(_) | State::Spoilt => State::Spoilt,
+            State::Outside | State::Date | State::Guid => State::Outside,
+        };
     }
 
     /// `&amp;` and its like. What is no name between `&` and `;` is a query that was not escaped.
@@ -153,8 +242,8 @@ impl Scan {
             self.push("&");
             self.push(name);
             self.push(";");
-        } else if matches!(self.state, State::Inside(_)) {
-            self.state = State::Spoilt;
+        } else {
+            self.spoil();
         }
     }
 
@@ -167,10 +256,20 @@ impl Scan {
 
     /// An Atom `link` to the page of an entry.
     fn link(&mut self, element: &BytesStart<'_>, sink: &mut Sink<'_>) {
-        if element.local_name().as_ref() == "link" {
+        if element.local_name().as_ref() == "link" && !self.in_source {
             alternate(element, Entry::Page, true, sink);
         }
     }
+}
+
+/// Whether a `guid` of RSS is a URL, which it is where nothing is said.
+fn is_permalink(element: &BytesStart<'_>) -> bool {
+    for attribute in element.attributes().with_checks(false).flatten() {
+        if attribute.key.as_ref() == "isPermaLink" {
+            return &*attribute.value != "false";
+        }
+    }
+    true
 }
 
 /// Takes the target of a link whose relation is `alternate`, or that has none where `is_default`.

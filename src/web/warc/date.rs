@@ -1,5 +1,7 @@
 //! `WARC-Date`: UTC in the form of ISO 8601, with milliseconds.
 
+use std::time::Duration;
+
 use crate::clock::Time;
 
 /// `2026-11-21T05:08:44.123Z`.
@@ -28,17 +30,8 @@ pub fn parse_date(text: &str) -> Option<Time> {
         return None;
     }
     let thousandths: u64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
-    Some(Time::from_ms(seconds * 1_000 + thousandths))
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar.
-fn days_from_civil(year: u64, month: u64, day: u64) -> u64 {
-    let year = year - u64::from(month <= 2);
-    let (era, year_of_era) = (year / 400, year % 400);
-    let shifted_month = if month > 2 { month - 3 } else { month + 9 };
-    let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+    let of_day = hour * 3_600 + minute * 60 + second;
+    Some(Time::of_day(year, month, day) + Duration::from_millis(of_day * 1_000 + thousandths))
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ fn exchange<'a>(headers: &'a Headers, body: &'a [u8]) -> Exchange<'a> {
         attempt: 1,
         robots: false,
         forced: false,
+        is_due: false,
         canonical: None,
         statements: None,
         id_seed: 0x1234_5678_9abc_def0_0fed_cba9_8765_4321,
@@ -126,6 +127,16 @@ fn transfer_encoding_is_masked_and_the_length_is_that_of_the_stored_body() {
     let expected =
         headers(&[("x-crawler-transfer-encoding", "chunked"), ("Content-Encoding", "gzip"), ("Content-Length", "5")]);
     assert_eq!(read, expected);
+}
+
+#[test]
+fn a_payload_digest_that_is_known_is_not_made_again_and_that_of_the_block_is_right() {
+    let (sent, dir) = (headers(&[("content-length", "3")]), tempfile::tempdir().unwrap());
+    let records = Encoder::new(Compression::Gzip).encode_digested(&exchange(&sent, b"abc"), Some([7; 20]));
+    assert_eq!(records.payload_sha1, [7; 20]);
+    let response = read_all(&file_of(&dir, &records.bytes)).pop().unwrap();
+    assert_eq!(response.field("WARC-Payload-Digest"), Some("sha1:A4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYH"));
+    assert!(response.is_intact());
 }
 
 #[test]

@@ -90,6 +90,7 @@ impl Client {
             scope: Arc::new(Scope::new(&scope, std::iter::empty()).unwrap()),
             via: Referrer::Nobody,
             condition: None,
+            past: None,
             id_seed: 0,
         };
         self.fetcher.fetch(Addressed { job, reply: self.reply.clone() });

@@ -1,0 +1,58 @@
+//! What is due: records come out of the calendar, and go the way of known URLs.
+
+use super::Recrawls;
+use crate::calendar::SlotDone;
+use crate::clock::Time;
+use crate::disk::{Error, Result};
+use crate::engine::Engine;
+use crate::frontier::QueuedUrl;
+
+/// Records that are handed on between two looks at the network.
+const RECORDS_PER_PUMP: usize = 500;
+
+impl Recrawls {
+    /// When something may be due.
+    fn next_due(&self, now: Time) -> Option<Time> {
+        let next = self.wheel.next_due(now).filter(|_| self.options.is_on)?;
+        // a read that is in progress wakes the engine by its end
+        (!self.is_reading || next > now).then_some(next)
+    }
+}
+
+impl Engine {
+    /// Hands on what is due, and reads what comes next.
+    pub(in crate::engine) fn serve_calendar(&mut self, now: Time) -> Result<()> {
+        let Some(recrawls) = self.recrawls.as_mut().filter(|recrawls| recrawls.options.is_on) else { return Ok(()) };
+        if let Some(read) = recrawls.wheel.next_read(now)? {
+            recrawls.is_reading = true;
+            self.executors.read_calendar(read);
+        }
+        for _ in 0..RECORDS_PER_PUMP {
+            let Some((_, record)) = recrawls.wheel.pop() else { break };
+            let Some((url, _)) = QueuedUrl::decode(&record).filter(|(_, used)| *used == record.len()) else {
+                let path = self.home.dir.join("calendar");
+                return Err(Error::damaged(&path, 0, "a URL in a record", "other bytes under a right checksum"));
+            };
+            self.stores.admit_due(url)?;
+        }
+        self.collect_dropped()
+    }
+
+    /// A slot of the calendar was read.
+    pub(in crate::engine) fn calendar_read(&mut self, done: SlotDone) -> Result<()> {
+        let now = self.clock.now();
+        let Some(recrawls) = &mut self.recrawls else { return Ok(()) };
+        recrawls.is_reading = false;
+        recrawls.wheel.finish_read(done, now)
+    }
+
+    /// When something of the calendar may be due.
+    pub(in crate::engine) fn calendar_due(&self, now: Time) -> Option<Time> {
+        self.recrawls.as_ref().and_then(|recrawls| recrawls.next_due(now))
+    }
+
+    /// Whether records that are due wait to be handed on, or a slot is being read.
+    pub(in crate::engine) fn is_reading_calendar(&self) -> bool {
+        self.recrawls.as_ref().is_some_and(|recrawls| recrawls.is_reading)
+    }
+}

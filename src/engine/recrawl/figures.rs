@@ -1,0 +1,66 @@
+//! What is told of the calendar, and what a line of crawl.log says of a visit.
+
+use super::Answer;
+use crate::calendar::Found;
+use crate::clock::Time;
+use crate::container::Stored as StoredPage;
+use crate::engine::Engine;
+use crate::engine::job::{Processed, Target};
+use crate::fingerprint::Fingerprint;
+use crate::record::CalendarFigures;
+use crate::web::sitemap::Kind;
+use crate::web::validators::Validators;
+
+impl Engine {
+    /// How the calendar stands, where there is one.
+    pub(in crate::engine) fn calendar_figures(&mut self, now: Time) -> Option<CalendarFigures> {
+        let recrawls = self.recrawls.as_mut()?;
+        let wheel = recrawls.wheel.figures(now);
+        let told = recrawls.sample.told(&recrawls.schedule, now);
+        let ms = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        Some(CalendarFigures {
+            is_on: recrawls.options.is_on,
+            pages: wheel.records,
+            bytes: wheel.bytes,
+            due_now: wheel.due_now,
+            due_today: wheel.due_today,
+            next_due_ms: wheel.next.map(|next| ms(next.since(now))),
+            late_ms: ms(wheel.late),
+            lag_ms: ms(recrawls.schedule.lag()),
+            stretch: recrawls.schedule.stretch(),
+            mean_age_ms: told.map(|told| ms(told.mean_age)),
+            freshness: told.map(|told| told.freshness),
+            visits: recrawls.counts,
+        })
+    }
+
+    /// A page ended for good without an answer: nothing is told of it any more.
+    pub(in crate::engine) fn never_due_again(&mut self, key: Fingerprint) {
+        if let Some(recrawls) = &mut self.recrawls {
+            recrawls.sample.forget(key);
+        }
+    }
+
+    /// What a visit has found, in a word for crawl.log; `None` for what is none.
+    pub(in crate::engine) fn visit_note(&self, processed: &Processed, stored: &StoredPage) -> Option<&'static str> {
+        let recrawls = self.recrawls.as_ref()?;
+        let past = processed.job.past.as_deref().filter(|_| matches!(processed.job.target, Target::Page { .. }))?;
+        let answer = Answer {
+            status: processed.response.status,
+            at: processed.response.started,
+            digest: processed.records.payload_sha1,
+            text: processed.findings.text,
+            bytes: processed.records.payload_bytes,
+            mime: &processed.mime,
+            validators: Validators::of(&processed.response.headers),
+            is_interrupted: processed.response.is_interrupted(),
+            is_map: processed.findings.kind() != Kind::Page,
+        };
+        match recrawls.found(&answer, Some(past), stored.not_modified) {
+            Found::Same => Some("same"),
+            Found::Changed { .. } => Some("changed"),
+            Found::Gone => Some("missing"),
+            Found::New { .. } | Found::NoAnswer => None,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Fetching again: the calendar of the crawl's pages, and what is learnt from each visit.
+//!
+//! ```text
+//!            ┌──────────────── calendar ◄───────────────────────────────┐
+//!            ▼  due                                        plan, Past   │
+//! visits (is the record the page's own?) ─► robots ─► DNS ─► frontier ─► fetch ─► archive
+//!            ▲                                                          │
+//! URL-seen ──┘  a date behind the last fetch, a gone page that is linked ◄┘
+//! ```
+//! - A visit that ends leaves one record in the calendar and one value in the store of visits, which have the same
+//!   moment; so of all records of a page one counts, the last. What was fetched before its time has a value with
+//!   another moment, and its old record ends when it is read.
+//! - A page is in one place: in the calendar, queued, or ended. It ends when it was not found often enough
+//!   ([`Schedule`]), when its rule says that it is fetched once, and when scope or limits drop it.
+//! - The record has all that the visit needs ([`Past`]): neither its conditional request nor the record of its answer
+//!   reads anything of the archive. Where a visit comes before its time, or after a kill, that is looked up there.
+//! - A page that a replay finds in the archive gets its record when its URL is met on its way, for the URL brings what
+//!   was known of the page; a page that was new gets it at once.
+//!
+//! It costs nothing where pages are not fetched again: there is no such part then.
+
+mod due;
+mod figures;
+mod sample;
+mod visits;
+
+use super::Engine;
+use super::checkpoint::Sections;
+use crate::calendar::{Schedule, ScheduleOptions, Wheel, WheelCut, WheelOptions, WheelState};
+use crate::clock::Time;
+use crate::disk::{Disk, Error, Result};
+use crate::record::VisitCounts;
+use sample::Sample;
+use std::path::Path;
+
+pub(super) use visits::Answer;
+
+/// How pages are fetched again.
+#[derive(Clone, Debug)]
+pub struct RecrawlOptions {
+    /// When.
+    pub schedule: ScheduleOptions,
+    /// The calendar on disk.
+    pub wheel: WheelOptions,
+    /// Whether a page whose text is the same counts as unchanged.
+    pub by_text: bool,
+    /// Whether pages are fetched again now; where not, the calendar is only kept.
+    pub is_on: bool,
+    /// Whether the crawl ends when nothing is due.
+    pub until_fresh: bool,
+}
+
+/// What a schedule had learnt, by the section of a checkpoint; nothing where that is damaged.
+pub fn learnt(section: &[u8]) -> &[u8] {
+    postcard::take_from_bytes::<(VisitCounts, Sample)>(section).map_or(&[], |(_, learnt)| learnt)
+}
+
+/// The part of the engine that fetches pages again.
+pub(super) struct Recrawls {
+    wheel: Wheel,
+    schedule: Schedule,
+    options: RecrawlOptions,
+    counts: VisitCounts,
+    sample: Sample,
+    /// Whether a slot is being read.
+    is_reading: bool,
+}
+
+impl Recrawls {
+    /// The part as `saved` and `sections` have it.
+    pub fn open(
+        options: RecrawlOptions,
+        (disk, dir): (&Disk, &Path),
+        saved: Option<&WheelState>,
+        sections: &Sections,
+    ) -> Result<Recrawls> {
+        let saved = saved.map(|state| (state, sections.calendar.as_slice()));
+        let wheel = Wheel::open(disk.clone(), &dir.join("calendar"), options.wheel, saved)?;
+        let ((counts, sample), learnt): ((VisitCounts, Sample), _) = match saved {
+            None => Default::default(),
+            Some(_) => postcard::take_from_bytes(&sections.schedule).map_err(|error| {
+                Error::damaged(&dir.join("calendar"), 0, "counts of visits in the checkpoint", error.to_string())
+            })?,
+        };
+        let sample = Some(sample).filter(Sample::is_sound).unwrap_or_default();
+        let schedule = Schedule::new(options.schedule.clone(), learnt);
+        Ok(Recrawls { wheel, schedule, options, counts, sample, is_reading: false })
+    }
+
+    /// Whether nothing of the calendar keeps the crawl from its end at `now`.
+    fn is_over(&self, now: Time) -> bool {
+        let is_waiting = match self.options.until_fresh {
+            true => self.wheel.next_due(now).is_some_and(|due| due <= now),
+            false => self.wheel.figures(now).records > 0,
+        };
+        !self.options.is_on || !self.is_reading && !is_waiting
+    }
+}
+
+impl Engine {
+    /// Cuts the calendar, and puts down what was in memory.
+    pub(super) fn cut_calendar(&mut self, sections: &mut Sections) -> Result<Option<WheelCut>> {
+        let Some(recrawls) = &mut self.recrawls else { return Ok(None) };
+        sections.schedule = postcard::to_stdvec(&(recrawls.counts, &recrawls.sample)).expect("they are plain data");
+        recrawls.schedule.cut(&mut sections.schedule);
+        recrawls.wheel.cut(&mut sections.calendar).map(Some)
+    }
+
+    /// Whether the calendar lets the crawl end.
+    pub(super) fn calendar_is_over(&self, now: Time) -> bool {
+        self.recrawls.as_ref().is_none_or(|recrawls| recrawls.is_over(now))
+    }
+
+    /// Whether there are pages that wait for their next visit.
+    pub(super) fn has_calendar(&self, now: Time) -> bool {
+        self.recrawls.as_ref().is_some_and(|recrawls| recrawls.options.is_on && recrawls.wheel.figures(now).records > 0)
+    }
+}

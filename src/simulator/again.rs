@@ -1,0 +1,94 @@
+//! What a crawl is held to that fetches pages again: each page has one place, none is visited too often, and none is
+//! forgotten.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::case::Watch;
+use super::clause::{Clause, Violation};
+use super::machine::Machine;
+use super::moment::is_final;
+use super::network::millis;
+use crate::calendar::{Recrawl, Visited, wheel};
+use crate::container::Reader;
+use crate::disk::Error;
+use crate::drum;
+use crate::engine::checkpoint;
+use crate::fingerprint::Fingerprint;
+use crate::frontier::QueuedUrl;
+
+/// A record is given out so much later than it is due, at most.
+const SLOT_MS: u64 = 60_000;
+/// What rests, breaks and retries may delay a visit by.
+const DELAY_MS: u64 = 14 * 3_600_000;
+/// Intervals are shorter and longer by this part.
+const JITTER: f64 = 0.1;
+
+/// How much earlier than that after a visit the next one of the page is a violation.
+pub(super) fn gap_min(watch: &Watch) -> u64 {
+    let shortest = (millis(watch.shortest) as f64 * (1.0 - JITTER)) as u64;
+    shortest.saturating_sub(1_000)
+}
+
+/// Judges the calendar of a crawl that has ended because nothing was due.
+pub(super) fn judge(machine: &Machine, watch: &Watch) -> Result<(), Violation> {
+    let unreadable = |error: Error| Violation::new(Clause::Sound, error.to_string());
+    let mut live = BTreeMap::new();
+    for shard in machine.shards() {
+        let (disk, dir) = (machine.disk(), machine.dir_of(shard));
+        let newest = checkpoint::newest(&disk, &dir).map_err(unreadable)?;
+        let Some((record, sections)) = newest else { continue };
+        let (Some(calendar), Some(visits)) = (&record.calendar, &record.visits) else { continue };
+        let look_up = |key: Fingerprint| {
+            let mut waits = |_: QueuedUrl, _| {};
+            let stored = (visits, sections.visits.as_slice());
+            drum::look_up::<_, Visited, QueuedUrl>(&disk, &dir.join("visits"), stored, key, &mut waits)
+        };
+        wheel::for_each(&disk, &dir.join("calendar"), calendar, &sections.calendar, &mut |due, bytes| {
+            let Some((url, _)) = QueuedUrl::decode(bytes) else { return Ok(()) };
+            let past = Recrawl::past(url.recrawl.as_deref());
+            let visited = look_up(url.key)?.value;
+            if let (Some(past), Some(visited)) = (past, visited)
+                && past.due == visited.due
+                && !visited.is_gone
+            {
+                live.entry(url.url.to_string()).or_insert_with(Vec::new).push(due);
+            }
+            Ok(())
+        })
+        .map_err(unreadable)?;
+    }
+    if let Some((url, dues)) = live.iter().find(|(_, dues)| dues.len() > 1) {
+        return Err(Violation::new(Clause::OneOutcome, format!("{url} is in the calendar for {dues:?}")));
+    }
+    let network = machine.network();
+    let pages = network.web().expected().pages.iter();
+    let lasting: Vec<&String> = pages.filter(|(_, page)| page.status < 400).map(|(url, _)| url).collect();
+    if let Some(url) = lasting.iter().find(|url| !live.contains_key(**url)) {
+        return Err(Violation::new(Clause::NothingMissing, format!("{url} is not in the calendar")));
+    }
+    forgotten(machine, watch, &lasting)
+}
+
+/// Every page was visited lately.
+fn forgotten(machine: &Machine, watch: &Watch, lasting: &[&String]) -> Result<(), Violation> {
+    if machine.ends.iter().any(|end| end.clock_set_back || end.clock_set_forward) {
+        return Ok(());
+    }
+    let mut newest: HashMap<String, u64> = HashMap::new();
+    for pages in machine.archives() {
+        let unreadable = |error: Error| Violation::new(Clause::Sound, error.to_string());
+        for record in Reader::open(machine.disk(), &pages).map_err(unreadable)?.records() {
+            let record = record.map_err(unreadable)?;
+            if !record.robots && is_final(record.status, record.truncated) {
+                newest.insert(record.url, record.time.ms());
+            }
+        }
+    }
+    let longest = (millis(watch.longest) as f64 * (1.0 + JITTER)) as u64;
+    let oldest_ms = machine.clock_now.ms().saturating_sub(longest + SLOT_MS + DELAY_MS);
+    let late = lasting.iter().find(|url| newest.get(**url).is_none_or(|&time| time < oldest_ms));
+    late.map_or(Ok(()), |url| {
+        let what = format!("{url} was visited last at {:?}, before {oldest_ms}", newest.get(*url));
+        Err(Violation::new(Clause::NothingMissing, what))
+    })
+}

@@ -1,0 +1,49 @@
+//! Cases in which pages are fetched again: some virtual days of a plain case's web, whose processes end as ever, then a
+//! last one until nothing is due.
+
+use std::time::Duration;
+
+use super::{Case, pick};
+use crate::calendar::{Bounds, Mode, ScheduleOptions, WheelOptions};
+use crate::engine::RecrawlOptions;
+
+/// Tells the generator of this part from the others of a seed.
+const FOURTH: u64 = 0xca1e_0000_0000_0000;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// How long a crawl is watched that fetches pages again, and how often it may fetch one.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::simulator) struct Watch {
+    /// By the clock, breaks left out.
+    pub time: Duration,
+    /// No page is fetched again earlier, but for sitemaps.
+    pub shortest: Duration,
+    /// Nor later, as long as nothing is in the way.
+    pub longest: Duration,
+}
+
+/// Gives a plain case a calendar.
+pub(super) fn refetch(case: &mut Case) -> Watch {
+    let rng = &mut fastrand::Rng::with_seed(case.seed ^ FOURTH);
+    let interval = *pick(rng, &[HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]);
+    let mode = match rng.u8(0..3) {
+        0 => Mode::Adaptive { gain: HOUR },
+        _ => Mode::Fixed { interval },
+    };
+    let bounds = Bounds { min: interval, max: interval * rng.u32(1..4) };
+    let (time, longest) = match mode {
+        Mode::Adaptive { .. } => (bounds.max * 8, bounds.max),
+        _ => (interval * rng.u32(2..20), interval),
+    };
+    let schedule = ScheduleOptions { mode, bounds, maps: bounds, rules: Vec::new() };
+    case.recrawl = Some(RecrawlOptions {
+        schedule,
+        wheel: WheelOptions::default(),
+        by_text: rng.bool(),
+        is_on: true,
+        until_fresh: false,
+    });
+    case.settings.checkpoint_interval = Duration::from_secs(*pick(rng, &[600, 3_600]));
+    Watch { time: time.min(HOUR * 24 * 30), shortest: interval, longest }
+}
