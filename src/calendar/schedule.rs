@@ -331,7 +331,7 @@ impl Schedule {
         let (min, max) = (days(bounds.min) * stretch, days(bounds.max) * stretch);
         let interval = posterior.interval(gain, (min, max));
         let hopeless = (HOPELESS * gain).max(min);
-        // it would be visited later than that, and yet changes more than once in `gain`
+        // the best interval is far behind its changes, of which there is more than one in `gain`
         let is_hopeless = interval > hopeless / 2.0 && posterior.ln_mean + gain.ln() > 0.0;
         let interval = if is_hopeless { hopeless.min(max) } else { interval };
         Duration::from_secs_f64(interval * DAY.as_secs_f64())
