@@ -30,6 +30,7 @@ pub mod plan;
 pub mod recrawl;
 pub mod reports;
 mod request;
+pub mod retention;
 mod runtime;
 mod seat;
 mod shard_directory;

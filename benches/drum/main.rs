@@ -4,12 +4,15 @@
 //! `cargo bench --bench drum -- curve [KEYS] [DIRECTORY]`: the cost of an operation with 1 M keys stored, 10 M and so
 //! on up to KEYS (default 10 M), beside what the model says.
 //!
+//! `cargo bench --bench drum -- visits [PAGES] [DIRECTORY]`: the store of visits beside URL-seen (default 1 M pages).
+//!
 //! Numbers (default 2 M operations) may have a suffix k or M. With `front`, LRU and Bloom filter stand before the DRUM.
 
 mod crew;
 mod figures;
 mod owner;
 mod stream;
+mod visits;
 
 use std::path::{Path, PathBuf};
 
@@ -31,6 +34,7 @@ struct Arguments {
     dir: Option<PathBuf>,
     front: bool,
     curve: bool,
+    visits: bool,
 }
 
 fn main() {
@@ -40,12 +44,14 @@ fn main() {
             (Some(count), _) => arguments.count = Some(count),
             (None, "front") => arguments.front = true,
             (None, "curve") => arguments.curve = true,
+            (None, "visits") => arguments.visits = true,
             (None, path) => arguments.dir = Some(PathBuf::from(path)),
         }
     }
     let parent = arguments.dir.clone().unwrap_or_else(std::env::temp_dir);
     let dir = tempfile::tempdir_in(parent).expect("a directory to work in");
     let done = match arguments.curve {
+        _ if arguments.visits => visits::run(arguments.count.unwrap_or(1_000_000), dir.path()),
         true => curve(arguments.count.unwrap_or(10_000_000), dir.path()),
         false => throughput(arguments.count.unwrap_or(2_000_000), arguments.front, dir.path()),
     };

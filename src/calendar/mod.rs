@@ -4,6 +4,9 @@
 //! and what earlier visits said of it ([`Past`]). When that time has come, the record is read back, sequentially with
 //! all others of its slot, and the URL is queued once more.
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use wheel::fuzzing;
+
 mod past;
 mod priors;
 mod rate;

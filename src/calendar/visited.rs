@@ -31,6 +31,11 @@ pub struct Visited {
 }
 
 impl Visited {
+    /// What the store keeps of a page of which this is known.
+    pub fn of(past: &Past) -> Visited {
+        Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false }
+    }
+
     /// The same as [`Past`], as far as it goes.
     pub fn to_past(self) -> Past {
         Past::of_visited(self.fetched, self.due, self.history)

@@ -134,6 +134,11 @@ pub(super) fn parse(text: &str) -> anyhow::Result<String> {
 pub(super) fn not_there(url: &str, dir: &Path) -> String {
     let origin = Url::parse(url).map_or(String::new(), |url| url.origin().ascii_serialization());
     let word = shell_word(dir);
+    let list = crate::crawl::retention::forgotten(dir).unwrap_or_default();
+    if let Some(act) = list.act_of(url) {
+        let reason = if act.reason.is_empty() { String::new() } else { format!(": {}", Escaped(&act.reason)) };
+        return format!("{} was forgotten on {}{reason}", Escaped(url), Escaped(&act.date));
+    }
     format!(
         "not in the archive of {}: {}\n  to see what it has of that site: crawler list --dir {word} --prefix {}/",
         dir.display(),

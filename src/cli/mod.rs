@@ -2,12 +2,13 @@
 //!
 //! Each subcommand has a file of its own. Answers go to standard output and nothing else does; progress, logs and
 //! errors go to standard error. Subcommands read a crawl directory and never write to it,
-//! but for `verify --rebuild` and `report --write`; `ctl` talks to the process that does.
+//! but for `verify --rebuild`, `report --write`, `compact` and `forget`; `ctl` talks to the process that does.
 
 pub mod archive;
 mod canonical;
 mod changes;
 mod columns;
+mod compact;
 mod compare;
 mod completions;
 mod config;
@@ -20,6 +21,7 @@ mod explain;
 mod export;
 mod extract;
 mod faults;
+mod forget;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod get;
@@ -109,6 +111,10 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Make a table of the archived HTML pages: titles, text, elements by CSS
     Extract(extract::ExtractArgs),
+    /// Remove what is not kept from the archive of a stopped crawl
+    Compact(compact::CompactArgs),
+    /// Remove pages for good, and never fetch them again
+    Forget(forget::ForgetArgs),
     /// Export pages for the tools of web archives: WARC, CDXJ, URLs, links
     Export(export::ExportArgs),
     /// Write a seeds file and a settings file to start from
@@ -217,6 +223,8 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Canonical(args)) => args.run(),
         Some(Command::Verify(args)) => args.run(),
         Some(Command::Extract(args)) => args.run(open_archive),
+        Some(Command::Compact(args)) => args.run(),
+        Some(Command::Forget(args)) => args.run(),
         Some(Command::Export(args)) => args.run(open_archive),
         Some(Command::Init(args)) => args.run(),
         Some(Command::Config(args)) => args.run(),

@@ -101,6 +101,12 @@ fn summed_up(summary: &Summary, rebuilt: Option<u64>) -> String {
     if summary.unfinished > 0 {
         text += &format!(", {} unfinished", count(summary.unfinished));
     }
+    if summary.due + summary.stale > 0 {
+        text += &format!(", {} in the calendar", count(summary.due));
+        if summary.stale > 0 {
+            text += &format!(" ({} stale records)", count(summary.stale));
+        }
+    }
     if let Some(records) = rebuilt {
         text += &format!("; the index was rebuilt, {} key records", count(records));
     }
@@ -149,7 +155,16 @@ mod tests {
 
     #[test]
     fn the_last_line_has_all_counts() {
-        let summary = Summary { files: 4, records: 1_201, pages: 400, bytes: 1 << 20, findings: 0, unfinished: 0 };
+        let summary = Summary {
+            files: 4,
+            records: 1_201,
+            pages: 400,
+            bytes: 1 << 20,
+            findings: 0,
+            unfinished: 0,
+            due: 0,
+            stale: 0,
+        };
         assert_eq!(summed_up(&summary, None), "4 files, 1,201 records, 400 pages and robots.txt, 1.0 MiB: no damage");
         let damaged = Summary { findings: 2, unfinished: 1, ..summary };
         assert!(

@@ -7,6 +7,7 @@ use regex::RegexBuilder;
 
 use super::Config;
 use super::value::{Bytes, Workers};
+use crate::container::{Keep, VERSIONS_MAX};
 
 /// A key whose value breaks a limit.
 pub(super) struct Limit {
@@ -224,6 +225,12 @@ fn stores(config: &Config) -> Checked {
     require(memory, "container.digest_memory", "must be at most \"64GiB\"")?;
     let memory = (Bytes::kib(64)..=Bytes::gib(64)).contains(&config.container.slot_memory);
     require(memory, "container.slot_memory", "must be from \"64KiB\" to \"64GiB\"")?;
+    let keep = match config.container.keep {
+        Keep::All => true,
+        Keep::Versions(versions) => (1..=VERSIONS_MAX).contains(&versions),
+        Keep::Age(age) => age >= Duration::from_secs(3_600),
+    };
+    require(keep, "container.keep", "must be \"all\", from 1 to 250 versions, or an age of at least \"1h\"")?;
     at_least(config.report.interval, "100ms", "report.interval")?;
     let log = config.report.log_bytes.is_none_or(|bytes| bytes >= Bytes::kib(64));
     require(log, "report.log_bytes", "must be at least \"64KiB\", or \"unlimited\"")?;

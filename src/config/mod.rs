@@ -26,7 +26,7 @@ pub use sections::{
     Budget, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness, ReadableBy,
     Recrawl, RecrawlChange, RecrawlMode, Report, Robots, Scope, Seen,
 };
-pub use value::{Bytes, Workers, parse_bytes, parse_duration, show_duration};
+pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};
 
 pub(crate) use nearest::nearest;
@@ -34,6 +34,7 @@ use sections::Section;
 
 /// Every setting of a crawl, a struct for each section of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Config {
     /// Who crawls, and how far.
     pub crawl: Crawl,

@@ -11,7 +11,7 @@ use toml::de::DeValue;
 
 use super::pattern::RecrawlPattern;
 use super::value::{Bytes, Mismatch, Setting, Workers};
-use crate::container::ContainerOptions;
+use crate::container::{ContainerOptions, Keep};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::frontier::{self, FrontierOptions};
 use crate::web::html::LAZY_ATTRIBUTES;
@@ -33,6 +33,8 @@ macro_rules! section {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $key:ident: $type:ty = $default:expr,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        // a copy of the settings of an earlier version has no keys that came later: such a run did what their defaults do
+        #[serde(default)]
         pub struct $name {
             $($(#[$doc])* pub $key: $type,)*
         }
@@ -407,6 +409,8 @@ section! {
         digest_memory: Bytes = Bytes::of(ContainerOptions::default().digest_memory),
         /// Memory of entries of the index that wait for a checkpoint; what fills it makes the checkpoint come early.
         slot_memory: Bytes = Bytes::of(ContainerOptions::default().slot_memory),
+        /// Which versions of a URL stay: all, a number of the newest ones, or those of an age.
+        keep: Keep = Keep::All,
         /// Crawl directories and CDXJ files of earlier archives: payloads that they have are not stored again.
         dedup_against: Vec<String> = Vec::new(),
     }
@@ -450,7 +454,7 @@ section! {
         /// What counts as a change.
         change: RecrawlChange = RecrawlChange::Text,
         /// Share of a host's requests for pages that are due again, while it has new ones.
-        share: f64 = 0.5,
+        share: f64 = f64::from(FrontierOptions::default().due_share),
         /// Shortest interval of sitemaps and feeds.
         sitemap_min: Duration = HOUR,
         /// Longest interval of sitemaps and feeds.

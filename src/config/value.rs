@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
+use crate::container::Keep;
+
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Bytes(pub u64);
@@ -215,6 +217,33 @@ impl Setting for Workers {
             Workers::Auto => "\"auto\"".to_owned(),
             Workers::Fixed(workers) => workers.to_toml(),
         }
+    }
+}
+
+impl Setting for Keep {
+    const EXPECTED: &'static str = "\"all\", a number of versions, or an age";
+    const EXAMPLE: &'static str = "\"90d\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        match value.as_str() {
+            Some(text) => parse_keep(text),
+            None => u8::from_toml(value).map(Keep::Versions),
+        }
+    }
+
+    fn to_toml(&self) -> String {
+        match self {
+            Keep::Versions(versions) => versions.to_toml(),
+            _ => format!("\"{self}\""),
+        }
+    }
+}
+
+/// Which versions an archive keeps: `all`, a number of versions such as `3`, or an age such as `90d`.
+pub fn parse_keep(text: &str) -> Option<Keep> {
+    match text.trim() {
+        "all" => Some(Keep::All),
+        text => text.parse().ok().map(Keep::Versions).or_else(|| parse_duration(text).map(Keep::Age)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the archive lets a request ask about a page that it has: whether the stored payload is still the page's.
 
 use super::revisits::{VERSIONS_MAX, Value, payload, value};
-use super::{Container, KeyRecord, values};
+use super::{Container, KeyRecord};
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::headers;
@@ -31,10 +31,10 @@ impl Container {
         let mut at = self.newest(key, url)?;
         for _ in 0..VERSIONS_MAX {
             let Some(record) = at else { return Ok(None) };
-            if record.status == 200 && record.is_external {
+            if !record.is_removed && record.status == 200 && record.is_external {
                 return Ok(None);
             }
-            if record.status == 200 && !record.truncated {
+            if !record.is_removed && record.status == 200 && !record.truncated {
                 let Some(headers) = self.headers_of_page(&record)? else { return Ok(None) };
                 let payload_at = record.payload_at.unwrap_or(record.offset);
                 return Ok(Validators::of(&headers).map(|validators| Condition { validators, payload_at }));
@@ -71,14 +71,14 @@ impl Container {
     /// The headers of a version whose payload can be read, and is no index of sitemaps.
     fn headers_of_page(&self, record: &KeyRecord) -> Result<Option<Vec<Header>>> {
         let read = || {
-            let file = |number| values::open_named(self.values.disk(), self.values.dir(), number);
+            let file = |record: &KeyRecord| self.value_file(record);
             let Some(offset) = record.payload_at else {
-                let found = payload(&file(record.file)?, record)?;
+                let found = payload(&file(record)?, record)?;
                 return Ok((!is_index(&found)).then_some(found.headers));
             };
             let first = self.keys.read(offset)?;
-            let is_index = is_index(&payload(&file(first.file)?, &first)?);
-            Ok((!is_index).then_some(value(&file(record.file)?, record)?.headers))
+            let is_index = is_index(&payload(&file(&first)?, &first)?);
+            Ok((!is_index).then_some(value(&file(record)?, record)?.headers))
         };
         match read() {
             Ok(headers) => Ok(headers),

@@ -35,6 +35,10 @@ impl Reader {
     /// The records of the exchange that `key` leads to, in the order of the file; the last one is the answer's.
     /// All are whole: checksums and lengths were verified.
     pub fn exchange(&self, key: &KeyRecord) -> Result<Vec<StoredRecord>> {
+        self.look_again(key, |key| self.exchange_at(key))
+    }
+
+    fn exchange_at(&self, key: &KeyRecord) -> Result<Vec<StoredRecord>> {
         let file = self.value_file(key)?;
         let answer = value(&file, key)?.record;
         let id = answer.field("WARC-Record-ID").unwrap_or_default().to_owned();
@@ -57,6 +61,10 @@ impl Reader {
 
     /// The metadata record of the page that `key` leads to, if it lies where it should. The answer is not read.
     pub(super) fn metadata(&self, key: &KeyRecord) -> Result<Option<Record>> {
+        self.look_again(key, |key| self.metadata_at(key))
+    }
+
+    fn metadata_at(&self, key: &KeyRecord) -> Result<Option<Record>> {
         let file = self.value_file(key)?;
         let date = format_date(key.time);
         let mut start = key.value_offset;
@@ -76,7 +84,7 @@ impl Reader {
 
     /// The name of the value file that `key` leads to, as it is when nothing more is written to it.
     pub fn value_name(&self, key: &KeyRecord) -> Result<String> {
-        let file = self.value_file(key)?;
+        let file = self.look_again(key, |key| self.value_file(key))?;
         let name = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(name.strip_suffix(values::OPEN).map_or(name.clone(), str::to_owned))
     }

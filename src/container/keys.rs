@@ -1,35 +1,45 @@
-//! key.dat: a record a stored page, append-only.
+//! key.dat: a record a stored page, append-only; a compaction changes records where they lie ([`retention`]).
 //!
 //! ```text
 //! header (16 bytes), then records:
 //! 0   4  crc32 of the rest
 //! 4   2  length of the record
 //! 6   1  flags: 1 robots.txt of the crawl, 2 mime written out, 4 revisit, 8 body cut short, 16 the metadata record
-//!        has statements about the page's use, 32 revisit of a record in another archive
+//!        has statements about the page's use, 32 revisit of a record in another archive, 64 removed
 //! 7   1  mime: number in the table, or length of the text before the URL
 //! 8   8  fingerprint of the URL
-//! 16  3  value file
-//! 19  5  offset of the response record in it
-//! 24  4  its length there
+//! 16  3  value file: its number, and in the highest 4 bits its generation modulo 16
+//! 19  5  offset of the response record in it; of a removed page: record of the response that has its payload now:
+//!        offset in key.dat, 0 for none
+//! 24  4  its length there; of a removed page 0
 //! 28  6  time, milliseconds since the Unix epoch
 //! 34  2  status
 //! 36 20  SHA-1 of the payload
 //! 56  4  length of the payload
 //! 60  5  previous version of the same URL: offset in key.dat, 0 for none
-//! 65  5  of a revisit only: record of the response that has the payload: offset in key.dat, smaller than its own
+//! 65  5  of a revisit only: record of the response that has the payload: offset in key.dat, smaller than its own; 0
+//!        where a compaction has put the payload here, so that this is a response now
 //!        mime text, URL
 //! ```
 //! 65 bytes a page beside its URL; with 8 bytes of slot at the address file's load that is less than 80. A revisit has
 //! 5 more. What it says of the payload (digest, length) is what the record that it refers to says.
+//!
+//! Offsets in the file are names: other records, the address pages and queued URLs have them. So no record ever moves
+//! or changes its length. A file in which a record was changed has version 2; one that was only appended to has 1.
+//!
+//! [`retention`]: super::retention
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 1;
+/// The version of a file in which no compaction has changed anything, and the one behind it.
+const VERSION_APPENDED: u16 = 1;
+pub(super) const VERSION: u16 = 2;
 const FIXED_BYTES: usize = 65;
 /// One read of this size has most records whole.
 const READ_BYTES: usize = 512;
@@ -39,6 +49,12 @@ const FLAG_REVISIT: u8 = 4;
 const FLAG_TRUNCATED: u8 = 8;
 const FLAG_STATEMENTS: u8 = 16;
 const FLAG_EXTERNAL: u8 = 32;
+const FLAG_REMOVED: u8 = 64;
+/// Bits of the number of a value file; its generation is above them.
+const FILE_BITS: u32 = 20;
+/// A record that a compaction is changing at this moment is read again so often.
+const PATIENCE: u32 = 20;
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const REVISIT_BYTES: usize = 5;
 const MIME_TEXT_MAX: usize = 64;
 /// Bytes of a URL that fit beside the longest other parts.
@@ -86,6 +102,8 @@ pub struct KeyRecord {
     pub key: Fingerprint,
     /// Number of the value file.
     pub file: u32,
+    /// Generation of the value file modulo 16: how often a compaction has rewritten it.
+    pub generation: u8,
     /// Where the response record begins in it.
     pub value_offset: u64,
     /// Its compressed length.
@@ -108,6 +126,12 @@ pub struct KeyRecord {
     pub is_external: bool,
     /// Of a revisit: offset of the record of the response that has the body.
     pub payload_at: Option<u64>,
+    /// Whether it was stored as a revisit, and a compaction has put the payload in its place.
+    pub was_revisit: bool,
+    /// Whether a compaction has removed what was stored of the page: only this record is left, and a tombstone.
+    pub is_removed: bool,
+    /// Of a removed page: offset of the record of the response that has its payload now, if one has.
+    pub moved_to: Option<u64>,
     /// The version before: offset of its record.
     pub previous: Option<u64>,
     /// Media type.
@@ -119,11 +143,11 @@ pub struct KeyRecord {
 impl KeyRecord {
     /// Whether its record has the body that came.
     pub fn is_response(&self) -> bool {
-        self.payload_at.is_none() && !self.is_external
+        self.payload_at.is_none() && !self.is_external && !self.is_removed
     }
 
     /// The record as it lies in the file; or which of its numbers is too large for that.
-    fn encode(&self) -> std::result::Result<Vec<u8>, &'static str> {
+    pub(super) fn encode(&self) -> std::result::Result<Vec<u8>, &'static str> {
         let mime_text = clip(&self.mime, MIME_TEXT_MAX);
         let mime_number = MIMES.iter().position(|&mime| mime == mime_text);
         let url = clip(&self.url, URL_MAX);
@@ -134,29 +158,34 @@ impl KeyRecord {
         let flags = [
             (self.robots, FLAG_ROBOTS),
             (mime_number.is_none(), FLAG_MIME_TEXT),
-            (self.payload_at.is_some(), FLAG_REVISIT),
+            (self.payload_at.is_some() || self.was_revisit, FLAG_REVISIT),
             (self.truncated, FLAG_TRUNCATED),
             (self.has_statements, FLAG_STATEMENTS),
             (self.is_external, FLAG_EXTERNAL),
+            (self.is_removed, FLAG_REMOVED),
         ];
         let flags = flags.iter().map(|&(set, flag)| u8::from(set) * flag).sum();
-        let revisit_bytes = if self.payload_at.is_some() { REVISIT_BYTES } else { 0 };
+        let has_place = self.payload_at.is_some() || self.was_revisit;
+        let revisit_bytes = if has_place { REVISIT_BYTES } else { 0 };
         let length = FIXED_BYTES + revisit_bytes + mime_text.len() + url.len();
         let mut bytes = Vec::with_capacity(length);
         bytes.extend_from_slice(&[0; 4]);
         bytes.extend_from_slice(&(length as u16).to_le_bytes());
         bytes.extend_from_slice(&[flags, mime_byte]);
         bytes.extend_from_slice(&self.key.bits().to_le_bytes());
-        put(&mut bytes, u64::from(self.file), 3).ok_or("the number of its value file")?;
-        put(&mut bytes, self.value_offset, 5).ok_or("its offset in the value file")?;
+        let number = Some(u64::from(self.file)).filter(|number| number >> FILE_BITS == 0);
+        let file = number.map(|number| u64::from(self.generation & 15) << FILE_BITS | number);
+        put(&mut bytes, file.unwrap_or(u64::MAX), 3).ok_or("the number of its value file")?;
+        let place = if self.is_removed { self.moved_to.unwrap_or(0) } else { self.value_offset };
+        put(&mut bytes, place, 5).ok_or("its offset in the value file")?;
         put(&mut bytes, self.value_bytes, 4).ok_or("its length in the value file")?;
         put(&mut bytes, self.time.ms(), 6).ok_or("its time")?;
         bytes.extend_from_slice(&self.status.to_le_bytes());
         bytes.extend_from_slice(&self.payload_sha1);
         put(&mut bytes, self.payload_bytes, 4).ok_or("the length of its payload")?;
         put(&mut bytes, self.previous.unwrap_or(0), 5).ok_or("the place of its older version")?;
-        if let Some(offset) = self.payload_at {
-            put(&mut bytes, offset, REVISIT_BYTES).ok_or("the place of its payload")?;
+        if has_place {
+            put(&mut bytes, self.payload_at.unwrap_or(0), REVISIT_BYTES).ok_or("the place of its payload")?;
         }
         bytes.extend_from_slice(mime_text.as_bytes());
         bytes.extend_from_slice(url.as_bytes());
@@ -174,25 +203,28 @@ impl KeyRecord {
     fn decode(bytes: &[u8], offset: u64) -> Option<Self> {
         let flags = bytes[6];
         let mime_byte = usize::from(bytes[7]);
+        let is_removed = flags & FLAG_REMOVED != 0;
         let (payload_at, texts) = if flags & FLAG_REVISIT != 0 {
             let (at, texts) = bytes[FIXED_BYTES..].split_at_checked(REVISIT_BYTES)?;
             // what is referred to lies before: so no chain of records goes in a circle
-            (Some(get(at)).filter(|&at| at < offset).map(Some)?, texts)
+            (Some(get(at)).filter(|&at| at < offset)?, texts)
         } else {
-            (None, &bytes[FIXED_BYTES..])
+            (0, &bytes[FIXED_BYTES..])
         };
+        let some = |at: u64| (at != 0).then_some(at);
+        let (file, place) = (get(&bytes[16..19]), get(&bytes[19..24]));
         let (mime, url) = if flags & FLAG_MIME_TEXT != 0 {
             let (mime, url) = texts.split_at_checked(mime_byte)?;
             (std::str::from_utf8(mime).ok()?, url)
         } else {
             (*MIMES.get(mime_byte)?, texts)
         };
-        let previous = get(&bytes[60..65]);
         Some(KeyRecord {
             offset,
             key: Fingerprint::from_bits(get(&bytes[8..16])),
-            file: get(&bytes[16..19]) as u32,
-            value_offset: get(&bytes[19..24]),
+            file: (file & ((1 << FILE_BITS) - 1)) as u32,
+            generation: (file >> FILE_BITS) as u8,
+            value_offset: if is_removed { 0 } else { place },
             value_bytes: get(&bytes[24..28]),
             time: Time::from_ms(get(&bytes[28..34])),
             status: get(&bytes[34..36]) as u16,
@@ -202,8 +234,11 @@ impl KeyRecord {
             truncated: flags & FLAG_TRUNCATED != 0,
             has_statements: flags & FLAG_STATEMENTS != 0,
             is_external: flags & FLAG_EXTERNAL != 0,
-            payload_at,
-            previous: (previous != 0).then_some(previous),
+            was_revisit: flags & FLAG_REVISIT != 0 && payload_at == 0,
+            payload_at: some(payload_at),
+            is_removed,
+            moved_to: some(place).filter(|_| is_removed),
+            previous: some(get(&bytes[60..65])),
             mime: mime.to_owned(),
             url: std::str::from_utf8(url).ok()?.to_owned(),
         })
@@ -242,7 +277,7 @@ impl KeyFile {
         let found = file.len()?;
         let wanted = len.unwrap_or(HEADER_BYTES);
         if len.is_none() {
-            Header { kind: Kind::Keys, version: VERSION }.write(&file)?;
+            Header { kind: Kind::Keys, version: VERSION_APPENDED }.write(&file)?;
         } else {
             Header::check(&file, Kind::Keys, VERSION)?;
         }
@@ -256,6 +291,14 @@ impl KeyFile {
     /// Opens key.dat in `dir` for reading what is there now.
     pub fn open_for_reading(disk: &Disk, dir: &Path) -> Result<Self> {
         let file = disk.open(dir.join("key.dat"), Mode::Read)?;
+        Header::check(&file, Kind::Keys, VERSION)?;
+        let len = file.len()?;
+        Ok(KeyFile { file: Arc::new(file), len })
+    }
+
+    /// Opens key.dat in `dir` for changing what is there.
+    pub(super) fn open_as_it_is(disk: &Disk, dir: &Path) -> Result<Self> {
+        let file = disk.open(dir.join("key.dat"), Mode::Write)?;
         Header::check(&file, Kind::Keys, VERSION)?;
         let len = file.len()?;
         Ok(KeyFile { file: Arc::new(file), len })
@@ -278,8 +321,7 @@ impl KeyFile {
             for at in 0..got.saturating_sub(FIXED_BYTES - 1) {
                 let length = usize::from(u16::from_le_bytes([buffer[at + 4], buffer[at + 5]]));
                 // most places are ruled out before a checksum is computed
-                let flags = buffer[at + 6];
-                if length < FIXED_BYTES || flags >= 2 * FLAG_TRUNCATED || buffer[at + 18] != 0 {
+                if length < FIXED_BYTES || buffer[at + 6] >= 2 * FLAG_REMOVED {
                     continue;
                 }
                 let offset = start + at as u64;
@@ -331,14 +373,27 @@ impl KeyFile {
         let encoded = record.encode();
         let bytes = encoded.map_err(|what| self.too_large(format!("{what} is too large ({})", record.url)))?;
         let offset = self.len;
+        if record.generation > 0 || record.is_removed {
+            // in an index that is rebuilt
+            Header { kind: Kind::Keys, version: VERSION }.write(&self.file)?;
+        }
         self.file.write_all_at(&bytes, offset)?;
         self.len += bytes.len() as u64;
         Ok(offset)
     }
 
+    /// Puts `records` in the place of what lies from `offset` on: the same records, changed by a compaction.
+    pub(super) fn overwrite(&self, offset: u64, records: &[u8]) -> Result<()> {
+        Header { kind: Kind::Keys, version: VERSION }.write(&self.file)?;
+        for (number, part) in records.chunks(SCAN_BYTES).enumerate() {
+            self.file.write_all_at(part, offset + (number * SCAN_BYTES) as u64)?;
+        }
+        Ok(())
+    }
+
     /// The record at `offset`, which must be there.
     pub fn read(&self, offset: u64) -> Result<KeyRecord> {
-        self.read_if_whole(offset)?.ok_or_else(|| {
+        read_steady(&self.file, offset)?.ok_or_else(|| {
             Error::damaged(self.file.path(), offset, "a whole key record", "other bytes, or the end of the file")
         })
     }
@@ -346,6 +401,11 @@ impl KeyFile {
     /// The file itself, for those who read a record elsewhere.
     pub(super) fn file(&self) -> &Arc<DiskFile> {
         &self.file
+    }
+
+    /// The same beside a crawl, which may be changing the record.
+    pub(super) fn read_if_steady(&self, offset: u64) -> Result<Option<KeyRecord>> {
+        read_steady(&self.file, offset)
     }
 
     /// The record at `offset`; `None` where no whole record lies.
@@ -381,7 +441,16 @@ impl KeyFile {
 
     /// The records from `offset` on that begin before `end`, in order.
     pub fn scan_to(&self, offset: u64, end: u64) -> Scan<'_> {
-        Scan { keys: self, buffer: Vec::new(), start: offset.max(HEADER_BYTES), at: 0, end, whole_to: 0, done: false }
+        Scan {
+            keys: self,
+            buffer: Vec::new(),
+            start: offset.max(HEADER_BYTES),
+            at: 0,
+            end,
+            whole_to: 0,
+            done: false,
+            looks: PATIENCE,
+        }
     }
 }
 
@@ -405,6 +474,26 @@ pub(super) fn read_if_whole(file: &DiskFile, offset: u64) -> Result<Option<KeyRe
     Ok(whole(&bytes[..length], offset))
 }
 
+/// The same of a record that a compaction may be changing at this moment, beside this thread or process: then it is
+/// looked at again.
+pub(super) fn read_steady(file: &DiskFile, offset: u64) -> Result<Option<KeyRecord>> {
+    for _ in 0..PATIENCE {
+        if let Some(record) = read_if_whole(file, offset)? {
+            return Ok(Some(record));
+        }
+        if !may_change(file) {
+            break;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    read_if_whole(file, offset)
+}
+
+/// Whether a compaction has ever changed records of `file`.
+fn may_change(file: &DiskFile) -> bool {
+    Header::check(file, Kind::Keys, VERSION).is_ok_and(|header| header.version >= VERSION)
+}
+
 /// The record in `bytes`, if its checksum says so.
 fn whole(bytes: &[u8], offset: u64) -> Option<KeyRecord> {
     let sum = u32::from_le_bytes(bytes[..4].try_into().ok()?);
@@ -424,6 +513,8 @@ pub struct Scan<'a> {
     /// What begins before was whole once: that it is not is damage.
     whole_to: u64,
     done: bool,
+    /// How often it may look again.
+    looks: u32,
 }
 
 impl Scan<'_> {
@@ -450,6 +541,19 @@ impl Scan<'_> {
         Ok(got >= count)
     }
 
+    /// Reads again what is in the buffer, which a compaction may have been changing when it was read.
+    fn look_again(&mut self) -> bool {
+        if self.looks == 0 || !may_change(&self.keys.file) {
+            return false;
+        }
+        self.looks -= 1;
+        std::thread::sleep(LOOK_AGAIN);
+        self.start = self.reached();
+        self.at = 0;
+        self.buffer.clear();
+        true
+    }
+
     fn step(&mut self) -> Result<Option<KeyRecord>> {
         let offset = self.reached();
         if offset >= self.end {
@@ -470,6 +574,7 @@ impl Scan<'_> {
                 self.at += length;
                 Ok(Some(record))
             }
+            None if self.look_again() => self.step(),
             None if offset + length as u64 >= self.keys.file.len()? => self.half_written(offset),
             None => Err(self.keys.damaged(offset, "a whole key record", "a wrong checksum".to_owned())),
         }

@@ -21,6 +21,8 @@
 //!
 //! # Durability
 //!
+//! Nothing that was stored ever goes, but by a compaction ([`retention`]).
+//!
 //! [`Container::cut`] notes the lengths of the value file and of key.dat; the job makes them durable. After a kill
 //! [`Container::open`] cuts key.dat to the noted length and returns a [`Recovery`], which reads what the value files
 //! hold beyond the noted place, passes over what is damaged there, cuts the one that ends in `.open` behind its last
@@ -56,6 +58,7 @@ mod recovery;
 mod referrer;
 mod replayed;
 mod resync;
+pub mod retention;
 #[cfg(test)]
 mod revisit_tests;
 mod revisits;
@@ -89,6 +92,8 @@ pub use rebuild::{Rebuilt, STAGED, rebuild};
 pub use recovery::Recovery;
 pub use referrer::{KeyPlace, Referrer, foreign_keys};
 pub use replayed::{RefersTo, ReplayedPage};
+use retention::Retention;
+pub use retention::{CompactionDone, CompactionJob, Keep, RetentionOptions, VERSIONS_MAX};
 pub use sync::{SyncDone, SyncJob};
 use values::ValueFiles;
 pub use values::WarcInfo;
@@ -110,6 +115,8 @@ pub struct ContainerOptions {
     pub slot_memory: usize,
     /// The crawl's id, from which the ids of records follow.
     pub crawl_id: u128,
+    /// Which versions stay, and how the others go.
+    pub retention: RetentionOptions,
 }
 
 impl Default for ContainerOptions {
@@ -120,6 +127,7 @@ impl Default for ContainerOptions {
             digest_memory: 16 << 20,
             slot_memory: 32 << 20,
             crawl_id: 0,
+            retention: RetentionOptions::default(),
         }
     }
 }
@@ -200,7 +208,7 @@ pub struct ContainerState {
     pub key_bytes: u64,
     /// Pages stored.
     pub pages: u64,
-    /// Bytes of all value files.
+    /// Bytes of all value files as they were written, whatever compactions have freed since.
     pub total_bytes: u64,
 }
 
@@ -232,6 +240,7 @@ pub struct Container {
     /// Writes revisits.
     encoder: Encoder,
     crawl_id: u128,
+    retention: Retention,
 }
 
 impl Container {
@@ -245,6 +254,7 @@ impl Container {
     ) -> Result<(Self, Recovery)> {
         disk.create_dir_all(dir)?;
         unfinished::refuse(&disk, dir)?;
+        let retention = Retention::open((&disk, dir), options.retention, saved)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
         let addresses = match saved {
             Some(_) => AddressFile::open_existing(&disk, dir)?,
@@ -269,6 +279,7 @@ impl Container {
             digests,
             encoder,
             crawl_id,
+            retention,
         };
         Ok((container, recovery))
     }
@@ -290,6 +301,7 @@ impl Container {
             offset: 0,
             key: page.key,
             file,
+            generation: 0,
             value_offset: offset + page.response.start as u64,
             value_bytes,
             time: page.time,
@@ -301,6 +313,9 @@ impl Container {
             has_statements: page.has_statements,
             is_external: page.is_external,
             payload_at: first.as_ref().map(|first| first.offset),
+            was_revisit: false,
+            is_removed: false,
+            moved_to: None,
             previous,
             mime: first.as_ref().filter(|_| page.mime.is_empty()).map_or(page.mime, |first| &first.mime).to_owned(),
             url: page.url.to_owned(),
@@ -327,6 +342,7 @@ impl Container {
             offset: 0,
             key,
             file: page.file,
+            generation: 0,
             value_offset: page.value_offset,
             value_bytes: page.value_bytes,
             time: page.time,
@@ -338,6 +354,9 @@ impl Container {
             has_statements: page.has_statements,
             is_external: page.is_external,
             payload_at: page.payload_at,
+            was_revisit: false,
+            is_removed: false,
+            moved_to: None,
             previous,
             mime: page.mime.clone(),
             url: page.url.clone(),
@@ -401,7 +420,7 @@ impl Container {
 
     /// Bytes of all value files.
     pub fn value_bytes(&self) -> u64 {
-        self.values.total_bytes()
+        self.values.total_bytes().saturating_sub(self.retention.freed())
     }
 
     /// Bytes of key.dat and, as of the last cut, of the address file.
@@ -425,6 +444,7 @@ impl Container {
             pages: self.pages,
             total_bytes: self.values.total_bytes(),
         };
+        self.retention.cut(&state);
         let job = SyncJob {
             disk: self.disk.clone(),
             dir: self.dir.clone(),
@@ -438,6 +458,7 @@ impl Container {
     /// The last cut is durable.
     pub fn synced(&mut self, _done: SyncDone) {
         self.frozen = Arc::default();
+        self.retention.synced();
     }
 
     /// The value file in progress, if it will be full soon: a cut now spares anyone who appends then a long sync.

@@ -1,7 +1,11 @@
 //! Reading the container, of a crawl that runs or of one that has stopped, without any lock.
 //!
 //! The address file covers key.dat up to the last checkpoint; what was appended since is read once when the reader is
-//! opened. Pages that the crawl is rewriting are read again until they are whole.
+//! opened. Pages that the crawl is rewriting are read again until they are whole. Where a compaction replaces a value
+//! file, the key records of its pages name the new one, so that what is not found where a record says is looked for by
+//! that record as it is now.
+//!
+//! A page that was removed, or whose URL is forgotten, is not shown: it is passed over as if it had never been stored.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,10 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
+use super::retention::list::ForgottenList;
 use super::revisits::{payload, value};
 use super::values;
-use crate::disk::{Disk, DiskFile, Result};
+use crate::disk::{Disk, DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::web::forgotten::Forgotten;
 use crate::web::warc::{Header, PAYLOAD_IN_FIELD, Record};
 
 /// A reader of the container in a directory.
@@ -27,7 +33,9 @@ pub struct Reader {
     /// Behind the last whole key record when the reader was opened.
     end: u64,
     /// Value files that were read last, the latest first.
-    files: Mutex<Vec<(u32, Arc<DiskFile>)>>,
+    files: Mutex<Vec<((u32, u8), Arc<DiskFile>)>>,
+    /// What is not shown.
+    forgotten: Forgotten,
     /// Whether value files have statements where there are any, by their numbers.
     marks: Mutex<HashMap<u32, bool>>,
 }
@@ -79,9 +87,11 @@ impl Reader {
             recent.insert(record.key, record.offset);
         }
         let end = scan.reached();
+        let forgotten = ForgottenList::read(&disk, dir)?.in_effect().clone();
         Ok(Reader {
             disk,
             dir: dir.to_owned(),
+            forgotten,
             keys,
             addresses,
             recent,
@@ -94,22 +104,29 @@ impl Reader {
     /// The newest version of `url`, whose fingerprint is `key`.
     pub fn newest(&self, key: Fingerprint, url: &str) -> Result<Option<KeyRecord>> {
         if let Some(&offset) = self.recent.get(&key)
-            && let Some(record) = self.keys.read_if_whole(offset)?
+            && let Some(record) = self.keys.read_if_steady(offset)?
             && record.url == url
         {
-            return Ok(Some(record));
+            return Ok(Some(record).filter(|record| self.shows(record)));
         }
-        self.addresses.find(key, url, |offset| self.keys.read_if_whole(offset))
+        let found = self.addresses.find(key, url, |offset| self.keys.read_if_steady(offset))?;
+        Ok(found.filter(|record| self.shows(record)))
+    }
+
+    /// Whether the page of `record` is there to be shown.
+    fn shows(&self, record: &KeyRecord) -> bool {
+        !record.is_removed && !self.forgotten.covers(&record.url)
     }
 
     /// The newest version of a URL whose fingerprint is `key`, in whatever spelling it was fetched.
     pub fn newest_of_key(&self, key: Fingerprint) -> Result<Option<KeyRecord>> {
         if let Some(&offset) = self.recent.get(&key)
-            && let Some(record) = self.keys.read_if_whole(offset)?
+            && let Some(record) = self.keys.read_if_steady(offset)?
+            && self.shows(&record)
         {
             return Ok(Some(record));
         }
-        self.addresses.find_where(key, |_| true, |offset| self.keys.read_if_whole(offset))
+        self.addresses.find_where(key, |record| self.shows(record), |offset| self.keys.read_if_steady(offset))
     }
 
     /// URLs in the address file.
@@ -119,18 +136,27 @@ impl Reader {
 
     /// The version before `record`.
     pub fn previous(&self, record: &KeyRecord) -> Result<Option<KeyRecord>> {
-        record.previous.map(|offset| self.keys.read(offset)).transpose()
+        let mut at = record.previous;
+        while let Some(offset) = at {
+            let record = self.keys.read(offset)?;
+            if self.shows(&record) {
+                return Ok(Some(record));
+            }
+            at = record.previous;
+        }
+        Ok(None)
     }
 
     /// All records in the order in which the pages were stored, up to the last one that was whole when the reader was
     /// opened: every pass sees the same ones, however far a crawl goes on meanwhile.
     pub fn records(&self) -> impl Iterator<Item = Result<KeyRecord>> + '_ {
-        self.keys.scan_to(0, self.end).whole_to(self.addresses.covered())
+        self.records_from(0)
     }
 
     /// Those of them from the record at `offset` on.
     pub fn records_from(&self, offset: u64) -> impl Iterator<Item = Result<KeyRecord>> + '_ {
-        self.keys.scan_to(offset, self.end).whole_to(self.addresses.covered())
+        let records = self.keys.scan_to(offset, self.end).whole_to(self.addresses.covered());
+        records.filter(|record| record.as_ref().map_or(true, |record| self.shows(record)))
     }
 
     /// Behind the last of them.
@@ -145,6 +171,30 @@ impl Reader {
 
     /// The response that `record` leads to: one value read, and for a revisit a key record and a value more.
     pub fn response(&self, record: &KeyRecord) -> Result<StoredResponse> {
+        self.look_again(record, |record| self.response_at(record))
+    }
+
+    /// What `read` finds by `key`; where that fails because a compaction has changed the record meanwhile, what it finds
+    /// by the record as it is now.
+    pub(super) fn look_again<T>(&self, key: &KeyRecord, read: impl Fn(&KeyRecord) -> Result<T>) -> Result<T> {
+        let mut key = key.clone();
+        loop {
+            match read(&key) {
+                Err(error @ Error::Damaged { .. }) => match self.keys.read_if_steady(key.offset)? {
+                    Some(now) if now.is_removed => {
+                        let found = format!("that a compaction has removed {}", now.url);
+                        return Err(self.keys.damaged(key.offset, "a page that is still there", found));
+                    }
+                    // each time it is of a later generation
+                    Some(now) if now != key => key = now,
+                    _ => return Err(error),
+                },
+                read => return read,
+            }
+        }
+    }
+
+    fn response_at(&self, record: &KeyRecord) -> Result<StoredResponse> {
         let found = value(&*self.value_file(record)?, record)?;
         let kind = if record.is_response() { "response" } else { "revisit" };
         if found.record.kind() != kind {
@@ -195,10 +245,12 @@ impl Reader {
 
     /// The response or revisit record as it lies in the value file, compressed.
     pub fn warc(&self, record: &KeyRecord) -> Result<Vec<u8>> {
-        let file = self.value_file(record)?;
-        let mut bytes = vec![0; usize::try_from(record.value_bytes).unwrap_or(usize::MAX)];
-        file.read_exact_at(&mut bytes, record.value_offset)?;
-        Ok(bytes)
+        self.look_again(record, |record| {
+            let file = self.value_file(record)?;
+            let mut bytes = vec![0; usize::try_from(record.value_bytes).unwrap_or(usize::MAX)];
+            file.read_exact_at(&mut bytes, record.value_offset)?;
+            Ok(bytes)
+        })
     }
 
     /// What is known of value files so far.
@@ -209,13 +261,14 @@ impl Reader {
     /// The value file of `record`; a file that is renamed while it is open stays the same file.
     pub(super) fn value_file(&self, record: &KeyRecord) -> Result<Arc<DiskFile>> {
         let mut files = self.files.lock().expect("nobody panics with the lock");
-        if let Some(at) = files.iter().position(|(number, _)| *number == record.file) {
+        let name = (record.file, record.generation);
+        if let Some(at) = files.iter().position(|(other, _)| *other == name) {
             files[..=at].rotate_right(1);
             return Ok(files[0].1.clone());
         }
-        let file = Arc::new(values::open_named(&self.disk, &self.dir, record.file)?);
+        let file = Arc::new(values::open_named(&self.disk, &self.dir, record.file, record.generation)?);
         files.truncate(FILES_MAX - 1);
-        files.insert(0, (record.file, file.clone()));
+        files.insert(0, (name, file.clone()));
         Ok(file)
     }
 }

@@ -18,12 +18,14 @@
 //! records were damaged, later ones move up; queued URLs name the page that they were found on by its old place, so for
 //! them `via` may be wrong.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::ContainerState;
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
+use super::retention::journal::settle_for_rebuild;
+use super::retention::tombstone::Tombstone;
 use super::verify::walk::{Exchange, Walk};
 use super::verify::{Report, Standing};
 use super::{unfinished, values};
@@ -76,12 +78,16 @@ pub(super) fn rebuild_in_intervals(
     interval_slots: usize,
     report: &mut Report<'_>,
 ) -> Result<Rebuilt> {
+    settle_for_rebuild(disk, dir)?;
     let standing = Standing::Stopped { noted: noted.cloned(), clean: false };
     let staged = dir.join(STAGED);
     let mut index = Index::create(disk, &staged, interval_slots)?;
-    let mut walk = Walk::begin(disk, dir, &standing, report)?;
+    let mut walk = Walk::begin(disk, dir, &standing, None, report)?;
     let mut at_note = None;
+    let mut tombs = VecDeque::new();
     while let Some(exchange) = walk.next(report)? {
+        tombs.extend(walk.take_tombstones());
+        index.bury(&mut tombs, exchange.file, maker)?;
         let behind =
             noted.is_some_and(|noted| (exchange.file, exchange.start) >= (noted.value_number, noted.value_bytes));
         if behind && at_note.is_none() {
@@ -96,6 +102,8 @@ pub(super) fn rebuild_in_intervals(
         }
         index.append(record)?;
     }
+    tombs.extend(walk.take_tombstones());
+    index.bury(&mut tombs, u32::MAX, maker)?;
     let (key_bytes, pages) = match at_note {
         Some(at_note) => at_note,
         None => (index.apply()?, index.records),
@@ -173,6 +181,22 @@ impl Index {
             }
         }
         self.addresses.find(key, url, |offset| self.keys.read_if_whole(offset))
+    }
+
+    /// Appends the records of removed pages of files before `file`, and of those of that file whose place has come:
+    /// where no record was lost, each lies again where it lay.
+    fn bury(&mut self, tombs: &mut VecDeque<((u32, u8), Tombstone)>, file: u32, maker: &KeyMaker) -> Result<()> {
+        while let Some((place, tomb)) = tombs.front() {
+            if place.0 == file && tomb.at > self.keys.len() {
+                break;
+            }
+            let key = CanonicalUrl::parse(&tomb.url).ok().map(|url| maker.keys(&url).key);
+            if let Some(record) = key.and_then(|key| tomb.key_record(*place, key)) {
+                self.append(record)?;
+            }
+            tombs.pop_front();
+        }
+        Ok(())
     }
 
     /// Completes the record of a revisit by the response that it refers to; says whether that was found.

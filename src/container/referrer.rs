@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::keys::{KeyFile, read_if_whole};
+use super::keys::{KeyFile, read_steady};
 use crate::disk::{Disk, DiskFile, Result};
 
 /// The page that named a URL.
@@ -54,7 +54,7 @@ impl KeyPlace {
 
     /// The URL of the record that lies there; `None` where none lies.
     pub fn url(&self) -> Result<Option<String>> {
-        match read_if_whole(&self.keys, self.offset) {
+        match read_steady(&self.keys, self.offset) {
             Err(_) if self.is_foreign => Ok(None),
             read => Ok(read?.map(|record| record.url)),
         }

@@ -10,7 +10,7 @@ use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, GZIP_HEAD, RecordReader, metadata_id, parse_date};
 
 use super::replayed::read_exchange;
-use super::verify::walk::coding_of;
+use super::values::coding_of;
 
 const STEP_BYTES: usize = 1 << 20;
 /// Places that look like the beginning of a record and are tried. Only a body that was made for that has so many.

@@ -22,7 +22,7 @@ const HEAD_MAX: u64 = 16 << 20;
 impl Container {
     /// The record of the response that has the payload of `page`, if the archive has one.
     pub(super) fn first_with_payload(&mut self, page: &NewPage<'_>) -> Result<Option<KeyRecord>> {
-        let known = page.earlier.as_ref().map(|earlier| &earlier.payload);
+        let known = page.earlier.as_ref().map(|earlier| &earlier.payload).filter(|_| self.retention.all_stays());
         let profile = page.revisit.map(|draft| draft.profile);
         let is_it = |known: &&KeyRecord| match profile {
             Some(Profile::IdenticalPayload) => {
@@ -39,9 +39,20 @@ impl Container {
         }
         match profile {
             Some(Profile::IdenticalPayload) => self.response_with(&page.payload_sha1, page.payload_bytes),
-            Some(Profile::NotModified) => page.condition.map(|offset| self.keys.read(offset)).transpose(),
+            Some(Profile::NotModified) => page.condition.map_or(Ok(None), |offset| self.payload_now(offset)),
             None => Ok(None),
         }
+    }
+
+    /// The record of the response that has the payload now which the record at `offset` had when a condition was made of
+    /// it; nothing where a compaction has removed it meanwhile.
+    fn payload_now(&self, offset: u64) -> Result<Option<KeyRecord>> {
+        let mut now = self.keys.read(offset)?;
+        for _ in 0..VERSIONS_MAX {
+            let Some(offset) = now.moved_to else { break };
+            now = self.keys.read(offset)?;
+        }
+        Ok(Some(now).filter(|now| now.is_response() && !self.retention.is_leaving(now)))
     }
 
     /// A response with this payload, as far as the index remembers; found is used.
@@ -51,6 +62,7 @@ impl Container {
             let has = |record: &KeyRecord| {
                 record.payload_sha1 == *sha1 && record.payload_bytes == bytes && record.is_response()
             };
+            let has = |record: &KeyRecord| has(record) && !self.retention.is_leaving(record);
             if let Some(record) = found.filter(has) {
                 self.digests.insert(sha1, offset);
                 return Ok(Some(record));
@@ -82,8 +94,7 @@ impl Container {
         if !first.robots {
             return Ok(Some(id_seed(self.crawl_id, &first.url, first.time)));
         }
-        let file = values::open_named(self.values.disk(), self.values.dir(), first.file);
-        match file.and_then(|file| value(&file, first)) {
+        match self.value_file(first).and_then(|file| value(&file, first)) {
             Ok(found) => Ok(found.record.field("WARC-Record-ID").and_then(seed_of_id)),
             Err(Error::Damaged { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -115,7 +126,12 @@ impl Container {
     }
 
     fn payload_of(&self, first: &KeyRecord) -> Result<Value> {
-        payload(&values::open_named(self.values.disk(), self.values.dir(), first.file)?, first)
+        payload(&self.value_file(first)?, first)
+    }
+
+    /// The value file that `record` names.
+    pub(super) fn value_file(&self, record: &KeyRecord) -> Result<DiskFile> {
+        values::open_named(self.values.disk(), self.values.dir(), record.file, record.generation)
     }
 
     fn referred(
@@ -160,6 +176,11 @@ impl Value {
     /// What follows the HTTP head in its block.
     pub fn body(&self) -> &[u8] {
         &self.record.block[self.body_at..]
+    }
+
+    /// The HTTP head in its block, with the empty line.
+    pub fn head(&self) -> &[u8] {
+        &self.record.block[..self.body_at]
     }
 
     /// Damage at this record.

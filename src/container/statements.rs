@@ -28,7 +28,7 @@ impl Reader {
         if let Some(&known) = self.marks().get(&record.file) {
             return Ok(known);
         }
-        let file = self.value_file(record)?;
+        let file = self.look_again(record, |record| self.value_file(record))?;
         let found = match RecordReader::new(&file, 0, INFO_MAX).next() {
             Ok(first) => first.is_some_and(|info| {
                 let is_mark =

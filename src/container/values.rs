@@ -1,5 +1,8 @@
 //! Value files: `value-00000.warc.gz`, `value-00001.warc.gz`, ...
 //!
+//! One that a compaction has rewritten is of a later generation, which its name tells: `value-00000.g1.warc.gz`. No
+//! name is ever used for other content again, so that a place in a file that somebody noted is there or is not.
+//!
 //! The one that is written has the suffix `.open`. A full one is made durable and loses it before the next one is
 //! begun: what survives a power cut is the beginning of all that was stored, so that no page is there without what was
 //! stored before it led there (its site's robots.txt, say, and the sitemaps that this names). Anyone who appends waits
@@ -46,38 +49,64 @@ pub struct WarcInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) number: u32,
+    pub(super) generation: u32,
     pub(super) path: PathBuf,
     pub(super) open: bool,
 }
 
+/// Generations that a key record tells apart.
+const GENERATIONS: u32 = 16;
+/// Names that are tried before the directory is listed.
+const TRIES: u32 = 2;
+
 /// All value files in `dir`, by number.
 pub(super) fn find(disk: &Disk, dir: &Path) -> Result<Vec<Found>> {
     let mut found: Vec<Found> = disk.list(dir)?.iter().filter_map(|name| parse(dir, name)).collect();
-    found.sort_by_key(|file| (file.number, file.open));
+    found.sort_by_key(|file| (file.number, file.generation, file.open));
     Ok(found)
 }
 
-/// The value file `number`, which a crawl may be writing or closing.
-pub(super) fn open_for_reading(disk: &Disk, dir: &Path, number: u32) -> Result<Option<DiskFile>> {
-    // what is renamed between two looks has lost its suffix: the name without it comes last
-    for open in [OPEN, ""] {
-        for compression in [Compression::Gzip, Compression::Zstd, Compression::None] {
-            if let Some(file) = disk.open_if_there(dir.join(file_name(number, compression) + open))? {
-                return Ok(Some(file));
+/// The value file `number` of a `generation` modulo 16, which a crawl may be writing or closing.
+pub(super) fn open_for_reading(disk: &Disk, dir: &Path, number: u32, generation: u8) -> Result<Option<DiskFile>> {
+    let first = u32::from(generation);
+    for generation in (first..).step_by(GENERATIONS as usize).take(TRIES as usize) {
+        // what is renamed between two looks has lost its suffix: the name without it comes last
+        for open in [OPEN, ""].into_iter().filter(|open| generation == 0 || open.is_empty()) {
+            for compression in CODINGS {
+                if let Some(file) = disk.open_if_there(dir.join(file_name(number, generation, compression) + open))? {
+                    return Ok(Some(file));
+                }
             }
         }
     }
-    Ok(None)
+    let is_it = |found: &Found| found.number == number && found.generation % GENERATIONS == first;
+    match find(disk, dir)?.into_iter().find(is_it) {
+        Some(found) => disk.open_if_there(found.path),
+        None => Ok(None),
+    }
 }
 
-/// The value file of this number, which a key record names.
-pub(super) fn open_named(disk: &Disk, dir: &Path, number: u32) -> Result<DiskFile> {
-    let path = dir.join(format!("value-{number:05}.warc*"));
-    open_for_reading(disk, dir, number)?.ok_or_else(|| Error::damaged(&path, 0, "a value file", "no such file"))
+/// The value file of this number and generation, which a key record names.
+pub(super) fn open_named(disk: &Disk, dir: &Path, number: u32, generation: u8) -> Result<DiskFile> {
+    let path = dir.join(format!("value-{number:05}*.warc*"));
+    open_for_reading(disk, dir, number, generation)?
+        .ok_or_else(|| Error::damaged(&path, 0, "a value file", "no such file"))
 }
 
-fn file_name(number: u32, compression: Compression) -> String {
-    format!("value-{number:05}.warc{}", compression.suffix())
+const CODINGS: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
+
+/// The name of a value file of this generation.
+pub(super) fn file_name(number: u32, generation: u32, compression: Compression) -> String {
+    let generation = if generation == 0 { String::new() } else { format!(".g{generation}") };
+    format!("value-{number:05}{generation}.warc{}", compression.suffix())
+}
+
+/// How the records of a value file are compressed, by its name.
+pub(super) fn coding_of(path: &Path) -> Compression {
+    let name = path.to_string_lossy();
+    let name = name.strip_suffix(OPEN).unwrap_or(&name);
+    let packed = [Compression::Gzip, Compression::Zstd];
+    packed.into_iter().find(|coding| name.ends_with(coding.suffix())).unwrap_or(Compression::None)
 }
 
 /// Makes a full file in `dir` durable and takes its suffix away.
@@ -90,10 +119,13 @@ fn seal(disk: &Disk, dir: &Path, file: &DiskFile) -> Result<()> {
 
 fn parse(dir: &Path, name: &str) -> Option<Found> {
     let (stem, open) = name.strip_suffix(OPEN).map_or((name, false), |stem| (stem, true));
-    let known = [Compression::Gzip, Compression::Zstd, Compression::None];
     let suffix = |c: Compression| format!(".warc{}", c.suffix());
-    let digits = known.into_iter().find_map(|c| stem.strip_prefix("value-")?.strip_suffix(&suffix(c)))?;
-    Some(Found { number: digits.parse().ok()?, path: dir.join(name), open })
+    let named = CODINGS.into_iter().find_map(|c| stem.strip_prefix("value-")?.strip_suffix(&suffix(c)))?;
+    let (digits, generation) = match named.split_once(".g") {
+        Some((digits, generation)) => (digits, generation.parse().ok().filter(|&generation| generation > 0)?),
+        None => (named, 0),
+    };
+    Some(Found { number: digits.parse().ok()?, generation, path: dir.join(name), open })
 }
 
 /// The writing side.
@@ -219,7 +251,7 @@ impl ValueFiles {
 
     fn begin(&mut self, now: Time) -> Result<()> {
         let compression = self.options.compression;
-        let name = file_name(self.number, compression);
+        let name = file_name(self.number, 0, compression);
         let file = self.disk.open(self.dir.join(format!("{name}{OPEN}")), Mode::CreateNew)?;
         let id_seed = u128::from(now.ms()) << 64 | u128::from(self.number);
         let fields = [&self.info.fields[..], &[mark()]].concat();

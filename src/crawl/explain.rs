@@ -21,6 +21,7 @@ use super::dirs::CrawlDirs;
 use super::{CrawlError, control, options};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
+use crate::container::retention::list::ForgottenList;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
 use crate::engine::values::RobotsAnswer;
@@ -259,6 +260,10 @@ impl Gatherer<'_> {
         // a scope takes in what any of its seeds does: the one that does, and where seeds redirected to
         let usage = |e: crate::web::scope::ScopeError| CrawlError::Usage(e.to_string());
         let mut scope = Scope::new(&options, taking_in.iter()).map_err(usage)?;
+        if let Some(dir) = self.dirs.shards().get(self.dirs.place_of_url(self.url)) {
+            let list = ForgottenList::read(self.disk, &dir.join("pages"))?;
+            scope = scope.with_rules(&scope.rules().forgetting(list.in_effect().clone().into()));
+        }
         let mut add = |url: &str| {
             if let Ok(url) = CanonicalUrl::parse(url).map_err(drop)
                 && options.mode.takes_in(&url, self.url)

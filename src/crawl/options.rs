@@ -16,7 +16,7 @@ use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::{self, Config, RecrawlChange, RecrawlMode};
-use crate::container::{ContainerOptions, WarcInfo};
+use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{
@@ -48,7 +48,8 @@ pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Resu
     disk.replace(&dir.join(COPY_FILE), &json)
 }
 
-/// The settings of the last run of the crawl in `dir`; `None` where there is no copy that this version reads.
+/// The settings of the last run of the crawl in `dir`, keys that its version did not have by their defaults; `None` where
+/// there is no copy, or one that is damaged or has a value that this version does not know.
 pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>> {
     match disk.read(dir.join(COPY_FILE)) {
         Ok(json) => Ok(serde_json::from_slice(&json).ok()),
@@ -247,6 +248,7 @@ fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
         digest_memory: config.container.digest_memory.as_usize(),
         slot_memory: config.container.slot_memory.as_usize(),
         crawl_id,
+        retention: RetentionOptions { keep: config.container.keep, ..RetentionOptions::default() },
     }
 }
 
@@ -339,6 +341,7 @@ pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
             bytes_per_host: config.budget.bytes_per_host.map(config::Bytes::get),
         },
         give_up: politeness.give_up,
+        due_share: config.recrawl.share as f32,
         ..FrontierOptions::default()
     }
 }
@@ -379,5 +382,23 @@ mod tests {
             format!("{:?}", PaceOptions::default()),
         ];
         assert_eq!(made, own);
+    }
+
+    #[test]
+    fn a_copy_of_an_earlier_version_is_read_with_defaults_for_what_it_does_not_have() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let mut config = Config::default();
+        config.fetch.workers = crate::config::Workers::Fixed(7);
+        write_copy(&config, &disk, dir.path()).unwrap();
+        let path = dir.path().join(COPY_FILE);
+        let mut copy: serde_json::Value = serde_json::from_slice(&disk.read(&path).unwrap()).unwrap();
+        let sections = copy.as_object_mut().unwrap();
+        assert!(sections["fetch"].as_object_mut().unwrap().remove("proxy").is_some());
+        assert!(sections.remove("drum").is_some());
+        sections.insert("of a later version".to_owned(), serde_json::json!({"key": 1}));
+        std::fs::write(&path, copy.to_string()).unwrap();
+        assert_eq!(read_copy(&disk, dir.path()).unwrap(), Some(config));
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(read_copy(&disk, dir.path()).unwrap(), None);
     }
 }

@@ -3,8 +3,8 @@
 //! The threads are shared by all engines of the process: each job carries the address of the engine that sent it out,
 //! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
 //! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier,
-//! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint, one sync of the rests. So no engine ever waits on a send, and
-//! neither does a network thread.
+//! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint, one step of a compaction, one sync of
+//! the rests. So no engine ever waits on a send, and neither does a network thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +16,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::{CrawlError, reports, signals};
 use crate::calendar::SlotRead;
 use crate::clock::Clock;
+use crate::container::CompactionJob;
 use crate::disk;
 use crate::engine::checkpoint::CheckpointJob;
 use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge, Waker};
@@ -50,6 +51,7 @@ struct Shared {
     merges: Workers<StoreMerge>,
     partitions: Workers<PartitionJob>,
     checkpoints: Workers<CheckpointJob>,
+    compactions: Workers<CompactionJob>,
     reads: Workers<ReadJob>,
     rests: Workers<HoldSync>,
 }
@@ -108,6 +110,10 @@ impl Threads {
                 let reports = CheapReports::of_crawl_with(count);
                 Workers::start("checkpoint", (count, 1), move |job| checkpoint(job, &reports)).map_err(no_thread)?
             },
+            compactions: Workers::start("compaction", (count, 1), |job: CompactionJob| {
+                job.run().map(|done| Event::Compacted(Box::new(done)))
+            })
+            .map_err(no_thread)?,
             reads: Workers::start("read", (count, LINK_PLACES + CALENDAR_PLACES), ReadJob::run).map_err(no_thread)?,
             rests: Workers::start("rests", (count, 1), |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
@@ -133,8 +139,10 @@ impl Threads {
 
     /// Ends all threads. The engines, and with them their executors, are gone by now.
     pub(super) fn stop(self) {
-        if let Some(Shared { fetcher, merges, partitions, checkpoints, reads, rests }) = Arc::into_inner(self.shared) {
-            drop((merges, partitions, checkpoints, reads, rests));
+        if let Some(Shared { fetcher, merges, partitions, checkpoints, compactions, reads, rests }) =
+            Arc::into_inner(self.shared)
+        {
+            drop((merges, partitions, checkpoints, compactions, reads, rests));
             fetcher.stop();
         }
         self.pool.join();
@@ -233,6 +241,10 @@ impl Executors for ThreadExecutors {
 
     fn checkpoint(&mut self, job: CheckpointJob) {
         self.shared.checkpoints.send(self.addressed(job));
+    }
+
+    fn compact(&mut self, job: CompactionJob) {
+        self.shared.compactions.send(self.addressed(job));
     }
 
     fn read_links(&mut self, job: LinkJob) {

@@ -45,6 +45,8 @@ pub enum Kind {
     Dedup = 14,
     /// Calendar: records of a slot.
     Calendar = 15,
+    /// Container: the redo journal of a compaction.
+    Compaction = 16,
 }
 
 /// The header of a file.

@@ -51,6 +51,11 @@ impl<W: Copy + PartialEq> Ledger<W> {
         self.free.extend(freed.map(|(_, whose, path)| (whose, path)));
     }
 
+    /// Whether nothing may go of `whose`.
+    pub fn is_empty(&self, whose: W) -> bool {
+        !self.free.iter().any(|(of, _)| *of == whose)
+    }
+
     /// What may go of `whose`: it is out of the ledger then.
     pub fn take(&mut self, whose: W, disk: &Disk) -> Removal {
         let taken = self.free.extract_if(.., |(of, _)| *of == whose);

@@ -79,7 +79,7 @@ fn merge<V: Value + std::fmt::Debug>([counts, kv, aux, repository, ram]: &[Vec<u
     let (disk, dir) = (memory.disk(), Path::new(DIR));
     if let Ok(check) = Check::new(&disk, dir, (&state, ram), dir) {
         let mut faults = Vec::new();
-        check.repository::<V>(0, &mut |_| Ok(()), &mut faults).expect("the disk does not fail");
+        check.repository::<V>(0, &mut |_, _| Ok(()), &mut faults).expect("the disk does not fail");
         check.operations::<V, Vec<u8>>(0, &mut |_| Ok(()), &mut faults).expect("the disk does not fail");
     }
     let Ok(mut drum) = Drum::<u64, V, Vec<u8>>::open(disk.clone(), dir, OPTIONS, Some((&state, ram))) else {
@@ -92,7 +92,7 @@ fn merge<V: Value + std::fmt::Debug>([counts, kv, aux, repository, ram]: &[Vec<u
     let state = drum.close(&mut Counter::default()).expect("a DRUM that was merged can be closed");
     let check = Check::new(&disk, dir, (&state, DrumState::EMPTY_RAM), dir).expect("a state of a DRUM is one");
     let mut faults = Vec::new();
-    check.repository::<V>(0, &mut |_| Ok(()), &mut faults).expect("the disk does not fail");
+    check.repository::<V>(0, &mut |_, _| Ok(()), &mut faults).expect("the disk does not fail");
     assert!(faults.is_empty(), "{faults:?}");
     true
 }

@@ -53,9 +53,9 @@ impl<'a, V: Value, A: Aux> Renewal<'a, V, A> {
         Ok(Renewal { old, state, renewed: Vec::new(), written: Vec::new(), types: PhantomData })
     }
 
-    /// Writes `bucket` again. `fill` is given a writer for keys without content, in rising order or equal to the one
-    /// before, and for operations that wait.
-    pub fn bucket(&mut self, bucket: usize, fill: &mut dyn FnMut(&mut dyn Renewed<A>) -> Result<()>) -> Result<()> {
+    /// Writes `bucket` again. `fill` is given a writer for keys with their values, in rising order or equal to the one
+    /// before, which counts then, and for operations that wait.
+    pub fn bucket(&mut self, bucket: usize, fill: &mut dyn FnMut(&mut dyn Renewed<V, A>) -> Result<()>) -> Result<()> {
         let newest = self.old.state_of(bucket).pending.generation;
         let mut under = Writing::<V, A> {
             renewal: self,
@@ -87,9 +87,9 @@ impl<'a, V: Value, A: Aux> Renewal<'a, V, A> {
 }
 
 /// Takes what a renewed bucket holds.
-pub trait Renewed<A> {
+pub trait Renewed<V, A> {
     /// A key that is stored.
-    fn store(&mut self, key: u64) -> Result<()>;
+    fn store(&mut self, key: u64, value: &V) -> Result<()>;
     /// A check whose answer is waited for; it stores its key where values have no content.
     fn wait(&mut self, key: u64, aux: &A) -> Result<()>;
 }
@@ -99,8 +99,8 @@ struct Writing<'r, 'a, V, A> {
     under: Under,
 }
 
-impl<V: Value, A: Aux> Renewed<A> for Writing<'_, '_, V, A> {
-    fn store(&mut self, key: u64) -> Result<()> {
+impl<V: Value, A: Aux> Renewed<V, A> for Writing<'_, '_, V, A> {
+    fn store(&mut self, key: u64, value: &V) -> Result<()> {
         let under = &mut self.under;
         if under.last == Some(key) {
             return Ok(());
@@ -113,7 +113,9 @@ impl<V: Value, A: Aux> Renewed<A> for Writing<'_, '_, V, A> {
             }
         };
         under.last = Some(key);
-        writer.push(key, &[])
+        let mut bytes = Vec::new();
+        value.encode(&mut bytes);
+        writer.push(key, &bytes)
     }
 
     fn wait(&mut self, key: u64, aux: &A) -> Result<()> {

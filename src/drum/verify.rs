@@ -16,17 +16,17 @@ use crate::varint;
 
 use super::contract::{Aux, Value};
 use super::names::{self, BucketFiles, Part};
-use super::pending::{Chunks, Entry, Op};
+use super::pending::{Chunks, Entry};
 use super::repository::{Block, RepositoryReader};
 use super::state::{self, BatchState, BucketState, DrumState, RamEntry};
 
 /// An operation that is not merged, or not dispatched in full.
 #[derive(Debug)]
-pub struct Operation<A> {
+pub struct Operation<V, A> {
     /// Its key.
     pub key: u64,
-    /// Whether the key is stored after it.
-    pub stores: bool,
+    /// What is stored under the key after it; `None` where it only asks.
+    pub value: Option<V>,
     /// Its auxiliary, where somebody waits for the answer.
     pub waiting: Option<A>,
 }
@@ -111,27 +111,26 @@ impl<'a> Check<'a> {
         self.named().len() as u64
     }
 
-    /// Goes through the repository of `bucket`: `each` gets its keys in rising order.
+    /// Goes through the repository of `bucket`: `each` gets its keys in rising order, with their values.
     pub fn repository<V: Value>(
         &self,
         bucket: usize,
-        each: &mut dyn FnMut(u64) -> Result<()>,
+        each: &mut dyn FnMut(u64, V) -> Result<()>,
         faults: &mut Vec<Error>,
     ) -> Result<()> {
         gather(self.read_repository::<V>(bucket, each), faults)
     }
 
-    fn read_repository<V: Value>(&self, bucket: usize, each: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+    fn read_repository<V: Value>(&self, bucket: usize, each: &mut dyn FnMut(u64, V) -> Result<()>) -> Result<()> {
         let Some(state) = &self.state_of(bucket).repository else { return Ok(()) };
         let place = self.place(bucket);
         let mut reader = RepositoryReader::open(&place, state, V::FIXED_BYTES)?;
         let mut block = Block::default();
         while reader.next(&mut block, true)? {
             for (index, &key) in block.keys.iter().enumerate() {
-                if V::FIXED_BYTES != Some(0) && V::decode(block.value(index)).is_none() {
-                    return Err(reader.damaged_value(key));
-                }
-                each(key)?;
+                let bytes = if V::FIXED_BYTES == Some(0) { &[][..] } else { block.value(index) };
+                let Some(value) = V::decode(bytes) else { return Err(reader.damaged_value(key)) };
+                each(key, value)?;
             }
         }
         Ok(())
@@ -141,7 +140,7 @@ impl<'a> Check<'a> {
     pub fn operations<V: Value, A: Aux>(
         &self,
         bucket: usize,
-        each: &mut dyn FnMut(Operation<A>) -> Result<()>,
+        each: &mut dyn FnMut(Operation<V, A>) -> Result<()>,
         faults: &mut Vec<Error>,
     ) -> Result<()> {
         let state = self.state_of(bucket);
@@ -159,7 +158,7 @@ impl<'a> Check<'a> {
         bucket: usize,
         batch: &BatchState,
         dispatched: u64,
-        each: &mut dyn FnMut(Operation<A>) -> Result<()>,
+        each: &mut dyn FnMut(Operation<V, A>) -> Result<()>,
     ) -> Result<()> {
         let place = self.place(bucket);
         let mut operations = Chunks::open(&place, batch.generation, Part::Operations, batch.kv_bytes)?;
@@ -167,8 +166,8 @@ impl<'a> Check<'a> {
         let (mut count, mut checks) = (0, 0);
         while let Some(entry) = operations.next_entry(V::FIXED_BYTES)? {
             let Entry { op, has_aux, key, value } = entry;
-            let sound = place.holds(key) && (op == Op::Check || V::decode(value).is_some());
-            if !sound {
+            let value = if op.stores() { Some(V::decode(value)) } else { None };
+            if !place.holds(key) || matches!(value, Some(None)) {
                 return Err(operations.damaged("keys of its bucket with values of this DRUM"));
             }
             let aux = if has_aux { Some(A::decode(auxiliaries.next_aux()?)) } else { None };
@@ -176,7 +175,7 @@ impl<'a> Check<'a> {
                 return Err(auxiliaries.damaged("an auxiliary of this DRUM"));
             }
             let waiting = aux.flatten().filter(|_| count >= dispatched && op.asks());
-            each(Operation { key, stores: op.stores(), waiting })?;
+            each(Operation { key, value: value.flatten(), waiting })?;
             count += 1;
             checks += u64::from(op.asks());
         }
@@ -191,7 +190,11 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn arrays<V: Value, A: Aux>(&self, bucket: usize, each: &mut dyn FnMut(Operation<A>) -> Result<()>) -> Result<()> {
+    fn arrays<V: Value, A: Aux>(
+        &self,
+        bucket: usize,
+        each: &mut dyn FnMut(Operation<V, A>) -> Result<()>,
+    ) -> Result<()> {
         let place = self.place(bucket);
         let damaged = |at: usize| {
             let expected = format!("operations of bucket {bucket} of {}", self.dir.display());
@@ -208,7 +211,8 @@ impl<'a> Check<'a> {
             let (mut at, mut aux_at) = (0, 0);
             while at < kv.len() {
                 let entry = Entry::read(kv, &mut at, V::FIXED_BYTES).ok_or_else(|| damaged(at))?;
-                if !place.holds(entry.key) || (entry.op != Op::Check && V::decode(entry.value).is_none()) {
+                let value = if entry.op.stores() { Some(V::decode(entry.value)) } else { None };
+                if !place.holds(entry.key) || matches!(value, Some(None)) {
                     return Err(damaged(at));
                 }
                 let mut waiting = None;
@@ -217,7 +221,7 @@ impl<'a> Check<'a> {
                     waiting = Some(A::decode(bytes).ok_or_else(|| damaged(aux_at))?);
                 }
                 let waiting = waiting.filter(|_| entry.op.asks());
-                each(Operation { key: entry.key, stores: entry.op.stores(), waiting })?;
+                each(Operation { key: entry.key, value: value.flatten(), waiting })?;
             }
             if aux_at != aux.len() {
                 return Err(damaged(aux_at));

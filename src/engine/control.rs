@@ -75,11 +75,22 @@ impl Engine {
         }
         let now = self.clock.now();
         self.checkpoints.bring_forward(now + new.settings.checkpoint_interval);
-        self.scope = Arc::new(self.scope.with_rules(&new.rules));
+        let rules = new.rules.forgetting(self.container.forgotten());
+        self.scope = Arc::new(self.scope.with_rules(&rules));
         self.stores.patterns.limit(new.settings.urls_per_pattern);
         self.settings = new.settings;
         let frontier = &mut self.stores.arrival.frontier;
         frontier.reconfigure(new.politeness, new.budget, new.give_up);
-        frontier.exclude_by(new.rules);
+        frontier.exclude_by(rules);
+    }
+
+    /// What is forgotten from now on is not fetched any more, wherever it waits.
+    pub(super) fn forget(&mut self) -> Result<()> {
+        self.container.forget()?;
+        let rules = self.scope.rules().forgetting(self.container.forgotten());
+        self.scope = Arc::new(self.scope.with_rules(&rules));
+        self.stores.arrival.frontier.exclude_by(rules);
+        self.checkpoints.want();
+        Ok(())
     }
 }

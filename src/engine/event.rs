@@ -11,6 +11,7 @@ use super::job::{FetchFailed, Processed, Unresolved};
 use super::merge::StoreMerged;
 use crate::calendar::SlotDone;
 use crate::clock::Time;
+use crate::container::CompactionDone;
 use crate::exchange::LinksRead;
 use crate::frontier::{HostId, PartitionDone};
 use crate::web::seeds::Seed;
@@ -28,6 +29,8 @@ pub enum Event {
     Merged(StoreMerged),
     /// A take or a merge of the frontier is done.
     Partition(PartitionDone),
+    /// A step of a compaction of the archive is done.
+    Compacted(Box<CompactionDone>),
     /// A checkpoint is durable.
     Checkpointed(CheckpointDone),
     /// The log of long rests is durable.
@@ -46,6 +49,8 @@ pub enum Event {
     Seeds(Vec<Seed>),
     /// Decide by other settings from now on.
     Reconfigure(Box<Reconfiguration>),
+    /// The list of what is forgotten has changed on disk.
+    Forgotten,
     /// Something has changed that all shards of the crawl hear of.
     HeadChanged,
     /// Links of another shard were read.
@@ -54,4 +59,22 @@ pub enum Event {
     CalendarRead(Box<SlotDone>),
     /// Another engine has left a slot for a request.
     SlotFree,
+}
+
+impl Event {
+    /// Whether a checkpoint after it may say something else than one before it.
+    pub(super) fn changes_state(&self) -> bool {
+        !matches!(
+            self,
+            Event::Checkpointed(_)
+                | Event::HoldsSynced
+                | Event::Fault(_)
+                | Event::Stop(_)
+                | Event::Checkpoint
+                | Event::Pause
+                | Event::Resume
+                | Event::HeadChanged
+                | Event::SlotFree
+        )
+    }
 }

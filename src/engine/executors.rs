@@ -5,6 +5,7 @@ use super::job::{FetchJob, ResolveJob};
 use super::merge::StoreMerge;
 use super::rests::HoldSync;
 use crate::calendar::SlotRead;
+use crate::container::CompactionJob;
 use crate::exchange::LinkJob;
 use crate::frontier::PartitionJob;
 
@@ -20,6 +21,8 @@ pub trait Executors {
     fn partition(&mut self, job: PartitionJob);
     /// Makes a checkpoint durable.
     fn checkpoint(&mut self, job: CheckpointJob);
+    /// Does a step of a compaction of the archive.
+    fn compact(&mut self, job: CompactionJob);
     /// Reads links of another shard.
     fn read_links(&mut self, job: LinkJob);
     /// Reads a slot of the calendar.

@@ -178,12 +178,16 @@ impl Engine {
     /// Takes one event in.
     pub fn handle(&mut self, event: Event) -> Result<()> {
         self.stores.arrival.now = self.clock.now();
+        if event.changes_state() {
+            self.checkpoints.note_change();
+        }
         match event {
             Event::Page(processed) => self.answered(*processed)?,
             Event::Failed(failed) => self.failed(*failed)?,
             Event::Resolved(host, name, answer) => self.resolved(host, &name, answer)?,
             Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
             Event::Partition(done) => self.stores.finish_partition(done)?,
+            Event::Compacted(done) => self.compacted(*done)?,
             Event::Checkpointed(done) => self.checkpointed(done)?,
             Event::HoldsSynced => self.checkpoints.rests.synced(),
             Event::Fault(Fault::Disk(fault)) => return Err(fault),
@@ -195,6 +199,7 @@ impl Engine {
             Event::Resume => self.requests.pause(false),
             Event::Seeds(seeds) => self.take_seeds(&seeds)?,
             Event::Reconfigure(new) => self.reconfigure(*new),
+            Event::Forgotten => self.forget()?,
             Event::HeadChanged => self.hear_news()?,
             Event::LinksRead(read) => self.take_links(*read)?,
             Event::CalendarRead(done) => self.calendar_read(*done)?,
@@ -208,6 +213,9 @@ impl Engine {
     pub fn pump(&mut self) -> Result<()> {
         let now = self.clock.now();
         self.stores.arrival.now = now;
+        if self.is_busy() {
+            self.checkpoints.note_change();
+        }
         self.stores.dispatch(RESULTS_PER_PUMP)?;
         self.collect_dropped()?;
         self.admit_waiting()?;
@@ -259,6 +267,7 @@ impl Engine {
     }
 
     fn start(&mut self, task: Task) -> Result<()> {
+        self.checkpoints.note_change();
         match task {
             Task::Resolve { host, name } => self.start_resolve(host, name)?,
             Task::Robots { host, origin, addresses, provenance } => {

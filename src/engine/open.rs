@@ -134,6 +134,8 @@ impl Engine {
             opening.warcinfo.clone(),
             saved.as_ref().map(|c| &c.container),
         )?;
+        let forgotten = container.forgotten();
+        let scope = if forgotten.is_empty() { scope } else { scope.with_rules(&scope.rules().forgetting(forgotten)) };
         stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         checkpoint::go_on_from(&*catalog, commit)?;

@@ -107,8 +107,11 @@ impl Engine {
         }
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
-        let pages = u64::from(verdict != Verdict::Retry);
-        self.stores.arrival.frontier.charge((keys.origin, keys.domain), pages, received)?;
+        // what is fetched again in a crawl with a calendar was counted when it was new
+        let is_new = !page.forced || self.recrawls.is_none();
+        let pages = u64::from(is_new && verdict != Verdict::Retry);
+        let bytes = if is_new { received } else { 0 };
+        self.stores.arrival.frontier.charge((keys.origin, keys.domain), pages, bytes)?;
         if verdict == Verdict::Retry {
             return Ok(());
         }

@@ -244,8 +244,11 @@ impl Engine {
                 arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
                 continue;
             }
-            if may_come_back(reason) && url.recrawl.is_some() {
-                self.not_visited(&url, self.stores.arrival.now)?;
+            if url.recrawl.is_some() {
+                match may_come_back(reason) {
+                    true => self.not_visited(&url, self.stores.arrival.now)?,
+                    false => self.end_visits(&url)?,
+                }
             }
             self.books.statistics.ends.dropped += 1;
             self.drop_now(url, reason)?;

@@ -5,6 +5,7 @@ use super::merge::StoreMerge;
 use super::{Engine, Phase};
 use crate::catalog::Batch;
 use crate::clock::Time;
+use crate::container::CompactionDone;
 use crate::disk::Result;
 use crate::drum::Need;
 use crate::record::Finish;
@@ -14,10 +15,17 @@ impl Engine {
         if self.course.is_crawling() {
             self.merge(now)?;
             self.serve_frontier(now)?;
+            if let Some(job) = self.container.compaction(now) {
+                self.executors.compact(job);
+            }
         }
         self.log_rests(now)?;
         self.books.flush_when_due(now)?;
         let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
+        let has_nothing = self.exchange.as_ref().is_some_and(|exchange| exchange.has_nothing_to_cut());
+        if has_nothing && self.requests.under_way() == 0 {
+            self.checkpoints.skip_unchanged(now, now + self.settings.checkpoint_interval);
+        }
         let is_early = self.early_cut_due().is_some_and(|due| due <= now);
         if open && (is_early || self.checkpoints.is_due(now, &self.container)) {
             self.cut(now, None)?;
@@ -66,6 +74,14 @@ impl Engine {
         let spare = !self.requests.are_many(now);
         while let Some(job) = self.stores.next_partition(spare, now)? {
             self.executors.partition(job);
+        }
+        Ok(())
+    }
+
+    /// A step of a compaction is done; the next one is sent out.
+    pub(super) fn compacted(&mut self, done: CompactionDone) -> Result<()> {
+        if let Some(job) = self.container.compacted(done, self.clock.now())? {
+            self.executors.compact(job);
         }
         Ok(())
     }

@@ -94,7 +94,8 @@ impl Encoder {
         varint::push(from.depth.into(), out);
         varint::push(from.seed.into(), out);
         out.push(from.priority);
-        out.push(u8::from(from.round.is_some()) * FORCED | u8::from(from.recrawl.is_some()) * RECRAWL);
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(flag(from.round.is_some(), FORCED) | flag(from.recrawl.is_some(), RECRAWL));
         if let Some(round) = from.round {
             varint::push(round.into(), out);
         }

@@ -5,17 +5,14 @@
 
 use std::sync::Arc;
 
-use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderValue};
 use rustls::{ClientConfig, RootCertStore};
 
+use super::head;
 use super::idle::IDLE;
 use super::resolver::GuardedResolver;
 use super::{FetchOptions, StartError};
 
-/// What every request accepts.
-pub(super) const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-/// Codings that the link scan can undo.
-pub(super) const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 /// What a server may send over a connection of HTTP/2 before it is read: memory of each worker.
 const HTTP2_WINDOW_BYTES: u32 = 512 << 10;
 
@@ -63,7 +60,9 @@ fn client(
 ) -> Result<reqwest::Client, StartError> {
     let mut builder = reqwest::Client::builder()
         .user_agent(&options.user_agent)
-        .default_headers(headers())
+        .default_headers(HeaderMap::from_iter(
+            head::EVERY_REQUEST.map(|(name, value)| (name, HeaderValue::from_static(value))),
+        ))
         .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -90,14 +89,6 @@ fn client(
         builder = builder.proxy(reqwest::Proxy::all(proxy)?);
     }
     Ok(builder.build()?)
-}
-
-/// What every request says beside its host and the user agent.
-fn headers() -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
-    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(ACCEPT_ENCODING));
-    headers
 }
 
 fn tls(options: &FetchOptions, http2: bool) -> Result<ClientConfig, StartError> {

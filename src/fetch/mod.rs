@@ -9,6 +9,7 @@
 mod body;
 mod client;
 mod failure;
+mod head;
 mod idle;
 mod names;
 mod protocols;

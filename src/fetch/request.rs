@@ -1,16 +1,14 @@
 //! One request: vetted address, head, body.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::body::End;
-use super::client::{ACCEPT, ACCEPT_ENCODING};
 use super::failure::{cause_of, describe, http2_fault, is_out_of_files};
 use super::protocols::Http2Fault;
-use super::{Arrived, FILES_PAUSE, FetchOptions, Shared, transfer};
+use super::{Arrived, FILES_PAUSE, Shared, head, transfer};
 use crate::clock::Time;
 use crate::container::Referrer;
 use crate::disk;
@@ -149,7 +147,7 @@ impl Exchange<'_> {
             headers: headers.collect(),
             truncated,
             address: address.map(|socket| socket.ip()),
-            request: request_head(self.job, &self.shared.options),
+            request: head::text(self.job, &self.shared.options.user_agent),
             started,
             duration,
             body,
@@ -179,8 +177,8 @@ impl Exchange<'_> {
         let client = self.shared.clients.get(http1_only, self.keeps);
         let url = self.job.url.as_str();
         let request = || {
-            let validators = self.job.condition.iter().flat_map(|condition| condition.validators.headers());
-            validators.fold(client.get(url), |request, (name, value)| request.header(name, value))
+            let of_job = head::of_job(self.job);
+            of_job.fold(client.get(url), |request, (name, value)| request.header(name, value))
         };
         // the connection has a time of its own within this one
         let head_until = (Instant::now() + options.timeout_connect + options.timeout_head).min(self.deadline);
@@ -208,29 +206,6 @@ impl Exchange<'_> {
             Err(_) => Err(late(Cause::Timeout, format!("no answer in {:?}", options.timeout_total))),
         }
     }
-}
-
-/// The head of the request as HTTP/1.1 text, for the archive.
-fn request_head(job: &FetchJob, options: &FetchOptions) -> Vec<u8> {
-    let url = &job.url;
-    let mut head = format!("GET {} HTTP/1.1\r\n", url.path_and_query());
-    let default_port = if url.is_https() { 443 } else { 80 };
-    let host = url.host();
-    let _ = match url.port() {
-        port if port == default_port => write!(head, "host: {host}\r\n"),
-        port => write!(head, "host: {host}:{port}\r\n"),
-    };
-    let _ = write!(
-        head,
-        "user-agent: {}\r\naccept: {ACCEPT}\r\naccept-encoding: {ACCEPT_ENCODING}\r\n",
-        options.user_agent
-    );
-    let mut head = head.into_bytes();
-    for (name, value) in job.condition.iter().flat_map(|condition| condition.validators.headers()) {
-        head.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
-    }
-    head.extend_from_slice(b"\r\n");
-    head
 }
 
 fn version(version: reqwest::Version) -> HttpVersion {

@@ -41,7 +41,8 @@ impl Frontier {
     }
 
     pub(super) fn unbuffer_first(&mut self, index: u32) -> Option<Item> {
-        let item = self.active.host_mut(index).buffer.pop_front()?;
+        let share = self.options.due_share;
+        let item = self.active.host_mut(index).take_in_turn(share)?;
         self.count_off(&item);
         Some(item)
     }

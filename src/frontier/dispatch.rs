@@ -109,7 +109,7 @@ impl Frontier {
             None => self.takes_turn(index, addresses[0], now).then(|| self.ask_robots(index, addresses, now))?,
             Some(rules) => {
                 // what the rules forbid needs no turn
-                let first = self.active.host(index).buffer.front();
+                let first = self.first_in_turn(index);
                 let leaves = first.is_some_and(|item| rules.allows(&item.url.url));
                 if leaves && !self.takes_turn(index, addresses[0], now) {
                     return None;
@@ -126,26 +126,41 @@ impl Frontier {
         }
     }
 
-    /// Why the URLs of a host, or at least its first one, are dropped, if they are.
-    fn drains(&self, index: u32, now: Time) -> Option<Reason> {
-        let first = self.active.host(index).buffer.front();
-        let is_excluded =
-            first.is_some_and(|item| self.rules.as_ref().is_some_and(|rules| rules.excludes(&item.url.url)));
-        self.drops_all(index, now).or_else(|| is_excluded.then_some(Reason::Scope))
+    /// The URL of a host that is next.
+    fn first_in_turn(&self, index: u32) -> Option<&Item> {
+        let host = self.active.host(index);
+        host.buffer.get(host.next_in_turn(self.options.due_share))
     }
 
-    /// Why all URLs of a host are dropped, if they are.
-    pub(super) fn drops_all(&self, index: u32, now: Time) -> Option<Reason> {
+    /// Why the URLs of a host, or at least its first one, are dropped, if they are.
+    fn drains(&self, index: u32, now: Time) -> Option<Reason> {
+        let first = self.first_in_turn(index);
+        let is_excluded =
+            first.is_some_and(|item| self.rules.as_ref().is_some_and(|rules| rules.excludes(&item.url.url)));
+        let is_due = first.is_some_and(Item::is_due_again);
+        self.drops_all(index, now, is_due).or_else(|| is_excluded.then_some(Reason::Scope))
+    }
+
+    /// Why all URLs of a host are dropped, if they are: those of pages that are due again, which no budget counts once
+    /// more, or the others.
+    pub(super) fn drops_all(&self, index: u32, now: Time, are_due: bool) -> Option<Reason> {
         let host = self.active.host(index);
         let is_slow = || host.rules_at(now).is_some_and(|rules| self.options.politeness.skips(rules.crawl_delay()));
-        let spent = || match self.allowance(index) {
-            Allowance::UsedUp(budget) => Some(budget),
+        let spent = || match self.left(index) {
+            Allowance::UsedUp(budget) if !are_due => Some(budget),
             _ => None,
         };
         host.gone(now).or_else(spent).or_else(|| is_slow().then_some(Reason::Robots))
     }
 
+    /// What budgets say of the URL that is next: a page that is due again was counted when it was new.
     fn allowance(&self, index: u32) -> Allowance {
+        let is_due = self.first_in_turn(index).is_some_and(Item::is_due_again);
+        if is_due { Allowance::Free } else { self.left(index) }
+    }
+
+    /// What is left of budgets for a new page.
+    fn left(&self, index: u32) -> Allowance {
         let host = self.active.host(index);
         let domain = self.domains.get(host.domain).expect("the domain of an active host is known");
         self.options.budget.allows(&host.standing, host.flights.len(), domain)
@@ -255,7 +270,7 @@ impl Frontier {
     }
 
     fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
-        let provenance = Provenance::of(&self.active.host(index).buffer.front()?.url);
+        let provenance = Provenance::of(&self.first_in_turn(index)?.url);
         self.contact(index, addresses[0], now);
         let host = self.active.host_mut(index);
         host.pending = Some(Pending::Robots { started: now, moved: false });

@@ -122,6 +122,8 @@ pub(super) struct Host {
     pub buffer: VecDeque<Item>,
     /// URLs that are tried again, but not yet; sorted likewise, which is by their time.
     pub waiting: VecDeque<Item>,
+    /// What pages that are due again have saved of their share of the turns.
+    pub due_credit: f32,
     /// URLs in a row that failed by themselves.
     pub faults: u32,
     pub flights: Vec<(u32, Item)>,
@@ -177,6 +179,7 @@ impl Host {
             addresses: None,
             buffer: VecDeque::new(),
             waiting: VecDeque::new(),
+            due_credit: 0.0,
             faults: 0,
             flights: Vec::new(),
             flights_made: 0,

@@ -58,6 +58,7 @@ mod state;
 mod suspects;
 mod task;
 mod tuning;
+mod turns;
 pub mod verify;
 mod waiting;
 mod wire;
@@ -101,6 +102,7 @@ pub use state::{FrontierCut, FrontierState, PartitionState};
 pub use task::{
     Feedback, Held, HostId, Known, NameAnswer, Permit, Provenance, RobotsAnswer, Rules, RulesDecoder, Task,
 };
+pub use turns::DUE_PRIORITY;
 
 /// All queues of a crawl.
 #[derive(Debug)]

@@ -39,6 +39,8 @@ pub struct FrontierOptions {
     pub per_address_active_max: usize,
     /// Active hosts with URLs that share a registrable domain, at most, and fewer where places are scarce.
     pub per_domain_active_max: usize,
+    /// Share of a host's turns that pages have that are due again, while it has new ones.
+    pub due_share: f32,
     /// Where turns are taken that this frontier has in common with others of the process, if there are others.
     pub ledger: Option<Arc<Ledger>>,
 }
@@ -57,6 +59,7 @@ impl Default for FrontierOptions {
             forgiven: Time::ZERO,
             per_address_active_max: 512,
             per_domain_active_max: 512,
+            due_share: 0.5,
             ledger: None,
         }
     }

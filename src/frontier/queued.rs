@@ -65,7 +65,8 @@ impl QueuedUrl {
         }
         out.push(self.priority);
         out.push(self.attempts);
-        out.push(u8::from(self.forced) * FLAG_FORCED | u8::from(self.recrawl.is_some()) * FLAG_RECRAWL);
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(flag(self.forced, FLAG_FORCED) | flag(self.recrawl.is_some(), FLAG_RECRAWL));
         wire::put_varint(out, self.depth.into());
         wire::put_varint(out, self.seed.into());
         wire::put_varint(out, self.via);

@@ -180,6 +180,16 @@ impl HostRecord {
         Some(if is_sane(time, now) && !is_forgiven { time } else { now })
     }
 
+    /// Until when the host of an encoded record is not to be contacted, by whoever; the rules of
+    /// [`HostRecord::available_in`], but one that was given up rests too.
+    pub(super) fn rests_in(bytes: &[u8], now: Time, since: Time) -> Option<Time> {
+        let available = HostRecord::available_in(bytes, now, since)?;
+        let read = Encoded::read(bytes)?;
+        let (until, is_forgiven) = (read.standing.due.max(read.standing.backoff_until), read.written <= since);
+        let counts = read.standing.gone.is_some() && is_sane(until, now) && !(is_forgiven && read.standing.is_silent());
+        Some(if counts { available.max(until) } else { available })
+    }
+
     /// Whether an encoded record is that of a host that was asked and never answered.
     pub(super) fn is_silent_in(bytes: &[u8]) -> bool {
         let mut reader = Reader::new(bytes);

@@ -158,7 +158,7 @@ impl Frontier {
             self.settle(index, now);
         }
         self.domains.retain_inhabited();
-        Ok(())
+        self.enter_rests(now)
     }
 
     fn read_ram(&mut self, state: &FrontierState, reader: &mut Reader<'_>, now: Time) -> Option<Vec<SavedHost>> {

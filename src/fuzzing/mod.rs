@@ -62,6 +62,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "addresses", run: stores::addresses, samples: stores::address_samples },
     Target { name: "warc", run: crate::container::fuzzing::warc, samples: crate::container::fuzzing::warc_samples },
     Target { name: "frontier", run: stores::frontier, samples: stores::frontier_samples },
+    Target { name: "calendar", run: stores::calendar, samples: stores::calendar_samples },
     Target { name: "checkpoint", run: stored::checkpoint, samples: samples::checkpoint },
     Target { name: "rests", run: stored::rests, samples: samples::rests },
 ];

@@ -1,7 +1,7 @@
 //! The targets that read what only their room may see: an input is taken apart here, so that no room needs this one.
 
 use super::input::{choice, join, parts};
-use crate::{cli, container, drum, frontier};
+use crate::{calendar, cli, container, drum, frontier};
 
 fn files<const N: usize>(bytes: &[u8]) -> [Vec<u8>; N] {
     parts(bytes).map(<[u8]>::to_vec)
@@ -35,6 +35,14 @@ pub(super) fn frontier(bytes: &[u8]) -> bool {
 
 pub(super) fn frontier_samples() -> Vec<Vec<u8>> {
     frontier::fuzzing::samples().iter().map(joined).collect()
+}
+
+pub(super) fn calendar(bytes: &[u8]) -> bool {
+    calendar::fuzzing::calendar(files(bytes))
+}
+
+pub(super) fn calendar_samples() -> Vec<Vec<u8>> {
+    vec![joined(&calendar::fuzzing::sample())]
 }
 
 pub(super) fn extract(bytes: &[u8]) -> bool {

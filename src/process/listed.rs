@@ -25,7 +25,7 @@ use crate::web::html::{BYTES_PER_LINK, LinkKind};
 use crate::web::mime;
 use crate::web::scope::Scope;
 use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item, Summary, Written};
-use crate::web::url::{CanonicalUrl, Keys};
+use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 
 /// Memory for the URLs of a sitemap.
 pub const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LINK;
@@ -112,6 +112,9 @@ impl Processor {
             }
         });
         findings.links.extend(list.believed(response));
+        if self.options.text_digests && !findings.links.is_empty() {
+            findings.text = digest_of(&findings.links, &self.options.keys);
+        }
         findings.dropped.extend(dropped);
         findings.limits.decoded = summary.cut;
         findings.limits.links += summary.dropped + too_far;
@@ -251,4 +254,10 @@ impl List {
         }
         self.links
     }
+}
+/// What a list of URLs says: which they are, and when they were changed.
+fn digest_of(links: &[FoundLink], keys: &KeyMaker) -> u64 {
+    let entry = |link: &FoundLink| [link.keys.key.bits(), link.modified.map_or(0, Time::ms)].map(u64::to_le_bytes);
+    let bytes: Vec<u8> = links.iter().flat_map(entry).flatten().collect();
+    keys.digest(&bytes)
 }

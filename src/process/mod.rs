@@ -23,8 +23,6 @@ use referrers::Referrers;
 
 use std::sync::Arc;
 
-use sha1::{Digest, Sha1};
-
 use crate::container::dedup::DedupIndex;
 use crate::disk;
 use crate::engine::{FetchJob, Fetched, Findings, Processed, Purpose, Response, Room, Target};
@@ -40,7 +38,7 @@ use crate::web::robots::{RobotsRules, whole_lines};
 use crate::web::scope::Scope;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, id_seed};
+use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, id_seed, payload_sha1};
 
 /// Settings of processing, the same for all its threads.
 #[derive(Clone, Debug)]
@@ -264,8 +262,10 @@ impl Processor {
         let Some(dedup) = self.options.dedup.as_ref().filter(|_| may_be_elsewhere(&exchange)) else {
             return Ok(self.encoder.encode(&exchange));
         };
-        let payload_sha1 = Sha1::digest(exchange.body).into();
-        let Some(original) = dedup.find(&payload_sha1)? else { return Ok(self.encoder.encode(&exchange)) };
+        let payload_sha1 = payload_sha1(exchange.body);
+        let Some(original) = dedup.find(&payload_sha1)? else {
+            return Ok(self.encoder.encode_digested(&exchange, Some(payload_sha1)));
+        };
         let (date, archive) = (original.date(), dedup.name_of(&original));
         let reference = Reference { url: &original.url, date: &date, id_seed: original.id_seed, archive: &archive };
         Ok(self.encoder.encode_reference(&exchange, payload_sha1, &reference))

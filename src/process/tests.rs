@@ -57,10 +57,20 @@ fn texts_have_digests_where_that_was_asked_for_and_what_is_no_text_has_none() {
     assert_eq!(of("text/html; charset=utf-8", "<body><p>One page,<br> seen 6 times</body>"), page);
     assert_ne!(of("text/html", "<p>Another page, seen 5 times"), page);
     assert_ne!(of("text/plain", "One text"), of("text/plain", "Another text"));
-    assert_ne!(of("application/rss+xml", "<rss>One feed</rss>"), of("application/rss+xml", "<rss>Another feed</rss>"));
+    assert_ne!(of("text/xml", "<a>One text</a>"), of("text/xml", "<a>Another text</a>"));
+    // of a list of URLs that is what it names, and when that changed
+    let feed = |url: &str, built: u8| {
+        let item = format!("<item><link>http://a.example/{url}</link></item>");
+        format!("<rss version='2.0'><channel><lastBuildDate>{built}</lastBuildDate>{item}</channel></rss>")
+    };
     for (content_type, body) in [("image/png", "\u{89}PNG"), ("text/css", "a{}"), ("text/html", "<p>2026-11-22")] {
         assert_eq!(of(content_type, body), 0, "{content_type}");
     }
+    let mut of_feed = |url, built| text_of(&mut processor, 200, "application/rss+xml", &feed(url, built));
+    let one = of_feed("one", 1);
+    assert_ne!(one, 0);
+    assert_eq!(one, of_feed("one", 2));
+    assert_ne!(one, of_feed("two", 1));
     assert_eq!(text_of(&mut processor, 404, "text/html", "<p>No such page"), 0);
 }
 

@@ -15,6 +15,7 @@ use super::network::{Network, Outcome};
 use super::registry::MistakenRegistry;
 use crate::calendar::SlotRead;
 use crate::clock::{Clock, ManualClock, Time};
+use crate::container::CompactionJob;
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
@@ -31,6 +32,7 @@ enum Work {
     Merge(Box<StoreMerge>),
     Partition(Box<PartitionJob>),
     Checkpoint(Box<CheckpointJob>),
+    Compaction(Box<CompactionJob>),
     Links(LinkJob),
     Calendar(SlotRead),
     Rests(HoldSync),
@@ -95,8 +97,13 @@ impl EventQueue {
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) => self.checkpoint(*job)?,
+            Work::Compaction(job) => Event::Compacted(Box::new(job.run()?)),
             Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
-            Work::Calendar(job) => Event::CalendarRead(Box::new(job.run()?)),
+            Work::Calendar(job) => {
+                let mut read = job.run()?;
+                self.mistake.iter().for_each(|mistake| mistake.on_slot(&mut read));
+                Event::CalendarRead(Box::new(read))
+            }
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,
             Work::Rests(job) => {
                 job.run()?;
@@ -200,6 +207,10 @@ impl Executors for Hands {
     fn checkpoint(&mut self, job: CheckpointJob) {
         self.0.borrow().publish_early(&job);
         self.later(Work::Checkpoint(Box::new(job)));
+    }
+
+    fn compact(&mut self, job: CompactionJob) {
+        self.later(Work::Compaction(Box::new(job)));
     }
 
     fn read_links(&mut self, job: LinkJob) {

@@ -13,6 +13,7 @@ use super::clause::{Clause, Violation};
 use super::moment;
 use super::named::Named;
 use super::network::{Network, millis};
+use super::places;
 use crate::clock::Time;
 use crate::container::Reader;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
@@ -286,7 +287,7 @@ impl Machine {
         self.simulated.clear_faults();
         self.simulated.make_room();
         self.simulated.restart(restart);
-        Ok(())
+        if self.case.watch.is_some() { places::judge(self) } else { Ok(()) }
     }
 
     fn rest(&mut self, pause: Duration, clock_set: Option<(Duration, bool)>) {

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::calendar::SlotDone;
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{Disk, Result};
 use crate::engine::{Processed, checkpoint};
@@ -22,6 +23,8 @@ pub enum Mistake {
     LosesLinks,
     /// Every eighth request is taken for done before it is.
     Hurries,
+    /// Records of the calendar are given out twice, in the place of the ones behind them.
+    RepeatsRecords,
     /// Shards: links are visible to others before the checkpoint that they come with is durable.
     PublishesEarly,
     /// Shards: the position in the links of another one moves although some of them were not admitted.
@@ -56,6 +59,13 @@ impl Mistake {
     pub(super) fn on_page(self, page: &mut Processed, rng: &mut fastrand::Rng) {
         if self == Mistake::LosesLinks && rng.u8(0..8) == 0 {
             page.findings.links.clear();
+        }
+    }
+
+    /// When a slot of the calendar was read.
+    pub(super) fn on_slot(self, read: &mut SlotDone) {
+        if self == Mistake::RepeatsRecords {
+            read.repeat_records();
         }
     }
 

@@ -25,6 +25,7 @@ mod named;
 mod network;
 mod opening;
 mod outcomes;
+mod places;
 mod polite;
 mod process;
 mod registry;

@@ -180,7 +180,9 @@ impl Process {
     pub(super) fn watch(&mut self, network: &Network, gap_min: Option<u64>) -> Result<(), Violation> {
         for request in &network.log[self.seen.min(network.log.len())..] {
             // what robots.txt leads to is asked again when its rules have expired
-            let page = network.web().expected().pages.contains_key(&request.url);
+            // nor has what is missing the interval of pages
+            let page = network.web().expected().pages.get(&request.url);
+            let page = page.is_some_and(|page| gap_min.is_none() || page.status < 400);
             let is_early = |&&done: &&Time| {
                 gap_min.is_none_or(|gap_min| request.started.since(done) < Duration::from_millis(gap_min))
             };

@@ -38,6 +38,7 @@ pub mod charset;
 pub mod coding;
 pub(crate) mod css;
 mod directives;
+pub mod forgotten;
 pub mod headers;
 pub mod html;
 pub(crate) mod json;

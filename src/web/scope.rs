@@ -20,6 +20,7 @@ use std::sync::Arc;
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
+use super::forgotten::Forgotten;
 use super::url::CanonicalUrl;
 use crate::outcome::Reason;
 
@@ -118,13 +119,21 @@ impl ScopeRules {
         Ok(ScopeRules(Arc::new(Limits {
             include: compile("include", &options.include)?,
             exclude: compile("exclude", &options.exclude)?,
+            forgotten: Arc::default(),
             options: options.clone(),
         })))
     }
 
     /// Whether a pattern leaves `url`, in the fetch form, out whatever else says.
     pub fn excludes(&self, url: &str) -> bool {
-        self.0.exclude.iter().any(|regex| regex.is_match(url))
+        self.0.forgotten.covers(url) || self.0.exclude.iter().any(|regex| regex.is_match(url))
+    }
+
+    /// These rules, which leave out what is `forgotten` too.
+    pub fn forgetting(&self, forgotten: Arc<Forgotten>) -> ScopeRules {
+        let Limits { options, include, exclude, .. } = &*self.0;
+        let (options, include, exclude) = (options.clone(), include.clone(), exclude.clone());
+        ScopeRules(Arc::new(Limits { options, include, exclude, forgotten }))
     }
 }
 
@@ -164,6 +173,8 @@ struct Limits {
     options: ScopeOptions,
     include: Vec<Regex>,
     exclude: Vec<Regex>,
+    /// What an operator had removed.
+    forgotten: Arc<Forgotten>,
 }
 
 impl Scope {

@@ -1,6 +1,7 @@
 //! `crawler ctl` on crawls of a synthetic web, with the real binary: every command, who may give them, what survives a
 //! kill, and what comes over the socket that is no command.
 
+mod forget;
 mod looks;
 
 use std::fs;

@@ -1,6 +1,8 @@
 //! Fetching again with the real binary: conditional requests to a real server, and what the archive and its tools make
 //! of the answers.
 
+mod retention;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

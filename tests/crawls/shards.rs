@@ -128,6 +128,38 @@ fn a_stopped_crawl_of_four_shards_goes_on_whatever_the_configuration_says_by_the
     assert_eq!(site.fetched_twice(), Vec::<String>::new());
 }
 
+/// The last checkpoint of each shard, by the file that it names.
+fn checkpoints(site: &Site) -> Vec<u64> {
+    let last = |dir: &String| {
+        let names = fs::read_dir(site.crawl.path("crawl").join(dir)).unwrap().map(|entry| entry.unwrap().file_name());
+        let number = |name: &str| name.strip_prefix("checkpoint.g")?.parse().ok();
+        names.filter_map(|name| number(name.to_str()?)).max().unwrap_or(0)
+    };
+    dirs(site).iter().map(last).collect()
+}
+
+#[test]
+fn shards_in_which_nothing_changes_make_no_checkpoints() {
+    // one domain: one shard has all the work, and takes its time for it
+    let options = SimOptions { hosts: 1, pages: 400, ..small().smooth() };
+    let site = sharded(options, 4, "delay_min = \"100ms\"\ndelay_factor = 0.0\n");
+    let child = site.crawl.start(&[]);
+    site.wait_for_requests(3);
+    let begun = checkpoints(&site);
+    let mut requests = 3;
+    while checkpoints(&site).iter().max() < begun.iter().max().map(|most| most + 6).as_ref() {
+        requests += 1;
+        site.wait_for_requests(requests);
+    }
+    let (ended, mut made) = (interrupt(child), checkpoints(&site));
+    ended.expect(11, &[]);
+    made.sort_unstable();
+    // those of the start, and the last one
+    assert!(made[2] < made[3] - 2 && made[2] <= begun.iter().max().unwrap() + 2, "{begun:?}, then {made:?}");
+    assert_sound(&site);
+    site.assert_obedient();
+}
+
 #[test]
 fn a_page_limit_counts_over_all_shards() {
     // what pages embed would not count

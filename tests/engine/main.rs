@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod again;
 mod checkpoints;
 mod crawled;
 mod damage;
@@ -33,13 +34,13 @@ use crawler::calendar::SlotRead;
 use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
-use crawler::container::{ContainerOptions, WarcInfo};
+use crawler::container::{CompactionJob, ContainerOptions, WarcInfo};
 use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past, Phase,
-    Purpose, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
+    Purpose, RecrawlOptions, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
@@ -101,6 +102,11 @@ trait Web {
     /// The shape of the stores.
     fn drum(&self) -> DrumOptions {
         DrumOptions { buckets: 4, ..DrumOptions::default() }
+    }
+
+    /// How pages are fetched again.
+    fn recrawl(&self) -> Option<RecrawlOptions> {
+        None
     }
 
     /// What earlier archives have.
@@ -252,6 +258,10 @@ impl Executors for Inline {
         self.tell(self.web.durable_after(), done.unwrap_or_else(|fault| Event::Fault(fault.into())));
     }
 
+    fn compact(&mut self, job: CompactionJob) {
+        self.tell_done(job.run().map(|done| Event::Compacted(Box::new(done))));
+    }
+
     fn read_links(&mut self, job: LinkJob) {
         self.tell_done(job.run().map(|read| Event::LinksRead(Box::new(read))));
     }
@@ -335,7 +345,7 @@ fn try_open(
         script_files: false,
         favicon: false,
         request_records: true,
-        text_digests: false,
+        text_digests: web.recrawl().is_some(),
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: web.dedup(),
@@ -350,13 +360,13 @@ fn try_open(
     let (seeds, problems) = parse_seeds(web.seeds().join("\n").as_bytes());
     assert_eq!(problems, SeedProblems::default());
     let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());
-    let (force, name_settings) = web.names();
+    let ((force, name_settings), recrawl) = (web.names(), web.recrawl());
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
         crawl_log: CrawlLog::open(&disk, dir)?,
         skipped_log: SkippedLog::open(&disk, dir)?,
-        recrawl: None,
+        recrawl,
         exchange: None,
         disk,
         dir: dir.to_owned(),

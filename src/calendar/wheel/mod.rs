@@ -2,8 +2,8 @@
 //!
 //! # What it promises
 //!
-//! - A record that is put down for a time comes out once, not before the slot of five minutes that has this time
-//!   begins; after that as soon as it is asked for ([`Wheel::next_read`], [`Wheel::pop`]).
+//! - A record that is put down for a time comes out once, when the minute that has this time is over, or that in which
+//!   it was put, if it was late; then as soon as it is asked for ([`Wheel::next_read`], [`Wheel::pop`]).
 //! - What a cut names can be opened again: every record that was put and not taken before the cut comes out once.
 //! - Slots are appended to and read sequentially, once per level. No record is looked for.
 //! - Memory is bounded whatever is put down and however little is taken: buffers of
@@ -11,7 +11,7 @@
 //!
 //! # How it works
 //!
-//! Five minutes, hours and days have slots; what is due after 32 to 64 days lies in one file `later`. A slot of a
+//! Minutes, hours and days have slots; what is due after 32 to 64 days lies in one file `later`. A slot of a
 //! coarse level is dealt to finer ones before it begins: an hour one hour before, a day one day before, `later` every
 //! 32 days, when what is still far off goes to the next `later`. So a record is written and read as often as it has
 //! levels before it, four times at most for intervals up to 64 days ([`Level`]).
@@ -37,6 +37,7 @@ pub(crate) mod fuzzing;
 mod place;
 mod read;
 mod ready;
+mod renew;
 mod slot;
 mod state;
 #[cfg(test)]
@@ -95,7 +96,7 @@ pub struct Figures {
     pub bytes: u64,
     /// Records in memory that [`Wheel::pop`] gives.
     pub ready: u64,
-    /// Records whose slot has begun, those that are ready among them. Those of a coarse slot count when it has ended.
+    /// Records whose slot has ended, those that are ready among them.
     pub due_now: u64,
     /// Records whose slot begins within a day, those that are due now among them.
     pub due_today: u64,
@@ -146,6 +147,15 @@ impl Wheel {
     /// Files in `dir` that the state does not name are deleted, others cut to the lengths it notes; a file that is
     /// missing or too short is an error.
     pub fn open(disk: Disk, dir: &Path, options: WheelOptions, saved: Option<(&WheelState, &[u8])>) -> Result<Self> {
+        let wheel = Wheel::restored(disk, dir, options, saved)?;
+        let named: std::collections::HashSet<PathBuf> =
+            saved.iter().flat_map(|(state, _)| state.files(dir)).map(|(path, _)| path).collect();
+        file::remove_unknown(&wheel.disk, dir, |path| named.contains(path))?;
+        Ok(wheel)
+    }
+
+    /// The same, without a look at files that the state does not name.
+    fn restored(disk: Disk, dir: &Path, options: WheelOptions, saved: Option<(&WheelState, &[u8])>) -> Result<Self> {
         disk.create_dir_all(dir)?;
         let mut wheel = Wheel {
             disk,
@@ -164,9 +174,6 @@ impl Wheel {
         if let Some((state, ram)) = saved {
             wheel.restore(state, ram)?;
         }
-        let named: std::collections::HashSet<PathBuf> =
-            saved.iter().flat_map(|(state, _)| state.files(dir)).map(|(path, _)| path).collect();
-        file::remove_unknown(&wheel.disk, dir, |path| named.contains(path))?;
         Ok(wheel)
     }
 
@@ -215,6 +222,11 @@ impl Wheel {
         popped
     }
 
+    /// Whether [`Wheel::pop`] gives something.
+    pub fn has_ready(&self) -> bool {
+        self.ready.records() > 0
+    }
+
     /// Figures for reports; none of them reads anything.
     pub fn figures(&self, now: Time) -> Figures {
         let (ready, buffered) = (self.ready.records(), (self.buffered + self.ready.bytes()) as u64);
@@ -222,10 +234,9 @@ impl Wheel {
         (figures.records, figures.due_now, figures.due_today, figures.bytes) = (ready, ready, ready, buffered);
         for (place, slot) in &self.slots {
             let records = slot.records();
-            let begins = if place.level == Level::Minutes { place.start() } else { place.end() };
             figures.records += records;
             figures.bytes += slot.file.as_ref().map_or(0, |file| file.bytes);
-            figures.due_now += if begins <= now { records } else { 0 };
+            figures.due_now += if place.end() <= now { records } else { 0 };
             figures.due_today += if place.start() < now + DAY { records } else { 0 };
         }
         figures

@@ -89,6 +89,11 @@ impl Place {
         }
     }
 
+    /// Whether a wheel has such a slot: it begins within time.
+    pub(super) fn is_in_time(self) -> bool {
+        self.number <= u64::MAX / self.level.unit_ms()
+    }
+
     /// Whether a record that is due at `due` can lie in it. One that was overdue when it was put lies in a later slot.
     pub(super) fn takes(self, due: Time) -> bool {
         match self.level {
@@ -231,7 +236,8 @@ mod tests {
         for level in Level::ALL {
             let place = Place { level, number: u64::MAX };
             assert_eq!((place.start(), place.end()), (Time::MAX, Time::MAX));
-            assert!(place.takes(Time::MAX));
+            assert!(place.takes(Time::MAX) && !place.is_in_time());
+            assert!(Place::of(level, Time::MAX).is_in_time());
             assert_eq!(Level::from_number(level as u8), Some(level));
         }
         assert_eq!(Level::from_number(4), None);

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::file::SlotFile;
-use super::frame::{FRAME_BYTES_MAX, FRAME_HEAD_BYTES, Head};
+use super::file::{CONTENT_AT, SlotFile};
+use super::frame::{self, FRAME_BYTES_MAX, FRAME_HEAD_BYTES, Head};
 use super::place::Place;
 use crate::disk::{Disk, DiskFile, Error, Result};
 
@@ -50,8 +50,32 @@ impl SlotRead {
     /// Reads whole frames, up to half a MiB of them and one in any case, and checks them.
     pub fn run(self) -> Result<SlotDone> {
         let file = self.file.open(&self.disk, &self.dir, self.end)?;
-        let piece = read_piece(&file, self.file.place, self.from, self.end, self.bytes_max)?;
+        let mut piece = read_piece(&file, self.file.place, self.from, self.end, self.bytes_max)?;
+        // header and label
+        piece.reads += 2;
+        piece.read_bytes += CONTENT_AT;
         Ok(SlotDone { file: self.file, from: self.from, piece })
+    }
+}
+
+impl SlotDone {
+    /// Puts a record in the place of the one behind it wherever both are as long, for a simulation that has to notice.
+    pub(crate) fn repeat_records(&mut self) {
+        let records = &mut self.piece.records;
+        let (mut at, mut before) = (0, 0..0);
+        while at < records.len() {
+            let from = at;
+            if frame::read(records, &mut at).is_none() {
+                return;
+            }
+            match before.len() == at - from {
+                true => {
+                    records.copy_within(before, from);
+                    before = 0..0;
+                }
+                false => before = from..at,
+            }
+        }
     }
 }
 

@@ -85,7 +85,9 @@ impl WheelState {
         for slot in &self.slots {
             let FileState { generation, bytes, position, records } = slot.file;
             let is_read = position == bytes;
-            let is_right = (1..=self.generation).contains(&generation) && (CONTENT_AT..=bytes).contains(&position);
+            let is_right = slot.place.is_in_time()
+                && (1..=self.generation).contains(&generation)
+                && (CONTENT_AT..=bytes).contains(&position);
             if !is_right || is_read != (records == 0) || records > bytes - position {
                 return damaged(format!("{slot:?}"));
             }
@@ -174,7 +176,7 @@ pub(super) fn read_ram_section<'a>(section: &'a [u8], path: &Path) -> Result<Vec
             return Err(damaged(at, "a wrong checksum".to_owned()));
         }
         let place = place_of(word(0), u64::from_le_bytes(std::array::from_fn(|n| head[4 + n])));
-        let place = place.ok_or_else(|| damaged(at, format!("level {}", word(0))))?;
+        let place = place.ok_or_else(|| damaged(at, format!("what is no slot, of level {}", word(0))))?;
         let entry = RamEntry { place, records: word(16), payload };
         let takes = |due| place.is_none_or(|place| place.takes(due));
         if let Some(found) = Head::of(payload, entry.records).fault(payload, takes) {
@@ -189,7 +191,10 @@ pub(super) fn read_ram_section<'a>(section: &'a [u8], path: &Path) -> Result<Vec
 fn place_of(level: u32, number: u64) -> Option<Option<Place>> {
     match u8::try_from(level) {
         Ok(level) if u32::from(level) == READY => (number == 0).then_some(None),
-        Ok(level) => Level::from_number(level).map(|level| Some(Place { level, number })),
+        Ok(level) => {
+            let place = Place { level: Level::from_number(level)?, number };
+            place.is_in_time().then_some(Some(place))
+        }
         Err(_) => None,
     }
 }

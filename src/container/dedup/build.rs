@@ -12,6 +12,7 @@ use super::{
 use crate::container::address::AddressFile;
 use crate::container::digests::Digests;
 use crate::container::keys::KeyFile;
+use crate::container::retention::list::ForgottenList;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
 use crate::web::warc::id_seed;
@@ -62,9 +63,10 @@ impl Builder {
                 Err(error) if error.is_not_found() => continue,
                 Err(error) => return Err(error),
             };
+            let forgotten = ForgottenList::read(disk, dir)?;
             for record in keys.scan_to(0, covered) {
                 let record = record?;
-                if !Digests::takes(&record) {
+                if !Digests::takes(&record) || forgotten.covers(&record.url) {
                     continue;
                 }
                 // the ids of robots.txt records follow from nothing

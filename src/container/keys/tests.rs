@@ -7,6 +7,7 @@ pub(in crate::container) fn record(url: &str) -> KeyRecord {
         offset: 0,
         key: Fingerprint::from_bits(7),
         file: 0,
+        generation: 0,
         value_offset: 1,
         value_bytes: 2,
         time: Time::from_ms(3),
@@ -18,6 +19,9 @@ pub(in crate::container) fn record(url: &str) -> KeyRecord {
         has_statements: false,
         is_external: false,
         payload_at: None,
+        was_revisit: false,
+        is_removed: false,
+        moved_to: None,
         previous: None,
         mime: "text/html".into(),
         url: url.into(),
@@ -45,7 +49,8 @@ fn n10_a_number_that_its_field_cannot_hold_is_an_error_and_not_another_number() 
     let mut keys = KeyFile::open(&Disk::real(), dir.path(), None).unwrap();
     let url = "http://a.example/";
     let largest = KeyRecord {
-        file: (1 << 24) - 1,
+        file: (1 << FILE_BITS) - 1,
+        generation: 15,
         value_offset: OFFSET_MAX,
         value_bytes: u64::from(u32::MAX),
         payload_bytes: u64::from(u32::MAX),
@@ -55,7 +60,7 @@ fn n10_a_number_that_its_field_cannot_hold_is_an_error_and_not_another_number() 
     let offset = keys.append(&largest).unwrap();
     assert_eq!(keys.read(offset).unwrap(), KeyRecord { offset, ..largest.clone() });
     for beyond in [
-        KeyRecord { file: 1 << 24, ..record(url) },
+        KeyRecord { file: 1 << FILE_BITS, ..record(url) },
         KeyRecord { value_offset: 1 << 40, ..record(url) },
         KeyRecord { value_bytes: 1 << 32, ..record(url) },
         KeyRecord { payload_bytes: 1 << 32, ..record(url) },
@@ -78,4 +83,28 @@ fn a_file_with_another_header_is_not_gone_on_with() {
     assert!(KeyFile::open(&Disk::real(), dir.path(), Some(len)).is_ok());
     keys.file.write_all_at(b"x", 0).unwrap();
     assert!(KeyFile::open(&Disk::real(), dir.path(), Some(len)).is_err());
+}
+
+#[test]
+fn what_a_compaction_changes_leaves_the_length_of_a_record_as_it_is() {
+    let url = "http://a.example/";
+    let revisit = KeyRecord { payload_at: Some(16), mime: "text/odd".into(), ..record(url) };
+    let dir = tempfile::tempdir().unwrap();
+    let mut keys = KeyFile::open(&Disk::real(), dir.path(), None).unwrap();
+    let offset = [record(url), revisit.clone()].map(|record| keys.append(&record).unwrap())[1];
+    let end = keys.len();
+    let gone = KeyRecord { is_removed: true, value_offset: 0, value_bytes: 0, ..revisit.clone() };
+    for changed in [
+        KeyRecord { generation: 3, value_offset: 7, ..revisit.clone() },
+        KeyRecord { payload_at: None, was_revisit: true, value_bytes: 9_999, ..revisit.clone() },
+        KeyRecord { moved_to: Some(end), ..gone.clone() },
+        gone,
+    ] {
+        keys.overwrite(offset, &changed.encode().unwrap()).unwrap();
+        let read = keys.read(offset).unwrap();
+        assert_eq!(read, KeyRecord { offset, ..changed.clone() });
+        assert_eq!(read.is_response(), changed.was_revisit);
+        assert_eq!(KeyFile::open_for_reading(&Disk::real(), dir.path()).unwrap().len(), end);
+        assert_eq!(keys.scan(0).count(), 2);
+    }
 }

@@ -7,7 +7,7 @@ use crate::fingerprint::Fingerprint;
 use crate::web::mime;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{PAYLOAD_IN_FIELD, parse_date, parse_http_head};
+use crate::web::warc::{PAYLOAD_IN_FIELD, WAS_REVISIT_FIELD, parse_date, parse_http_head};
 
 impl Exchange {
     /// Its key record; `None` where its answer does not say enough. What a revisit refers to, and with it the length of
@@ -23,6 +23,7 @@ impl Exchange {
         };
         let robots = has_line(&|line| line == "purpose: robots.txt");
         let names_archive = has_line(&|line| line.split_once(": ").is_some_and(|(name, _)| name == PAYLOAD_IN_FIELD));
+        let was_revisit = has_line(&|line| line.split_once(": ").is_some_and(|(name, _)| name == WAS_REVISIT_FIELD));
         let is_external = answer.kind() == "revisit" && names_archive;
         let payload_bytes = if is_external { stated_length(&headers)? } else { answer.payload_bytes };
         let key = match maker {
@@ -33,6 +34,7 @@ impl Exchange {
             offset: 0,
             key,
             file: self.file,
+            generation: self.generation,
             value_offset: answer.offset,
             value_bytes: answer.length,
             time: parse_date(answer.field("WARC-Date")?)?,
@@ -45,6 +47,9 @@ impl Exchange {
             has_statements,
             is_external,
             payload_at: None,
+            was_revisit: answer.kind() == "response" && was_revisit,
+            is_removed: false,
+            moved_to: None,
             previous: None,
             mime: mime::essence(mime::content_type(&headers).as_deref()),
             url: url.to_owned(),

@@ -1,10 +1,12 @@
 //! key.dat against the value files: both have the same order, so one pass over each is enough.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::walk::{Exchange, Walk};
 use super::{Report, Standing};
-use crate::container::keys::{KeyFile, KeyRecord};
+use crate::container::keys::{KeyFile, KeyRecord, VERSION};
+use crate::container::retention::journal::Journal;
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Result};
 use crate::web::url::KeyMaker;
 
@@ -69,6 +71,8 @@ pub(super) struct Comparison<'a> {
     pub(super) end: u64,
     pub(super) standing: &'a Standing,
     pub(super) maker: Option<&'a KeyMaker>,
+    /// Of a compaction in progress: the records that it changes are passed over.
+    pub(super) journal: Option<&'a Journal>,
 }
 
 /// A run of responses without key records.
@@ -82,7 +86,7 @@ impl Comparison<'_> {
     /// Tells of a header that does not fit, and of a file that is too short.
     pub(super) fn check_file(&self, disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
         let file = disk.open(dir.join("key.dat"), crate::disk::Mode::Read)?;
-        match Header::check(&file, Kind::Keys, 1) {
+        match Header::check(&file, Kind::Keys, VERSION) {
             Ok(_) => {}
             Err(error @ Error::Io { .. }) => return Err(error),
             Err(error) => report.damage(file.path(), 0, error.to_string()),
@@ -102,11 +106,28 @@ impl Comparison<'_> {
         let mut keys = KeyWalk::new(self.keys, self.end);
         let mut missing = Missing::default();
         let (mut last, mut counted) = (None, 0);
+        let mut tombs = Tombs::default();
+        // a running crawl may replace files whose old generation is being read here
+        let is_live = matches!(self.standing, Standing::Running);
+        let mut replaced = None;
         while let Some(exchange) = walk.next(report)? {
+            tombs.take(walk);
             let place = (exchange.file, exchange.answer.offset);
             let mut found = false;
             while let Some(record) = self.next(&mut keys, report)? {
                 let of_record = (record.file, record.value_offset);
+                if is_live && record.file == exchange.file && record.generation != exchange.generation {
+                    replaced = Some(record.file);
+                    continue;
+                }
+                if record.is_removed && record.file <= exchange.file {
+                    counted += u64::from(self.is_noted(&record));
+                    self.check_chain(&record, report)?;
+                    if !is_live {
+                        tombs.check(&record, self.keys.path(), report);
+                    }
+                    continue;
+                }
                 if of_record > place {
                     keys.put_back(record);
                     break;
@@ -126,17 +147,29 @@ impl Comparison<'_> {
             }
             if found {
                 missing.tell(walk, report);
-            } else if self.needs_key(&exchange, keys.is_done()) {
+            } else if replaced != Some(exchange.file) && self.needs_key(&exchange, keys.is_done()) {
                 missing.note(&exchange);
             }
         }
         missing.tell(walk, report);
+        tombs.take(walk);
         while let Some(record) = self.next(&mut keys, report)? {
             counted += u64::from(self.is_noted(&record));
-            self.orphan(&record, walk, report);
+            if is_live && (record.is_removed || replaced == Some(record.file)) {
+                continue;
+            }
+            if record.is_removed {
+                tombs.check(&record, self.keys.path(), report);
+            } else {
+                self.orphan(&record, walk, report);
+            }
+        }
+        if !is_live && self.journal.is_none() {
+            tombs.tell_rest(walk, report);
         }
         if let Some(noted) = self.standing.noted()
             && report.summary.findings == before
+            && self.journal.is_none()
             && counted != noted.pages
         {
             let what = format!("{counted} records; the last checkpoint notes {}", noted.pages);
@@ -150,15 +183,23 @@ impl Comparison<'_> {
     }
 
     fn next(&self, keys: &mut KeyWalk<'_>, report: &mut Report<'_>) -> Result<Option<KeyRecord>> {
-        let before = keys.at;
-        let record = keys.next(&mut |from, to| self.bad_stretch(from, to, report))?;
-        report.advance(keys.at - before);
-        Ok(record)
+        loop {
+            let before = keys.at;
+            let record = keys.next(&mut |from, to| self.bad_stretch(from, to, report))?;
+            report.advance(keys.at - before);
+            match (&record, self.journal) {
+                (Some(changing), Some(journal)) if journal.changes(changing.offset) => {}
+                _ => return Ok(record),
+            }
+        }
     }
 
     fn bad_stretch(&self, from: u64, to: u64, report: &mut Report<'_>) {
         let path = self.keys.path();
         let bytes = to - from;
+        if self.journal.is_some_and(|journal| journal.changes(from)) {
+            return;
+        }
         if to == self.end && self.standing.key_may_be_torn(from) {
             if !matches!(self.standing, Standing::Running) {
                 report.unfinished(path, from, format!("unfinished: {bytes} bytes will be truncated at the next start"));
@@ -253,6 +294,7 @@ impl Comparison<'_> {
             ("the URL", found.url.clone(), expected.url.clone()),
             ("the time", found.time.ms().to_string(), expected.time.ms().to_string()),
             ("the status", found.status.to_string(), expected.status.to_string()),
+            ("the generation of the value file", found.generation.to_string(), expected.generation.to_string()),
             ("the length", found.value_bytes.to_string(), expected.value_bytes.to_string()),
             ("the payload's digest", hex(&found.payload_sha1), hex(&expected.payload_sha1)),
             ("the payload's length", found.payload_bytes.to_string(), payload_bytes.to_string()),
@@ -262,6 +304,10 @@ impl Comparison<'_> {
             if found != expected {
                 wrong(format!("{name} is {found}, {at} has {expected}"));
             }
+        }
+        if found.was_revisit != expected.was_revisit {
+            let (found, expected) = (found.was_revisit, expected.was_revisit);
+            wrong(format!("the flag of a revisit that got its payload is {found}, {at} has {expected}"));
         }
         if !is_revisit && found.truncated != expected.truncated {
             wrong(format!("the flag of a body cut short is {}, {at} has {}", found.truncated, expected.truncated));
@@ -284,6 +330,33 @@ impl Comparison<'_> {
         if exchange.metadata.is_some() && found.has_statements != expected.has_statements {
             let (found, expected) = (found.has_statements, expected.has_statements);
             wrong(format!("the flag of statements is {found}, {at} has {expected}"));
+        }
+    }
+}
+
+/// Tombstones of the value files, by the offsets of their key records: each removed page has one.
+#[derive(Default)]
+struct Tombs(HashMap<u64, (u32, String)>);
+
+impl Tombs {
+    fn take(&mut self, walk: &mut Walk<'_>) {
+        self.0.extend(walk.take_tombstones().into_iter().map(|((file, _), tomb)| (tomb.at, (file, tomb.url))));
+    }
+
+    /// Tells of a removed page without its tombstone.
+    fn check(&mut self, record: &KeyRecord, keys: &Path, report: &mut Report<'_>) {
+        match self.0.remove(&record.offset) {
+            Some((file, url)) if file == record.file && url == record.url => {}
+            _ => report.damage(keys, record.offset, format!("a removed page without a tombstone: {}", record.url)),
+        }
+    }
+
+    /// Tells of tombstones of pages that are not removed.
+    fn tell_rest(self, walk: &Walk<'_>, report: &mut Report<'_>) {
+        for (at, (file, url)) in self.0 {
+            if let Some(path) = walk.path_of(file) {
+                report.damage(path, 0, format!("a tombstone of {url}, but byte {at} of key.dat has no removed page"));
+            }
         }
     }
 }

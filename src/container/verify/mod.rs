@@ -26,6 +26,7 @@ pub(super) mod walk;
 use std::path::Path;
 
 use super::keys::KeyFile;
+use super::retention::journal::Journal;
 use super::{ContainerState, unfinished};
 use crate::disk::{Disk, Error, Result};
 use crate::web::url::KeyMaker;
@@ -103,6 +104,7 @@ fn verify_in_chunks(
         }
         Err(error) => return Err(error),
     }
+    let journal = in_progress(disk, dir, standing, report)?;
     // the length of key.dat first: what it leads to is in the value files by then
     let keys = match KeyFile::open_damaged(disk, dir) {
         Ok(keys) => Some(keys),
@@ -110,7 +112,7 @@ fn verify_in_chunks(
         Err(error) => return Err(error),
     };
     let end = keys.as_ref().map_or(0, KeyFile::len);
-    let mut walk = Walk::begin(disk, dir, standing, report)?;
+    let mut walk = Walk::begin(disk, dir, standing, journal.as_ref().map(|journal| journal.words.number), report)?;
     let Some(keys) = &keys else {
         let mut pages = false;
         while walk.next(report)?.is_some() {
@@ -124,8 +126,28 @@ fn verify_in_chunks(
     report.expect(end);
     report.summary.files += 1;
     report.summary.bytes += end;
-    let comparison = Comparison { keys, end, standing, maker };
+    let comparison = Comparison { keys, end, standing, maker, journal: journal.as_ref() };
     comparison.check_file(disk, dir, report)?;
     comparison.run(&mut walk, report)?;
     index::check(disk, dir, (keys, end), standing, chunk_records, report)
+}
+
+/// The journal of a compaction that was interrupted: its value file is not looked at, and neither are the key records
+/// that it changes. The next start finishes it.
+fn in_progress(disk: &Disk, dir: &Path, standing: &Standing, report: &mut Report<'_>) -> Result<Option<Journal>> {
+    match Journal::read(disk, dir) {
+        Ok(Some(journal)) => {
+            if !matches!(standing, Standing::Running) {
+                let what = "unfinished: a compaction was interrupted here; the next start finishes it";
+                report.unfinished(&dir.join(&journal.words.new), 0, what);
+            }
+            Ok(Some(journal))
+        }
+        Err(Error::Damaged { path, offset, expected, found }) => {
+            let what = format!("expected {expected}, found {found}; crawler verify --rebuild does without it");
+            report.damage(&path, offset, what);
+            Ok(None)
+        }
+        other => other,
+    }
 }

@@ -6,6 +6,7 @@ use data_encoding::BASE32;
 use flate2::bufread::GzDecoder;
 use sha1::{Digest, Sha1};
 
+use crate::container::retention::tombstone::TOMBSTONES_TYPE;
 use crate::disk::{DiskFile, Error, Result};
 use crate::web::warc::{Compression, GZIP_HEAD, parse_date, read_head};
 
@@ -74,6 +75,7 @@ impl Checked {
             faults.push(format!("{length:?} is no Content-Length as it is written"));
         }
         let expected = match self.kind() {
+            "metadata" if self.field("WARC-Target-URI").is_none() => TOMBSTONES_TYPE,
             "warcinfo" | "metadata" => "application/warc-fields",
             "request" => "application/http;msgtype=request",
             _ => "application/http;msgtype=response",

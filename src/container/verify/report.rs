@@ -30,6 +30,10 @@ pub struct Summary {
     pub findings: u64,
     /// Findings that the next start tidies up.
     pub unfinished: u64,
+    /// Pages in the calendar.
+    pub due: u64,
+    /// Records of the calendar that are not their page's own any more, and end when they are read.
+    pub stale: u64,
 }
 
 /// Where findings and progress go.

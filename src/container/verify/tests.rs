@@ -471,7 +471,7 @@ fn a_large_body_is_checked_and_never_held() {
     let mut report_tell = |_: &Finding| {};
     let mut progress = |_, _| {};
     let mut report = Report::new(&mut report_tell, &mut progress);
-    let mut walk = walk::Walk::begin(&Disk::real(), archive.path(), &standing, &mut report).unwrap();
+    let mut walk = walk::Walk::begin(&Disk::real(), archive.path(), &standing, None, &mut report).unwrap();
     let exchange = walk.next(&mut report).unwrap().unwrap();
     assert_eq!(exchange.answer.payload_bytes, 8 << 20);
     assert!(exchange.answer.kept.len() < 1_000);

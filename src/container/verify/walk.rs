@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::record::{Checked, Source};
 use super::{Report, Standing};
+use crate::container::retention::rewrite::written_bytes;
+use crate::container::retention::tombstone::{self, TOMBSTONES_TYPE, Tombstone};
 use crate::container::values;
-use crate::disk::{Disk, DiskFile, Mode, Result};
+use crate::disk::{Disk, DiskFile, Error, Result};
 use crate::web::warc::{Compression, parse_http_head};
 
 /// The records of one answered request.
@@ -13,6 +15,8 @@ use crate::web::warc::{Compression, parse_http_head};
 pub(in crate::container) struct Exchange {
     /// Number of the value file.
     pub(in crate::container) file: u32,
+    /// Its generation modulo 16.
+    pub(in crate::container) generation: u8,
     /// Where its first record begins.
     pub(in crate::container) start: u64,
     /// How the URL was found; not there where it was damaged.
@@ -27,6 +31,9 @@ pub(in crate::container) struct Exchange {
 /// A value file as it was found when the walk began.
 struct ValueFile {
     number: u32,
+    generation: u32,
+    /// Bytes of its first generation.
+    written: u64,
     path: PathBuf,
     open: bool,
     coding: Compression,
@@ -41,6 +48,8 @@ pub(in crate::container) struct Walk<'a> {
     next: usize,
     at: Option<Source>,
     pending: Pending,
+    /// Tombstones that were met and not taken.
+    tombs: Vec<((u32, u8), Tombstone)>,
 }
 
 /// What was read of an exchange whose answer has not come yet.
@@ -54,27 +63,41 @@ struct Pending {
 
 impl<'a> Walk<'a> {
     /// Notes which files there are and how long they are. A number may be missing: a file in which nothing was whole
-    /// after a power cut is removed.
+    /// after a power cut is removed. One file may be left out, which a compaction is replacing.
     pub(in crate::container) fn begin(
         disk: &Disk,
         dir: &Path,
         standing: &'a Standing,
+        left_out: Option<u32>,
         report: &mut Report<'_>,
     ) -> Result<Self> {
         let mut files: Vec<ValueFile> = Vec::new();
-        for found in values::find(disk, dir)? {
+        for found in values::find(disk, dir)?.into_iter().filter(|found| Some(found.number) != left_out) {
             let Some(file) = open_either(disk, &found.path, found.open)? else { continue };
             let bytes = file.len()?;
-            if files.last().is_some_and(|last| last.number == found.number) {
+            if files.last().is_some_and(|last| last.number == found.number) && matches!(standing, Standing::Running) {
+                // a compaction is about to remove the earlier generation
+                files.pop();
+            } else if files.last().is_some_and(|last| last.number == found.number) {
                 report.damage(&found.path, 0, format!("a second value file {}", found.number));
                 continue;
             }
             report.expect(bytes);
             report.summary.files += 1;
             report.summary.bytes += bytes;
-            let coding = coding_of(&found.path);
+            let coding = values::coding_of(&found.path);
+            let written = if found.generation == 0 {
+                bytes
+            } else {
+                match written_bytes(disk, &found) {
+                    Err(Error::Damaged { .. }) => bytes,
+                    written => written?,
+                }
+            };
             files.push(ValueFile {
                 number: found.number,
+                generation: found.generation,
+                written,
                 path: found.path,
                 open: found.open,
                 coding,
@@ -82,8 +105,10 @@ impl<'a> Walk<'a> {
                 file: Some(file),
             });
         }
-        let walk = Walk { standing, files, next: 0, at: None, pending: Pending::default() };
-        walk.compare_with_note(dir, report);
+        let walk = Walk { standing, files, next: 0, at: None, pending: Pending::default(), tombs: Vec::new() };
+        if left_out.is_none() {
+            walk.compare_with_note(dir, report);
+        }
         Ok(walk)
     }
 
@@ -98,7 +123,7 @@ impl<'a> Walk<'a> {
             report.damage(path, bytes, format!("ends here; the last checkpoint notes {} bytes", noted.value_bytes));
         }
         let before: u64 =
-            self.files.iter().filter(|file| file.number < noted.value_number).map(|file| file.bytes).sum();
+            self.files.iter().filter(|file| file.number < noted.value_number).map(|file| file.written).sum();
         let expected = noted.total_bytes.saturating_sub(noted.value_bytes);
         if before != expected && self.files.first().is_some_and(|file| file.number == 0) {
             let path = dir.join("value-*");
@@ -144,6 +169,11 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The removed pages of the files that were begun since the last call, each with number and generation of its file.
+    pub(in crate::container) fn take_tombstones(&mut self) -> Vec<((u32, u8), Tombstone)> {
+        std::mem::take(&mut self.tombs)
+    }
+
     fn begin_file(&mut self) -> bool {
         let Some(file) = self.files.get_mut(self.next) else { return false };
         self.next += 1;
@@ -179,6 +209,13 @@ impl<'a> Walk<'a> {
                     report.damage(&path, offset, "a warcinfo record within a value file");
                 }
             }
+            "metadata" if record.field("Content-Type") == Some(TOMBSTONES_TYPE) => {
+                let place = (self.current().number, (self.current().generation % 16) as u8);
+                match tombstone::parse(&record.kept) {
+                    Some(tombs) => self.tombs.extend(tombs.into_iter().map(|tomb| (place, tomb))),
+                    None => report.damage(&path, offset, "a record of tombstones that holds none"),
+                }
+            }
             "metadata" => {
                 self.without_answer(report);
                 self.pending.start = Some(offset);
@@ -198,6 +235,7 @@ impl<'a> Walk<'a> {
         let pending = std::mem::take(&mut self.pending);
         let exchange = Exchange {
             file: self.current().number,
+            generation: (self.current().generation % 16) as u8,
             start: pending.start.unwrap_or(answer.offset),
             metadata: pending.metadata,
             request: pending.request,
@@ -310,20 +348,11 @@ impl Exchange {
 /// Opens a value file that a running crawl may be closing at this moment, which renames it.
 fn open_either(disk: &Disk, path: &Path, open: bool) -> Result<Option<DiskFile>> {
     if !open {
-        return disk.open(path, Mode::Read).map(Some);
+        // one that a compaction beside has replaced is gone
+        return disk.open_if_there(path);
     }
     match disk.open_if_there(path)? {
         Some(file) => Ok(Some(file)),
         None => disk.open_if_there(path.with_extension("")),
     }
-}
-
-/// How the records of a value file are compressed, by its name.
-pub(in crate::container) fn coding_of(path: &Path) -> Compression {
-    let name = path.to_string_lossy();
-    let name = name.strip_suffix(".open").unwrap_or(&name);
-    [Compression::Gzip, Compression::Zstd]
-        .into_iter()
-        .find(|coding| name.ends_with(coding.suffix()))
-        .unwrap_or(Compression::None)
 }

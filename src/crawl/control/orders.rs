@@ -25,6 +25,8 @@ pub(super) enum Action {
     Seeds(Vec<Seed>, Vec<Refused>),
     /// Make a checkpoint.
     Checkpoint,
+    /// Act by the list of what is forgotten, of which so many acts are new.
+    Forget(usize),
     /// Stop gracefully.
     Stop,
     /// Decide by other settings.
@@ -150,6 +152,7 @@ impl Orders {
                 return Ok(());
             }
             Action::Stop if !is_crawling => Reply::done("the crawl is stopping already"),
+            Action::Forget(_) if !is_crawling => Reply::done("taken down; it counts from the next start on"),
             _ if !is_crawling => Reply::refused("the crawl is stopping"),
             Action::Stop => {
                 engine.handle(Event::Stop(StopBy::Control))?;
@@ -170,6 +173,16 @@ impl Orders {
                 let (checkpoint, answer) = (engine.checkpoint_ahead(), tell_seeds(taken));
                 self.waiting.push(Waiting { checkpoint, answer, reply });
                 return Ok(());
+            }
+            Action::Forget(acts) => {
+                engine.handle(Event::Forgotten)?;
+                Reply::done(match acts {
+                    0 => "nothing has changed: all of that was in effect already".to_owned(),
+                    1 => "1 entry taken down; what is archived of it is removed from the disk soon".to_owned(),
+                    acts => {
+                        format!("{acts} entries taken down; what is archived of them is removed from the disk soon")
+                    }
+                })
             }
             Action::Reconfigure(new) => {
                 engine.handle(Event::Reconfigure(new))?;

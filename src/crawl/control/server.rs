@@ -22,7 +22,9 @@ use super::orders::{Action, Order, SeedsOrder};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
 use crate::connections::{ConnectionHandle, Connections};
+use crate::container::retention::list::{Act, ForgottenList};
 use crate::crawl::sizes::measure_all;
+use crate::disk::{self, Disk};
 use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
 
@@ -181,9 +183,23 @@ async fn carry_out(command: Command, shared: &Shared) -> Reply {
         },
         Command::Hosts { limit } => Action::Hosts(limit.min(HOSTS_MAX)),
         Command::Status {} => return status(shared).await,
+        Command::Forget { acts } => match forget(&acts, &shared.dirs) {
+            Ok(new) => Action::Forget(new),
+            Err(error) => return Reply::refused(format!("the list of what is forgotten: {error}")),
+        },
         Command::Reload {} => return reload(shared).await,
     };
     order(action, &shared.to.engines).await
+}
+
+/// Takes `acts` down, durably, in the list of every shard; says how many are new.
+fn forget(acts: &[Act], dirs: &[PathBuf]) -> disk::Result<usize> {
+    let (disk, mut new) = (Disk::real(), 0);
+    for dir in dirs {
+        let pages = dir.join("pages");
+        new = new.max(ForgottenList::read(&disk, &pages)?.add(&disk, &pages, acts)?);
+    }
+    Ok(new)
 }
 
 /// Has every engine carry `action` out. All of them get actions in the same order, as nothing comes between.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::socket;
+use crate::container::retention::list::Act;
 use crate::disk::DirectoryLock;
 use crate::record::{Live, QueuedHosts};
 
@@ -43,6 +44,11 @@ pub enum Command {
         /// The lines.
         seeds: Vec<String>,
     },
+    /// Forget these URLs, or no longer: they are taken down as the list of what is forgotten has them.
+    Forget {
+        /// What is forgotten, or taken back.
+        acts: Vec<Act>,
+    },
     /// Make a checkpoint; answered when it is durable.
     Checkpoint {},
     /// Stop gracefully; answered at once.
@@ -60,6 +66,7 @@ impl Command {
             Command::Pause {} => "pause",
             Command::Resume {} => "resume",
             Command::AddSeeds { .. } => "add-seeds",
+            Command::Forget { .. } => "forget",
             Command::Checkpoint {} => "checkpoint",
             Command::Stop {} => "stop",
             Command::Reload {} => "reload",

@@ -21,12 +21,14 @@ use crate::shard::Shard;
 
 const REWRITTEN: &str = "crawler verify --rebuild rebuilds it";
 /// What belongs into a crawl directory.
-const PARTS: [&str; 17] = [
+const PARTS: [&str; 19] = [
     "LOCK",
     "catalog",
     "url-seen",
     "robots",
     "dns",
+    "visits",
+    "calendar",
     "frontier",
     "pages",
     "logs",

@@ -9,19 +9,24 @@
 //! | the archive and its index | [`container::verify`] |
 //! | plain copies, seeds, logs, rests, the checkpoint's file | `copies` |
 //! | stores, queue, and what they say of each other and of the archive | `stores` |
+//! | the calendar, and whether each of its pages has one place | `calendar`, `places` |
 //! | of a crawl of several shards: what they say of one another | `across` |
 
 mod across;
 mod agreement;
+mod calendar;
 mod catalog;
 mod copies;
 mod faults;
+mod places;
 mod renew;
+mod replan;
 mod stores;
 
 use std::path::Path;
 
 use super::dirs::CrawlDirs;
+use crate::calendar::wheel;
 use crate::container::{self, Report, Standing, dedup};
 use crate::disk::{DirectoryLock, Disk, Result};
 use crate::drum;
@@ -220,6 +225,13 @@ fn nothing_named(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()>
     for name in ["url-seen", "robots", "dns"] {
         let dir = dir.join(name);
         stores::left_over(report, &dir, drum::verify::unknown(disk, &dir, |_| false)?);
+    }
+    let (visits, calendar) = (dir.join("visits"), dir.join("calendar"));
+    if visits.exists() {
+        stores::left_over(report, &visits, drum::verify::unknown(disk, &visits, |_| false)?);
+    }
+    if calendar.exists() {
+        stores::left_over(report, &calendar, wheel::verify::unknown(disk, &calendar, |_| false)?);
     }
     let dir = dir.join("frontier");
     stores::left_over(report, &dir, crate::frontier::verify::unknown(disk, &dir, |_| false)?);

@@ -10,14 +10,18 @@
 //! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was
 //! queued in a damaged file is nowhere else.
 
+use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::across;
 use super::agreement::KeyRef;
 use super::catalog::{self, Known};
+use super::places::Places;
+use super::replan::Replanning;
 use super::stores::{Cut, Harm, Store, Stores};
 use super::{copies, faults};
+use crate::calendar::wheel;
 use crate::catalog::SledCatalog;
 use crate::container::{self, ContainerState, Rebuilt, Report, STAGED};
 use crate::crawl::dirs::CrawlDirs;
@@ -58,6 +62,13 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
         said.push(
             "--rebuild rebuilds the damaged part of URL-seen from the archive and the queue; keys of URLs that were \
              dropped or failed have no second copy, so these may come up once more"
+                .to_owned(),
+        );
+    }
+    if harm.calendar() {
+        said.push(
+            "--rebuild puts pages without a place into the calendar again, by the store of visits, the records that \
+             are whole, and the archive; pages that were given up as gone may not be known as that any more"
                 .to_owned(),
         );
     }
@@ -192,14 +203,12 @@ fn renew_checkpoint(
     if harm.lost {
         harm.seen = (0..next.seen.buckets()).collect();
     }
-    let wanted = match harm.seen.is_empty() {
-        true => Sorter::new(0),
-        false => {
-            stores.everything = true;
-            stores.gather()?;
-            stores.take_wanted()
-        }
-    };
+    if !harm.seen.is_empty() || harm.calendar() {
+        stores.everything = true;
+        stores.places = Some(Places::of(&stores.cut));
+        stores.gather()?;
+    }
+    let (wanted, places) = (stores.take_wanted(), stores.places.take().filter(|_| harm.calendar()));
     let cut = stores.cut.clone();
     drop(stores);
     let mut sections = Sections { replayed: cut.sections.replayed.clone(), ..Sections::default() };
@@ -210,6 +219,12 @@ fn renew_checkpoint(
         across::drop_damaged(disk, (dir, identity.shard()), &mut exchange, maker, notice)?;
         sections.exchange = exchange.to_section();
     }
+    sections.schedule.clone_from(&cut.sections.schedule);
+    sections.calendar.clone_from(&cut.sections.calendar);
+    sections.visits.clone_from(&cut.sections.visits);
+    let replanning = Replanning { disk, dir, cut: &cut, harm: &harm, maker };
+    let replanned = places.map(|places| replanning.run(places)).transpose()?.flatten();
+    replanned.and_then(|replanned| replanned.note(&mut next, &mut sections)).into_iter().for_each(&mut *notice);
     let renewing = Renewing { disk, dir, cut: &cut, harm: &harm };
     (next.seen, sections.seen) = renewing.seen(wanted.finish()?)?;
     (next.robots, sections.robots) = renewing.emptied::<Robots>(Store::Robots)?;
@@ -238,8 +253,13 @@ fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Resu
         }
     }
     let path = checkpoint_path(dir, next.number);
-    let states = [(&next.seen, &sections.seen), (&next.robots, &sections.robots), (&next.dns, &sections.dns)];
-    for (store, (state, ram)) in [Store::Seen, Store::Robots, Store::Dns].into_iter().zip(states) {
+    let mut states = vec![
+        (Store::Seen, &next.seen, &sections.seen),
+        (Store::Robots, &next.robots, &sections.robots),
+        (Store::Dns, &next.dns, &sections.dns),
+    ];
+    states.extend(next.visits.as_ref().map(|state| (Store::Visits, state, &sections.visits)));
+    for (store, state, ram) in states {
         let dir = dir.join(store.name());
         for (path, ours) in Check::new(disk, &dir, (state, ram), &path)?.unknown()? {
             if ours {
@@ -247,7 +267,11 @@ fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Resu
             }
         }
     }
-    Ok(())
+    let Some(calendar) = &next.calendar else { return Ok(()) };
+    let dir = dir.join("calendar");
+    let named: HashSet<PathBuf> = calendar.files(&dir).map(|(path, _)| path).collect();
+    let unknown = wheel::verify::unknown(disk, &dir, |path| named.contains(path))?;
+    unknown.into_iter().filter(|(_, ours)| *ours).try_for_each(|(path, _)| disk.remove(&path))
 }
 
 /// Stores that are rewritten, as far as they are harmed.
@@ -263,7 +287,7 @@ impl Renewing<'_> {
     /// are lost that it would keep away.
     fn seen(&self, mut wanted: Sorted) -> Result<(DrumState, Vec<u8>)> {
         let dir = self.dir.join(Store::Seen.name());
-        let check = Check::new(self.disk, &dir, Store::Seen.of(self.cut), &self.cut.path)?;
+        let check = Check::new(self.disk, &dir, (&self.cut.checkpoint.seen, &self.cut.sections.seen), &self.cut.path)?;
         let mut renewal = Renewal::<(), QueuedUrl>::begin(&check)?;
         let mut head = wanted.next()?.map(KeyRef::from_bytes);
         for bucket in 0..check.buckets() {
@@ -280,9 +304,9 @@ impl Renewing<'_> {
             }
             if !self.harm.lost {
                 let mut unheard = Vec::new();
-                check.repository::<()>(bucket, &mut |key| keys.push(&key.to_be_bytes()), &mut unheard)?;
-                let mut each = |operation: Operation<QueuedUrl>| match operation.waiting {
-                    None if operation.stores => keys.push(&operation.key.to_be_bytes()),
+                check.repository::<()>(bucket, &mut |key, ()| keys.push(&key.to_be_bytes()), &mut unheard)?;
+                let mut each = |operation: Operation<(), QueuedUrl>| match operation.waiting {
+                    None if operation.value.is_some() => keys.push(&operation.key.to_be_bytes()),
                     _ => Ok(()),
                 };
                 check.operations::<(), QueuedUrl>(bucket, &mut each, &mut unheard)?;
@@ -290,7 +314,7 @@ impl Renewing<'_> {
             let mut keys = keys.finish()?;
             renewal.bucket(bucket, &mut |renewed| {
                 while let Some(key) = keys.next()? {
-                    renewed.store(u64::from_be_bytes(std::array::from_fn(|n| key[n])))?;
+                    renewed.store(u64::from_be_bytes(std::array::from_fn(|n| key[n])), &())?;
                 }
                 keep_waiting::<()>(&check, bucket, renewed)
             })?;
@@ -301,8 +325,12 @@ impl Renewing<'_> {
     /// A store whose harmed buckets hold nothing but the URLs that wait there.
     fn emptied<V: Value>(&self, store: Store) -> Result<(DrumState, Vec<u8>)> {
         let dir = self.dir.join(store.name());
-        let check = Check::new(self.disk, &dir, store.of(self.cut), &self.cut.path)?;
-        let harmed = if store == Store::Robots { &self.harm.robots } else { &self.harm.dns };
+        let (checkpoint, sections) = (&self.cut.checkpoint, &self.cut.sections);
+        let (state, ram, harmed) = match store {
+            Store::Robots => (&checkpoint.robots, &sections.robots, &self.harm.robots),
+            _ => (&checkpoint.dns, &sections.dns, &self.harm.dns),
+        };
+        let check = Check::new(self.disk, &dir, (state, ram), &self.cut.path)?;
         let mut renewal = Renewal::<V, QueuedUrl>::begin(&check)?;
         for &bucket in harmed {
             renewal.bucket(bucket, &mut |renewed| keep_waiting::<V>(&check, bucket, renewed))?;
@@ -312,8 +340,12 @@ impl Renewing<'_> {
 }
 
 /// Puts the URLs that wait in `bucket`, as far as they can be read, into the renewed one.
-fn keep_waiting<V: Value>(check: &Check<'_>, bucket: usize, renewed: &mut dyn Renewed<QueuedUrl>) -> Result<()> {
-    let mut each = |operation: Operation<QueuedUrl>| match operation.waiting {
+pub(super) fn keep_waiting<V: Value>(
+    check: &Check<'_>,
+    bucket: usize,
+    renewed: &mut dyn Renewed<V, QueuedUrl>,
+) -> Result<()> {
+    let mut each = |operation: Operation<V, QueuedUrl>| match operation.waiting {
         Some(url) => renewed.wait(operation.key, &url),
         None => Ok(()),
     };

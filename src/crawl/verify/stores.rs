@@ -17,13 +17,15 @@ use std::rc::Rc;
 
 use super::agreement::{Join, KeyRef};
 use super::faults;
+use super::places::{Noted, Places};
+use crate::calendar::Visited;
 use crate::container::KeyRecord;
 use crate::container::Report;
 use crate::container::keys::KeyFile;
 use crate::disk::sorter::Sorter;
 use crate::disk::{Disk, Error, Result};
+use crate::drum::DrumState;
 use crate::drum::verify::{Check, Operation, is_fault};
-use crate::drum::{DrumState, Value};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::{Addresses, Robots, decode_rules};
 use crate::frontier::QueuedUrl;
@@ -32,7 +34,7 @@ use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Memory of each of the sorters.
-const SORT_MEMORY: usize = 32 << 20;
+pub(super) const SORT_MEMORY: usize = 32 << 20;
 /// Findings of one kind that are told one by one.
 const TOLD_MAX: u64 = 20;
 
@@ -43,10 +45,32 @@ pub(super) struct Harm {
     pub seen: BTreeSet<usize>,
     pub robots: BTreeSet<usize>,
     pub dns: BTreeSet<usize>,
+    pub visits: BTreeSet<usize>,
+    /// Slots of the calendar whose file is damaged.
+    pub slots: BTreeSet<usize>,
+    /// Pages that are due some time and are neither in the calendar nor queued.
+    pub unplaced: u64,
     /// Whether URLs on their way are lost with them.
     pub lost: bool,
     /// Whether the queue is damaged.
     pub frontier: bool,
+}
+
+impl Harm {
+    /// Buckets of a store that have to be written again.
+    pub(super) fn of(&mut self, store: Store) -> &mut BTreeSet<usize> {
+        match store {
+            Store::Seen => &mut self.seen,
+            Store::Robots => &mut self.robots,
+            Store::Dns => &mut self.dns,
+            Store::Visits => &mut self.visits,
+        }
+    }
+
+    /// Whether pages could be forgotten that are to be fetched again.
+    pub(super) fn calendar(&self) -> bool {
+        !self.visits.is_empty() || !self.slots.is_empty() || self.unplaced > 0
+    }
 }
 
 /// A checkpoint with what was in memory.
@@ -64,12 +88,13 @@ impl Cut {
     }
 }
 
-/// The three stores.
+/// The stores; the last one only where pages are fetched again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Store {
     Seen,
     Robots,
     Dns,
+    Visits,
 }
 
 impl Store {
@@ -79,17 +104,19 @@ impl Store {
             Store::Seen => "url-seen",
             Store::Robots => "robots",
             Store::Dns => "dns",
+            Store::Visits => "visits",
         }
     }
 
-    /// Its state and its arrays.
-    pub(super) fn of(self, cut: &Cut) -> (&DrumState, &[u8]) {
+    /// Its state and its arrays, where there is such a store.
+    pub(super) fn of(self, cut: &Cut) -> Option<(&DrumState, &[u8])> {
         let (checkpoint, sections) = (&cut.checkpoint, &cut.sections);
-        match self {
+        Some(match self {
             Store::Seen => (&checkpoint.seen, &sections.seen),
             Store::Robots => (&checkpoint.robots, &sections.robots),
             Store::Dns => (&checkpoint.dns, &sections.dns),
-        }
+            Store::Visits => (checkpoint.visits.as_ref()?, &sections.visits),
+        })
     }
 }
 
@@ -112,7 +139,9 @@ pub(super) struct Stores<'a, 'r> {
     pub harm: Harm,
     /// Whether URLs that were taken from the queue are asked about, too.
     pub everything: bool,
-    wanted: Sorter,
+    /// Where pages are that are fetched again, where any are; until it is judged.
+    pub places: Option<Places>,
+    pub(super) wanted: Sorter,
     vias: Sorter,
     /// Files that lines refer to.
     sources: Vec<PathBuf>,
@@ -123,6 +152,7 @@ pub(super) struct Stores<'a, 'r> {
 impl<'a, 'r> Stores<'a, 'r> {
     pub(super) fn new(disk: &'a Disk, dir: &'a Path, cut: Cut, report: &'a mut Report<'r>) -> Self {
         let replayed = cut.sections.replayed.iter().map(|(key, _)| key.bits()).collect();
+        let places = cut.checkpoint.calendar.is_some().then(|| Places::of(&cut));
         Stores {
             disk,
             dir,
@@ -135,6 +165,7 @@ impl<'a, 'r> Stores<'a, 'r> {
             report,
             harm: Harm::default(),
             everything: false,
+            places,
             wanted: Sorter::new(SORT_MEMORY),
             vias: Sorter::new(SORT_MEMORY),
             sources: Vec::new(),
@@ -150,6 +181,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         if keys_are_sound {
             self.check_vias()?;
         }
+        self.judge_places()?;
         self.tell_rest();
         Ok(())
     }
@@ -158,6 +190,8 @@ impl<'a, 'r> Stores<'a, 'r> {
     pub(super) fn gather(&mut self) -> Result<bool> {
         self.store::<Robots>(Store::Robots)?;
         self.store::<Addresses>(Store::Dns)?;
+        self.store::<Visited>(Store::Visits)?;
+        self.calendar()?;
         self.frontier()?;
         self.pages()
     }
@@ -168,7 +202,7 @@ impl<'a, 'r> Stores<'a, 'r> {
     }
 
     /// Whether one of `faults` may be due to a newer checkpoint, which is the one to go on with then.
-    fn is_superseded(&mut self, faults: &[Error]) -> Result<bool> {
+    pub(super) fn is_superseded(&mut self, faults: &[Error]) -> Result<bool> {
         if !self.running || !faults.iter().any(Error::is_not_found) {
             return Ok(false);
         }
@@ -181,29 +215,34 @@ impl<'a, 'r> Stores<'a, 'r> {
         Ok(is_newer)
     }
 
-    /// Goes through the robots or the DNS store.
-    fn store<V: Value>(&mut self, store: Store) -> Result<()> {
+    /// Goes through one of the stores but URL-seen.
+    fn store<V: Noted>(&mut self, store: Store) -> Result<()> {
         let (disk, dir) = (self.disk, self.dir.join(store.name()));
         let mut bucket = 0;
         'cuts: loop {
             let cut = self.cut.clone();
             let Some(check) = self.open(disk, &dir, store, &cut, bucket == 0)? else { return Ok(()) };
             while bucket < check.buckets() {
-                let mut faults = Vec::new();
-                let mut each = |operation: Operation<QueuedUrl>| match operation.waiting {
-                    Some(url) => self.queued(&url, false, &dir, 0),
-                    None => Ok(()),
+                let (mut faults, mut of_repository) = (Vec::new(), Vec::new());
+                check.repository::<V>(bucket, &mut |key, value| value.note(key, self, &dir), &mut of_repository)?;
+                let mut each = |operation: Operation<V, QueuedUrl>| {
+                    operation.value.map_or(Ok(()), |value| value.note(operation.key, self, &dir))?;
+                    match operation.waiting {
+                        Some(url) if store == Store::Visits => self.waits_for_visits(&url, &dir),
+                        Some(url) => self.queued(&url, false, &dir, 0),
+                        None => Ok(()),
+                    }
                 };
                 check.operations::<V, QueuedUrl>(bucket, &mut each, &mut faults)?;
                 let lost = !faults.is_empty();
-                check.repository::<V>(bucket, &mut |_| Ok(()), &mut faults)?;
+                faults.append(&mut of_repository);
                 if self.is_superseded(&faults)? {
                     continue 'cuts;
                 }
-                self.harm.lost |= lost;
+                // what waits there is due, and is put into the calendar again
+                self.harm.lost |= lost && store != Store::Visits;
                 if !faults.is_empty() {
-                    let harmed = if store == Store::Robots { &mut self.harm.robots } else { &mut self.harm.dns };
-                    harmed.insert(bucket);
+                    self.harm.of(store).insert(bucket);
                 }
                 faults.into_iter().for_each(|fault| self.tell(fault));
                 self.report.advance(check.bytes(bucket));
@@ -222,7 +261,8 @@ impl<'a, 'r> Stores<'a, 'r> {
         cut: &'c Cut,
         first: bool,
     ) -> Result<Option<Check<'c>>> {
-        let mut check = match Check::new(disk, dir, store.of(cut), &cut.path) {
+        let Some(state) = store.of(cut) else { return Ok(None) };
+        let mut check = match Check::new(disk, dir, state, &cut.path) {
             Ok(check) => check,
             Err(error) if is_fault(&error) => {
                 self.tell(error);
@@ -287,6 +327,22 @@ impl<'a, 'r> Stores<'a, 'r> {
         }
     }
 
+    /// Notes that URL-seen has to have a key that lies in the file or the directory `path`.
+    pub(super) fn want(&mut self, key: u64, path: &Path) -> Result<()> {
+        let source = self.source(path);
+        self.wanted.push(&KeyRef::queued(key, source, 0).to_bytes())
+    }
+
+    /// What is known by a file that lines refer to.
+    fn kind_of(&self, source: u32) -> &'static str {
+        let part = self.sources.get(source as usize).and_then(|path| path.strip_prefix(self.dir).ok());
+        match part.and_then(|part| part.iter().next()).and_then(|part| part.to_str()) {
+            Some("visits") => "a page with visits",
+            Some("calendar") => "a page of the calendar",
+            _ => "a queued URL",
+        }
+    }
+
     /// Notes a queued URL that lies at `at` of `path`.
     fn queued(&mut self, url: &QueuedUrl, taken: bool, path: &Path, at: u64) -> Result<()> {
         if taken && !self.everything {
@@ -294,11 +350,17 @@ impl<'a, 'r> Stores<'a, 'r> {
         }
         let source = self.source(path);
         self.wanted.push(&KeyRef::queued(url.key.bits(), source, at).to_bytes())?;
-        if !taken { self.waits(url, source, at) } else { Ok(()) }
+        if taken {
+            return Ok(());
+        }
+        if let Some(places) = self.places.as_mut().filter(|_| url.forced) {
+            places.queued(url.key.bits())?;
+        }
+        self.waits(url, source, at)
     }
 
     /// Compares what a queued URL says of itself, and notes the page that named it.
-    fn waits(&mut self, url: &QueuedUrl, source: u32, at: u64) -> Result<()> {
+    pub(super) fn waits(&mut self, url: &QueuedUrl, source: u32, at: u64) -> Result<()> {
         if let Some(maker) = self.maker {
             let keys = CanonicalUrl::parse(&url.url).ok().map(|canonical| maker.keys(&canonical));
             let fits = keys.is_some_and(|keys| {
@@ -327,7 +389,7 @@ impl<'a, 'r> Stores<'a, 'r> {
     }
 
     /// The number of a file in lines.
-    fn source(&mut self, path: &Path) -> u32 {
+    pub(super) fn source(&mut self, path: &Path) -> u32 {
         let same = |known: &PathBuf| known.as_os_str() == path.as_os_str();
         if !self.sources.last().is_some_and(same) {
             self.sources.push(path.to_owned());
@@ -351,6 +413,9 @@ impl<'a, 'r> Stores<'a, 'r> {
             if !record.robots {
                 pages += 1;
                 self.wanted.push(&KeyRef::page(record.key.bits(), record.offset).to_bytes())?;
+                if let Some(places) = self.places.as_mut().filter(|_| self.everything) {
+                    places.page(record.key.bits(), record.offset)?;
+                }
                 self.check_owner(&record);
             }
         }
@@ -397,8 +462,8 @@ impl<'a, 'r> Stores<'a, 'r> {
                 let mut faults = Vec::new();
                 let mut pending = Sorter::new(SORT_MEMORY);
                 let source = self.source(&dir);
-                let mut each = |operation: Operation<QueuedUrl>| {
-                    if operation.stores {
+                let mut each = |operation: Operation<(), QueuedUrl>| {
+                    if operation.value.is_some() {
                         pending.push(&operation.key.to_be_bytes())?;
                     }
                     operation.waiting.map_or(Ok(()), |url| self.waits(&url, source, 0))
@@ -416,7 +481,7 @@ impl<'a, 'r> Stores<'a, 'r> {
                         missing.push(line);
                     }
                 };
-                check.repository::<()>(bucket, &mut |key| join.meet(key, &mut absent), &mut faults)?;
+                check.repository::<()>(bucket, &mut |key, ()| join.meet(key, &mut absent), &mut faults)?;
                 if self.is_superseded(&faults)? {
                     continue 'cuts;
                 }
@@ -447,7 +512,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         let kind = "keys that URL-seen does not have";
         match source {
             Some(source) => {
-                let what = format!("a queued URL that URL-seen does not know, key {:016x}", line.key);
+                let what = format!("{} that URL-seen does not know, key {:016x}", self.kind_of(source), line.key);
                 self.some(kind, source, at, what);
             }
             None => {
@@ -494,12 +559,12 @@ impl<'a, 'r> Stores<'a, 'r> {
     }
 
     /// Tells of a fault of a file.
-    fn tell(&mut self, fault: Error) {
+    pub(super) fn tell(&mut self, fault: Error) {
         faults::tell(self.report, fault);
     }
 
     /// Tells of something of which there may be many.
-    fn some(&mut self, kind: &'static str, source: u32, at: u64, what: String) {
+    pub(super) fn some(&mut self, kind: &'static str, source: u32, at: u64, what: String) {
         let path = self.sources.get(source as usize).cloned().unwrap_or_default();
         let (count, _) = self.told.entry(kind).or_insert_with(|| (0, path.clone()));
         *count += 1;
@@ -528,14 +593,14 @@ impl<'a, 'r> Stores<'a, 'r> {
         Ok(())
     }
 
-    fn grown(&mut self, files: Vec<(PathBuf, u64)>) {
+    pub(super) fn grown(&mut self, files: Vec<(PathBuf, u64)>) {
         for (path, bytes) in files {
             let what = format!("unfinished: data after the last checkpoint ({bytes} bytes) will be truncated");
             self.report.unfinished(&path, bytes, what);
         }
     }
 
-    fn unknown(&mut self, dir: &Path, files: Vec<(PathBuf, bool)>) {
+    pub(super) fn unknown(&mut self, dir: &Path, files: Vec<(PathBuf, bool)>) {
         left_over(self.report, dir, files);
     }
 }

@@ -76,16 +76,18 @@ impl Engine {
         let Processed { job, keys: processed_keys, response, retry_after, records, mime, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
+        // budgets count a page once, however often it is visited
+        let is_new = job.past.is_none();
         let feedback = Feedback {
             started: response.started,
             duration: response.duration,
-            bytes: records.payload_bytes,
+            bytes: if is_new { records.payload_bytes } else { 0 },
             verdict,
             blame: blame_of_answer(response.status, response.is_interrupted()),
             failure: None,
             retry_after: retry_after.filter(|_| response.speaks_of_load()),
             address: response.address,
-            counts_as_page: verdict != Verdict::Retry,
+            counts_as_page: is_new && verdict != Verdict::Retry,
             may_lower_delay: response.status < 300,
         };
         if verdict == Verdict::Retry {

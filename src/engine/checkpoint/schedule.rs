@@ -2,6 +2,9 @@
 //!
 //! - One checkpoint is in progress at a time. It is cut when its time has come, when somebody wants one, or shortly
 //!   before a value file is full, so that little of it is left to be synced; the last one when the crawl ends.
+//! - A shard in which nothing has changed since the last cut may let its time pass: shards that have nothing to do
+//!   would else sync and publish the same state again at every interval. A crawl of one shard keeps its beat, by which
+//!   its elapsed time is saved.
 //! - A number is given to a cut once. The newest durable one is the last cut, or the one before while that is under
 //!   way.
 //! - Files that a cut does not name any more go by the rule of the [`Ledger`]: when the engine has heard that the cut
@@ -53,6 +56,8 @@ pub(in crate::engine) struct Checkpoints {
     is_wanted: bool,
     /// The value file that was nearly full at a checkpoint.
     cut_before_full: Option<u32>,
+    /// Whether anything that a checkpoint keeps has changed since the last cut.
+    has_changed: bool,
     superseded: Ledger<Owner>,
     /// Rests that began after the last cut.
     pub rests: HoldLog,
@@ -70,6 +75,7 @@ impl Checkpoints {
             due,
             is_wanted: false,
             cut_before_full: None,
+            has_changed: true,
             superseded: Ledger::new(number),
             rests,
         }
@@ -121,10 +127,24 @@ impl Checkpoints {
         is_due
     }
 
+    /// Something has changed that a checkpoint keeps.
+    pub fn note_change(&mut self) {
+        self.has_changed = true;
+    }
+
+    /// Lets the time of the next one pass, which then is due at `next_due`, where it would say what the last one says
+    /// and nobody wants it. One that deletes what earlier ones have superseded is made.
+    pub fn skip_unchanged(&mut self, now: Time, next_due: Time) {
+        let says_the_same = !self.has_changed && self.superseded.is_empty(Owner::Frontier);
+        if now >= self.due && says_the_same && !self.is_wanted && !self.is_under_way {
+            self.due = next_due;
+        }
+    }
+
     /// Begins the next one, the last where `is_last` says so; its number.
     pub fn begin(&mut self, next_due: Time, is_last: bool) -> u64 {
         self.number += 1;
-        (self.due, self.is_wanted) = (next_due, false);
+        (self.due, self.is_wanted, self.has_changed) = (next_due, false, false);
         (self.is_under_way, self.is_last) = (true, is_last);
         self.number
     }
@@ -203,6 +223,36 @@ mod tests {
         assert_eq!((checkpoints.ahead(), checkpoints.are_over()), (6, false));
         checkpoints.committed(NOW, Duration::from_secs(4));
         assert!(checkpoints.are_over());
+    }
+
+    #[test]
+    fn a_checkpoint_that_would_say_the_same_again_is_skipped_unless_somebody_wants_it() {
+        let disk = SimulatedDisk::new(1).disk();
+        let mut checkpoints = checkpoints(&disk);
+        let skips = |checkpoints: &mut Checkpoints| {
+            checkpoints.skip_unchanged(LATER, LATER + Duration::from_secs(1));
+            checkpoints.next_due() != Some(LATER)
+        };
+        let commit = |checkpoints: &mut Checkpoints, superseded: Vec<PathBuf>| {
+            checkpoints.begin(LATER, false);
+            checkpoints.supersede([(Owner::Frontier, superseded)]);
+            checkpoints.committed(NOW, Duration::ZERO);
+        };
+        checkpoints.bring_forward(LATER);
+        assert!(checkpoints.next_due() == Some(NOW), "the first one of a process is made");
+        commit(&mut checkpoints, vec![Path::new("/crawl").join("tail")]);
+        assert!(!skips(&mut checkpoints), "it deletes a file");
+        checkpoints.take_removal(Owner::Frontier, &disk).run().unwrap();
+        commit(&mut checkpoints, Vec::new());
+        checkpoints.want();
+        assert!(!skips(&mut checkpoints), "somebody wants it");
+        commit(&mut checkpoints, Vec::new());
+        checkpoints.note_change();
+        assert!(!skips(&mut checkpoints), "something has changed");
+        commit(&mut checkpoints, Vec::new());
+        checkpoints.skip_unchanged(NOW, NOW);
+        assert_eq!(checkpoints.next_due(), Some(LATER), "its time has not come");
+        assert!(skips(&mut checkpoints));
     }
 
     #[test]

@@ -190,6 +190,11 @@ impl Exchange {
         Ok(ExchangeCut { section, sync: written.into_iter().collect(), sync_dirs, superseded, publish: Some(publish) })
     }
 
+    /// Whether a cut would take nothing along and let no file go.
+    pub fn has_nothing_to_cut(&self) -> bool {
+        self.outgoing.is_empty() && !self.outgoing.may_release(&self.news, self.me())
+    }
+
     /// Whether a cut would bring others something that they wait for, or the crawl nearer to its end; `idle` is what is
     /// left to do.
     fn wants_cut(&self, idle: Idle) -> bool {

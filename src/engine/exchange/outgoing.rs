@@ -89,21 +89,30 @@ impl Outgoing {
 
     /// Takes out the files that everybody has read by `news`, in which this shard is `me`.
     pub fn release(&mut self, news: &News, me: u32) -> Vec<PathBuf> {
-        let Some(Some(mine)) = news.heads.get(me as usize) else { return Vec::new() };
-        let revision_of = |number: u64| {
-            let visible = mine.files.iter().find(|visible| visible.file.number == number);
-            visible.map_or(Revision::MAX, |visible| visible.revision)
-        };
+        let read: Vec<u64> = self.read_by_all(news, me).collect();
+        let released = self.kept.extract_if(.., |kept| read.contains(&kept.number));
+        released.map(|kept| link_path(&self.dir, kept.number)).collect()
+    }
+
+    /// Whether there is such a file.
+    pub fn may_release(&self, news: &News, me: u32) -> bool {
+        self.read_by_all(news, me).next().is_some()
+    }
+
+    /// Numbers of the files that every shard but `me`, which this one is in `news`, has read.
+    fn read_by_all<'a>(&'a self, news: &'a News, me: u32) -> impl Iterator<Item = u64> + use<'a> {
+        let files = news.heads.get(me as usize).and_then(Option::as_ref).map_or(&[][..], |mine| &mine.files);
         let has_read = |reader: u32, revision: Revision| {
             let head = news.heads.get(reader as usize).and_then(Option::as_ref);
             head.is_some_and(|at| at.head.read_to >= revision)
         };
-        let others: Vec<u32> = (0..self.shard.count()).filter(|&other| other != me).collect();
-        let is_done = |kept: &Kept| {
-            let revision = revision_of(kept.number);
-            others.iter().all(|&reader| has_read(reader, revision))
+        let is_read = move |kept: &&Kept| {
+            let visible = files.iter().find(|visible| visible.file.number == kept.number);
+            visible.is_some_and(|visible| {
+                (0..self.shard.count()).all(|reader| reader == me || has_read(reader, visible.revision))
+            })
         };
-        self.kept.extract_if(.., |kept| is_done(kept)).map(|kept| link_path(&self.dir, kept.number)).collect()
+        self.kept.iter().filter(is_read).map(|kept| kept.number)
     }
 
     /// Makes the file whole, and names it from now on; `None` where there is nothing in it.

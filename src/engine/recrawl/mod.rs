@@ -86,7 +86,7 @@ impl Recrawls {
         sections: &Sections,
     ) -> Result<Recrawls> {
         let saved = saved.map(|state| (state, sections.calendar.as_slice()));
-        let wheel = Wheel::open(disk.clone(), &dir.join("calendar"), options.wheel.clone(), saved)?;
+        let wheel = Wheel::open(disk.clone(), &dir.join("calendar"), options.wheel, saved)?;
         let (counts, learnt) = match saved {
             None => (VisitCounts::default(), &[][..]),
             Some(_) => postcard::take_from_bytes(&sections.schedule).map_err(|error| {

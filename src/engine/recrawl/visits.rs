@@ -8,7 +8,7 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{Processed, Target};
 use crate::engine::stores::Stores;
-use crate::frontier::QueuedUrl;
+use crate::frontier::{DUE_PRIORITY, QueuedUrl};
 use crate::web::validators::Validators;
 
 /// What an answer says of a page.
@@ -72,10 +72,12 @@ impl Recrawls {
         (found, at, now): (Found, Time, Time),
     ) -> Result<()> {
         let kind = if past.is_map { PageKind::Map } else { PageKind::Page };
-        if !self.schedule.visits(&url.url, kind) {
-            return Ok(());
-        }
         let Some(visits) = &mut stores.visits else { return Ok(()) };
+        if !self.schedule.visits(&url.url, kind) {
+            // one that was visited under other rules has had its last visit
+            let visited = Visited { due: Time::ZERO, is_gone: true, ..Visited::of(&past) };
+            return if before.is_some() { visits.put(url.key, visited) } else { Ok(()) };
+        }
         // one that was never there counts its tries like one that is gone
         let found = if found == Found::NoAnswer && before.is_none() { Found::Gone } else { found };
         let visit = Visit { url: &url.url, key: url.key, host: url.host, kind, at, found };
@@ -86,7 +88,8 @@ impl Recrawls {
         };
         let past = Past { due: plan.due, history: plan.history, changed: plan.changed, gone: plan.gone, ..past };
         let visited = Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false };
-        let next = QueuedUrl { forced: true, attempts: 0, recrawl: Some(Recrawl::Due(past).to_bytes()), ..url.clone() };
+        let recrawl = Some(Recrawl::Due(past).to_bytes());
+        let next = QueuedUrl { forced: true, attempts: 0, priority: DUE_PRIORITY, recrawl, ..url.clone() };
         let mut record = Vec::new();
         next.encode(&mut record);
         self.wheel.put(plan.due, &record, now)?;
@@ -179,7 +182,8 @@ impl Engine {
 
     /// The newest version with a payload, from `newest` on backwards.
     fn newest_payload(&self, newest: KeyRecord) -> Result<Option<KeyRecord>> {
-        let is_payload = |record: &KeyRecord| record.status < 400 && record.status != 304 && !record.is_external;
+        let is_whole = |record: &KeyRecord| !record.is_removed && !record.is_external;
+        let is_payload = |record: &KeyRecord| is_whole(record) && record.status < 400 && record.status != 304;
         self.container.version_where(newest, &is_payload)
     }
 
@@ -198,6 +202,7 @@ impl Engine {
             offset: past.payload_at,
             key: url.key,
             file: 0,
+            generation: 0,
             value_offset: 0,
             value_bytes: 0,
             time: past.payload_time,
@@ -209,6 +214,9 @@ impl Engine {
             has_statements: false,
             is_external: false,
             payload_at: None,
+            was_revisit: false,
+            is_removed: false,
+            moved_to: None,
             previous: None,
             mime: past.mime.to_string(),
             url: url.url.to_string(),
@@ -240,6 +248,14 @@ impl Engine {
         recrawls.count(Found::NoAnswer, before.is_none(), false);
         let past = before.clone().unwrap_or_else(|| Past::of_visited(at, Time::ZERO, Default::default()));
         recrawls.put_down(&mut self.stores, url, (before.as_ref(), past), (Found::NoAnswer, at, at))
+    }
+
+    /// A page that was due does not belong to the crawl any more.
+    pub(in crate::engine) fn end_visits(&mut self, url: &QueuedUrl) -> Result<()> {
+        let Some((past, visits)) = Recrawl::past(url.recrawl.as_deref()).zip(self.stores.visits.as_mut()) else {
+            return Ok(());
+        };
+        visits.put(url.key, Visited { due: Time::ZERO, is_gone: true, ..Visited::of(&past) })
     }
 
     /// URLs were met whose pages a replay has found: they get their record, from what the archive has of them.

@@ -128,6 +128,7 @@ impl Engine {
 
     /// A redirect that cannot be followed is a robots.txt that cannot be had.
     fn fail_hop(&mut self, number: usize, cause: Cause) -> Result<()> {
+        self.checkpoints.note_change();
         self.books.statistics.count_failure(cause.failure());
         let Hop { host, target, .. } = self.requests.hops.remove(number);
         self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));

@@ -107,7 +107,7 @@ impl Merge {
         let has_runs = !runs.made.is_empty();
         for &(start, end) in &runs.made {
             let frames = Frames::of_run(&self.disk, &self.runs, start, end)?;
-            sources.push(Source::new(Feed::Run { frames, frame: Vec::new(), entries: Entries::default() }));
+            sources.push(Source::new(Feed::Run { frames, frame: Vec::new(), entries: Box::default() }));
         }
         let Chunk { bytes, order } = runs.chunk;
         sources.push(Source::new(Feed::Memory { bytes, order: order.into_iter(), at: 0..0 }));
@@ -172,7 +172,7 @@ struct Source {
 
 enum Feed {
     Base(Box<Scan>),
-    Run { frames: Frames, frame: Vec<u8>, entries: Entries },
+    Run { frames: Frames, frame: Vec<u8>, entries: Box<Entries> },
     Memory { bytes: Vec<u8>, order: std::vec::IntoIter<(Key, Range<usize>)>, at: Range<usize> },
 }
 
@@ -192,7 +192,7 @@ impl Source {
             Feed::Run { frames, frame, entries } => {
                 let mut some = entries.advance(frame).map_err(|at| frames.malformed(at))?;
                 if !some && let Some(start) = frames.next(frame)? {
-                    *entries = Entries::default();
+                    **entries = Entries::default();
                     some = entries.advance(frame).map_err(|at| frames.malformed(start + at))?;
                 }
                 if some { Some(entries.entry(frame).map_err(|at| frames.malformed(at))?.key()) } else { None }

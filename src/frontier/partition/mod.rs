@@ -19,6 +19,7 @@ mod key;
 mod look;
 mod merge;
 mod output;
+mod rests;
 mod scan;
 mod silent;
 mod tail;

@@ -1,6 +1,7 @@
 //! Origins of one host name: one delay, one limit of connections, one rest.
 
 use super::*;
+use crate::frontier::ledger::Turn;
 
 /// Host 501 and so on are other origins of the name of host 1 and so on.
 const ORIGINS: u64 = 500;
@@ -190,4 +191,33 @@ fn n15_a_robots_txt_that_moves_to_another_origin_of_the_name_is_followed() {
     crawl.frontier.robots(host, answer, now + S).unwrap();
     assert!(crawl.frontier.next(now + S).unwrap().is_none());
     assert!(matches!(crawl.frontier.next(now + S * 2).unwrap(), Some(Task::Fetch { .. })));
+}
+
+/// Until when the ledger of `crawl` keeps a frontier from `host` that knows nothing of it.
+fn kept_from(crawl: &Crawl, host: u64, now: Time) -> Option<Time> {
+    let (origin, ledger) = (url(host, 0, 1).origin, crawl.options.ledger.as_ref().unwrap());
+    let (name, address) = (Fingerprint::from_bits(host), IpAddr::V4(Ipv4Addr::from(1 << 24 | host as u32)));
+    let turn = Turn { origin, name, connections: 1, delay: S, address, delay_per_ip: Duration::ZERO };
+    ledger.take(turn, now).err()
+}
+
+#[test]
+fn rests_that_only_a_checkpoint_has_are_in_the_ledger_of_the_next_process() {
+    // few places in memory, and hosts that break every connection: most of them rest on the disk side
+    let site = |host| Site { feedback: |_| (Verdict::Retry, Some(Failure::Connect), Some(S * 600)), ..plain(host) };
+    let options = || FrontierOptions { active_hosts: 4, ledger: Some(Arc::default()), ..small_options() };
+    let mut crawl = Crawl::new(options(), site);
+    (0..40).for_each(|host| (0..3).for_each(|n| crawl.push(url(host, n, 1))));
+    crawl.run_until(START + S * 60);
+    crawl.work();
+    let (mut ram, now) = (Vec::new(), crawl.clock.now());
+    let state = crawl.frontier.cut(&mut ram).unwrap().state;
+    let resting = |crawl: &Crawl| (0..40).map(|host| kept_from(crawl, host, now)).collect::<Vec<_>>();
+    let before = resting(&crawl);
+    let on_disk =
+        (0..40).filter(|&host| before[host as usize].is_some() && !crawl.frontier.knows(url(host, 0, 1).origin));
+    assert!(on_disk.count() > 10, "{before:?}");
+    crawl.options.ledger = options().ledger;
+    crawl.reopen(&state, &ram, true);
+    assert_eq!(resting(&crawl), before);
 }

@@ -21,6 +21,8 @@ pub enum Rule<'a> {
     },
     /// A pattern of `scope.exclude` matches.
     Excluded(&'a str),
+    /// The operator had it removed from the archive.
+    Forgotten,
     /// The mode takes everything in.
     Anything,
     /// A seed takes it in: its domain, host, or the start of URLs.
@@ -180,6 +182,9 @@ impl Scope {
         if let Some(pattern) = matching(&limits.exclude) {
             return Err(Rule::Excluded(pattern));
         }
+        if limits.forgotten.covers(url.as_str()) {
+            return Err(Rule::Forgotten);
+        }
         let mode = limits.options.mode;
         if mode == ScopeMode::Any {
             return Ok(Rule::Anything);
@@ -233,6 +238,7 @@ impl fmt::Display for Rule<'_> {
         match self {
             Rule::TooLong { bytes, max } => write!(f, "{bytes} bytes are more than scope.max_url_length = {max}"),
             Rule::Excluded(pattern) => write!(f, "scope.exclude: {pattern}"),
+            Rule::Forgotten => f.write_str("crawler forget"),
             Rule::Anything => f.write_str("scope.mode = \"any\""),
             Rule::Seed(mode, territory) => write!(f, "scope.mode = \"{mode}\", seed: {territory}"),
             Rule::Included(pattern) => write!(f, "scope.include: {pattern}"),

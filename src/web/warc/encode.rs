@@ -7,12 +7,14 @@ use std::ops::Range;
 
 use sha1::{Digest, Sha1};
 
-use super::digest::digest;
+use super::digest::{block_sha1, both_sha1, digest};
 use super::pack::{Compression, Packer};
+mod again;
 mod revisit;
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
 use crate::web::statements::Statements;
+pub use again::{WAS_REVISIT_FIELD, http_head as head_of, id_of};
 pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Reference, Revisit, RevisitDraft};
 
 /// Content codings that compress.
@@ -128,10 +130,15 @@ impl Encoder {
 
     /// The records of `exchange`.
     pub fn encode(&mut self, exchange: &Exchange<'_>) -> Records {
+        self.encode_digested(exchange, None)
+    }
+
+    /// The same where the SHA-1 of the body may be known already.
+    pub fn encode_digested(&mut self, exchange: &Exchange<'_>, payload_sha1: Option<[u8; 20]>) -> Records {
         let mut bytes = Vec::with_capacity(exchange.body.len() / 2 + 2_048);
         let (date, response_id) = self.before_answer(exchange, None, &mut bytes);
         let start = bytes.len();
-        let payload_sha1 = self.response(exchange, &date, response_id, &mut bytes);
+        let payload_sha1 = self.response(exchange, payload_sha1, (&date, response_id), &mut bytes);
         let payload_bytes = exchange.body.len() as u64;
         // the block is still that of the response, before its payload
         let revisit = Profile::of(exchange.status, payload_bytes, exchange.truncated).map(|profile| RevisitDraft {
@@ -271,10 +278,19 @@ impl Encoder {
         self.finish(&head, &[], out);
     }
 
-    fn response(&mut self, exchange: &Exchange<'_>, date: &str, id: u128, out: &mut Vec<u8>) -> [u8; 20] {
+    fn response(
+        &mut self,
+        exchange: &Exchange<'_>,
+        payload_sha1: Option<[u8; 20]>,
+        (date, id): (&str, u128),
+        out: &mut Vec<u8>,
+    ) -> [u8; 20] {
         self.block.clear();
         http_head(exchange, &mut self.block);
-        let payload_sha1: [u8; 20] = Sha1::digest(exchange.body).into();
+        let (payload_sha1, block_sha1) = match payload_sha1 {
+            Some(known) => (known, block_sha1(&self.block, exchange.body)),
+            None => both_sha1(&self.block, exchange.body),
+        };
         let mut fields = vec![("WARC-Payload-Digest", digest(payload_sha1).into())];
         if let Some(ip) = exchange.ip {
             fields.push(("WARC-IP-Address", ip.to_string().into()));
@@ -290,16 +306,21 @@ impl Encoder {
             content_type: "application/http;msgtype=response",
             url: Some(exchange.url),
             fields: &fields,
-            is_packed: is_packed(exchange),
+            is_packed: is_packed(exchange.headers),
         };
-        self.finish(&head, exchange.body, out);
+        self.finish_digested(&head, exchange.body, block_sha1, out);
         payload_sha1
     }
 
     /// Writes the record of `head`, compressed, to `out`. Its block is `self.block` with `payload` behind it, which is
     /// not copied for that.
     pub(super) fn finish(&mut self, head: &Head<'_>, payload: &[u8], out: &mut Vec<u8>) {
-        let block_sha1 = Sha1::new().chain_update(&self.block).chain_update(payload).finalize();
+        let block_sha1 = block_sha1(&self.block, payload);
+        self.finish_digested(head, payload, block_sha1, out);
+    }
+
+    /// The same where the SHA-1 of the whole block is known.
+    fn finish_digested(&mut self, head: &Head<'_>, payload: &[u8], block_sha1: [u8; 20], out: &mut Vec<u8>) {
         let text = &mut self.head;
         text.clear();
         text.push_str("WARC/1.1\r\n");
@@ -312,7 +333,7 @@ impl Encoder {
         for (name, value) in head.fields {
             field(text, name, value);
         }
-        field(text, "WARC-Block-Digest", &digest(block_sha1.into()));
+        field(text, "WARC-Block-Digest", &digest(block_sha1));
         field(text, "Content-Type", head.content_type);
         let _ = write!(text, "Content-Length: {}\r\n\r\n", self.block.len() + payload.len());
         self.packer.pack(&[text.as_bytes(), &self.block], payload, head.is_packed, out);
@@ -321,8 +342,8 @@ impl Encoder {
 
 /// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as
 /// any other and gain nothing.
-fn is_packed(exchange: &Exchange<'_>) -> bool {
-    exchange.headers.iter().any(|(name, value)| {
+pub fn is_packed(headers: &[Header]) -> bool {
+    headers.iter().any(|(name, value)| {
         let starts = |known: &[u8]| value.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));
         if name.eq_ignore_ascii_case(b"content-encoding") {
             PACKED_CODINGS.iter().any(|coding| value.trim_ascii().eq_ignore_ascii_case(coding))

@@ -130,6 +130,16 @@ fn transfer_encoding_is_masked_and_the_length_is_that_of_the_stored_body() {
 }
 
 #[test]
+fn a_payload_digest_that_is_known_is_not_made_again_and_that_of_the_block_is_right() {
+    let (sent, dir) = (headers(&[("content-length", "3")]), tempfile::tempdir().unwrap());
+    let records = Encoder::new(Compression::Gzip).encode_digested(&exchange(&sent, b"abc"), Some([7; 20]));
+    assert_eq!(records.payload_sha1, [7; 20]);
+    let response = read_all(&file_of(&dir, &records.bytes)).pop().unwrap();
+    assert_eq!(response.field("WARC-Payload-Digest"), Some("sha1:A4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYH"));
+    assert!(response.is_intact());
+}
+
+#[test]
 fn two_chunkings_of_a_body_have_the_same_payload_digest() {
     let (plain, chunked) = (headers(&[("content-length", "3")]), headers(&[("transfer-encoding", "chunked")]));
     let mut encoder = Encoder::new(Compression::Gzip);

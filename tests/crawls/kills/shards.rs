@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use crawler::simweb::SimOptions;
 
-use super::{assert_goes_on, can_trace, copy, fetched_twice, signal, small, traced};
-use crate::site::{RUSH, Site, kill};
+use super::moments::{kill_at_calls, kill_at_random_moments};
+use super::{assert_goes_on, copy, small};
+use crate::site::{RUSH, Site};
 
 fn site(options: SimOptions) -> Site {
     Site::new(options, &format!("{RUSH}\n[crawl]\nshards = 4\ncheckpoint_interval = \"1s\"\n"))
@@ -29,35 +30,11 @@ fn assert_sound(site: &Site) {
 
 #[test]
 fn c1_kills_of_four_shards_at_random_moments_lose_nothing_and_store_nothing_twice() {
-    let options = SimOptions { hosts: 40, pages: 900, latency: Duration::from_millis(4), ..small(21) };
-    let seed = u64::from(std::process::id());
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let site = site(options);
-    for round in 0..12 {
-        let mut child = site.crawl.start(&[]);
-        if round % 3 < 2 {
-            site.wait_for_requests_or_end(site.log().len() + rng.usize(20..60), &mut child);
-        }
-        if round % 3 == 1 {
-            signal(&child, rustix::process::Signal::USR1);
-        }
-        // a moment, not a wait: of a start, of the checkpoints that were asked for, or of the crawl
-        std::thread::sleep(Duration::from_micros(rng.u64(0..60_000)));
-        kill(child);
-        assert_sound(&site);
-    }
-    println!("seed {seed}: {} requests, {} pages asked for twice in 12 kills", site.log().len(), fetched_twice(&site));
-    assert_goes_on(&site);
-    assert_sound(&site);
-    let twice = fetched_twice(&site);
-    assert!(twice <= 12 * 64, "seed {seed}: {twice} pages were asked for twice in 12 kills");
+    kill_at_random_moments(site, assert_sound);
 }
 
 #[test]
 fn c1_a_kill_of_four_shards_at_any_write_sync_rename_or_removal_loses_nothing() {
-    if !can_trace() {
-        return;
-    }
     // the first ones are at the making of the shards, whose directory begins again
     let calls: [(&str, &[u32]); 7] = [
         ("mkdir", &[1, 2, 9, 20, 30]),
@@ -68,16 +45,7 @@ fn c1_a_kill_of_four_shards_at_any_write_sync_rename_or_removal_loses_nothing() 
         ("rename", &[1, 2, 4, 5, 6, 8, 12, 20]),
         ("unlink", &[1, 2, 6]),
     ];
-    for (call, places) in calls {
-        let site = site(small(22));
-        for place in places {
-            let ended = traced(&site, &format!("{call}:signal=SIGKILL:when={place}"));
-            assert!(ended.code.is_none_or(|code| code == 0 || code == 137), "{call} {place}: {ended:?}");
-            assert!(!ended.said.contains("panicked"), "{call} {place}: {}", ended.said);
-        }
-        assert_goes_on(&site);
-        assert_sound(&site);
-    }
+    kill_at_calls(site, &calls, assert_sound);
 }
 
 #[test]

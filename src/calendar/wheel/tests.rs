@@ -1,1 +1,0 @@
-//! Tests of the wheel as a whole.

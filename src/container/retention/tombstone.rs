@@ -1,0 +1,139 @@
+//! What stays of a removed page in its value file: a line of JSON.
+//!
+//! The lines of a file lie in records of their own right behind its warcinfo record: `metadata` records of the type
+//! `application/x-ndjson` without a URL, which other tools pass over. They have all that key.dat says of a removed
+//! page, so that the index can be rebuilt with every record where it was.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Time;
+use crate::container::keys::KeyRecord;
+use crate::fingerprint::Fingerprint;
+use crate::web::warc::{Encoder, id_of};
+
+/// The type of a record of tombstones.
+pub const TOMBSTONES_TYPE: &str = "application/x-ndjson";
+/// Bytes of the block of such a record.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// A page that was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// Where its record lies in key.dat.
+    pub at: u64,
+    /// The URL.
+    pub url: String,
+    /// When the request began, milliseconds since the Unix epoch.
+    pub time: u64,
+    /// Status of the answer.
+    pub status: u16,
+    /// Media type.
+    pub mime: String,
+    /// SHA-1 of the payload.
+    pub sha1: String,
+    /// Length of the payload.
+    pub bytes: u64,
+    /// Flags of the record: robots.txt, cut short, statements, external, and whether it was a revisit that got its
+    /// payload later.
+    pub flags: [bool; 5],
+    /// Of a revisit: the record that it referred to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload_at: Option<u64>,
+    /// The record that has its payload now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<u64>,
+    /// When it was removed, as WARC records have it.
+    pub removed: String,
+    /// Why.
+    pub why: String,
+}
+
+impl Tombstone {
+    /// Of the page of `record`, which is removed.
+    pub fn of(record: &KeyRecord, removed: &str, why: &str) -> Tombstone {
+        Tombstone {
+            at: record.offset,
+            url: record.url.clone(),
+            time: record.time.ms(),
+            status: record.status,
+            mime: record.mime.clone(),
+            sha1: data_encoding::BASE32.encode(&record.payload_sha1),
+            bytes: record.payload_bytes,
+            flags: [record.robots, record.truncated, record.has_statements, record.is_external, record.was_revisit],
+            payload_at: record.payload_at,
+            moved_to: record.moved_to,
+            removed: removed.to_owned(),
+            why: why.to_owned(),
+        }
+    }
+
+    /// The record of key.dat of the removed page, of value file `file`; without the version before.
+    pub fn key_record(&self, file: (u32, u8), key: Fingerprint) -> Option<KeyRecord> {
+        let [robots, truncated, has_statements, is_external, was_revisit] = self.flags;
+        Some(KeyRecord {
+            offset: self.at,
+            key,
+            file: file.0,
+            generation: file.1,
+            value_offset: 0,
+            value_bytes: 0,
+            time: Time::from_ms(self.time),
+            status: self.status,
+            robots,
+            payload_sha1: data_encoding::BASE32.decode(self.sha1.as_bytes()).ok()?.try_into().ok()?,
+            payload_bytes: self.bytes,
+            truncated,
+            has_statements,
+            is_external,
+            payload_at: self.payload_at,
+            was_revisit,
+            is_removed: true,
+            moved_to: self.moved_to,
+            previous: None,
+            mime: self.mime.clone(),
+            url: self.url.clone(),
+        })
+    }
+}
+
+/// The tombstones in the block of a record; none where it is no block of them.
+pub fn parse(block: &[u8]) -> Option<Vec<Tombstone>> {
+    let lines = block.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+/// Appends records of `tombstones`, which are those of the value file `name` with the warcinfo record `of`.
+pub fn encode(
+    tombstones: &[Tombstone],
+    (name, of, date): (&str, &str, &str),
+    encoder: &mut Encoder,
+    out: &mut Vec<u8>,
+) {
+    let mut block = Vec::new();
+    let mut number = 0;
+    let mut end = |block: &mut Vec<u8>, out: &mut Vec<u8>| {
+        number += 1;
+        let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let fields = [
+            field("WARC-Type", "metadata"),
+            field("WARC-Record-ID", &id_of(&format!("{name} tombstones {number}"))),
+            field("WARC-Date", date),
+            field("WARC-Refers-To", of),
+            field("WARC-Block-Digest", ""),
+            field("Content-Type", TOMBSTONES_TYPE),
+            field("Content-Length", ""),
+        ];
+        encoder.again(&fields, (block, &[]), false, out);
+        block.clear();
+    };
+    for tombstone in tombstones {
+        block.extend(serde_json::to_vec(tombstone).expect("a tombstone consists of plain data"));
+        block.push(b'\n');
+        if block.len() >= BLOCK_BYTES {
+            end(&mut block, out);
+        }
+    }
+    if !block.is_empty() {
+        end(&mut block, out);
+    }
+}

@@ -1,0 +1,176 @@
+//! The calendar and the store of visits written on, where files of them are damaged or pages have no place.
+//!
+//! Each of the two says when a page is due, so that what one of them has lost is known from the other; the URL of a page
+//! that is in neither the calendar nor the queue comes from its newest version in the archive. What such a page was like
+//! is then looked up there when it is visited. A page of which the archive has no version can only be given up.
+
+use std::path::Path;
+
+use super::places::{Page, Pages, Places};
+use super::renew::keep_waiting;
+use super::stores::{Cut, Harm, Store};
+use crate::calendar::wheel::verify;
+use crate::calendar::{Recrawl, Visited, Wheel, WheelState};
+use crate::clock::Time;
+use crate::container::Reader;
+use crate::disk::{Disk, Mode, Result};
+use crate::drum::verify::{Check, is_fault};
+use crate::drum::{DrumState, Renewal, Renewed};
+use crate::engine::checkpoint::{Checkpoint, Sections};
+use crate::frontier::{DUE_PRIORITY, Hops, QueuedUrl};
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// What the next checkpoint notes.
+pub(super) struct Replanned {
+    calendar: (WheelState, Vec<u8>),
+    visits: (DrumState, Vec<u8>),
+    /// Pages that were put into the calendar again.
+    again: u64,
+    /// Pages that are given up.
+    lost: u64,
+}
+
+impl Replanned {
+    /// Notes it; says what became of the pages.
+    pub(super) fn note(self, next: &mut Checkpoint, sections: &mut Sections) -> Option<String> {
+        next.calendar = Some(self.calendar.0);
+        sections.calendar = self.calendar.1;
+        next.visits = Some(self.visits.0);
+        sections.visits = self.visits.1;
+        let (again, lost) = (self.again, self.lost);
+        match (again, lost) {
+            (0, 0) => None,
+            (_, 0) => Some(format!("{again} pages were put into the calendar again")),
+            _ => Some(format!(
+                "{again} pages were put into the calendar again; of {lost} the archive has no version: they are not \
+                 fetched again, unless a page that changes links to them"
+            )),
+        }
+    }
+}
+
+/// Where a crawl is, and what is known of it.
+pub(super) struct Replanning<'a> {
+    pub disk: &'a Disk,
+    pub dir: &'a Path,
+    pub cut: &'a Cut,
+    pub harm: &'a Harm,
+    pub maker: &'a KeyMaker,
+}
+
+impl Replanning<'_> {
+    /// Writes both on, by the `places` of pages, with their versions in the archive. `None` where the crawl has no
+    /// calendar.
+    pub(super) fn run(&self, places: Places) -> Result<Option<Replanned>> {
+        let (disk, checkpoint, sections) = (self.disk, &self.cut.checkpoint, &self.cut.sections);
+        let Some((visits, state)) = Store::Visits.of(self.cut).zip(checkpoint.calendar.as_ref()) else {
+            return Ok(None);
+        };
+        let calendar = self.dir.join("calendar");
+        let saved = (state, sections.calendar.as_slice());
+        let mut wheel = Wheel::renew(disk.clone(), &calendar, saved, &self.harm.slots)?;
+        self.keep_readable(&verify::Check::new(disk, &calendar, saved, &self.cut.path)?, &mut wheel)?;
+        let dir = self.dir.join(Store::Visits.name());
+        let check = Check::new(disk, &dir, visits, &self.cut.path)?;
+        let mut renewal = Renewal::<Visited, QueuedUrl>::begin(&check)?;
+        let archive = Reader::open(disk.clone(), &self.dir.join("pages"))?;
+        let pages = places.finish()?;
+        let mut filling = Filling { of: self, archive, wheel, pages, head: None, again: 0, lost: 0 };
+        filling.head = filling.pages.next()?;
+        for bucket in 0..check.buckets() {
+            renewal.bucket(bucket, &mut |renewed| {
+                filling.fill(&check, bucket, renewed)?;
+                keep_waiting::<Visited>(&check, bucket, renewed)
+            })?;
+        }
+        let Filling { mut wheel, again, lost, .. } = filling;
+        let visits = renewal.finish()?;
+        let mut ram = Vec::new();
+        let cut = wheel.cut(&mut ram)?;
+        cut.sync.iter().try_for_each(|path| disk.open(path, Mode::Read)?.sync())?;
+        cut.sync_dirs.iter().try_for_each(|dir| disk.sync_dir(dir))?;
+        Ok(Some(Replanned { calendar: (cut.state, ram), visits, again, lost }))
+    }
+
+    /// Keeps the records of damaged slots that can be read.
+    fn keep_readable(&self, old: &verify::Check<'_>, wheel: &mut Wheel) -> Result<()> {
+        let now = self.cut.checkpoint.time;
+        for &slot in &self.harm.slots {
+            match old.slot(slot, &mut |due, record| wheel.put(due, record, now)) {
+                Err(error) if is_fault(&error) => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Buckets of visits that are being filled, in the order of their keys.
+struct Filling<'a> {
+    of: &'a Replanning<'a>,
+    archive: Reader,
+    wheel: Wheel,
+    pages: Pages,
+    head: Option<Page>,
+    again: u64,
+    lost: u64,
+}
+
+impl Filling<'_> {
+    fn fill(&mut self, check: &Check<'_>, bucket: usize, renewed: &mut dyn Renewed<Visited, QueuedUrl>) -> Result<()> {
+        let is_damaged = self.of.harm.visits.contains(&bucket);
+        while let Some(page) = self.head.take_if(|page| check.bucket_of(page.key) == bucket) {
+            if let Some(visited) = page.settled(is_damaged) {
+                let visited = self.placed(&page, visited)?;
+                renewed.store(page.key, &visited)?;
+            }
+            self.head = self.pages.next()?;
+        }
+        Ok(())
+    }
+
+    /// Gives the page a place where it has none.
+    fn placed(&mut self, page: &Page, visited: Visited) -> Result<Visited> {
+        if !page.is_lost(&visited) {
+            return Ok(visited);
+        }
+        let Some(url) = page.newest.map(|offset| self.url(offset)).transpose()?.flatten() else {
+            self.lost += 1;
+            return Ok(Visited { due: Time::ZERO, is_gone: true, ..visited });
+        };
+        self.again += 1;
+        let recrawl = Some(Recrawl::Due(visited.to_past()).to_bytes());
+        let mut record = Vec::new();
+        QueuedUrl { recrawl, ..url }.encode(&mut record);
+        self.wheel.put(visited.due, &record, self.of.cut.checkpoint.time)?;
+        Ok(visited)
+    }
+
+    /// The URL of the version at `offset` of key.dat, with its way from the seed.
+    fn url(&self, offset: u64) -> Result<Option<QueuedUrl>> {
+        let read = self.archive.record_at(offset).and_then(|record| Ok((self.archive.page(&record)?, record)));
+        let (page, record) = match read {
+            Err(error) if is_fault(&error) => return Ok(None),
+            read => read?,
+        };
+        let Ok(url) = CanonicalUrl::parse(&record.url) else { return Ok(None) };
+        let keys = self.of.maker.keys(&url);
+        let way = page.map(|page| (page.depth, Hops::parse(&page.hops), page.seed));
+        let (depth, hops, seed) = way.unwrap_or_default();
+        Ok(Some(QueuedUrl {
+            url: url.as_str().into(),
+            key: keys.key,
+            origin: keys.origin,
+            host: keys.host,
+            domain: keys.domain,
+            priority: DUE_PRIORITY,
+            depth,
+            hops,
+            attempts: 0,
+            via: 0,
+            seed,
+            forced: true,
+            recrawl: None,
+        }))
+    }
+}

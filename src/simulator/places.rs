@@ -1,0 +1,141 @@
+//! One place for each page that is fetched again, at every end of a process: by what the newest checkpoint has.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use super::clause::{Clause, Violation};
+use super::machine::Machine;
+use crate::calendar::{Recrawl, Visited, wheel};
+use crate::clock::Time;
+use crate::disk::{Disk, Error, Result};
+use crate::drum::verify::{Check, Operation};
+use crate::drum::{DrumState, Value};
+use crate::engine::checkpoint::{self, Checkpoint, Sections};
+use crate::engine::values::{Addresses, Robots, decode_rules};
+use crate::frontier::QueuedUrl;
+use crate::frontier::verify::Check as FrontierCheck;
+
+/// What is known of the pages of a shard.
+#[derive(Default)]
+struct Places {
+    /// What the store of visits has.
+    visits: HashMap<u64, Visited>,
+    /// When records of the calendar are due, with their URLs.
+    records: HashMap<u64, Vec<(Time, String)>>,
+    /// Keys of URLs that are queued to be fetched again.
+    queued: HashSet<u64>,
+}
+
+/// Judges what a process has left.
+pub(super) fn judge(machine: &Machine) -> std::result::Result<(), Violation> {
+    let disk = machine.disk();
+    for shard in machine.shards() {
+        let dir = machine.dir_of(shard);
+        let read = |found: Option<(Checkpoint, Sections)>| found.map(|cut| Places::read(&disk, &dir, &cut)).transpose();
+        let places = checkpoint::newest(&disk, &dir).and_then(read);
+        // what cannot be read is told by the start that meets it
+        let Ok(Some(places)) = places else { continue };
+        if let Some(what) = places.fault() {
+            return Err(Violation::new(Clause::OneOutcome, format!("{}: {what}", dir.display())));
+        }
+    }
+    Ok(())
+}
+
+impl Places {
+    fn read(disk: &Disk, dir: &Path, (cut, sections): &(Checkpoint, Sections)) -> Result<Places> {
+        let mut places = Places::default();
+        let (Some(calendar), Some(visits)) = (&cut.calendar, &cut.visits) else { return Ok(places) };
+        wheel::for_each(disk, &dir.join("calendar"), calendar, &sections.calendar, &mut |due, bytes| {
+            if let Some((url, _)) = QueuedUrl::decode(bytes) {
+                places.records.entry(url.key.bits()).or_default().push((due, url.url.to_string()));
+            }
+            Ok(())
+        })?;
+        let Places { visits: known, queued, .. } = &mut places;
+        store::<Visited>((disk, &dir.join("visits")), (visits, &sections.visits), &mut |key, visited, waiting| {
+            known.extend(visited.map(|visited| (key, visited)));
+            queued.extend(waiting.filter(|url| Recrawl::past(url.recrawl.as_deref()).is_some()).map(|_| key));
+        })?;
+        let mut wait = |key, waiting: Option<QueuedUrl>| queued.extend(waiting.filter(|url| url.forced).map(|_| key));
+        let robots = (&cut.robots, sections.robots.as_slice());
+        store::<Robots>((disk, &dir.join("robots")), robots, &mut |key, _, url| wait(of(&url, key), url))?;
+        let dns = (&cut.dns, sections.dns.as_slice());
+        store::<Addresses>((disk, &dir.join("dns")), dns, &mut |key, _, url| wait(of(&url, key), url))?;
+        let (queue, frontier) = ((&cut.frontier, sections.frontier.as_slice()), dir.join("frontier"));
+        let check = FrontierCheck::new(disk, &frontier, queue, dir, decode_rules, cut.time)?;
+        let mut each = |url: &QueuedUrl, taken: bool, _: &Path, _| {
+            if !taken && url.forced {
+                queued.insert(url.key.bits());
+            }
+            Ok(())
+        };
+        check.memory(&mut each)?;
+        let mut faults = Vec::new();
+        for number in 0..check.partitions() {
+            check.partition(number, &mut each, &mut faults)?;
+        }
+        faults.into_iter().next().map_or(Ok(places), Err)
+    }
+
+    /// What breaks the clause.
+    fn fault(&self) -> Option<String> {
+        for (key, records) in &self.records {
+            let Some(visited) = self.visits.get(key) else {
+                return Some(format!("{} has a record in the calendar, and no visit", records[0].1));
+            };
+            let live = records.iter().filter(|(due, _)| is_due(visited) && seconds(*due) == seconds(visited.due));
+            if live.count() > 1 {
+                return Some(format!("{} is in the calendar more than once: {records:?}", records[0].1));
+            }
+        }
+        let is_recorded = |key: &u64, visited: &Visited| {
+            let mut records = self.records.get(key).into_iter().flatten();
+            records.any(|(due, _)| seconds(*due) == seconds(visited.due))
+        };
+        let lost = self
+            .visits
+            .iter()
+            .find(|(key, visited)| is_due(visited) && !self.queued.contains(key) && !is_recorded(key, visited));
+        lost.map(|(key, visited)| {
+            let records = self.records.get(key);
+            format!("the page with key {key:016x} has no place: {visited:?}, in the calendar {records:?}")
+        })
+    }
+}
+
+/// Goes through a store: keys with their values, oldest first, and URLs that wait.
+fn store<V: Value>(
+    (disk, dir): (&Disk, &Path),
+    cut: (&DrumState, &[u8]),
+    each: &mut dyn FnMut(u64, Option<V>, Option<QueuedUrl>),
+) -> Result<()> {
+    let check = Check::new(disk, dir, cut, dir)?;
+    let mut faults: Vec<Error> = Vec::new();
+    for bucket in 0..check.buckets() {
+        let mut stored = |key, value| {
+            each(key, Some(value), None);
+            Ok(())
+        };
+        check.repository::<V>(bucket, &mut stored, &mut faults)?;
+        let mut waits = |operation: Operation<V, QueuedUrl>| {
+            each(operation.key, operation.value, operation.waiting);
+            Ok(())
+        };
+        check.operations::<V, QueuedUrl>(bucket, &mut waits, &mut faults)?;
+    }
+    faults.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// The key of the page that waits in a store of hosts.
+fn of(url: &Option<QueuedUrl>, key: u64) -> u64 {
+    url.as_ref().map_or(key, |url| url.key.bits())
+}
+
+fn is_due(visited: &Visited) -> bool {
+    !visited.is_gone && visited.due > Time::ZERO
+}
+
+fn seconds(time: Time) -> u64 {
+    time.ms() / 1_000
+}

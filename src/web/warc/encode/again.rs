@@ -1,0 +1,54 @@
+//! Records that are written again: as they were read, with other fields or another block.
+
+use std::fmt::Write as _;
+
+use sha1::{Digest, Sha1};
+
+use super::{Encoder, digest, field, id_seed, urn, uuid};
+use crate::clock::Time;
+use crate::web::warc::Header;
+
+/// Field of a metadata record by whose exchange the archive had the payload already, and which got it when the record
+/// that had it was removed. Its value says by what it was a revisit.
+pub const WAS_REVISIT_FIELD: &str = "wasRevisit";
+
+/// A `WARC-Record-ID` that follows from `text`.
+pub fn id_of(text: &str) -> String {
+    urn(uuid(id_seed(0, text, Time::ZERO), 0))
+}
+
+impl Encoder {
+    /// Appends the record with these `fields` and the block of `head` and `payload`. What the fields say of the block's
+    /// digest and length is made to fit; all else stays as it is, and in its order.
+    pub fn again(
+        &mut self,
+        fields: &[(String, String)],
+        (head, payload): (&[u8], &[u8]),
+        is_packed: bool,
+        out: &mut Vec<u8>,
+    ) {
+        let block_sha1 = Sha1::new().chain_update(head).chain_update(payload).finalize();
+        let text = &mut self.head;
+        text.clear();
+        text.push_str("WARC/1.1\r\n");
+        for (name, value) in fields {
+            if name.eq_ignore_ascii_case("content-length") {
+                let _ = write!(text, "{name}: {}\r\n", head.len() + payload.len());
+            } else if name.eq_ignore_ascii_case("warc-block-digest") {
+                field(text, name, &digest(block_sha1.into()));
+            } else {
+                field(text, name, value);
+            }
+        }
+        text.push_str("\r\n");
+        self.packer.pack(&[text.as_bytes(), head], payload, is_packed, out);
+    }
+}
+
+/// The head of an answer in HTTP/1.1 syntax: its first `line`, and its headers.
+pub fn http_head(line: &[u8], headers: &[Header]) -> Vec<u8> {
+    let mut head = [line, b"\r\n"].concat();
+    headers.iter().for_each(|(name, value)| super::header(&mut head, name, value));
+    head.extend_from_slice(b"\r\n");
+    head
+}
