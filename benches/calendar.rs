@@ -222,17 +222,14 @@ fn record(number: u64) -> Vec<u8> {
         _ => Validators::from_parts(b"\"5f3c-5e0f3a8b6d1c0\"", b"Sun, 06 Nov 1994 08:49:37 GMT"),
     };
     let past = Past {
-        due: START,
-        fetched: START,
         changed: START - DAY * 30,
-        history: History { visits: 2.5, changes: 1.0, days: 30.25 },
         digest: [number as u8; 20],
         text: number,
         payload_at: number * 96_000,
         payload_time: START - DAY * 30,
         newest_at: number * 97_000,
         validators: validators.flatten(),
-        gone: None,
+        ..Past::of_visited(START, START, History { visits: 2.5, changes: 1.0, days: 30.25, changed_days: 12.5 })
     };
     past.encode(&mut record);
     record

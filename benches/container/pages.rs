@@ -155,6 +155,7 @@ impl Prepared {
             attempt: 0,
             robots: false,
             forced: false,
+            is_due: false,
             canonical: None,
             statements: None,
             id_seed: random.u128(..),

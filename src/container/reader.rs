@@ -33,12 +33,15 @@ pub struct Reader {
     /// Behind the last whole key record when the reader was opened.
     end: u64,
     /// Value files that were read last, the latest first.
-    files: Mutex<Vec<((u32, u8), Arc<DiskFile>)>>,
+    files: Mutex<Vec<(FileKey, Arc<DiskFile>)>>,
     /// What is not shown.
     forgotten: Forgotten,
     /// Whether value files have statements where there are any, by their numbers.
     marks: Mutex<HashMap<u32, bool>>,
 }
+
+/// Number and generation of a value file.
+type FileKey = (u32, u8);
 
 /// Value files that a reader holds open.
 const FILES_MAX: usize = 64;
