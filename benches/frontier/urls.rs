@@ -99,6 +99,7 @@ impl Shape {
             attempts: 0,
             via: 1 + n / LINKS * 173,
             forced: false,
+            recrawl: None,
             seed: (host % 1_000) as u32,
         }
     }
