@@ -12,6 +12,8 @@ mod priors;
 mod rate;
 mod recrawl;
 mod schedule;
+#[cfg(test)]
+mod schedule_tests;
 mod stretch;
 mod visited;
 pub mod wheel;

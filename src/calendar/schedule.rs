@@ -26,9 +26,9 @@ use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 
 /// Intervals are up to this part longer or shorter.
-pub const JITTER: f64 = 0.1;
+pub const JITTER: f64 = 0.05;
 /// A page whose changes cannot be followed is visited after so many times what a visit has to win.
-pub const HOPELESS: f64 = 24.0;
+pub const HOPELESS: f64 = 48.0;
 /// So many visits in a row have to find no page.
 pub const GONE_VISITS: u8 = 3;
 /// From the first to the last of them.
@@ -40,6 +40,8 @@ pub const GONE_APART: Duration = HOUR;
 const VISITS_MIN: f32 = 3.0;
 /// What a visit counts for after another one: it halves in 34 visits.
 const KEPT: f32 = 0.98;
+/// Of a page that has changed with more probability than this is short of 1, a change counts for less.
+const SURE: f64 = 0.05;
 /// A date of Last-Modified says at most that a page has not changed for so long.
 const UNCHANGED_MAX: Duration = DAY.saturating_mul(7);
 
@@ -284,8 +286,13 @@ impl Schedule {
     fn compared(&mut self, visit: &Visit<'_>, found: Found, past: &Past, (mode, bounds): (Mode, Bounds)) -> Plan {
         let passed = visit.at.since(past.fetched);
         let is_changed = found != Found::Same;
-        let history = counted(past, visit.at, found);
-        let posterior = self.classes.posterior(self.priors.of(visit.host), &history);
+        let prior = self.priors.of(visit.host);
+        let expected = self.classes.posterior(prior, &past.history).unchanged(days(passed));
+        // that a page changed which always changes in so long a time says little, and would hide in the mean what visits
+        // said that came sooner
+        let weight = if is_changed { (expected / SURE).min(1.0) as f32 } else { 1.0 };
+        let history = counted(past, visit.at, found, weight);
+        let posterior = self.classes.posterior(prior, &history);
         self.priors.learn(visit.host, &posterior, days(passed));
         let interval = match mode {
             Mode::Fixed { interval } => self.fixed(interval),
@@ -324,8 +331,9 @@ impl Schedule {
         let (min, max) = (days(bounds.min) * stretch, days(bounds.max) * stretch);
         let interval = posterior.interval(gain, (min, max));
         let hopeless = (HOPELESS * gain).max(min);
-        let is_hopeless = interval > hopeless && posterior.ln_mean + hopeless.ln() > HOPELESS.ln();
-        let interval = if is_hopeless { hopeless } else { interval };
+        // the best interval is far behind its changes, of which there is more than one in `gain`
+        let is_hopeless = interval > hopeless / 2.0 && posterior.ln_mean + gain.ln() > 0.0;
+        let interval = if is_hopeless { hopeless.min(max) } else { interval };
         Duration::from_secs_f64(interval * DAY.as_secs_f64())
     }
 
@@ -352,9 +360,9 @@ impl Schedule {
     }
 }
 
-/// The history with one more visit at `at`.
-fn counted(past: &Past, at: Time, found: Found) -> History {
-    let History { visits, changes, days: all_days, changed_days } = past.history;
+/// The history with one more visit at `at`, which counts for `weight`.
+fn counted(past: &Past, at: Time, found: Found, weight: f32) -> History {
+    let old = past.history;
     let passed = days(at.since(past.fetched)) as f32;
     let mut changed_in = 0.0;
     if let Found::Changed { modified } = found {
@@ -363,11 +371,13 @@ fn counted(past: &Past, at: Time, found: Found) -> History {
         changed_in = days(modified.unwrap_or(at).since(past.fetched)) as f32;
     }
     let changed = if found == Found::Same { 0.0 } else { 1.0 };
+    let kept = 1.0 - weight * (1.0 - KEPT);
     History {
-        visits: (visits + 1.0) * KEPT,
-        changes: (changes + changed) * KEPT,
-        days: (all_days + passed) * KEPT,
-        changed_days: (changed_days + changed_in) * KEPT,
+        // the visit was made, whatever it says
+        visits: (old.visits + 1.0) * KEPT,
+        changes: (old.changes + weight * changed) * kept,
+        days: (old.days + weight * passed) * kept,
+        changed_days: (old.changed_days + weight * changed_in) * kept,
     }
 }
 

@@ -74,7 +74,8 @@ impl ForgetArgs {
         let new = retention::forget(dir, &acts)?;
         let mut out = io::stdout().lock();
         let word = if self.undo { "taken back" } else { "taken down" };
-        writeln!(out, "{new} of {} entries {word}; the others were so already", acts.len())?;
+        let others = if new < acts.len() { "; the others were so already" } else { "" };
+        writeln!(out, "{new} of {} entries {word}{others}", acts.len())?;
         if self.now {
             let done = retention::compact(dir, Some(Keep::All), &mut compact::progress(false))?;
             writeln!(out, "{}", compact::was(&done))?;

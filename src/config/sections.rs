@@ -33,7 +33,7 @@ macro_rules! section {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $key:ident: $type:ty = $default:expr,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-        // a copy of the settings of an earlier version has no keys that came later: such a run did what their defaults do
+        // a copy of the settings of an earlier version lacks keys that came later: that run did what their defaults do
         #[serde(default)]
         pub struct $name {
             $($(#[$doc])* pub $key: $type,)*

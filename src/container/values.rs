@@ -88,7 +88,7 @@ pub(super) fn open_for_reading(disk: &Disk, dir: &Path, number: u32, generation:
 
 /// The value file of this number and generation, which a key record names.
 pub(super) fn open_named(disk: &Disk, dir: &Path, number: u32, generation: u8) -> Result<DiskFile> {
-    let path = dir.join(format!("value-{number:05}*.warc*"));
+    let path = dir.join(format!("value-{number:05}*"));
     open_for_reading(disk, dir, number, generation)?
         .ok_or_else(|| Error::damaged(&path, 0, "a value file", "no such file"))
 }

@@ -48,8 +48,8 @@ pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Resu
     disk.replace(&dir.join(COPY_FILE), &json)
 }
 
-/// The settings of the last run of the crawl in `dir`, keys that its version did not have by their defaults; `None` where
-/// there is no copy, or one that is damaged or has a value that this version does not know.
+/// The settings of the last run of the crawl in `dir`, keys that its version did not have by their defaults; `None`
+/// where there is no copy, or one that is damaged or has a value that this version does not know.
 pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>> {
     match disk.read(dir.join(COPY_FILE)) {
         Ok(json) => Ok(serde_json::from_slice(&json).ok()),

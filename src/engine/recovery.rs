@@ -129,8 +129,10 @@ impl Engine {
             recrawl: page.is_due.then(|| Arc::from([])),
             ..queued(url.as_str(), keys)
         };
+        // one that may have changed has led to pages that were given up as gone
+        let has_changed = page.forced && !stored.not_modified && page.status < 400;
         if !is_first {
-            return self.route_found(&queued, (findings, false), stored.record);
+            return self.route_found(&queued, (findings, has_changed), stored.record);
         }
         // the URL of one that was fetched again brings what was known of it, when it is met
         if !page.forced {
@@ -148,7 +150,7 @@ impl Engine {
             };
             self.visited(&queued, None, &answer, &stored)?;
         }
-        self.page_done(&queued, page.status, (findings, false), &stored)
+        self.page_done(&queued, page.status, (findings, has_changed), &stored)
     }
 
     /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long

@@ -180,7 +180,7 @@ impl HostRecord {
         Some(if is_sane(time, now) && !is_forgiven { time } else { now })
     }
 
-    /// Until when the host of an encoded record is not to be contacted, by whoever; the rules of
+    /// Until when the host of an encoded record is not to be contacted by any shard: as
     /// [`HostRecord::available_in`], but one that was given up rests too.
     pub(super) fn rests_in(bytes: &[u8], now: Time, since: Time) -> Option<Time> {
         let available = HostRecord::available_in(bytes, now, since)?;

@@ -89,8 +89,8 @@ fn entries_have_the_dates_that_are_believed_and_a_url_that_stands_twice_the_late
     ];
     assert_eq!(dates(&findings), expected);
     assert_eq!(findings.kind(), Kind::Sitemap);
-    let beside = "<urlset><url><loc>/en</loc><x:link rel='alternate' href='/de'/><lastmod>2026-11-20T00:00:00Z</lastmod>\
-                  </url><url><loc>/de</loc><lastmod>2026-11-21T00:00:00Z</lastmod></url></urlset>";
+    let beside = "<urlset><url><loc>/en</loc><x:link rel='alternate' href='/de'/><lastmod>2026-11-20T00:00:00Z\
+                  </lastmod></url><url><loc>/de</loc><lastmod>2026-11-21T00:00:00Z</lastmod></url></urlset>";
     let expected = [("/en", Some(at("2026-11-20T00:00:00.999Z"))), ("/de", Some(at("2026-11-21T00:00:00.999Z")))];
     assert_eq!(dates(&found("", XML, beside)), expected, "met as a translation first");
 }

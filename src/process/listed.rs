@@ -1,4 +1,4 @@
-//! URLs that are listed for crawlers: sitemaps in a robots.txt, and the entries of sitemaps and feeds, with their dates.
+//! URLs that are listed for crawlers: sitemaps in a robots.txt, the entries of sitemaps and feeds with their dates.
 //!
 //! A page is read as a sitemap where somebody says that it is one, or may be one:
 //! - robots.txt names it, or an index that robots.txt names: its path ends in one to four hops of that kind. The
@@ -7,9 +7,9 @@
 //! - It is a seed, or where a seed redirects, or what a sitemap names that is a seed. A seed may be anything, so a text
 //!   counts only if it is nothing but URLs.
 //!
-//! A page at such an end that is no sitemap is a page like any other. A feed, or a sitemap, that a page links to is read
-//! for its dates: its links are found and judged like those of any document ([`Processor::dates_of_feed`]); a feed in
-//! JSON has its entries for links.
+//! A page at such an end that is no sitemap is a page like any other. A feed, or a sitemap, that a page links to is
+//! read for its dates: its links are found and judged like those of any document ([`Processor::dates_of_feed`]); a feed
+//! in JSON has its entries for links.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -124,7 +124,7 @@ impl Processor {
         true
     }
 
-    /// The dates of the entries of the document of XML at `url`, by the keys of their URLs, if it is a feed or a sitemap.
+    /// If the document of XML at `url` is a feed or a sitemap: the dates of its entries, by the keys of their URLs.
     pub(super) fn dates_of_feed(
         &self,
         url: &CanonicalUrl,

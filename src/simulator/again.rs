@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::case::Watch;
+use super::case::{JITTER, Watch};
 use super::clause::{Clause, Violation};
 use super::machine::Machine;
 use super::moment::is_final;
@@ -20,14 +20,6 @@ use crate::frontier::QueuedUrl;
 const SLOT_MS: u64 = 60_000;
 /// What rests, breaks and retries may delay a visit by.
 const DELAY_MS: u64 = 14 * 3_600_000;
-/// Intervals are shorter and longer by this part.
-const JITTER: f64 = 0.1;
-
-/// How much earlier than that after a visit the next one of the page is a violation.
-pub(super) fn gap_min(watch: &Watch) -> u64 {
-    let shortest = (millis(watch.shortest) as f64 * (1.0 - JITTER)) as u64;
-    shortest.saturating_sub(1_000)
-}
 
 /// Judges the calendar of a crawl that has ended because nothing was due.
 pub(super) fn judge(machine: &Machine, watch: &Watch) -> Result<(), Violation> {

@@ -6,7 +6,7 @@ mod wide;
 
 use std::time::Duration;
 
-pub(super) use again::Watch;
+pub(super) use again::{JITTER, Watch};
 
 use super::mistake::Mistake;
 use crate::container::ContainerOptions;

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::DIR;
-use super::again;
 use super::case::{Case, End, Life, WholeLimits};
 use super::clause::{Clause, Violation};
 use super::moment;
@@ -197,7 +196,7 @@ impl Machine {
         let opened = self.open(WholeLimits::default())?;
         let mut process = opened.map_err(|error| Violation::new(Clause::Reopens, error.to_string()))?;
         let statistics = process.statistics();
-        process.is_complete()?;
+        process.is_complete(self.ends.iter().any(|end| end.clock_set_back))?;
         drop(process);
         match self.live(None)? {
             // by now something may be due
@@ -256,7 +255,7 @@ impl Machine {
     /// was set tells no time.
     fn gap_min(&self) -> Option<u64> {
         let is_set = self.ends.iter().any(|end| end.clock_set_back || end.clock_set_forward);
-        self.case.watch.as_ref().map(|watch| if is_set { 0 } else { again::gap_min(watch) })
+        self.case.watch.as_ref().map(|watch| if is_set { 0 } else { watch.gap_min() })
     }
 
     /// A process met an error: that is right if the disk had one for it.
@@ -287,7 +286,11 @@ impl Machine {
         self.simulated.clear_faults();
         self.simulated.make_room();
         self.simulated.restart(restart);
-        if self.case.watch.is_some() { places::judge(self) } else { Ok(()) }
+        if self.case.watch.is_none() {
+            return Ok(());
+        }
+        let dirs: Vec<PathBuf> = self.shards().map(|shard| self.dir_of(shard)).collect();
+        places::judge(&self.disk(), &dirs)
     }
 
     fn rest(&mut self, pause: Duration, clock_set: Option<(Duration, bool)>) {

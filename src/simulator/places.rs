@@ -1,10 +1,9 @@
 //! One place for each page that is fetched again, at every end of a process: by what the newest checkpoint has.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::clause::{Clause, Violation};
-use super::machine::Machine;
 use crate::calendar::{Recrawl, Visited, wheel};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
@@ -26,13 +25,11 @@ struct Places {
     queued: HashSet<u64>,
 }
 
-/// Judges what a process has left.
-pub(super) fn judge(machine: &Machine) -> std::result::Result<(), Violation> {
-    let disk = machine.disk();
-    for shard in machine.shards() {
-        let dir = machine.dir_of(shard);
-        let read = |found: Option<(Checkpoint, Sections)>| found.map(|cut| Places::read(&disk, &dir, &cut)).transpose();
-        let places = checkpoint::newest(&disk, &dir).and_then(read);
+/// Judges what a process has left in the directories of its shards.
+pub(super) fn judge(disk: &Disk, dirs: &[PathBuf]) -> std::result::Result<(), Violation> {
+    for dir in dirs {
+        let read = |found: Option<(Checkpoint, Sections)>| found.map(|cut| Places::read(disk, dir, &cut)).transpose();
+        let places = checkpoint::newest(disk, dir).and_then(read);
         // what cannot be read is told by the start that meets it
         let Ok(Some(places)) = places else { continue };
         if let Some(what) = places.fault() {

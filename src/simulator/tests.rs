@@ -112,6 +112,19 @@ fn a_request_that_is_taken_for_done_too_early_is_found() {
     assert_eq!(found(Mistake::Hurries, 0..20), Clause::Polite);
 }
 
+#[test]
+fn among_the_cases_that_fetch_again_some_last_for_thirty_days_with_restarts() {
+    let days = |case: &Case| case.watch.map_or(0, |watch| watch.time.as_secs() / 86_400);
+    let cases = (AGAIN_FROM..AGAIN_FROM + 60).map(|seed| Case::draw(seed, None));
+    assert!(cases.filter(|case| days(case) == 30 && case.lives.len() > 1).count() > 3);
+}
+
+#[test]
+fn records_of_the_calendar_that_come_out_in_the_place_of_others_are_found() {
+    let clause = found(Mistake::RepeatsRecords, AGAIN_FROM..AGAIN_FROM + 20);
+    assert!(matches!(clause, Clause::OneOutcome | Clause::NothingTwice | Clause::NothingMissing), "{clause:?}");
+}
+
 fn found_in_shards(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {
     found_by(mistake, seeds, 3)
 }

@@ -136,8 +136,19 @@ fn a_finished_crawl_answers_for_every_kind_of_url_and_is_not_touched() {
 
 #[test]
 fn n21_a_url_of_another_spelling_is_known_and_another_configuration_can_be_asked() {
-    let site = begun(SimOptions { hosts: 4, pages: 30, ..small().smooth() });
+    let site = begun(SimOptions { hosts: 4, pages: 30, sitemap_share: 1.0, ..small().smooth() });
     site.crawl.run(&["--quiet"]).expect(0, &[]);
+    let log = fs::read_to_string(site.crawl.path("crawl/logs/crawl.log")).unwrap();
+    let (sitemap, notes) = log
+        .lines()
+        .map(|line| line.split_ascii_whitespace().collect::<Vec<_>>())
+        .find_map(|columns| columns[11].contains("itemap").then(|| (columns[3].to_owned(), columns[11].to_owned())))
+        .unwrap();
+    let kinds = [("sitemap:", "a sitemap"), ("sitemapIndex:", "an index of sitemaps"), ("text", "a text sitemap")];
+    let (_, kind) = kinds.iter().find(|(note, _)| notes.starts_with(note)).unwrap();
+    assert_eq!(explain(&site, &sitemap)["listing"], *kind, "{notes}");
+    let text = String::from_utf8(run(&site, &["explain", &sitemap]).stdout).unwrap();
+    assert!(text.lines().any(|line| line.starts_with("read as") && line.ends_with(kind)), "{text}");
     let seed = site.web.seeds()[0].clone();
     let told = explain(&site, &format!("{seed}?utm_source=x"));
     assert!(said(&told).starts_with(&format!("was fetched as {seed} 20")), "{told:#}");

@@ -46,14 +46,30 @@ fn assert_sound(site: &Site) {
     assert!(told.contains("no damage"), "{told}{said}");
 }
 
+/// Pages that are due again in some days: so many to a slot that slots have files.
+const AGAIN: &str = "\n[recrawl]\nmode = \"fixed\"\ninterval = \"10d\"\n";
+
 fn site(seed: u64) -> Site {
+    site_with(seed, "")
+}
+
+fn site_with(seed: u64, config: &str) -> Site {
     let options = SimOptions { seed, hosts: 400, pages: 4_000, latency: ms(1), ..SimOptions::default() };
-    Site::new(options.smooth(), &format!("{RUSH}{SMALL}"))
+    Site::new(options.smooth(), &format!("{RUSH}{SMALL}{config}"))
 }
 
 /// A crawl that was stopped on its way, so that URLs wait everywhere.
 fn stopped(seed: u64) -> Site {
-    let site = site(seed);
+    stopped_with(seed, "")
+}
+
+/// The same of a crawl whose pages are due again some time.
+fn stopped_again(seed: u64) -> Site {
+    stopped_with(seed, AGAIN)
+}
+
+fn stopped_with(seed: u64, config: &str) -> Site {
+    let site = site_with(seed, config);
     let child = site.crawl.start(&[]);
     site.wait_for_requests(2_600);
     crate::site::interrupt(child).expect(11, &[]);
@@ -63,8 +79,9 @@ fn stopped(seed: u64) -> Site {
 /// All files below `dir`, without what sled and the lock own, and without the archive.
 fn state_files(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for part in ["url-seen", "robots", "dns", "frontier", "seeds"] {
-        found.extend(fs::read_dir(dir.join(part)).unwrap().map(|entry| entry.unwrap().path()));
+    for part in ["url-seen", "robots", "dns", "visits", "calendar", "frontier", "seeds"] {
+        let entries = fs::read_dir(dir.join(part)).into_iter().flatten();
+        found.extend(entries.map(|entry| entry.unwrap().path()));
     }
     found.extend(fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -78,6 +95,7 @@ fn kind(path: &Path) -> String {
     let parent = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     match path.extension().map(|end| end.to_string_lossy().into_owned()) {
+        _ if parent == "calendar" => parent,
         Some(end) if parent != "crawl" => format!("{parent}/{end}"),
         _ if name.starts_with("checkpoint") => "checkpoint".to_owned(),
         _ => name,
@@ -107,7 +125,7 @@ fn a_crawl_that_ended_in_good_order_leaves_no_file_behind_that_no_checkpoint_nam
 
 #[test]
 fn a_file_of_any_kind_that_is_flipped_cut_or_gone_is_found_and_named() {
-    let site = stopped(21);
+    let site = stopped_again(21);
     assert_sound(&site);
     let dir = site.crawl.path("crawl");
     let files = of_every_kind(state_files(&dir));
@@ -143,7 +161,17 @@ fn a_file_of_any_kind_that_is_flipped_cut_or_gone_is_found_and_named() {
         fs::write(&path, &whole).unwrap();
     }
     assert_sound(&site);
-    for expected in ["url-seen/repo", "frontier/base", "checkpoint", "identity.json", "status.json", "list", "fates"] {
+    for expected in [
+        "url-seen/repo",
+        "visits/repo",
+        "calendar",
+        "frontier/base",
+        "checkpoint",
+        "identity.json",
+        "status.json",
+        "list",
+        "fates",
+    ] {
         assert!(kinds.contains(expected), "no {expected} in {kinds:?}");
     }
 }
@@ -158,7 +186,7 @@ fn is_left_over(site: &Site, path: &Path, whole: &[u8]) -> bool {
 
 #[test]
 fn two_files_of_one_kind_in_each_others_place_are_found_and_unknown_ones_are_no_damage() {
-    let site = stopped(22);
+    let site = stopped_again(22);
     let dir = site.crawl.path("crawl");
     let mut kinds: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for path in state_files(&dir) {
@@ -268,6 +296,51 @@ fn a_crawl_ends_with_the_expected_pages_after_its_caches_were_emptied_and_its_co
             fs::write(dir.join(name), b"{").unwrap();
         }
     });
+    site.assert_whole();
+}
+
+/// Pages in the calendar, by the sum that `verify` ends with.
+fn in_calendar(site: &Site) -> u64 {
+    let Verified { told, said, .. } = verify(site, &[]);
+    let (before, _) = told.split_once(" in the calendar").unwrap_or_else(|| panic!("{told}{said}"));
+    before.rsplit(", ").next().unwrap().replace([',', ' '], "").parse().unwrap()
+}
+
+#[test]
+fn pages_of_damaged_slots_and_visits_are_in_the_calendar_again_after_a_rebuild() {
+    let site = stopped_again(36);
+    let dir = site.crawl.path("crawl");
+    let before = in_calendar(&site);
+    assert!(before > 1_000, "{before}");
+    for part in ["calendar", "visits"] {
+        let mut files: Vec<_> = fs::read_dir(dir.join(part)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        assert!(files.len() > 1, "{files:?}");
+        files.iter().for_each(|path| flip_middle(path));
+        fs::remove_file(&files[0]).unwrap();
+        let Verified { code, told, said } = verify(&site, &[]);
+        assert_eq!(code, Some(3), "{part}: {told}{said}");
+        assert!(said.contains("into the calendar again"), "{part}: {said}");
+        let Verified { code, told, said } = verify(&site, &["--rebuild"]);
+        assert_eq!(code, Some(0), "{part}: {told}{said}");
+        assert_sound(&site);
+        assert_eq!(in_calendar(&site), before, "{part}: {said}");
+    }
+    site.crawl.run(&["--until-fresh"]).expect(0, &[]);
+    assert_sound(&site);
+    site.assert_whole();
+}
+
+#[test]
+fn a_catalog_that_is_lost_comes_back_with_the_calendar() {
+    let site = stopped_again(37);
+    let before = in_calendar(&site);
+    fs::remove_dir_all(site.crawl.path("crawl/catalog")).unwrap();
+    assert_eq!(verify(&site, &["--rebuild"]).code, Some(0));
+    assert_sound(&site);
+    assert_eq!(in_calendar(&site), before);
+    site.crawl.run(&["--until-fresh"]).expect(0, &[]);
+    assert_sound(&site);
     site.assert_whole();
 }
 

@@ -4,6 +4,7 @@
 //! end with it, or to say which file is damaged and where. What needs `strace` or a name space of its own says so where
 //! that is not to be had, and checks nothing.
 
+mod again;
 mod checkpoint;
 mod damage;
 mod disk;

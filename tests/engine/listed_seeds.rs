@@ -50,8 +50,8 @@ fn an_index_as_a_seed_leads_to_sitemaps_within_it_also_where_it_has_moved() {
 
 #[test]
 fn a_seed_that_only_looks_a_little_like_a_sitemap_is_a_page() {
-    let xhtml = "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><body><urlset><url><loc>/no</loc></url>\
-                 </urlset><a href='/a'>a</a></body></html>";
+    let xhtml = "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><body><urlset><url><loc>/no</loc>\
+                 </url></urlset><a href='/a'>a</a></body></html>";
     for seed in [
         reply(200, "application/xhtml+xml", xhtml),
         reply(200, "text/html", "<a href=/a>http://h0.test/no"),

@@ -1,7 +1,7 @@
 //! Writing a wheel on where slots of it are damaged.
 //!
-//! The new wheel begins with what the old cut says of the slots that are whole. No file is removed, and nothing that the
-//! old cut counts is written over: it holds until the owner has made the new cut durable. Then the files of damaged
+//! The new wheel begins with what the old cut says of the slots that are whole. No file is removed, and nothing that
+//! the old cut counts is written over: it holds until the owner has made the new cut durable. Then the files of damaged
 //! slots are unnamed, and removed by anyone who opens the wheel. So is what an interrupted renewal has left.
 
 use std::collections::BTreeSet;

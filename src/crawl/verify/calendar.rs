@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::places::Page;
 use super::stores::Stores;
 use crate::calendar::wheel::verify::{Check, is_fault, unknown};
 use crate::calendar::{Recrawl, Visited};
@@ -88,6 +89,47 @@ impl Stores<'_, '_> {
         }
         let source = self.source(dir);
         self.waits(url, source, 0)
+    }
+
+    /// Judges what was noted: each page has one place.
+    pub(super) fn judge_places(&mut self) -> Result<()> {
+        let Some(places) = self.places.take() else { return Ok(()) };
+        if places.number != self.cut.checkpoint.number {
+            return Ok(());
+        }
+        // what is lost with a damaged file is told as that
+        let harm = &self.harm;
+        let is_whole = !harm.lost && !harm.frontier && harm.visits.is_empty() && harm.slots.is_empty();
+        let visits = self.source(&self.dir.join("visits"));
+        let mut pages = places.finish()?;
+        while let Some(page) = pages.next()? {
+            let live = page.live();
+            self.report.summary.due += u64::from(live > 0);
+            self.report.summary.stale += (page.records.len() - live) as u64;
+            let Page { key, source, .. } = page;
+            if live > 1 {
+                let what = format!("a page with {live} records in the calendar that count, key {key:016x}");
+                self.some("pages with more than one place", source, 0, what);
+            }
+            match &page.visit {
+                _ if !is_whole => {}
+                None if live > 0 => {
+                    let what = format!("a record of a page of which the store of visits has nothing, key {key:016x}");
+                    self.some("pages without visits", source, 0, what);
+                    self.harm.unplaced += 1;
+                }
+                Some(visit) if page.is_lost(visit) => {
+                    let due = visit.due.ms() / 1_000;
+                    let what = format!(
+                        "a page that is due at {due} and is neither in the calendar nor queued, key {key:016x}"
+                    );
+                    self.some("pages without a place", visits, 0, what);
+                    self.harm.unplaced += 1;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn tidy_calendar(&mut self, dir: &Path, files: Vec<(PathBuf, u64)>) -> Result<()> {

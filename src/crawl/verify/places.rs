@@ -8,9 +8,6 @@
 //! Records that are not their page's own any more are counted: they end when they are read. All of it has to be of one
 //! cut; beside a running crawl that has gone on meanwhile nothing is judged.
 
-use std::path::Path;
-
-use super::stores::{Cut, SORT_MEMORY, Stores};
 use crate::calendar::Visited;
 use crate::clock::Time;
 use crate::disk::Result;
@@ -18,6 +15,8 @@ use crate::disk::sorter::{Sorted, Sorter};
 use crate::drum::Value;
 use crate::engine::values::{Addresses, Robots};
 
+/// Memory of the sorter.
+const SORT_MEMORY: usize = 32 << 20;
 /// Bytes of what a line is of: its key, and which of the below.
 const HEAD_BYTES: usize = 9;
 const VISIT: u8 = 0;
@@ -25,43 +24,37 @@ const QUEUED: u8 = 1;
 const RECORD: u8 = 2;
 const PAGE: u8 = 3;
 
-/// A value of a store that may have to be noted.
+/// A value of a store that may say something of a page.
 pub(super) trait Noted: Value {
-    /// Notes that it is stored under `key` in `dir`.
-    fn note(self, key: u64, stores: &mut Stores<'_, '_>, dir: &Path) -> Result<()>;
-}
-
-impl Noted for Robots {
-    fn note(self, _: u64, _: &mut Stores<'_, '_>, _: &Path) -> Result<()> {
-        Ok(())
+    /// The visits of a page, where it is of any.
+    fn visits(&self) -> Option<&Visited> {
+        None
     }
 }
 
-impl Noted for Addresses {
-    fn note(self, _: u64, _: &mut Stores<'_, '_>, _: &Path) -> Result<()> {
-        Ok(())
-    }
-}
+impl Noted for Robots {}
+
+impl Noted for Addresses {}
 
 impl Noted for Visited {
-    fn note(self, key: u64, stores: &mut Stores<'_, '_>, dir: &Path) -> Result<()> {
-        stores.want(key, dir)?;
-        stores.places.as_mut().map_or(Ok(()), |places| places.visited(key, &self))
+    fn visits(&self) -> Option<&Visited> {
+        Some(self)
     }
 }
 
 /// Takes what is known of the places of pages.
 pub(super) struct Places {
     /// The checkpoint that it is of.
-    number: u64,
+    pub number: u64,
     lines: Sorter,
     /// Values of visits so far: the newest of a page counts.
     visits: u64,
 }
 
 impl Places {
-    pub(super) fn of(cut: &Cut) -> Self {
-        Places { number: cut.checkpoint.number, lines: Sorter::new(SORT_MEMORY), visits: 0 }
+    /// Nothing is known yet.
+    pub(super) fn of(number: u64) -> Self {
+        Places { number, lines: Sorter::new(SORT_MEMORY), visits: 0 }
     }
 
     fn push(&mut self, key: u64, kind: u8, parts: &[&[u8]]) -> Result<()> {
@@ -73,7 +66,7 @@ impl Places {
     }
 
     /// What the store of visits has of a page; of several values the last one counts.
-    fn visited(&mut self, key: u64, visited: &Visited) -> Result<()> {
+    pub(super) fn visited(&mut self, key: u64, visited: &Visited) -> Result<()> {
         self.visits += 1;
         let mut bytes = Vec::new();
         visited.encode(&mut bytes);
@@ -152,16 +145,16 @@ pub(super) struct Page {
     /// Whether its URL is queued.
     pub is_queued: bool,
     /// What its records in the calendar say.
-    records: Vec<Visited>,
+    pub records: Vec<Visited>,
     /// The file of the last of them.
-    source: u32,
+    pub source: u32,
     /// Its newest version in the archive, where that was asked for.
     pub newest: Option<u64>,
 }
 
 impl Page {
     /// Records with the moment that counts.
-    fn live(&self) -> usize {
+    pub(super) fn live(&self) -> usize {
         self.live_by(self.visit.as_ref())
     }
 
@@ -191,49 +184,6 @@ impl Page {
 /// Whether a page is fetched again.
 fn is_due(visit: &Visited) -> bool {
     !visit.is_gone && visit.due > Time::ZERO
-}
-
-impl Stores<'_, '_> {
-    /// Judges what was noted: each page has one place.
-    pub(super) fn judge_places(&mut self) -> Result<()> {
-        let Some(places) = self.places.take() else { return Ok(()) };
-        if places.number != self.cut.checkpoint.number {
-            return Ok(());
-        }
-        // what is lost with a damaged file is told as that
-        let harm = &self.harm;
-        let is_whole = !harm.lost && !harm.frontier && harm.visits.is_empty() && harm.slots.is_empty();
-        let visits = self.source(&self.dir.join("visits"));
-        let mut pages = places.finish()?;
-        while let Some(page) = pages.next()? {
-            let live = page.live();
-            self.report.summary.due += u64::from(live > 0);
-            self.report.summary.stale += (page.records.len() - live) as u64;
-            let Page { key, source, .. } = page;
-            if live > 1 {
-                let what = format!("a page with {live} records in the calendar that count, key {key:016x}");
-                self.some("pages with more than one place", source, 0, what);
-            }
-            match &page.visit {
-                _ if !is_whole => {}
-                None if live > 0 => {
-                    let what = format!("a record of a page of which the store of visits has nothing, key {key:016x}");
-                    self.some("pages without visits", source, 0, what);
-                    self.harm.unplaced += 1;
-                }
-                Some(visit) if page.is_lost(visit) => {
-                    let due = visit.due.ms() / 1_000;
-                    let what = format!(
-                        "a page that is due at {due} and is neither in the calendar nor queued, key {key:016x}"
-                    );
-                    self.some("pages without a place", visits, 0, what);
-                    self.harm.unplaced += 1;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

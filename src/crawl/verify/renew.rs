@@ -18,7 +18,7 @@ use super::across;
 use super::agreement::KeyRef;
 use super::catalog::{self, Known};
 use super::places::Places;
-use super::replan::Replanning;
+use super::replan::{Replanning, keep_waiting};
 use super::stores::{Cut, Harm, Store, Stores};
 use super::{copies, faults};
 use crate::calendar::wheel;
@@ -28,7 +28,7 @@ use crate::crawl::dirs::CrawlDirs;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{DirectoryLock, Disk, Error, Result};
 use crate::drum::verify::{Check, Operation, is_fault};
-use crate::drum::{DrumState, Renewal, Renewed, Value};
+use crate::drum::{DrumState, Renewal, Value};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::rests;
 use crate::engine::seeds;
@@ -205,7 +205,7 @@ fn renew_checkpoint(
     }
     if !harm.seen.is_empty() || harm.calendar() {
         stores.everything = true;
-        stores.places = Some(Places::of(&stores.cut));
+        stores.places = Some(Places::of(stores.cut.checkpoint.number));
         stores.gather()?;
     }
     let (wanted, places) = (stores.take_wanted(), stores.places.take().filter(|_| harm.calendar()));
@@ -337,17 +337,4 @@ impl Renewing<'_> {
         }
         renewal.finish()
     }
-}
-
-/// Puts the URLs that wait in `bucket`, as far as they can be read, into the renewed one.
-pub(super) fn keep_waiting<V: Value>(
-    check: &Check<'_>,
-    bucket: usize,
-    renewed: &mut dyn Renewed<V, QueuedUrl>,
-) -> Result<()> {
-    let mut each = |operation: Operation<V, QueuedUrl>| match operation.waiting {
-        Some(url) => renewed.wait(operation.key, &url),
-        None => Ok(()),
-    };
-    check.operations::<V, QueuedUrl>(bucket, &mut each, &mut Vec::new())
 }

@@ -1,21 +1,20 @@
 //! The calendar and the store of visits written on, where files of them are damaged or pages have no place.
 //!
-//! Each of the two says when a page is due, so that what one of them has lost is known from the other; the URL of a page
-//! that is in neither the calendar nor the queue comes from its newest version in the archive. What such a page was like
-//! is then looked up there when it is visited. A page of which the archive has no version can only be given up.
+//! Each of the two says when a page is due, so that what one of them has lost is known from the other. The URL of a
+//! page that is in neither the calendar nor the queue comes from its newest version in the archive; what such a page
+//! was like is looked up there when it is visited. A page of which the archive has no version can only be given up.
 
 use std::path::Path;
 
 use super::places::{Page, Pages, Places};
-use super::renew::keep_waiting;
 use super::stores::{Cut, Harm, Store};
 use crate::calendar::wheel::verify;
 use crate::calendar::{Recrawl, Visited, Wheel, WheelState};
 use crate::clock::Time;
 use crate::container::Reader;
 use crate::disk::{Disk, Mode, Result};
-use crate::drum::verify::{Check, is_fault};
-use crate::drum::{DrumState, Renewal, Renewed};
+use crate::drum::verify::{Check, Operation, is_fault};
+use crate::drum::{DrumState, Renewal, Renewed, Value};
 use crate::engine::checkpoint::{Checkpoint, Sections};
 use crate::frontier::{DUE_PRIORITY, Hops, QueuedUrl};
 use crate::web::url::{CanonicalUrl, KeyMaker};
@@ -173,4 +172,17 @@ impl Filling<'_> {
             recrawl: None,
         }))
     }
+}
+
+/// Puts the URLs that wait in `bucket`, as far as they can be read, into the renewed one.
+pub(super) fn keep_waiting<V: Value>(
+    check: &Check<'_>,
+    bucket: usize,
+    renewed: &mut dyn Renewed<V, QueuedUrl>,
+) -> Result<()> {
+    let mut each = |operation: Operation<V, QueuedUrl>| match operation.waiting {
+        Some(url) => renewed.wait(operation.key, &url),
+        None => Ok(()),
+    };
+    check.operations::<V, QueuedUrl>(bucket, &mut each, &mut Vec::new())
 }

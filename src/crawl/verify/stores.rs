@@ -34,7 +34,7 @@ use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Memory of each of the sorters.
-pub(super) const SORT_MEMORY: usize = 32 << 20;
+const SORT_MEMORY: usize = 32 << 20;
 /// Findings of one kind that are told one by one.
 const TOLD_MAX: u64 = 20;
 
@@ -152,7 +152,7 @@ pub(super) struct Stores<'a, 'r> {
 impl<'a, 'r> Stores<'a, 'r> {
     pub(super) fn new(disk: &'a Disk, dir: &'a Path, cut: Cut, report: &'a mut Report<'r>) -> Self {
         let replayed = cut.sections.replayed.iter().map(|(key, _)| key.bits()).collect();
-        let places = cut.checkpoint.calendar.is_some().then(|| Places::of(&cut));
+        let places = cut.checkpoint.calendar.is_some().then(|| Places::of(cut.checkpoint.number));
         Stores {
             disk,
             dir,
@@ -224,9 +224,9 @@ impl<'a, 'r> Stores<'a, 'r> {
             let Some(check) = self.open(disk, &dir, store, &cut, bucket == 0)? else { return Ok(()) };
             while bucket < check.buckets() {
                 let (mut faults, mut of_repository) = (Vec::new(), Vec::new());
-                check.repository::<V>(bucket, &mut |key, value| value.note(key, self, &dir), &mut of_repository)?;
+                check.repository::<V>(bucket, &mut |key, value| self.note(key, &value, &dir), &mut of_repository)?;
                 let mut each = |operation: Operation<V, QueuedUrl>| {
-                    operation.value.map_or(Ok(()), |value| value.note(operation.key, self, &dir))?;
+                    operation.value.map_or(Ok(()), |value| self.note(operation.key, &value, &dir))?;
                     match operation.waiting {
                         Some(url) if store == Store::Visits => self.waits_for_visits(&url, &dir),
                         Some(url) => self.queued(&url, false, &dir, 0),
@@ -325,6 +325,13 @@ impl<'a, 'r> Stores<'a, 'r> {
             }
             return Ok(());
         }
+    }
+
+    /// Notes what a value in the store in `dir` says of the page with `key`, if anything.
+    fn note(&mut self, key: u64, value: &impl Noted, dir: &Path) -> Result<()> {
+        let Some(visited) = value.visits() else { return Ok(()) };
+        self.want(key, dir)?;
+        self.places.as_mut().map_or(Ok(()), |places| places.visited(key, visited))
     }
 
     /// Notes that URL-seen has to have a key that lies in the file or the directory `path`.

@@ -1,5 +1,5 @@
-//! Cases in which pages are fetched again: some virtual days of a plain case's web, whose processes end as ever, then a
-//! last one until nothing is due.
+//! Cases in which pages are fetched again: some virtual days of a plain case's web, whose processes end as
+//! those of other cases do, then a last one until nothing is due.
 
 use std::time::Duration;
 
@@ -21,6 +21,17 @@ pub(in crate::simulator) struct Watch {
     pub shortest: Duration,
     /// Nor later, as long as nothing is in the way.
     pub longest: Duration,
+}
+
+/// Intervals are shorter and longer by this part.
+pub(in crate::simulator) const JITTER: f64 = 0.1;
+
+impl Watch {
+    /// After so many milliseconds the next visit of a page is no violation.
+    pub fn gap_min(&self) -> u64 {
+        let shortest = self.shortest.mul_f64(1.0 - JITTER).saturating_sub(Duration::from_secs(1));
+        u64::try_from(shortest.as_millis()).unwrap_or(u64::MAX)
+    }
 }
 
 /// Gives a plain case a calendar.

@@ -1,11 +1,12 @@
 //! Sitemaps and feeds: files in which a site lists its URLs (<https://www.sitemaps.org/protocol.html>).
 //!
 //! The content decides whether a body is one, not its name or type: XML whose root element is `urlset` or
-//! `sitemapindex`, a feed (RSS of any version, Atom, JSON Feed), or text with a URL a line. It may be gzipped as a file,
-//! beside any content coding. Of the entries the URLs are used, with those of images, videos and translations beside
-//! them, and the date of the last change (`lastmod`, `pubDate`, `dc:date`, `updated`, `date_modified`); which dates are
-//! believed is the matter of [`Written`]. `changefreq` and `priority` say nothing that could be relied on, and the
-//! frontier has an order of its own. Whose URLs a sitemap may list is not judged here either: the scope does that.
+//! `sitemapindex`, a feed (RSS of any version, Atom, JSON Feed), or text with a URL a line. It may be gzipped as a
+//! file, beside any content coding. Of the entries the URLs are used, with those of images, videos and translations
+//! beside them, and the date of the last change (`lastmod`, `pubDate`, `dc:date`, `updated`, `date_modified`); which
+//! dates are believed is the matter of [`Written`]. `changefreq` and `priority` say nothing that could be relied on,
+//! and the frontier has an order of its own. Whose URLs a sitemap may list is not judged here either: the scope does
+//! that.
 //!
 //! It reads forward only, holds one URL at a time beside the decoded file, and takes time linear in that. The bounds
 //! are those of the protocol, [`URLS_MAX`] and [`BYTES_MAX`]; what is beyond is counted or cut. There is no DTD and no

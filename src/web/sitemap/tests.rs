@@ -240,8 +240,8 @@ fn no_bytes_make_the_reader_panic() {
         "<feed><link rel='alternate' href='http://h/&lt;'/><entry><link href=\"/a\"></link></entry></feed>",
         "<s:sitemapindex xmlns:s=\"x\"><s:sitemap><s:loc>http://h/1</s:loc></s:sitemap></s:sitemapindex>",
         "http://h/a\nhttp://h/b\r\nhttp://h/c",
-        "{\"version\":\"https://jsonfeed.org/version/1\",\"items\":[{\"id\":1,\"url\":\"/a\",\"date_modified\":\"2026\"}]}",
-        "<rss><channel><item><guid>http://h/1</guid><pubDate>Sun, 22 Nov 2026 10:15 GMT</pubDate></item></channel></rss>",
+        r#"{"version":"https://jsonfeed.org/version/1","items":[{"id":1,"url":"/a","date_modified":"2026"}]}"#,
+        "<rss><item><guid>http://h/1</guid><pubDate>Sun, 22 Nov 2026 10:15 GMT</pubDate></item></rss>",
     ];
     for seed in 0..6_000 {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -333,7 +333,8 @@ fn the_entries_of_feeds_of_every_kind_have_the_latest_of_their_dates() {
         ["/", "/1 2026-11-20T10:15:30", "/1/de 2026-11-20T10:15:30", "/2 2026-11-02T00:00:00"]
     );
     let json = r#" {"version":"https:\/\/jsonfeed.org\/version\/1.1","title":"T","home_page_url":"/","author":{"a":[1]},
-                "items":[{"id":"1","url":"\/1","date_published":"2026-11-01T00:00:00Z","date_modified":"2026-11-20T10:15:30Z"},
+                "items":[{"id":"1","url":"\/1","date_published":"2026-11-01T00:00:00Z",
+                "date_modified":"2026-11-20T10:15:30Z"},
                 {"id":"http://h/2","url":null,"external_url":"http://other/"},{"id":3,"url":["/no"],"external_url":"/3",
                 "date_modified":7},{"tags":{"url":"/no"}}],"next_url":"/page2"}"#;
     assert_eq!(dated("application/feed+json", json), ["/", "/1 2026-11-20T10:15:30", "http://h/2", "/3"]);
