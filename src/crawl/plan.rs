@@ -133,7 +133,7 @@ impl Plan {
         {
             let (wanted, pages) = (figures::count(needs.visits_per_day_least as u64), figures::count(needs.pages));
             self.warnings.push(format!(
-                "[recrawl] wants {wanted} visits a day of {pages} pages, and the hosts of the seeds permit {} requests: \
+                "[recrawl] wants {wanted} visits a day of {pages} pages, the hosts of the seeds permit {} requests: \
                  intervals will be about {:.1} times as long as set",
                 figures::count(possible as u64),
                 needs.visits_per_day_least / possible,

@@ -203,8 +203,8 @@ mod tests {
         let pace = &rows.last().unwrap().1;
         assert_eq!(
             pace,
-            "visits start 1h 00m late; the oldest page due waits for 2h 00m; intervals 1.50 times as long: more is due than the \
-             crawl can visit"
+            "visits start 1h 00m late; the oldest page due waits for 2h 00m; intervals 1.50 times as long: more is due \
+             than the crawl can visit"
         );
         assert!(behind.line().ends_with("stretch 1.50"));
         let off = CalendarFigures { is_on: false, ..figures() };

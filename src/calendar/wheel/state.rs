@@ -77,8 +77,8 @@ impl WheelState {
         self.slots.iter().map(|slot| slot.file.bytes).fold(0, u64::saturating_add)
     }
 
-    /// Records by slot, those of the RAM section `ram` among them, which lies in the file `path`; without a slot those that
-    /// are ready to be given out. No file is opened.
+    /// Records by slot, those of the RAM section `ram` among them, which lies in the file `path`; without a slot those
+    /// that are ready to be given out. No file is opened.
     pub fn records_by_slot(&self, ram: &[u8], path: &Path) -> Result<BTreeMap<Option<Place>, u64>> {
         let mut slots = BTreeMap::new();
         let files = self.slots.iter().map(|slot| (Some(slot.place), slot.file.records));

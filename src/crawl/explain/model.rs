@@ -84,8 +84,8 @@ pub struct Fingerprints {
 /// A page in the recrawl calendar. Older visits count for less, so that numbers of them are no whole ones.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Recrawl {
-    /// `calendar`: it waits there; `queued`: it is due, and on its way to the queue or in it; `ended`: it was missing too
-    /// often, or does not belong to the crawl any more.
+    /// `calendar`: it waits there; `queued`: it is due, and on its way to the queue or in it; `ended`: it was missing
+    /// too often, or does not belong to the crawl any more.
     pub place: &'static str,
     /// When it is due.
     #[serde(serialize_with = "moment")]

@@ -27,8 +27,8 @@ pub(super) struct Visits {
     host: Fingerprint,
 }
 
-/// Reads it; `None` where the page was never visited, or pages are not fetched again. Queued URLs that wait in the store
-/// of visits go to `meet`.
+/// Reads it; `None` where the page was never visited, or pages are not fetched again. Queued URLs that wait in the
+/// store of visits go to `meet`.
 pub(super) fn read(
     disk: &Disk,
     dir: &Path,
