@@ -127,19 +127,8 @@ fn visit(schedule: &mut Schedule, number: usize, page: &mut Page, (due, at): (f6
         found,
     };
     let plan = schedule.plan(&visit, page.past.as_ref()).expect("pages are never gone");
-    page.past = Some(Past {
-        due: plan.due,
-        fetched: visit.at,
-        changed: plan.changed,
-        history: plan.history,
-        digest: [0; 20],
-        text: 0,
-        payload_at: 0,
-        payload_time: visit.at,
-        newest_at: 0,
-        validators: None,
-        gone: plan.gone,
-    });
+    let past = Past::of_visited(visit.at, plan.due, plan.history);
+    page.past = Some(Past { changed: plan.changed, gone: plan.gone, ..past });
 }
 
 /// Counts the time since the last visit of a page: fresh until it changes, older from then on.

@@ -32,10 +32,7 @@ fn visit(at: Time, found: Found) -> Visit<'static> {
 
 /// What the engine makes of a plan.
 fn past(plan: Plan, fetched: Time) -> Past {
-    let Plan { due, history, changed, gone } = plan;
-    let (digest, payload_time) = ([0; 20], fetched);
-    let (text, payload_at, newest_at, validators) = (0, 0, 0, None);
-    Past { due, fetched, changed, history, digest, text, payload_at, payload_time, newest_at, validators, gone }
+    Past { changed: plan.changed, gone: plan.gone, ..Past::of_visited(fetched, plan.due, plan.history) }
 }
 
 /// Visits a page whenever it is due; how long each wait was.
