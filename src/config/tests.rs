@@ -195,7 +195,7 @@ fn no_text_makes_the_parser_panic() {
 fn which_versions_stay_is_a_word_a_number_or_an_age() {
     use crate::container::Keep;
     let keep = |value: &str| Config::parse(&format!("[container]\nkeep = {value}\n"), "x").map(|c| c.container.keep);
-    let age = |hours: u64| Keep::Age(std::time::Duration::from_secs(hours * 3_600));
+    let age = |hours: u64| Keep::Age(Duration::from_secs(hours * 3_600));
     for (value, expected) in
         [("\"all\"", Keep::All), ("3", Keep::Versions(3)), ("\"90d\"", age(90 * 24)), ("\"36h\"", age(36))]
     {
