@@ -179,8 +179,9 @@ fn compare_window(rates: &[f64], days: &[Day], window: std::ops::Range<usize>) -
 /// Half of the pages change their rates, and are learnt again.
 fn moved(rates: &[f64], seed: u64) {
     let drawn = model::rates(PAGES, &mut Rng::with_seed(seed + 1));
-    let later: Vec<f64> =
-        (0..PAGES).map(|page| if page / model::HOSTS % 2 == 0 { rates[page] } else { drawn[page] }).collect();
+    let later: Vec<f64> = (0..PAGES)
+        .map(|page| if (page / model::HOSTS).is_multiple_of(2) { rates[page] } else { drawn[page] })
+        .collect();
     let case = Run {
         options: options(Mode::Adaptive { gain: HOUR * 4 }),
         rates,

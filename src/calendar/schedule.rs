@@ -288,7 +288,7 @@ impl Schedule {
         let is_changed = found != Found::Same;
         let prior = self.priors.of(visit.host);
         let expected = self.classes.posterior(prior, &past.history).unchanged(days(passed));
-        // that a page changed which always changes in so long a time says little, and would hide in the mean what visits
+        // that a page changed which always changes in so long a time says little, and would hide in the mean what
         // said that came sooner
         let weight = if is_changed { (expected / SURE).min(1.0) as f32 } else { 1.0 };
         let history = counted(past, visit.at, found, weight);

@@ -4,6 +4,8 @@
 //! A key that is not known is an error, never ignored: a misspelt `max_page` would otherwise crawl without a limit.
 //! Everything else is refused with the file, the line, the key and what to write instead.
 
+#[macro_use]
+mod words;
 mod check;
 mod error;
 mod nearest;
@@ -21,10 +23,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use error::{ConfigError, SourceLine};
-pub use pattern::RecrawlPattern;
+pub use pattern::{RecrawlMode, RecrawlPattern};
 pub use sections::{
     Budget, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness, ReadableBy,
-    Recrawl, RecrawlChange, RecrawlMode, Report, Robots, Scope, Seen,
+    Recrawl, RecrawlChange, Report, Robots, Scope, Seen,
 };
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};

@@ -11,8 +11,19 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
-use super::sections::RecrawlMode;
 use super::value::Setting;
+
+word! {
+    /// Whether pages are visited again, and when.
+    RecrawlMode, "\"off\", \"adaptive\" or \"fixed\"", "\"adaptive\"" {
+        /// Each page is fetched once.
+        Off = "off",
+        /// By how often each page changes.
+        Adaptive = "adaptive",
+        /// After the same interval.
+        Fixed = "fixed",
+    }
+}
 
 /// Settings for URLs that match; those that are left out are those of `[recrawl]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

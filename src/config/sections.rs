@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
-use super::pattern::RecrawlPattern;
+use super::pattern::{RecrawlMode, RecrawlPattern};
 use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::{ContainerOptions, Keep};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -61,44 +61,6 @@ macro_rules! section {
                 vec![$((stringify!($key), self.$key.to_toml())),*]
             }
         }
-    };
-}
-
-/// Reads and writes an enum of another room as one of some words.
-macro_rules! words {
-    ($name:ident, $expected:literal, $example:literal { $($variant:ident = $word:literal,)* }) => {
-        impl Setting for $name {
-            const EXPECTED: &'static str = $expected;
-            const EXAMPLE: &'static str = $example;
-
-            fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-                match value.as_str()? {
-                    $($word => Some($name::$variant),)*
-                    _ => None,
-                }
-            }
-
-            fn to_toml(&self) -> String {
-                match self {
-                    $($name::$variant => concat!("\"", $word, "\"").to_owned(),)*
-                }
-            }
-        }
-    };
-}
-
-/// A setting that is one of some words.
-macro_rules! word {
-    ($(#[$meta:meta])* $name:ident, $expected:literal, $example:literal {
-        $($(#[$doc:meta])* $variant:ident = $word:literal,)*
-    }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$doc])* $variant,)*
-        }
-
-        words! { $name, $expected, $example { $($variant = $word,)* } }
     };
 }
 
@@ -413,18 +375,6 @@ section! {
         keep: Keep = Keep::All,
         /// Crawl directories and CDXJ files of earlier archives: payloads that they have are not stored again.
         dedup_against: Vec<String> = Vec::new(),
-    }
-}
-
-word! {
-    /// Whether pages are visited again, and when.
-    RecrawlMode, "\"off\", \"adaptive\" or \"fixed\"", "\"adaptive\"" {
-        /// Each page is fetched once.
-        Off = "off",
-        /// By how often each page changes.
-        Adaptive = "adaptive",
-        /// After the same interval.
-        Fixed = "fixed",
     }
 }
 

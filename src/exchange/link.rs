@@ -7,7 +7,8 @@
 //! `v` is a number of variable length, `s` bytes behind their length. `shared` counts the bytes that the URL has in
 //! common with the one before it; the first record of a frame has kind 1, and no URL before it. `via` is the offset of
 //! the naming page's record in the sender's key.dat plus 1, 0 for none. Flags: 1 forced; then `round` follows, the
-//! round of fetching again; 2 the reason of a recrawl follows `hops`, sized. The four fingerprints do not travel: they do not compress, and the reader makes them in
+//! round of fetching again; 2 the reason of a recrawl follows `hops`, sized. The four fingerprints do not travel: they
+//! do not compress, and the reader makes them in
 //! less time than it would take to read them.
 
 use std::sync::Arc;

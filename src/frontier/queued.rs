@@ -58,7 +58,8 @@ impl QueuedUrl {
     /// | key 8 | origin 8 | host 8 | domain 8 | priority 1 | attempts 1 | flags 1 | depth | seed | via | hops | url |
     /// | recrawl |
     /// ```
-    /// Flags: 1 forced, 2 the reason of a recrawl follows the URL. Numbers after the fixed part are varints, strings follow their length as a varint.
+    /// Flags: 1 forced, 2 the reason of a recrawl follows the URL. Numbers after the fixed part are varints, strings
+    /// follow their length as a varint.
     pub fn encode(&self, out: &mut Vec<u8>) {
         for fingerprint in [self.key, self.origin, self.host, self.domain] {
             wire::put_fingerprint(out, fingerprint);

@@ -53,6 +53,11 @@ impl<'a> ReadLine<'a> {
         Some(ReadLine { status, bytes, url, hops, via, mime, worker, fetched, sha1, annotations })
     }
 
+    /// Whether `note` is among the annotations.
+    pub fn has_note(&self, note: &str) -> bool {
+        self.annotations.split(',').any(|word| word == note)
+    }
+
     /// What stands behind `name:` among the annotations.
     pub fn annotation(&self, name: &str) -> Option<&'a str> {
         self.annotations.split(',').find_map(|note| note.strip_prefix(name)?.strip_prefix(':'))

@@ -91,7 +91,7 @@ fn a_crawl_that_fetches_pages_again_tells_what_is_due_and_what_its_visits_found(
     let lines = |path: &str, note: &str| {
         let lines = log.lines().filter_map(|line| ReadLine::parse(line.as_bytes()));
         let of_path = lines.filter(|line| line.url == format!("http://h0.test{path}"));
-        of_path.filter(|line| line.annotations.split(',').any(|word| word == note)).count()
+        of_path.filter(|line| line.has_note(note)).count()
     };
     assert!(lines("/news", "changed") >= 6 && lines("/news", "same") > 6, "{log}");
     assert!(lines("/", "same") >= 20 && lines("/", "changed") == 0, "{log}");

@@ -87,7 +87,8 @@ fn numbers_go_out_of_scripts_without_blanks_and_the_sentence_stays() {
 #[test]
 fn feeds_and_plain_text_have_a_wording_too() {
     let feed = "<?xml version='1.0'?><rss><channel><lastBuildDate>Sun, 22 Nov 2026 10:00:00 GMT</lastBuildDate>\
-                <item><title>One &amp; two</title><description><![CDATA[<p>Three]]></description></item></channel></rss>";
+                <item><title>One &amp; two</title><description><![CDATA[<p>Three]]></description></item>\
+                </channel></rss>";
     let mut wording = Wording::default();
     let of = |wording: &mut Wording, text: &str| {
         wording.document(Document::Xml, text.as_bytes(), Some("application/rss+xml")).unwrap().to_vec()
