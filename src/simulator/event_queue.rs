@@ -101,7 +101,9 @@ impl EventQueue {
             Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
             Work::Calendar(job) => {
                 let mut read = job.run()?;
-                self.mistake.iter().for_each(|mistake| mistake.on_slot(&mut read));
+                if let Some(mistake) = self.mistake {
+                    mistake.on_slot(&mut read, &mut self.rng);
+                }
                 Event::CalendarRead(Box::new(read))
             }
             Work::Rests(_) if self.mistake == Some(Mistake::ForgetsRests) => Event::HoldsSynced,

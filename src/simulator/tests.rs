@@ -120,9 +120,9 @@ fn among_the_cases_that_fetch_again_some_last_for_thirty_days_with_restarts() {
 }
 
 #[test]
-fn records_of_the_calendar_that_come_out_in_the_place_of_others_are_found() {
-    let clause = found(Mistake::RepeatsRecords, AGAIN_FROM..AGAIN_FROM + 20);
-    assert!(matches!(clause, Clause::OneOutcome | Clause::NothingTwice | Clause::NothingMissing), "{clause:?}");
+fn records_of_the_calendar_that_are_lost_are_found() {
+    let clause = found(Mistake::LosesRecords, AGAIN_FROM..AGAIN_FROM + 10);
+    assert!(matches!(clause, Clause::OneOutcome | Clause::NothingMissing), "{clause:?}");
 }
 
 fn found_in_shards(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {

@@ -25,7 +25,7 @@ struct Taken {
 impl Ready {
     /// Adds records that were checked.
     pub fn push(&mut self, bytes: Vec<u8>, records: u32) {
-        if records > 0 {
+        if !bytes.is_empty() {
             self.records += u64::from(records);
             self.bytes += bytes.len();
             self.pieces.push_back(Taken { bytes, at: 0, records });

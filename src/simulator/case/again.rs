@@ -48,13 +48,14 @@ pub(super) fn refetch(case: &mut Case) -> Watch {
         _ => (interval * rng.u32(2..20), interval),
     };
     let schedule = ScheduleOptions { mode, bounds, maps: bounds, rules: Vec::new() };
-    case.recrawl = Some(RecrawlOptions {
-        schedule,
-        wheel: WheelOptions::default(),
-        by_text: rng.bool(),
-        is_on: true,
-        until_fresh: false,
-    });
+    // so small that a few pages make files
+    let wheel = WheelOptions {
+        buffer_bytes: *pick(rng, &[300, 2_000, 64 << 10]),
+        memory_bytes: *pick(rng, &[1_000, 8_000, 4 << 20]),
+        read_bytes: 4 << 10,
+        ready_bytes: *pick(rng, &[1_000, 256 << 10]),
+    };
+    case.recrawl = Some(RecrawlOptions { schedule, wheel, by_text: rng.bool(), is_on: true, until_fresh: false });
     case.settings.checkpoint_interval = Duration::from_secs(*pick(rng, &[600, 3_600]));
     Watch { time: time.min(HOUR * 24 * 30), shortest: interval, longest }
 }
