@@ -40,8 +40,15 @@ fn links(keys: &KeyMaker) -> Vec<(u32, Link)> {
     let mut rng = fastrand::Rng::with_seed(7);
     let mut links = Vec::new();
     for page in 0..PAGES {
-        let from =
-            Inherited { via: page * 96 + 17, depth: 3, seed: 5, priority: 7, round: None, hops: Hops::parse("LLL") };
+        let from = Inherited {
+            via: page * 96 + 17,
+            depth: 3,
+            seed: 5,
+            priority: 7,
+            round: None,
+            hops: Hops::parse("LLL"),
+            recrawl: None,
+        };
         while (links.len() as u64) < (page + 1) * LINKS {
             let host = rng.u32(0..20_000);
             let url = format!("https://www.site{host}.example/articles/{}/{:x}.html", rng.u8(..), rng.u32(..));
