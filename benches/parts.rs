@@ -216,6 +216,7 @@ fn exchange(page: &Page) -> Exchange<'_> {
         attempt: 0,
         robots: false,
         forced: false,
+        is_due: false,
         canonical: None,
         statements: None,
         id_seed: id_seed(7, page.url.as_str(), response.started),

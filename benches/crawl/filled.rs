@@ -162,5 +162,6 @@ fn nothing() -> QueuedUrl {
         via: 0,
         seed: 0,
         forced: false,
+        recrawl: None,
     }
 }

@@ -125,7 +125,7 @@ impl Engine {
         let anew = Recheck::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
         opening.frontier.forgiven = anew.since;
         opening.frontier.ledger = opening.commons.ledger.clone();
-        let recrawls = open_recrawls(&mut opening, saved.as_ref(), &sections)?;
+        let recrawls = open_recrawls(&mut opening, saved.as_ref(), &sections, now)?;
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
@@ -230,13 +230,15 @@ fn open_recrawls(
     opening: &mut Opening,
     saved: Option<&Checkpoint>,
     sections: &Sections,
+    now: Time,
 ) -> disk::Result<Option<Box<Recrawls>>> {
     let calendar = saved.and_then(|checkpoint| checkpoint.calendar.as_ref());
     if calendar.is_none() {
         opening.recrawl = opening.recrawl.take().filter(|options| options.is_on);
     }
     let Some(options) = opening.recrawl.clone() else { return Ok(None) };
-    Recrawls::open(options, (&opening.disk, &opening.dir), calendar, sections).map(|recrawls| Some(Box::new(recrawls)))
+    Recrawls::open(options, (&opening.disk, &opening.dir), calendar, sections, now)
+        .map(|recrawls| Some(Box::new(recrawls)))
 }
 
 fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<PatternBudget> {

@@ -246,7 +246,7 @@ impl Engine {
             }
             if url.forced {
                 match may_come_back(reason) && url.recrawl.is_some() {
-                    true => self.not_visited(&url, self.stores.arrival.now)?,
+                    true => self.not_visited(&url, None, self.stores.arrival.now)?,
                     false => self.end_visits(&url)?,
                 }
             }

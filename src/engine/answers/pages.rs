@@ -190,7 +190,7 @@ impl Engine {
         }
         self.books.statistics.count_failure(failure);
         self.books.statistics.ends.failed += 1;
-        self.not_visited(&url, started)?;
+        self.not_visited(&url, job.past.map(|past| *past), started)?;
         self.seed_failed(&url, cause)?;
         self.frontier_done(job.host, &feedback, None)
     }

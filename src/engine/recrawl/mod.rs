@@ -64,6 +64,8 @@ pub(super) struct Recrawls {
     sample: Sample,
     /// Whether a slot is being read.
     is_reading: bool,
+    /// When this process began with it.
+    opened: Time,
 }
 
 impl Recrawls {
@@ -73,6 +75,7 @@ impl Recrawls {
         (disk, dir): (&Disk, &Path),
         saved: Option<&WheelState>,
         sections: &Sections,
+        now: Time,
     ) -> Result<Recrawls> {
         let saved = saved.map(|state| (state, sections.calendar.as_slice()));
         let wheel = Wheel::open(disk.clone(), &dir.join("calendar"), options.wheel, saved)?;
@@ -84,7 +87,7 @@ impl Recrawls {
         };
         let sample = Some(sample).filter(Sample::is_sound).unwrap_or_default();
         let schedule = Schedule::new(options.schedule.clone(), learnt);
-        Ok(Recrawls { wheel, schedule, options, counts, sample, is_reading: false })
+        Ok(Recrawls { wheel, schedule, options, counts, sample, is_reading: false, opened: now })
     }
 
     /// Whether nothing of the calendar keeps the crawl from its end at `now`.

@@ -151,7 +151,8 @@ impl Engine {
             return Ok(None);
         }
         if let Some(past) = due.as_ref().filter(|past| past.is_whole()) {
-            recrawls.schedule.note_start(past.due, self.stores.arrival.now);
+            // what came due while no process ran is no sign of too much work
+            recrawls.schedule.note_start(past.due.max(recrawls.opened), self.stores.arrival.now);
         }
         let known = due.or_else(|| visited.map(Visited::to_past));
         let past = match known {
@@ -246,10 +247,10 @@ impl Engine {
         Ok(matches!(found, Found::Changed { .. }))
     }
 
-    /// A visit ended without an answer, or without a request.
-    pub(in crate::engine) fn not_visited(&mut self, url: &QueuedUrl, at: Time) -> Result<()> {
+    /// A visit ended without an answer, or without a request; `known` is what it knew of the page.
+    pub(in crate::engine) fn not_visited(&mut self, url: &QueuedUrl, known: Option<Past>, at: Time) -> Result<()> {
         let Some(recrawls) = &mut self.recrawls else { return Ok(()) };
-        let before = Recrawl::past(url.recrawl.as_deref());
+        let before = known.or_else(|| Recrawl::past(url.recrawl.as_deref()));
         recrawls.count(Found::NoAnswer, before.is_none(), None);
         let past = before.clone().unwrap_or_else(|| Past::of_visited(at, Time::ZERO, Default::default()));
         recrawls.put_down(&mut self.stores, url, (before.as_ref(), past), (Found::NoAnswer, at, at))
