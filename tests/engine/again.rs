@@ -1,10 +1,12 @@
 //! Fetching again by the calendar: days of virtual time in which pages change, go, come back, and cannot be had.
 
 use std::cell::Cell;
+use std::sync::Mutex;
 
 use super::*;
 use crawler::calendar::{Bounds, Mode, Past as Visits, Recrawl, ScheduleOptions, WheelOptions, wheel};
 use crawler::container::{KeyRecord, Reader, Report, Standing, verify};
+use crawler::disk::simulated::SimulatedDisk;
 use crawler::engine::checkpoint;
 use crawler::frontier::QueuedUrl;
 
@@ -23,6 +25,8 @@ struct Living {
     /// Whether every answer is 503.
     is_down: Cell<bool>,
     is_on: Cell<bool>,
+    /// Whether a run ends when nothing is due.
+    until_fresh: Cell<bool>,
     pages_per_host: Option<u64>,
     /// Requests for pages that brought a condition.
     conditional: RefCell<Vec<String>>,
@@ -36,6 +40,7 @@ impl Living {
             robots: RefCell::default(),
             is_down: Cell::new(false),
             is_on: Cell::new(true),
+            until_fresh: Cell::new(true),
             pages_per_host: None,
             conditional: RefCell::default(),
         }
@@ -78,7 +83,8 @@ impl Web for Living {
     }
 
     fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {
-        settings.robots_cache = HOUR;
+        // of a run that stays, only what its pages need is looked at
+        settings.robots_cache = if self.until_fresh.get() { HOUR } else { 100 * HOUR };
         // days go by
         settings.checkpoint_interval = HOUR;
         frontier.budget.pages_per_host = self.pages_per_host;
@@ -90,7 +96,8 @@ impl Web for Living {
         let schedule = ScheduleOptions { mode: Mode::Fixed { interval: INTERVAL }, bounds, maps, rules: Vec::new() };
         let is_on = self.is_on.get();
         let wheel = WheelOptions::default();
-        Some(RecrawlOptions { schedule, wheel, by_text: true, is_on, until_fresh: true })
+        let until_fresh = self.until_fresh.get();
+        Some(RecrawlOptions { schedule, wheel, by_text: true, is_on, until_fresh })
     }
 }
 
@@ -184,6 +191,34 @@ fn what_is_due_is_asked_for_on_its_conditions_and_a_304_is_a_revisit_of_the_payl
         assert_eq!((past.payload_at, past.digest), (payload, versions[0].payload_sha1));
         assert_eq!(past.newest_at, versions.last().unwrap().offset);
     }
+}
+
+/// Neither for its condition nor for its record, nor for the page that named it once: all that is in the calendar.
+#[test]
+fn a_visit_that_is_due_reads_nothing_of_the_archive() {
+    let (memory, dir) = (SimulatedDisk::new(3), Path::new("/crawl"));
+    let web = Rc::new(site());
+    web.until_fresh.set(false);
+    let mut run = try_open(web.clone(), memory.disk(), dir, Arc::<MemoryCatalog>::default(), START).unwrap();
+    run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+    assert_eq!(run.go_until(|run| run.clock.now() >= START + HOUR), None);
+    let reads = Arc::new(Mutex::new(Vec::new()));
+    let seen = reads.clone();
+    memory.observe_reads(move |path, at, _, _| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        if path.parent().is_some_and(|dir| dir.ends_with("pages")) && !name.starts_with("address") {
+            seen.lock().unwrap().push((name.into_owned(), at));
+        }
+    });
+    // one page changes between the visits
+    let a = web.pages.borrow()["/a"].clone();
+    assert_eq!(run.go_until(|run| run.clock.now() >= START + 8 * HOUR), None);
+    web.edit("/a", &format!("{a}<p>Something else is said here now, in a whole sentence.</p>"));
+    assert_eq!(run.go_until(|run| run.clock.now() >= START + 40 * HOUR), None);
+    let visits = run.engine.gauges().calendar.unwrap().visits;
+    assert!(visits.visits >= 15 && visits.not_modified >= 14 && visits.changed == 1, "{visits:?}");
+    // the index is written at checkpoints, page by page
+    assert_eq!(*reads.lock().unwrap(), []);
 }
 
 #[test]

@@ -93,7 +93,8 @@ impl Recrawls {
         let visited = Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false };
         self.sample.note(url.key, url.host, &past);
         let recrawl = Some(Recrawl::Due(past).to_bytes());
-        let next = QueuedUrl { forced: true, attempts: 0, priority: DUE_PRIORITY, recrawl, ..url.clone() };
+        // which page names it, its first version says
+        let next = QueuedUrl { forced: true, attempts: 0, via: 0, priority: DUE_PRIORITY, recrawl, ..url.clone() };
         let mut record = Vec::new();
         next.encode(&mut record);
         self.wheel.put(plan.due, &record, now)?;
