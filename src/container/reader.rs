@@ -40,6 +40,11 @@ pub struct Reader {
     marks: Mutex<HashMap<u32, bool>>,
 }
 
+/// Where a compaction may have moved the value of a record to.
+fn place_of(key: &KeyRecord) -> (u32, u8, u64, Option<u64>) {
+    (key.file, key.generation, key.value_offset, key.payload_at)
+}
+
 /// Number and generation of a value file.
 type FileKey = (u32, u8);
 
@@ -189,7 +194,7 @@ impl Reader {
                         return Err(self.keys.damaged(key.offset, "a page that is still there", found));
                     }
                     // each time it is of a later generation
-                    Some(now) if now != key => key = now,
+                    Some(now) if place_of(&now) != place_of(&key) => key = now,
                     _ => return Err(error),
                 },
                 read => return read,
