@@ -143,7 +143,7 @@ fn the_alias_takes_every_option_of_a_crawl() {
     let site = site();
     let dir = site.crawl.dir.path();
     let line = "crawl --seeds seeds.txt --config crawler.toml --dir c --max-pages 5 --max-time 10m --max-depth 1 \
-                --fresh --force --json c.json --verbose --log-format json --console 127.0.0.1:0";
+                --fresh --force --until-fresh --json c.json --verbose --log-format json --console 127.0.0.1:0";
     let line: Vec<&str> = line.split_whitespace().collect();
     let (told, said) = done(dir, &line);
     assert!(told.is_empty() && said.lines().all(|line| line.starts_with('{')), "{said}");
