@@ -81,6 +81,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("container.segment_bytes", "1", "must be from \"1MiB\" to \"64GiB\""),
     ("container.digest_memory", "\"65GiB\"", "must be at most \"64GiB\""),
     ("container.slot_memory", "1", "must be from \"64KiB\" to \"64GiB\""),
+    ("container.keep", "0", "must be \"all\", from 1 to 250 versions, or an age of at least \"1h\""),
     ("recrawl.min", "\"1s\"", "1s is too short; write at least \"1m\""),
     ("recrawl.min", "\"90d\"", "is more than recrawl.max"),
     ("recrawl.interval", "\"1s\"", "write at least \"1m\""),
