@@ -40,7 +40,9 @@ fn wrapped(site: &Site, wrapper: &[&str]) -> Child {
 }
 
 fn signal(child: &Child, signal: rustix::process::Signal) {
-    rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
+    let sent = rustix::process::kill_process(rustix::process::Pid::from_child(child), signal);
+    // on a fast machine it may have ended by itself
+    assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::SRCH)), "{sent:?}");
 }
 
 /// Whether `strace` may trace here; says so where not. In CI, tests that check nothing must not pass.

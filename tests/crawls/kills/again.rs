@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crawler::container::Reader;
 use crawler::disk::Disk;
+use crawler::simweb::SimOptions;
 
 use super::{signal, small};
 use crate::site::{RUSH, Site, kill};
@@ -17,7 +18,8 @@ const APART_MS: u64 = 53_000;
 fn site(shards: u32) -> Site {
     let crawl = format!("\n[crawl]\nshards = {shards}\ncheckpoint_interval = \"1s\"\n");
     let recrawl = "\n[recrawl]\nmode = \"fixed\"\ninterval = \"1m\"\nmin = \"1m\"\n";
-    Site::new(small(71), &format!("{RUSH}{crawl}{recrawl}"))
+    let options = SimOptions { latency: Duration::from_millis(4), ..small(71) };
+    Site::new(options, &format!("{RUSH}{crawl}{recrawl}"))
 }
 
 /// What `verify` says at its end, where it finds no damage.
