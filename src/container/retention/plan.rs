@@ -1,6 +1,6 @@
 //! What of the archive goes, by key.dat alone: three sequential passes, and no value file is read.
 //!
-//! 1. Where stretches of [`CHUNK_BYTES`] begin, for the next pass.
+//! 1. Where stretches of `CHUNK_BYTES` begin, for the next pass.
 //! 2. Backwards, stretch by stretch: every record hands on to the version before it how many newer ones there are. Two
 //!    bytes for every 64 bytes of key.dat count them (no record is shorter), and where no URL has versions these pages
 //!    of memory are never touched.
