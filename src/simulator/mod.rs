@@ -41,6 +41,8 @@ pub use clause::{Clause, Violation};
 use machine::Machine;
 pub use mistake::Mistake;
 
+/// Events between two checkpoints that are asked for, in a crawl of several shards that fetches pages again.
+const EVENTS_MIN: u64 = 100;
 /// The crawl directory on the simulated disk.
 const DIR: &str = "/crawl";
 
@@ -88,7 +90,11 @@ pub fn run(seed: u64, mistake: Option<Mistake>) -> Result<Held, Box<Broken>> {
 
 /// The same by a crawl of so many shards.
 pub fn run_in_shards(seed: u64, mistake: Option<Mistake>, shards: u32) -> Result<Held, Box<Broken>> {
-    let case = Case { shards, ..Case::draw(seed, mistake) };
+    let mut case = Case { shards, ..Case::draw(seed, mistake) };
+    if case.watch.is_some() && shards > 1 {
+        // each checkpoint is news for all others, which would be events enough for the next one, and so on for days
+        case.checkpoint_every = case.checkpoint_every.map(|every| every.max(EVENTS_MIN));
+    }
     let lives: Vec<String> = case.lives.iter().map(|life| format!("{life:?}")).collect();
     let broken = |violation, trace: Vec<String>| {
         Box::new(Broken { seed, violation, trace: lives.iter().cloned().chain(trace).collect() })
