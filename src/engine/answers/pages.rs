@@ -16,8 +16,6 @@ use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
 use crate::outcome::{
     Cause, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
 };
-use crate::web::sitemap;
-use crate::web::validators::Validators;
 
 impl Engine {
     pub(in crate::engine) fn start_page(
@@ -98,17 +96,7 @@ impl Engine {
         if let Some(oddity) = oddity_of((&job.url, job.via.url()), &url, &response, &findings, processed_keys.key) {
             self.books.tell_oddity(oddity, &job.url);
         }
-        let answer = Answer {
-            status: response.status,
-            at: response.started,
-            digest: records.payload_sha1,
-            text: findings.text,
-            bytes: records.payload_bytes,
-            mime: &mime,
-            validators: Validators::of(&response.headers),
-            is_interrupted: response.is_interrupted(),
-            is_map: findings.kind() != sitemap::Kind::Page,
-        };
+        let answer = Answer::of(&response, &records, &mime, &findings);
         let has_changed = self.visited(&url, job.past.as_deref(), &answer, stored)?;
         self.page_done(&url, response.status, (findings, has_changed), stored)?;
         self.frontier_done(job.host, &feedback, None)

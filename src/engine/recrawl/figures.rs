@@ -8,8 +8,6 @@ use crate::engine::Engine;
 use crate::engine::job::{Processed, Target};
 use crate::fingerprint::Fingerprint;
 use crate::record::CalendarFigures;
-use crate::web::sitemap::Kind;
-use crate::web::validators::Validators;
 
 impl Engine {
     /// How the calendar stands, where there is one.
@@ -45,17 +43,8 @@ impl Engine {
     pub(in crate::engine) fn visit_note(&self, processed: &Processed, stored: &StoredPage) -> Option<&'static str> {
         let recrawls = self.recrawls.as_ref()?;
         let past = processed.job.past.as_deref().filter(|_| matches!(processed.job.target, Target::Page { .. }))?;
-        let answer = Answer {
-            status: processed.response.status,
-            at: processed.response.started,
-            digest: processed.records.payload_sha1,
-            text: processed.findings.text,
-            bytes: processed.records.payload_bytes,
-            mime: &processed.mime,
-            validators: Validators::of(&processed.response.headers),
-            is_interrupted: processed.response.is_interrupted(),
-            is_map: processed.findings.kind() != Kind::Page,
-        };
+        let Processed { response, records, mime, findings, .. } = processed;
+        let answer = Answer::of(response, records, mime, findings);
         match recrawls.found(&answer, Some(past), stored.not_modified) {
             Found::Same => Some("same"),
             Found::Changed { .. } => Some("changed"),

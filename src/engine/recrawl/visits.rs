@@ -6,10 +6,12 @@ use crate::clock::Time;
 use crate::container::{Condition, Earlier, KeyRecord, Stored as StoredPage};
 use crate::disk::Result;
 use crate::engine::Engine;
-use crate::engine::job::{Processed, Target};
+use crate::engine::job::{Findings, Processed, Response, Target};
 use crate::engine::stores::Stores;
 use crate::frontier::{DUE_PRIORITY, QueuedUrl};
+use crate::web::sitemap;
 use crate::web::validators::Validators;
+use crate::web::warc::Records;
 
 /// What an answer says of a page.
 pub(in crate::engine) struct Answer<'a> {
@@ -27,6 +29,23 @@ pub(in crate::engine) struct Answer<'a> {
     pub is_interrupted: bool,
     /// Whether it is a sitemap or a feed.
     pub is_map: bool,
+}
+
+impl<'a> Answer<'a> {
+    /// What an answer from the network says, with its records, its media type and what was found in it.
+    pub fn of(response: &Response, records: &Records, mime: &'a str, findings: &Findings) -> Answer<'a> {
+        Answer {
+            status: response.status,
+            at: response.started,
+            digest: records.payload_sha1,
+            text: findings.text,
+            bytes: records.payload_bytes,
+            mime,
+            validators: Validators::of(&response.headers),
+            is_interrupted: response.is_interrupted(),
+            is_map: findings.kind() != sitemap::Kind::Page,
+        }
+    }
 }
 
 impl Recrawls {
@@ -138,8 +157,8 @@ fn past_of(answer: &Answer<'_>, stored: &StoredPage, before: Option<&Past>, foun
 }
 
 impl Engine {
-    /// What is known of the page that is about to be fetched again, all that its visit needs; `None` if nothing is, or
-    /// if pages are not fetched again. The error of the inner result: it was fetched since the URL was queued.
+    /// What is known of the page that is about to be fetched, all that its visit needs: `Some(None)` if nothing is, or
+    /// if pages are not fetched again; `None` if it was fetched since the URL was queued, so that no visit is to begin.
     pub(in crate::engine) fn begin_visit(&mut self, url: &QueuedUrl) -> Result<Option<Option<Past>>> {
         let Some(recrawls) = self.recrawls.as_mut().filter(|_| url.forced) else { return Ok(Some(None)) };
         let due = Recrawl::past(url.recrawl.as_deref());
