@@ -29,6 +29,7 @@
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
 //! | [`connections`] | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
+//! | [`store`] | objects by name, in a store that machines share |
 //! | [`drum`] | disk repository with update management, behind LRU and Bloom filter |
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx |
 //! | [`catalog`] | what must change atomically: one batch a checkpoint |
@@ -78,6 +79,7 @@ pub mod report;
 pub mod shard;
 pub mod simulator;
 pub mod simweb;
+pub mod store;
 pub mod text;
 pub mod varint;
 pub mod web;
