@@ -221,6 +221,7 @@ pub(super) fn opening(
         skipped_log,
         recrawl,
         exchange: None,
+        shipping: None,
     })
 }
 
@@ -277,6 +278,7 @@ pub(super) fn settings(config: &Config) -> Settings {
         bytes_max: crawl.max_bytes.map(config::Bytes::get),
         time_max: crawl.max_time,
         checkpoint_interval: crawl.checkpoint_interval,
+        behind_max: None,
         disk_floor: crawl.disk_floor.get(),
         urls_per_pattern: config.scope.max_urls_per_pattern,
         follow_seed_redirects: config.scope.follow_seed_redirects,

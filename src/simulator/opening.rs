@@ -161,6 +161,7 @@ impl Machine {
         });
         let case = self.case();
         let opening = Opening {
+            shipping: None,
             crawl_log: CrawlLog::open(&disk, &dir)?,
             skipped_log: SkippedLog::open(&disk, &dir)?,
             exchange,

@@ -159,9 +159,14 @@ impl Exchange {
         })
     }
 
-    /// The checkpoint that the shard goes on from is durable: the others may read what it names.
+    /// The checkpoint that the shard goes on from counts: the others may read what it names.
     pub fn publish_opened(&self, number: u64) {
-        self.options.registry.open(self.me(), self.head(number, Idle::No));
+        self.options.registry.open(self.me(), self.opened_head(number));
+    }
+
+    /// What they hear then.
+    pub fn opened_head(&self, number: u64) -> Head {
+        self.head(number, Idle::No)
     }
 
     pub fn shard(&self) -> Shard {
