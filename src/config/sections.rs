@@ -414,6 +414,20 @@ section! {
     }
 }
 
+section! {
+    /// How a crawl survives its machine.
+    Cluster {
+        /// Where checkpoints are shipped to: `s3://`, `gs://`, `az://` or `file://`; or `off`.
+        store: String = "off".to_owned(),
+        /// Time between two checkpoints of a crawl that ships them: what the loss of a machine repeats at most.
+        commit_interval: Duration = MINUTE,
+        /// How long a store may be away before no more requests are made.
+        behind_max: Duration = MINUTE * 10,
+        /// Bytes a second that are sent to the store.
+        bytes_per_second: Option<Bytes> = None,
+    }
+}
+
 word! {
     /// How log and progress are written to standard error.
     LogFormat, "\"text\" or \"json\"", "\"text\"" {

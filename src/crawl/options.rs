@@ -277,8 +277,8 @@ pub(super) fn settings(config: &Config) -> Settings {
         pages_max: crawl.max_pages,
         bytes_max: crawl.max_bytes.map(config::Bytes::get),
         time_max: crawl.max_time,
-        checkpoint_interval: crawl.checkpoint_interval,
-        behind_max: None,
+        checkpoint_interval: if ships(config) { config.cluster.commit_interval } else { crawl.checkpoint_interval },
+        behind_max: ships(config).then_some(config.cluster.behind_max),
         disk_floor: crawl.disk_floor.get(),
         urls_per_pattern: config.scope.max_urls_per_pattern,
         follow_seed_redirects: config.scope.follow_seed_redirects,
@@ -303,6 +303,11 @@ pub(super) fn readers(config: &Config) -> Readers {
         config::ReadableBy::Group => Readers::Group,
         config::ReadableBy::All => Readers::All,
     }
+}
+
+/// Whether checkpoints are shipped to a store.
+pub(super) fn ships(config: &Config) -> bool {
+    config.cluster.store != "off"
 }
 
 pub(super) fn scope(config: &Config) -> ScopeOptions {

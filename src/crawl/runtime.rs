@@ -51,7 +51,8 @@ impl Runtime {
         let fetch = FetchOptions { idle_max, ..options::fetch(config, dir)? };
         let workers = workers_most(config) + config.fetch.slow_workers;
         let shards = config.crawl.shards;
-        let (threads, ports) = Threads::start(shards, workers, (fetch, guard), process, clock.clone())?;
+        let (threads, ports) =
+            Threads::start(shards, workers, (fetch, guard), process, (clock.clone(), options::ships(config)))?;
         Ok((Runtime { clock, display, endpoint, threads, console, control: None }, ports))
     }
 

@@ -88,20 +88,22 @@ pub(super) struct ThreadExecutors {
 }
 
 impl Threads {
-    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress.
+    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress, and
+    /// which ship their checkpoints or not.
     /// Their ports come in the order of their numbers.
     pub(super) fn start(
         count: usize,
         workers: usize,
         (fetch, guard): (FetchOptions, AddressGuard),
         process: &ProcessOptions,
-        clock: Arc<dyn Clock>,
+        (clock, ships): (Arc<dyn Clock>, bool),
     ) -> Result<(Threads, Vec<Port>), CrawlError> {
         let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
         let (answers_in, answers) = bounded(workers + 1);
         let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
         let ship = |job: ShipJob, _: &ReplyTo| job.run().map(|done| Some(Event::Checkpointed(done)));
-        let ships = Arc::new(Workers::with_threads("ship", (count, 1), count, ship).map_err(no_thread)?);
+        let of_ships = if ships { count } else { 0 };
+        let ships = Arc::new(Workers::with_threads("ship", (count, 1), of_ships, ship).map_err(no_thread)?);
         let shared = Arc::new(Shared {
             fetcher: Fetcher::start(fetch, guard, clock, answers_in)?,
             merges: Workers::start("merge", (count, 1), |job: StoreMerge| job.run().map(Event::Merged))

@@ -338,7 +338,9 @@ impl Engine {
         let idle = self.idle();
         let exchange = self.exchange.as_ref()?;
         let (durable_at, cost) = exchange.last;
-        exchange.wants_cut(idle).then(|| durable_at + cost * EARLY_FACTOR)
+        // what is shipped costs puts, and others fetch it: some early ones an interval have to do
+        let least = self.home.shipping.as_ref().map_or(Duration::ZERO, |_| self.settings.checkpoint_interval / 6);
+        exchange.wants_cut(idle).then(|| durable_at + (cost * EARLY_FACTOR).max(least))
     }
 
     /// What is left to do in this shard.
