@@ -22,7 +22,7 @@ use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{
     Commons, Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, WORKERS_START, Waker, mend,
 };
-use crate::fetch::FetchOptions;
+use crate::fetch::{FetchOptions, Permission};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
 use crate::record::{CrawlLog, SkippedLog};
@@ -137,6 +137,7 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
         dns_timeout: config.dns.timeout,
         ttl: (config.dns.ttl_min, config.dns.ttl_max),
         negative_ttl: config.dns.negative_ttl,
+        lease: Permission::default(),
     })
 }
 

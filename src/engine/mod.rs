@@ -23,6 +23,7 @@ mod fault;
 mod figures;
 mod identity;
 mod job;
+mod lease;
 pub mod mend;
 mod merge;
 mod open;
@@ -65,6 +66,7 @@ pub use job::{
     FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response, Room,
     Target, Unresolved,
 };
+pub use lease::Lease;
 pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
