@@ -49,6 +49,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::engine::{Commons, ListedSeeds, SeedTable, Settings};
+use crate::fetch::Permission;
 use crate::process::{ProcessOptions, Processor};
 use crate::record::Finish;
 use crate::text::escape::Escaped;
@@ -79,7 +80,9 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let ceiling = memory::Ceiling::of(&request.config, threads::cores()).with_seeds(lines + known, file.len() as u64);
     let dedup = dedup::prepare(&request.config, &Disk::real(), &request.dir)?;
     let process = ProcessOptions { dedup, ..options::process(&request.config, directory.keys.clone(), guard.clone()) };
-    let (mut runtime, mut ports) = Runtime::start(&request, clock, Network { idle_max, guard }, &process)?;
+    let network = Network { idle_max, guard, lease: Permission::default() };
+    let mut runtime = Runtime::start(&request, clock, network, &process)?;
+    let mut ports = runtime.ports(&request)?;
     let finish = if ports.len() > 1 {
         let list = number(&request, seeds)?;
         let plan = Plan { request: &request, process, ceiling: ceiling.bytes, seeds: file, list };

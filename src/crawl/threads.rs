@@ -43,6 +43,8 @@ pub(super) struct Threads {
     shared: Arc<Shared>,
     pool: ProcessPool,
     are_up: Arc<AtomicBool>,
+    /// Requests that all engines together may have in progress.
+    workers: usize,
 }
 
 /// What the engines send their jobs to.
@@ -90,15 +92,13 @@ pub(super) struct ThreadExecutors {
 impl Threads {
     /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress, and
     /// which ship their checkpoints or not.
-    /// Their ports come in the order of their numbers.
     pub(super) fn start(
         count: usize,
         workers: usize,
         (fetch, guard): (FetchOptions, AddressGuard),
         process: &ProcessOptions,
         (clock, ships): (Arc<dyn Clock>, bool),
-    ) -> Result<(Threads, Vec<Port>), CrawlError> {
-        let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
+    ) -> Result<Threads, CrawlError> {
         let (answers_in, answers) = bounded(workers + 1);
         let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
         let ship = |job: ShipJob, _: &ReplyTo| job.run().map(|done| Some(Event::Checkpointed(done)));
@@ -129,18 +129,20 @@ impl Threads {
             rests: Workers::start("rests", (count, 1), |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
-        let port = |number| {
-            let (events_in, events) = bounded(workers + OTHER_EVENTS);
-            Port {
-                executors: ThreadExecutors { shared: shared.clone(), reply: ReplyTo::new(number, events_in) },
-                events,
-            }
-        };
-        let ports: Vec<Port> = (0..count).map(port).collect();
-        let are_up = Arc::new(AtomicBool::new(false));
-        let engines = ports.iter().map(|port| port.executors.reply.clone()).collect();
-        signals::listen(engines, are_up.clone()).map_err(no_thread)?;
-        Ok((Threads { shared, pool, are_up }, ports))
+        Ok(Threads { shared, pool, are_up: Arc::default(), workers })
+    }
+
+    /// The port of the engine with this number, one of as many as there may be. An engine takes it once; whoever is the
+    /// engine of that number after it takes one of its own.
+    pub(super) fn port(&self, number: usize) -> Port {
+        let (events_in, events) = bounded(self.workers + OTHER_EVENTS);
+        let executors = ThreadExecutors { shared: self.shared.clone(), reply: ReplyTo::new(number, events_in) };
+        Port { executors, events }
+    }
+
+    /// What signals ask for is asked of all of these, from now on.
+    pub(super) fn listen(&self, engines: Vec<ReplyTo>) -> Result<(), CrawlError> {
+        signals::listen(engines, self.are_up.clone()).map_err(no_thread)
     }
 
     /// The engines take events in from now on: a signal is one of them.
@@ -198,6 +200,10 @@ fn checkpoint(
             None
         }
     })
+}
+
+fn no_thread(error: std::io::Error) -> CrawlError {
+    CrawlError::Internal(format!("cannot start a thread: {error}"))
 }
 
 /// Threads of one kind for so many engines.
