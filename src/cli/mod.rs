@@ -7,6 +7,7 @@
 pub mod archive;
 mod canonical;
 mod changes;
+mod cluster;
 mod columns;
 mod compact;
 mod compare;
@@ -95,6 +96,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Control a running crawl: pause, resume, add seeds, checkpoint, stop, reload
     Ctl(ctl::CtlArgs),
+    /// Go on with a crawl from a store, on another machine
+    Cluster(cluster::ClusterArgs),
     /// Show a crawl in the browser, while it runs or afterwards
     Console(console::ConsoleArgs),
     /// Show the progress of a crawl, while it runs or afterwards
@@ -215,6 +218,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Diff(args)) => args.run(open_archive),
         Some(Command::Plan(args)) => args.run(),
         Some(Command::Ctl(args)) => args.run(),
+        Some(Command::Cluster(args)) => args.run(crawl),
         Some(Command::Console(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),
         Some(Command::Report(args)) => args.run(),

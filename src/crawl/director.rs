@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded, never};
 
+use super::cluster::{self, Shipments};
 use super::control::{Incoming, SeedsOrder};
 use super::directory::Directory;
 use super::ending::{self, Ending};
@@ -27,7 +28,7 @@ use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::{Clock, Time};
 use crate::disk::Disk;
-use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedTable};
+use crate::engine::{Commons, ExchangeOptions, Identity, RoundWanted, SeedTable};
 use crate::exchange::{LocalRegistry, Registry};
 use crate::frontier::Activity;
 use crate::process::ProcessOptions;
@@ -49,6 +50,8 @@ pub(super) struct Plan<'a> {
     /// The seeds file, whose lines the list has.
     pub seeds: Arc<[u8]>,
     pub list: SeedTable,
+    /// Where their checkpoints go that have to survive the machine.
+    pub shipments: Option<Arc<Shipments>>,
 }
 
 /// The thread that has no engine.
@@ -56,6 +59,7 @@ struct Director<'a, 'scope> {
     request: &'a CrawlRequest,
     clock: Arc<dyn Clock>,
     registry: Arc<LocalRegistry>,
+    identity: Identity,
     list: SeedTable,
     seats: Vec<Seat<'scope>>,
     told: Receiver<Result<Told, CrawlError>>,
@@ -72,7 +76,7 @@ pub(super) fn run(
     runtime: &mut Runtime,
     ports: Vec<Port>,
 ) -> Result<Finish, CrawlError> {
-    let Plan { request, process, ceiling, seeds, list } = plan;
+    let Plan { request, process, ceiling, seeds, list, shipments } = plan;
     let count = u32::try_from(directory.shards.len()).expect("a crawl has few shards");
     let registry = Arc::new(LocalRegistry::new(count, list.len()));
     // one that is waited for, and a fault
@@ -84,6 +88,7 @@ pub(super) fn run(
             request,
             clock: clock.clone(),
             registry: registry.clone(),
+            identity: directory.shards[0].identity.clone(),
             list,
             seats: Vec::new(),
             told,
@@ -108,6 +113,7 @@ pub(super) fn run(
                 ceiling,
                 seeds: seeds.clone(),
                 exchange,
+                shipments: shipments.clone(),
                 news,
             };
             director.seats.push(Seat::take(scope, work, port, told_in.clone())?);
@@ -236,6 +242,7 @@ impl Director<'_, '_> {
             self.list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
         }
         self.list.make_durable()?;
+        cluster::ship_seeds(self.request, &self.identity)?;
         let added = self.list.len() - before;
         if added > 0 && self.registry.add_seeds(self.list.len()).is_none() {
             order.refuse("the crawl has just ended; it has the seeds in its list, and the next run takes them in");

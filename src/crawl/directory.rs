@@ -137,6 +137,12 @@ fn open_shards(
     Ok(shards)
 }
 
+/// Begins to make the crawl with this `identity` in `dir`: it is made of several shards when it is opened.
+pub(super) fn begin(disk: &Disk, dir: &Path, identity: &Identity) -> disk::Result<()> {
+    let json = serde_json::to_vec_pretty(identity).expect("an identity consists of plain data");
+    disk.replace(&dir.join(MAKING), &json)
+}
+
 /// Begins to make a crawl of so many shards: its identity, put aside.
 fn make(request: &CrawlRequest, disk: &Disk, clock: &dyn Clock, count: usize) -> Result<Identity, CrawlError> {
     if let Some(name) = stray_shard(&request.dir) {
@@ -150,8 +156,7 @@ fn make(request: &CrawlRequest, disk: &Disk, clock: &dyn Clock, count: usize) ->
     let shape = (own.drum.buckets, partitions, own.scope.strip_query_params.as_slice());
     let count = u32::try_from(count).expect("a crawl has few shards");
     let identity = Identity::of_crawl(clock.now(), options::random(), shape, count);
-    let json = serde_json::to_vec_pretty(&identity).expect("an identity consists of plain data");
-    disk.replace(&request.dir.join(MAKING), &json)?;
+    begin(disk, &request.dir, &identity)?;
     Ok(identity)
 }
 

@@ -58,6 +58,11 @@ pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>>
     }
 }
 
+/// The settings that the crawl in `dir` was run with last, if their copy can be read.
+pub fn copied_config(dir: &Path) -> disk::Result<Option<Config>> {
+    read_copy(&Disk::real(), dir)
+}
+
 /// The crawl's fingerprints: the key maker of the crawl in `dir`.
 pub fn key_maker(dir: &Path) -> Result<KeyMaker, CrawlError> {
     let identity = Identity::read_copy(&Disk::real(), dir).map_err(|error| match error.is_not_found() {

@@ -9,6 +9,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::cluster::{Shipments, shipping};
 use super::control::Orders;
 use super::ending::Ending;
 use super::live::{Board, ShardObserver, View};
@@ -17,7 +18,7 @@ use super::shard_run::{Admission, Admitted, News, ShardRun};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::Clock;
-use crate::engine::{Commons, Event, ExchangeOptions, Fault, ListedSeeds, Past, ReplyTo, RoundWanted};
+use crate::engine::{Commons, Event, ExchangeOptions, Fault, ListedSeeds, Opening, Past, ReplyTo, RoundWanted};
 use crate::process::{ProcessOptions, Processor};
 use crate::shard::Shard;
 use crate::web::seeds::SeedLines;
@@ -40,6 +41,8 @@ pub(super) struct Work<'a> {
     /// The seeds file, whose lines are numbered by now.
     pub seeds: Arc<[u8]>,
     pub exchange: ExchangeOptions,
+    /// Where its checkpoints go that have to survive the machine.
+    pub shipments: Option<Arc<Shipments>>,
     /// Of the other shards.
     pub news: News,
 }
@@ -158,6 +161,7 @@ impl Work<'_> {
         let seeds = own_seeds(self.seeds.clone(), shard, self.keys.clone());
         let shared = (self.clock.clone(), self.commons.clone(), Some(self.exchange.clone()));
         let opening = self.directory.opening(request, self.keys.clone(), executors, seeds, shared)?;
+        let opening = Opening { shipping: shipping(self.shipments.clone()), ..opening };
         let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events, self.news.clone())?;
         let mut observer = ShardObserver::new(self.ceiling, board);
         self.crawl(&mut run, past, &mut observer, line).map_err(|broken| match broken {

@@ -33,14 +33,14 @@ use serde::{Deserialize, Serialize};
 
 pub use migrate::{count_old, migrate, remove_old};
 pub use reader::SeedReader;
-pub use records::{Fate, ListedSeed, Mark};
+pub use records::{Fate, ListedSeed, Mark, list_of_crawl};
 pub use verify::{check, renew};
 
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Kind, Mode, Result, Writer};
 use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use index::{Index, tag};
-use records::{Scan, fates_path, header, list_path, put, read, shared_list_path};
+use records::{Scan, fates_path, header, list_of_crawl, put, read, shared_list_path};
 
 /// What is gathered before it is written.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -170,9 +170,9 @@ impl SeedTable {
         share: Option<(Shard, Arc<KeyMaker>)>,
     ) -> Result<Self> {
         let is_shared = share.is_some();
-        let list_path = shared_list_path(dir).filter(|_| is_shared).unwrap_or_else(|| list_path(dir));
+        let list_of_crawl = shared_list_path(dir).filter(|_| is_shared).unwrap_or_else(|| list_of_crawl(dir));
         if checkpoint.is_none() {
-            let first = if is_shared { fates_path(dir) } else { list_path.clone() };
+            let first = if is_shared { fates_path(dir) } else { list_of_crawl.clone() };
             if disk.open_if_there(first)?.is_none() {
                 create(disk, dir, is_shared)?;
             }
@@ -186,7 +186,7 @@ impl SeedTable {
             }
             opened => opened,
         };
-        let (list, fates) = (file(list_path.clone())?, file(fates_path(dir))?);
+        let (list, fates) = (file(list_of_crawl.clone())?, file(fates_path(dir))?);
         let mut table = SeedTable {
             places: Vec::new(),
             rounds: Vec::new(),
@@ -198,7 +198,7 @@ impl SeedTable {
             mark: Mark::default(),
             record: Vec::new(),
             share,
-            list: Writer::new(file(list_path.clone())?, 0, 0),
+            list: Writer::new(file(list_of_crawl.clone())?, 0, 0),
             fates: Writer::new(file(fates_path(dir))?, 0, 0),
         };
         let end = table.load_list(&list, HEADER_BYTES)?;
@@ -221,7 +221,7 @@ impl SeedTable {
             if end > table.mark.list_bytes.max(HEADER_BYTES) {
                 copy_again(disk, &list, end)?;
             }
-            file(list_path)?
+            file(list_of_crawl)?
         };
         table.list = Writer::new(list, end, BUFFER_BYTES);
         table.fates = Writer::new(fates, fates_end, BUFFER_BYTES);
@@ -499,7 +499,7 @@ impl SeedTable {
 fn create(disk: &Disk, dir: &Path, is_shared: bool) -> Result<()> {
     disk.create_dir_all(&dir.join("seeds"))?;
     disk.replace(&fates_path(dir), &header(Kind::SeedFates))?;
-    if is_shared { Ok(()) } else { disk.replace(&list_path(dir), &header(Kind::Seeds)) }
+    if is_shared { Ok(()) } else { disk.replace(&list_of_crawl(dir), &header(Kind::Seeds)) }
 }
 
 /// Cuts what was being written when a process ended. That is durable before anything is appended, so that nothing of it

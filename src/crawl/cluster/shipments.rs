@@ -1,0 +1,141 @@
+//! The shards that this process ships: for each the claim under which it does, and what of it counts in the store.
+//!
+//! A checkpoint goes through four steps, each durable before the next: it is noted in its directory as offered
+//! ([`note`](super::note)); its objects are put, the manifest last; it becomes the head; it is noted as committed. Then
+//! what only the former head named is deleted. A store that is away is asked again, for as long as it takes: the engine
+//! waits with its next checkpoint, and after `cluster.behind_max` with its requests.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::note::{Note, Stamp};
+use crate::disk::{self, Disk};
+use crate::engine::checkpoint::inventory;
+use crate::engine::{Durable, Shipping};
+use crate::shard::Shard;
+use crate::ship::{Claim, Manifest, Names, ShipOptions, Shipped, Shipper};
+use crate::store::{self, ObjectStore};
+
+/// Between two tries of a store that is away: the first pause, and the longest one.
+const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE_MAX: Duration = Duration::from_secs(15);
+/// A store that is away is told of this often.
+const TELL: Duration = Duration::from_secs(30);
+
+/// Everything that a process ships.
+#[derive(Debug)]
+pub(in crate::crawl) struct Shipments {
+    store: Arc<dyn ObjectStore>,
+    names: Names,
+    crawl: u128,
+    options: ShipOptions,
+    /// By shard; nothing for one that is not this process's.
+    owned: Vec<Mutex<Option<Owned>>>,
+}
+
+/// A shard under a claim of this process.
+#[derive(Debug)]
+struct Owned {
+    claim: Claim,
+    shipper: Shipper,
+    note: Note,
+}
+
+impl Shipments {
+    /// None yet, of a crawl with so many shards.
+    pub fn new(
+        store: Arc<dyn ObjectStore>,
+        names: Names,
+        (crawl, shards): (u128, u32),
+        options: ShipOptions,
+    ) -> Shipments {
+        let owned = (0..shards).map(|_| Mutex::new(None)).collect();
+        Shipments { store, names, crawl, options, owned }
+    }
+
+    /// The shard is this process's by `claim`, and goes on from `head` in the directory `dir`, whose note has it.
+    pub fn own(
+        &self,
+        shard: Shard,
+        claim: Claim,
+        head: Option<Manifest>,
+        (disk, dir): (&Disk, &Path),
+    ) -> disk::Result<()> {
+        let committed = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
+        let note = Note { committed, offered: None };
+        note.write(disk, dir)?;
+        let (store, names) = (self.store.clone(), self.names.clone());
+        let shipper = Shipper::new(store, names, (self.crawl, shard), claim, head, self.options);
+        *self.lock(shard) = Some(Owned { claim, shipper, note });
+        Ok(())
+    }
+
+    /// What was sent since the start, over all shards.
+    pub fn shipped(&self) -> Shipped {
+        let mut sum = Shipped::default();
+        for owned in &self.owned {
+            // one that ships at this moment is counted the next time
+            let Ok(owned) = owned.try_lock() else { continue };
+            let Some(of) = owned.as_ref().map(|owned| owned.shipper.shipped()) else { continue };
+            sum.checkpoints += of.checkpoints;
+            sum.puts += of.puts;
+            sum.bytes += of.bytes;
+            sum.deleted += of.deleted;
+        }
+        sum
+    }
+
+    fn lock(&self, shard: Shard) -> MutexGuard<'_, Option<Owned>> {
+        self.owned[shard.index() as usize].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shipping for Shipments {
+    fn ship(&self, durable: &Durable<'_>) -> disk::Result<()> {
+        let Durable { disk, dir, shard, checkpoint, head } = *durable;
+        let mut owned = self.lock(shard);
+        let Some(Owned { claim, shipper, note }) = owned.as_mut() else {
+            return Err(disk::Error::limit("ship", dir, "the shard is not this process's any more"));
+        };
+        let number = checkpoint.number;
+        if note.committed.is_some_and(|committed| committed.number == number) {
+            return Ok(());
+        }
+        let files = inventory(disk, dir, checkpoint)?;
+        note.offered = Some(Stamp::new(*claim, number));
+        note.write(disk, dir)?;
+        let manifest = patiently(&*self.store, || shipper.ship(disk, dir, number, head, &files))?;
+        *note = Note { committed: note.offered, offered: None };
+        note.write(disk, dir)?;
+        if let Err(error) = shipper.committed(manifest, 0) {
+            tracing::warn!(%error, "what the store needs no more was not deleted; it is tried again");
+        }
+        Ok(())
+    }
+}
+
+/// Calls `act` until the store does it. What is wrong with the files here does not change by that.
+fn patiently<T>(store: &dyn ObjectStore, mut act: impl FnMut() -> store::Result<T>) -> disk::Result<T> {
+    let (mut pause, mut told) = (PAUSE, None::<Instant>);
+    loop {
+        match act() {
+            Ok(done) => {
+                if told.is_some() {
+                    tracing::info!("the store {} takes checkpoints again", store.address());
+                }
+                return Ok(done);
+            }
+            Err(store::Error::Disk(error)) => return Err(error),
+            Err(error) => {
+                if told.is_none_or(|told| told.elapsed() >= TELL) {
+                    told = Some(Instant::now());
+                    tracing::warn!("a checkpoint waits for the store {}: {error}", store.address());
+                }
+            }
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
