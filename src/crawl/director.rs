@@ -22,7 +22,7 @@ use super::directory::Directory;
 use super::ending::{self, Ending};
 use super::live::{DISPLAY, Posted, Teller};
 use super::runtime::Runtime;
-use super::seat::{Abandoned, Seat, Told, Word, Work};
+use super::seat::{Abandoned, Heard, Seat, Told, Word, Work};
 use super::shard_run::{Admission, Admitted, News};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
@@ -62,7 +62,7 @@ struct Director<'a, 'scope> {
     identity: Identity,
     list: SeedTable,
     seats: Vec<Seat<'scope>>,
-    told: Receiver<Result<Told, CrawlError>>,
+    told: Receiver<Heard>,
     teller: Teller,
     look_due: Time,
     metrics_due: Time,
@@ -105,7 +105,7 @@ pub(super) fn run(
             let exchange = ExchangeOptions { shard, registry: registry.clone(), crawl_dir: request.dir.clone() };
             let work = Work {
                 request,
-                directory: shard_directory,
+                directory: shard_directory.clone(),
                 keys: directory.keys.clone(),
                 clock: clock.clone(),
                 commons: commons.clone(),
@@ -116,7 +116,7 @@ pub(super) fn run(
                 shipments: shipments.clone(),
                 news,
             };
-            director.seats.push(Seat::take(scope, work, port, told_in.clone())?);
+            director.seats.push(Seat::take(scope, (shard, move || Ok(work)), port, told_in.clone())?);
             Ok(())
         });
         drop((told_in, seeds));
@@ -166,8 +166,11 @@ impl Director<'_, '_> {
     }
 
     /// What was told; nothing comes any more when all threads have ended, which they do not before they are done.
-    fn heard(&self, told: Option<Result<Told, CrawlError>>) -> Result<Told, CrawlError> {
-        told.unwrap_or_else(|| Err(CrawlError::Internal("the threads of all shards have ended".to_owned())))
+    fn heard(&self, heard: Option<Heard>) -> Result<Told, CrawlError> {
+        heard.map_or_else(
+            || Err(CrawlError::Internal("the threads of all shards have ended".to_owned())),
+            |(_, told)| told,
+        )
     }
 
     /// Says a word to each engine; one that has ended has told, or will, why.
@@ -262,7 +265,7 @@ impl Director<'_, '_> {
         };
         while !abandoned.iter().all(Abandoned::has_ended) {
             abandoned.iter().for_each(Abandoned::tell);
-            if let Ok(Err(CrawlError::Disk(error))) = self.told.recv_timeout(TELL_AGAIN)
+            if let Ok((_, Err(CrawlError::Disk(error)))) = self.told.recv_timeout(TELL_AGAIN)
                 && !error.is_secondary()
                 && matches!(&cause, CrawlError::Disk(first) if first.is_secondary())
             {

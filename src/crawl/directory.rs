@@ -27,7 +27,7 @@ const MAKING: &str = "identity.new.json";
 /// A crawl directory that was opened, and has no engine yet.
 pub(super) struct Directory {
     pub keys: Arc<KeyMaker>,
-    pub shards: Vec<ShardDirectory>,
+    pub shards: Vec<Arc<ShardDirectory>>,
     _lock: DirectoryLock,
 }
 
@@ -79,7 +79,7 @@ impl Directory {
         disk::create_crawl_dir(&request.dir, options::readers(&request.config))?;
         let lock = DirectoryLock::acquire(&request.dir)?;
         let shards = match request.config.crawl.shards {
-            1 => vec![ShardDirectory::open_alone(request, clock.now())?],
+            1 => vec![Arc::new(ShardDirectory::open_alone(request, clock.now())?)],
             shards => open_shards(request, &disk, clock, shards)?,
         };
         // a copy that cannot be read is for `verify`
@@ -105,7 +105,7 @@ fn open_shards(
     disk: &Disk,
     clock: &dyn Clock,
     count: usize,
-) -> Result<Vec<ShardDirectory>, CrawlError> {
+) -> Result<Vec<Arc<ShardDirectory>>, CrawlError> {
     let dir = &request.dir;
     let is_made = Identity::copy_path(dir).exists();
     let identity = match find(disk, dir)? {
@@ -126,7 +126,7 @@ fn open_shards(
     options::tell_fixed(&identity, &share::of_shard(&request.config));
     let shards = Shard::all(identity.shards());
     let shards: Vec<_> = shards
-        .map(|shard| ShardDirectory::open_shard(request, identity.of_shard(shard), is_made))
+        .map(|shard| ShardDirectory::open_shard(request, identity.of_shard(shard), is_made).map(Arc::new))
         .collect::<Result<_, _>>()?;
     if !is_made {
         // the names of the shards first, then the word that all of them are there

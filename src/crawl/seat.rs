@@ -30,7 +30,7 @@ const ABANDONED: &str = "another shard of the crawl has failed";
 /// What an engine is run with.
 pub(super) struct Work<'a> {
     pub request: &'a CrawlRequest,
-    pub directory: &'a ShardDirectory,
+    pub directory: Arc<ShardDirectory>,
     pub keys: Arc<KeyMaker>,
     pub clock: Arc<dyn Clock>,
     /// What all engines of the process share.
@@ -59,6 +59,9 @@ pub(super) enum Told {
     Done(Box<Ending>),
 }
 
+/// The thread of which shard tells, and what; or why it has ended.
+pub(super) type Heard = (Shard, Result<Told, CrawlError>);
+
 /// What the director says to an engine that has told something.
 pub(super) enum Word {
     /// All have opened.
@@ -79,7 +82,8 @@ pub(super) struct Seat<'scope> {
 
 /// The director, as the engine's thread knows it.
 struct Line {
-    told: Sender<Result<Told, CrawlError>>,
+    shard: Shard,
+    told: Sender<Heard>,
     words: Receiver<Word>,
 }
 
@@ -97,27 +101,28 @@ impl<E: Into<CrawlError>> From<E> for Broken {
 }
 
 impl<'scope> Seat<'scope> {
-    /// Starts the thread for the engine that `port` is of; it tells by `told`.
+    /// Starts the thread for the engine of `shard`, which `port` is of; it tells by `told`. What it is run with is made
+    /// on that thread.
     pub fn take<'env: 'scope>(
         scope: &'scope Scope<'scope, 'env>,
-        work: Work<'env>,
+        (shard, make): (Shard, impl FnOnce() -> Result<Work<'env>, CrawlError> + Send + 'scope),
         port: Port,
-        told: Sender<Result<Told, CrawlError>>,
+        told: Sender<Heard>,
     ) -> Result<Seat<'scope>, CrawlError> {
         // the word that it waits for
         let (words_in, words) = bounded(1);
         let (board, reply) = (Board::default(), port.executors.reply().clone());
-        let name = work.exchange.shard.dir_name();
-        let (line, posted) = (Line { told, words }, board.clone());
+        let name = shard.dir_name();
+        let (line, posted) = (Line { shard, told, words }, board.clone());
         let thread = thread::Builder::new().name(name.clone()).spawn_scoped(scope, move || {
-            let worked = catch_unwind(AssertUnwindSafe(|| work.run(port, posted, &line)));
+            let worked = catch_unwind(AssertUnwindSafe(|| make()?.run(port, posted, &line)));
             let fault = match worked {
                 Ok(Ok(()) | Err(Broken::Abandoned)) => return,
                 Ok(Err(Broken::Fault(error))) => error,
                 Err(_) => CrawlError::Internal(format!("the thread of {name} panicked")),
             };
             // the director may have heard of another one, and hear no more
-            let _ = line.told.send(Err(fault));
+            let _ = line.told.send((shard, Err(fault)));
         });
         let thread = thread.map_err(|error| CrawlError::Internal(format!("cannot start a thread: {error}")))?;
         Ok(Seat { words: words_in, board, reply, thread })
@@ -150,7 +155,7 @@ impl Abandoned<'_> {
 impl Line {
     /// Tells, and waits for the director's word.
     fn tell(&self, told: Told) -> Result<Word, Broken> {
-        self.told.send(Ok(told)).map_err(|_| Broken::Abandoned)?;
+        self.told.send((self.shard, Ok(told))).map_err(|_| Broken::Abandoned)?;
         self.words.recv().map_err(|_| Broken::Abandoned)
     }
 }
@@ -181,7 +186,7 @@ impl Work<'_> {
         let admitted = run.admit(admission)?;
         let Word::Crawl(mut orders) = line.tell(Told::Admitted(admitted))? else { unreachable!("{ORDER}") };
         let finish = run.run(&*self.clock, &mut orders, observer)?;
-        let _ = line.told.send(Ok(Told::Done(Box::new(Ending::of(run, finish)))));
+        let _ = line.told.send((line.shard, Ok(Told::Done(Box::new(Ending::of(run, finish))))));
         orders.answer_until(&mut run.engine, observer.sampler(), &line.words)?;
         Ok(())
     }
