@@ -37,6 +37,7 @@
 //! | [`frontier`] | per-host queues, politeness, budgets |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot |
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count |
+//! | [`ship`] | checkpoints in a store of objects, and directories from there |
 //! | [`engine`] | the state machine that owns all of the above |
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
@@ -77,6 +78,7 @@ pub mod process;
 pub mod record;
 pub mod report;
 pub mod shard;
+pub mod ship;
 pub mod simulator;
 pub mod simweb;
 pub mod store;

@@ -98,6 +98,11 @@ impl Disk {
         Disk(backend)
     }
 
+    /// What it is a handle on, for a backend on top of it.
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.0
+    }
+
     /// Opens the file at `path`.
     pub fn open(&self, path: impl Into<PathBuf>, mode: Mode) -> Result<DiskFile> {
         let path = path.into();

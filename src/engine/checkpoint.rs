@@ -38,6 +38,7 @@
 pub mod commit;
 mod earlier;
 pub mod file;
+pub mod inventory;
 pub mod noted;
 mod schedule;
 mod ship;
@@ -145,6 +146,11 @@ impl CheckpointJob {
     /// The crawl directory.
     pub fn dir(&self) -> &Path {
         &self.home.dir
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.checkpoint.number
     }
 
     /// What the other shards hear of it, from which one, where there are others.

@@ -21,6 +21,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::Position;
 use crate::record::Finish;
 
@@ -28,7 +30,7 @@ use crate::record::Finish;
 pub type Revision = u64;
 
 /// What is left to do in a shard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Idle {
     /// URLs that can be asked for.
     #[default]
@@ -40,7 +42,7 @@ pub enum Idle {
 }
 
 /// A link file that a checkpoint names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutFile {
     /// The checkpoint that it came with.
     pub number: u64,
@@ -49,7 +51,7 @@ pub struct OutFile {
 }
 
 /// What a committed checkpoint of a shard says to the others.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Its number.
     pub number: u64,

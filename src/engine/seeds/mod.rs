@@ -22,6 +22,7 @@
 
 mod index;
 mod migrate;
+mod named;
 pub mod reader;
 mod records;
 mod verify;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use migrate::{count_old, migrate, remove_old};
+pub use named::named;
 pub use reader::SeedReader;
 pub use records::{Fate, ListedSeed, Mark, list_of_crawl};
 pub use verify::{check, renew};
