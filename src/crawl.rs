@@ -89,15 +89,23 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let finish = if ports.len() > 1 {
         let list = number(&request, seeds)?;
         cluster::ship_seeds(&request, &directory.shards[0].identity)?;
-        let plan = Plan { request: &request, process, ceiling: ceiling.bytes, seeds: file, list, shipments };
+        let plan = Plan {
+            request: &request,
+            process,
+            ceiling: ceiling.bytes,
+            seeds: file,
+            list,
+            shipments: shipments.clone(),
+        };
         director::run(plan, &directory, &mut runtime, ports)
     } else {
         drop(file);
         let port = ports.pop().expect("a crawl has a shard");
-        run_alone(&request, (&directory, seeds, process), &mut runtime, (port, shipments), ceiling.bytes)
+        run_alone(&request, (&directory, seeds, process), &mut runtime, (port, shipments.clone()), ceiling.bytes)
     };
     // the engines are gone, and with them answers that hold places in memory which the threads may wait for
     runtime.stop();
+    shipments.into_iter().for_each(|shipments| shipments.tell());
     finish
 }
 

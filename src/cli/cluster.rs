@@ -10,7 +10,6 @@ use super::{CrawlFn, DirArg};
 use crate::config::Config;
 use crate::crawl::{CrawlRequest, GivenLimits, cluster, copied_config};
 use crate::report::Screen;
-use crate::text::figures::count;
 
 #[derive(Debug, Args)]
 pub(super) struct ClusterArgs {
@@ -77,9 +76,9 @@ impl RunArgs {
             Standing::New => {
                 let made = cluster::adopt(&config, self.crawl.as_deref(), dir)?;
                 tracing::info!(
-                    "{} of {} restored from {} to {}",
+                    "{} of {} shards restored from {} to {}",
                     made.restored,
-                    count(u64::from(made.shards), "shard"),
+                    made.shards,
                     self.store,
                     dir.display()
                 );

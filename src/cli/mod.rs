@@ -54,12 +54,14 @@ pub use exit::{Exit, UsageError};
 use archive::Archive;
 use run::CrawlArgs;
 
+use crate::crawl::cluster::StoredCrawl;
 use crate::crawl::{CrawlError, CrawlRequest};
+use crate::disk::Disk;
 
 /// Runs a crawl to its end.
 pub type CrawlFn = fn(CrawlRequest) -> Result<crate::record::Finish, CrawlError>;
-/// Opens the archive of a crawl directory for reading.
-pub type OpenArchive = fn(&Path) -> anyhow::Result<Box<dyn Archive>>;
+/// Opens the archive of a crawl directory on a disk for reading.
+pub type OpenArchive = fn(&Disk, &Path) -> anyhow::Result<Box<dyn Archive>>;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -138,6 +140,37 @@ struct DirArg {
     /// Crawl directory
     #[arg(long, value_name = "DIR", default_value = "./crawl")]
     dir: PathBuf,
+}
+
+/// The crawl whose archive a subcommand reads.
+#[derive(Debug, Args)]
+struct ArchiveArg {
+    #[command(flatten)]
+    dir: DirArg,
+    /// Read the archive from a store that a crawl ships to, in the place of --dir
+    #[arg(long, value_name = "URL", conflicts_with = "dir")]
+    store: Option<String>,
+    /// Which crawl, by the first digits of its id, where the store has several
+    #[arg(long, value_name = "ID", requires = "store")]
+    crawl: Option<String>,
+}
+
+impl ArchiveArg {
+    /// That of a crawl directory.
+    fn of(dir: &Path) -> ArchiveArg {
+        ArchiveArg { dir: DirArg { dir: dir.to_owned() }, store: None, crawl: None }
+    }
+
+    /// Opens it, or says that there is no crawl.
+    fn open(&self, open_archive: OpenArchive) -> anyhow::Result<Box<dyn Archive>> {
+        match &self.store {
+            None => open(&self.dir.dir, open_archive),
+            Some(store) => {
+                let stored = StoredCrawl::open(store, self.crawl.as_deref())?;
+                open_archive(stored.disk(), stored.dir())
+            }
+        }
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -248,7 +281,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
 /// Opens the archive of the crawl in `dir`, or says that there is no crawl.
 fn open(dir: &Path, open_archive: OpenArchive) -> anyhow::Result<Box<dyn Archive>> {
     run::require_crawl(dir)?;
-    open_archive(dir)
+    open_archive(&Disk::real(), dir)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 mod adopt;
 mod crawl_object;
 mod note;
+mod reading;
 mod seeds;
 mod shipments;
 
@@ -26,6 +27,7 @@ use crate::store::{self, ObjectStore, StoreOptions};
 pub use adopt::{Adopted, adopt};
 use crawl_object::{CrawlObject, refused};
 use note::{Note, Stamp};
+pub use reading::StoredCrawl;
 pub(super) use shipments::Shipments;
 
 /// The era of a crawl without a registry: nothing of it can be lost that the store does not have.

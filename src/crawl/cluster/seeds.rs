@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::disk::{Disk, Mode};
-use crate::engine::seeds::list_of_crawl;
+use crate::engine::seeds::list_path;
 use crate::store::{self, Body, Error, ObjectStore, Part};
 
 /// What the names of the pieces begin with, below the prefix of the crawl.
@@ -54,7 +54,7 @@ pub(super) fn ship(
     (disk, root): (&Disk, &Path),
     random: u128,
 ) -> store::Result<()> {
-    let path = list_of_crawl(root);
+    let path = list_path(root);
     let bytes = disk.open(path.clone(), Mode::Read)?.len()?;
     let from = pieces(store, prefix)?.last().map_or(0, |last| last.to);
     if from >= bytes {
@@ -71,7 +71,7 @@ pub(super) fn restore(store: &dyn ObjectStore, prefix: &str, (disk, root): (&Dis
         let bytes = store.get(&name, 0..to - from)?;
         list.extend_from_slice(&bytes);
     }
-    let path = list_of_crawl(root);
+    let path = list_path(root);
     let parent = path.parent().unwrap_or(root);
     disk.create_dir_all(parent)?;
     disk.sync_dir(root)?;

@@ -17,6 +17,7 @@ use crate::engine::{Durable, Shipping};
 use crate::shard::Shard;
 use crate::ship::{Claim, Manifest, Names, ShipOptions, Shipped, Shipper};
 use crate::store::{self, ObjectStore};
+use crate::text::figures::{count, size};
 
 /// Between two tries of a store that is away: the first pause, and the longest one.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -72,19 +73,21 @@ impl Shipments {
         Ok(())
     }
 
-    /// What was sent since the start, over all shards.
-    pub fn shipped(&self) -> Shipped {
+    /// Says what was shipped, once the engines are gone.
+    pub fn tell(&self) {
         let mut sum = Shipped::default();
         for owned in &self.owned {
-            // one that ships at this moment is counted the next time
-            let Ok(owned) = owned.try_lock() else { continue };
+            let owned = owned.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(of) = owned.as_ref().map(|owned| owned.shipper.shipped()) else { continue };
             sum.checkpoints += of.checkpoints;
             sum.puts += of.puts;
             sum.bytes += of.bytes;
-            sum.deleted += of.deleted;
         }
-        sum
+        if sum.checkpoints > 0 {
+            let (checkpoints, puts) = (count(sum.checkpoints), count(sum.puts));
+            let (bytes, store) = (size(sum.bytes), self.store.address());
+            tracing::info!("{checkpoints} checkpoints shipped to {store}: {bytes} in {puts} objects");
+        }
     }
 
     fn lock(&self, shard: Shard) -> MutexGuard<'_, Option<Owned>> {
@@ -103,7 +106,7 @@ impl Shipping for Shipments {
         if note.committed.is_some_and(|committed| committed.number == number) {
             return Ok(());
         }
-        let files = inventory(disk, dir, checkpoint)?;
+        let files = inventory::of_file(disk, dir, number)?;
         note.offered = Some(Stamp::new(*claim, number));
         note.write(disk, dir)?;
         let manifest = patiently(&*self.store, || shipper.ship(disk, dir, number, head, &files))?;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::exchange::ExchangeState;
 use super::super::{identity, rests, seeds};
-use super::{Checkpoint, CheckpointFile, CheckpointJob, checkpoint_path};
+use super::{Checkpoint, CheckpointFile, checkpoint_path};
 use crate::container::named;
 use crate::disk::{Disk, Result};
 use crate::exchange::link_path;
@@ -24,19 +24,6 @@ use crate::{drum, frontier};
 
 /// The settings of the last run, as a plain copy.
 const SETTINGS: &str = "config.json";
-
-impl CheckpointJob {
-    /// The files that it names, once it is durable.
-    pub fn inventory(&self) -> Result<Vec<NamedFile>> {
-        inventory(
-            &self.home.disk,
-            &self.home.dir,
-            self.checkpoint.number,
-            Some(&self.checkpoint),
-            &self.sections.exchange,
-        )
-    }
-}
 
 /// The files that checkpoint `number` in `dir` names, by its own file.
 pub fn of_file(disk: &Disk, dir: &Path, number: u64) -> Result<Vec<NamedFile>> {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::records::{Fate, ListedSeed, Mark, fates_path, header, list_of_crawl, put};
+use super::records::{Fate, ListedSeed, Mark, fates_path, header, list_path, put};
 use super::{SeedRecord, SeedStatus};
 use crate::catalog::{Batch, Catalog};
 use crate::disk::{Disk, Error, HEADER_BYTES, Kind, Result};
@@ -53,9 +53,9 @@ pub fn migrate(disk: &Disk, dir: &Path, catalog: &dyn Catalog, checkpoint: Optio
     }
     disk.create_dir_all(&dir.join("seeds"))?;
     disk.replace(&fates_path(dir), &fates)?;
-    disk.replace(&list_of_crawl(dir), &list)?;
+    disk.replace(&list_path(dir), &list)?;
     if list_bytes > HEADER_BYTES {
-        tracing::info!("{seeds} seeds were moved from the catalog into {}", list_of_crawl(dir).display());
+        tracing::info!("{seeds} seeds were moved from the catalog into {}", list_path(dir).display());
     }
     Ok(())
 }

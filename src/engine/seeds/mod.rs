@@ -35,14 +35,14 @@ use serde::{Deserialize, Serialize};
 pub use migrate::{count_old, migrate, remove_old};
 pub use named::named;
 pub use reader::SeedReader;
-pub use records::{Fate, ListedSeed, Mark, list_of_crawl};
+pub use records::{Fate, ListedSeed, Mark, list_path};
 pub use verify::{check, renew};
 
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Kind, Mode, Result, Writer};
 use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use index::{Index, tag};
-use records::{Scan, fates_path, header, list_of_crawl, put, read, shared_list_path};
+use records::{Scan, fates_path, header, put, read, shared_list_path};
 
 /// What is gathered before it is written.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -172,9 +172,9 @@ impl SeedTable {
         share: Option<(Shard, Arc<KeyMaker>)>,
     ) -> Result<Self> {
         let is_shared = share.is_some();
-        let list_of_crawl = shared_list_path(dir).filter(|_| is_shared).unwrap_or_else(|| list_of_crawl(dir));
+        let list_path = shared_list_path(dir).filter(|_| is_shared).unwrap_or_else(|| list_path(dir));
         if checkpoint.is_none() {
-            let first = if is_shared { fates_path(dir) } else { list_of_crawl.clone() };
+            let first = if is_shared { fates_path(dir) } else { list_path.clone() };
             if disk.open_if_there(first)?.is_none() {
                 create(disk, dir, is_shared)?;
             }
@@ -188,7 +188,7 @@ impl SeedTable {
             }
             opened => opened,
         };
-        let (list, fates) = (file(list_of_crawl.clone())?, file(fates_path(dir))?);
+        let (list, fates) = (file(list_path.clone())?, file(fates_path(dir))?);
         let mut table = SeedTable {
             places: Vec::new(),
             rounds: Vec::new(),
@@ -200,7 +200,7 @@ impl SeedTable {
             mark: Mark::default(),
             record: Vec::new(),
             share,
-            list: Writer::new(file(list_of_crawl.clone())?, 0, 0),
+            list: Writer::new(file(list_path.clone())?, 0, 0),
             fates: Writer::new(file(fates_path(dir))?, 0, 0),
         };
         let end = table.load_list(&list, HEADER_BYTES)?;
@@ -223,7 +223,7 @@ impl SeedTable {
             if end > table.mark.list_bytes.max(HEADER_BYTES) {
                 copy_again(disk, &list, end)?;
             }
-            file(list_of_crawl)?
+            file(list_path)?
         };
         table.list = Writer::new(list, end, BUFFER_BYTES);
         table.fates = Writer::new(fates, fates_end, BUFFER_BYTES);
@@ -501,7 +501,7 @@ impl SeedTable {
 fn create(disk: &Disk, dir: &Path, is_shared: bool) -> Result<()> {
     disk.create_dir_all(&dir.join("seeds"))?;
     disk.replace(&fates_path(dir), &header(Kind::SeedFates))?;
-    if is_shared { Ok(()) } else { disk.replace(&list_of_crawl(dir), &header(Kind::Seeds)) }
+    if is_shared { Ok(()) } else { disk.replace(&list_path(dir), &header(Kind::Seeds)) }
 }
 
 /// Cuts what was being written when a process ended. That is durable before anything is appended, so that nothing of it

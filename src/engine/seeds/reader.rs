@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use super::migrate::OldLine;
-use super::records::{Fate, ListedSeed, Scan, fates_path, list_of_crawl, open_list, read};
+use super::records::{Fate, ListedSeed, Scan, fates_path, list_path, open_list, read};
 use super::{SeedRecord, SeedStatus};
 use crate::disk::{Disk, DiskFile, Kind, Result};
 
@@ -145,7 +145,7 @@ impl SeedReader {
         if is_only && fates[0].is_none() {
             return Ok(None);
         }
-        let Some(list) = disk.open_if_there(list_of_crawl(places.list))? else { return Ok(None) };
+        let Some(list) = disk.open_if_there(list_path(places.list))? else { return Ok(None) };
         Ok(Some(SeedReader { list, fates }))
     }
 
@@ -278,7 +278,7 @@ pub fn count(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
 /// Bytes of the files.
 pub fn bytes(disk: &Disk, dir: &Path) -> Result<u64> {
     let mut bytes = 0;
-    for path in [list_of_crawl(dir), fates_path(dir)] {
+    for path in [list_path(dir), fates_path(dir)] {
         bytes += disk.open_if_there(path)?.map_or(Ok(0), |file| file.len())?;
     }
     Ok(bytes)
@@ -286,7 +286,7 @@ pub fn bytes(disk: &Disk, dir: &Path) -> Result<u64> {
 
 /// Bytes of the files in `places`.
 pub fn bytes_in(disk: &Disk, places: &SeedPlaces<'_>) -> Result<u64> {
-    let paths = std::iter::once(list_of_crawl(places.list)).chain(places.fates.iter().map(|dir| fates_path(dir)));
+    let paths = std::iter::once(list_path(places.list)).chain(places.fates.iter().map(|dir| fates_path(dir)));
     let length = |path| disk.open_if_there(path)?.map_or(Ok(0), |file| file.len());
     paths.map(length).sum()
 }

@@ -59,13 +59,13 @@ pub struct Mark {
 }
 
 /// Where the list of the crawl in `dir` lies.
-pub fn list_of_crawl(dir: &Path) -> PathBuf {
+pub fn list_path(dir: &Path) -> PathBuf {
     dir.join("seeds").join("list")
 }
 
 /// The list of the crawl in `dir`, if it is there. That of a shard is the crawl's, one directory up.
 pub(super) fn open_list(disk: &Disk, dir: &Path) -> Result<Option<DiskFile>> {
-    if let Some(file) = disk.open_if_there(list_of_crawl(dir))? {
+    if let Some(file) = disk.open_if_there(list_path(dir))? {
         return Ok(Some(file));
     }
     match shared_list_path(dir) {
@@ -77,7 +77,7 @@ pub(super) fn open_list(disk: &Disk, dir: &Path) -> Result<Option<DiskFile>> {
 /// Where the list lies that the shard in `dir` shares with the others; `None` for what cannot be a shard.
 pub(super) fn shared_list_path(dir: &Path) -> Option<PathBuf> {
     let name = dir.file_name()?.to_str()?;
-    name.starts_with("shard-").then(|| list_of_crawl(dir.parent().unwrap_or(Path::new(""))))
+    name.starts_with("shard-").then(|| list_path(dir.parent().unwrap_or(Path::new(""))))
 }
 
 /// Where the fates of the seeds lie.

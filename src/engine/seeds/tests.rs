@@ -82,22 +82,22 @@ fn a_list_that_was_being_written_is_read_as_far_as_it_is_whole_and_one_that_has_
     seeds_of.number("http://a.example/", None).unwrap();
     seeds_of.number("http://b.example/", None).unwrap();
     seeds_of.cut(1).unwrap();
-    let known = std::fs::read(list_of_crawl(dir.path())).unwrap();
+    let known = std::fs::read(list_path(dir.path())).unwrap();
     seeds_of.number("http://c.example/", None).unwrap();
     seeds_of.list.flush().unwrap();
     drop(seeds_of);
-    let whole = std::fs::read(list_of_crawl(dir.path())).unwrap();
+    let whole = std::fs::read(list_path(dir.path())).unwrap();
     for at in 0..whole.len() {
-        std::fs::write(list_of_crawl(dir.path()), &whole[..at]).unwrap();
+        std::fs::write(list_path(dir.path()), &whole[..at]).unwrap();
         match SeedTable::open(&Disk::real(), dir.path(), Some(1)) {
             Ok(seeds_of) => assert!(at >= known.len() && seeds_of.len() == 2, "{at}"),
-            Err(Error::Damaged { path, .. }) => assert!(at < known.len() && path == list_of_crawl(dir.path()), "{at}"),
+            Err(Error::Damaged { path, .. }) => assert!(at < known.len() && path == list_path(dir.path()), "{at}"),
             Err(error) => panic!("{error}"),
         }
         let damage = check(&Disk::real(), dir.path(), Some(1)).map(|found| found.unwrap().iter().any(|found| found.3));
         assert_eq!(damage.unwrap_or(true), at < known.len(), "verify, {at}");
     }
-    std::fs::remove_file(list_of_crawl(dir.path())).unwrap();
+    std::fs::remove_file(list_path(dir.path())).unwrap();
     assert!(matches!(SeedTable::open(&Disk::real(), dir.path(), Some(1)), Err(Error::Damaged { .. })));
 }
 
@@ -231,15 +231,15 @@ fn a_seed_that_was_being_written_is_told_as_unfinished() {
     seeds_of.number("http://a.example/", None).unwrap();
     seeds_of.cut(1).unwrap();
     drop(seeds_of);
-    let mut list = std::fs::read(list_of_crawl(dir.path())).unwrap();
+    let mut list = std::fs::read(list_path(dir.path())).unwrap();
     let findings = || check(&Disk::real(), dir.path(), Some(1)).unwrap().unwrap();
     assert!(findings().is_empty());
     let whole = list.len() as u64;
     list.extend_from_slice(b"half");
-    std::fs::write(list_of_crawl(dir.path()), list).unwrap();
+    std::fs::write(list_path(dir.path()), list).unwrap();
     let found = findings();
     let [(path, at, what, is_damage)] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((path, *at, *is_damage), (&list_of_crawl(dir.path()), whole, false));
+    assert_eq!((path, *at, *is_damage), (&list_path(dir.path()), whole, false));
     assert!(what.contains("being written"), "{what}");
 }
 
