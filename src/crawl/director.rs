@@ -102,7 +102,8 @@ pub(super) fn run(
             let (news, reply) = (News::default(), port.executors.reply().clone());
             let told = news.clone();
             registry.watch(shard.index(), Box::new(move || told.tell(&reply)));
-            let exchange = ExchangeOptions { shard, registry: registry.clone(), crawl_dir: request.dir.clone() };
+            let (registry, crawl_dir, disk) = (registry.clone(), request.dir.clone(), Disk::real());
+            let exchange = ExchangeOptions { shard, registry, crawl_dir, disk };
             let work = Work {
                 request,
                 directory: shard_directory.clone(),

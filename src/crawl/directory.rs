@@ -126,7 +126,7 @@ fn open_shards(
     options::tell_fixed(&identity, &share::of_shard(&request.config));
     let shards = Shard::all(identity.shards());
     let shards: Vec<_> = shards
-        .map(|shard| ShardDirectory::open_shard(request, identity.of_shard(shard), is_made).map(Arc::new))
+        .map(|shard| ShardDirectory::open_shard(request, disk.clone(), identity.of_shard(shard), is_made).map(Arc::new))
         .collect::<Result<_, _>>()?;
     if !is_made {
         // the names of the shards first, then the word that all of them are there
@@ -262,7 +262,7 @@ mod tests {
             std::fs::write(other.join(MAKING), &identity).unwrap();
             let whole = read_making(&Disk::real(), other).unwrap().unwrap();
             for shard in Shard::all(3).take(made) {
-                drop(ShardDirectory::open_shard(&request, whole.of_shard(shard), false).unwrap());
+                drop(ShardDirectory::open_shard(&request, Disk::real(), whole.of_shard(shard), false).unwrap());
             }
             assert!(is_begun(&Disk::real(), other));
             // whatever is configured by now

@@ -135,6 +135,12 @@ pub enum CrawlError {
     /// Not one page could be fetched; why.
     #[error("nothing could be fetched: {0}")]
     NothingFetched(String),
+    /// The store of objects.
+    #[error(transparent)]
+    Store(crate::store::Error),
+    /// The registry of the cluster.
+    #[error(transparent)]
+    Cluster(crate::cluster::ClusterError),
     /// A fault of the program.
     #[error("internal fault: {0}")]
     Internal(String),

@@ -128,6 +128,18 @@ impl<'scope> Seat<'scope> {
         Ok(Seat { words: words_in, board, reply, thread })
     }
 
+    /// Waits for the thread of an engine that is done.
+    pub fn finish(self) {
+        drop(self.words);
+        // what it has panicked with was told
+        let _ = self.thread.join();
+    }
+
+    /// Tells the engine, unless it has too much before it.
+    pub fn offer(&self, event: Event) {
+        self.reply.offer(event);
+    }
+
     /// Has the engine end, wherever it is, because another one has failed.
     pub fn abandon(self) -> Abandoned<'scope> {
         Abandoned { reply: self.reply, thread: self.thread }

@@ -28,6 +28,7 @@ pub use adopt::{Adopted, adopt};
 use crawl_object::{CrawlObject, refused};
 use note::{Note, Stamp};
 pub use reading::StoredCrawl;
+use shipments::Alone;
 pub(super) use shipments::Shipments;
 
 /// The era of a crawl without a registry: nothing of it can be lost that the store does not have.
@@ -62,7 +63,7 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
                 store.address()
             )));
         }
-        shipments.own(shard.identity.shard(), claim, head, (&disk, &shard.dir))?;
+        shipments.own(shard.identity.shard(), (claim, Box::new(Alone)), head, (&disk, &shard.dir))?;
     }
     Ok(Some(Arc::new(shipments)))
 }

@@ -50,6 +50,8 @@ pub struct ExchangeOptions {
     pub registry: Arc<dyn Registry>,
     /// The directory of the whole crawl, in which the directories of all shards lie.
     pub crawl_dir: PathBuf,
+    /// The file system on which those of the others do.
+    pub disk: Disk,
 }
 
 /// Links out and in.
@@ -145,7 +147,7 @@ impl Exchange {
         disk.sync_dir(dir)?;
         let shard = options.shard;
         let outgoing = Outgoing::open(disk, dir, shard, (number, kept))?;
-        let mut incoming = Incoming::new(options.crawl_dir.clone(), shard, disk.clone());
+        let mut incoming = Incoming::new(options.crawl_dir.clone(), shard, options.disk.clone());
         incoming.go_on(positions, heads);
         Ok(Exchange {
             options,
@@ -245,7 +247,7 @@ impl Engine {
             None => Referrer::Nobody,
             Some((shard, offset)) if shard == self.home.shard.index() => self.container.referrer(offset, via),
             Some((shard, offset)) => {
-                let keys = self.exchange.as_mut().and_then(|exchange| exchange.keys_of(shard, &self.home.disk));
+                let keys = self.exchange.as_mut().and_then(|exchange| exchange.keys_of(shard));
                 keys.map_or(Referrer::Nobody, |keys| Referrer::Record(KeyPlace::foreign(keys, offset, via)))
             }
         }
@@ -394,10 +396,10 @@ impl Exchange {
     }
 
     /// key.dat of the shard `other`; `None` where it cannot be read.
-    fn keys_of(&mut self, other: u32, disk: &Disk) -> Option<Arc<DiskFile>> {
+    fn keys_of(&mut self, other: u32) -> Option<Arc<DiskFile>> {
         if !self.foreign.contains_key(&other) {
             let dir = self.options.crawl_dir.join(Shard::new(other, self.options.shard.count()).dir_name());
-            self.foreign.insert(other, foreign_keys(disk, &dir.join("pages"))?);
+            self.foreign.insert(other, foreign_keys(&self.options.disk, &dir.join("pages"))?);
         }
         self.foreign.get(&other).cloned()
     }
