@@ -37,6 +37,7 @@
 //! | [`frontier`] | per-host queues, politeness, budgets |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot |
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count |
+//! | [`cluster`] | who owns a shard and which checkpoint counts, on many machines |
 //! | [`engine`] | the state machine that owns all of the above |
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
@@ -57,6 +58,7 @@ pub mod calendar;
 pub mod catalog;
 pub mod cli;
 pub mod clock;
+pub mod cluster;
 pub mod config;
 pub mod connections;
 pub mod console;

@@ -21,6 +21,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::Position;
 use crate::record::Finish;
 
@@ -28,7 +30,7 @@ use crate::record::Finish;
 pub type Revision = u64;
 
 /// What is left to do in a shard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Idle {
     /// URLs that can be asked for.
     #[default]
