@@ -38,6 +38,7 @@
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot |
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count |
 //! | [`ship`] | checkpoints in a store of objects, and directories from there |
+//! | [`cluster`] | who owns a shard and which checkpoint counts, on many machines |
 //! | [`engine`] | the state machine that owns all of the above |
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
@@ -58,6 +59,7 @@ pub mod calendar;
 pub mod catalog;
 pub mod cli;
 pub mod clock;
+pub mod cluster;
 pub mod config;
 pub mod connections;
 pub mod console;

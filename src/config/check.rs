@@ -247,6 +247,14 @@ fn cluster(config: &Config) -> Checked {
     require(cluster.store == "off" || is_known, "cluster.store", problem)?;
     at_least(cluster.commit_interval, "1s", "cluster.commit_interval")?;
     at_least(cluster.behind_max, "1s", "cluster.behind_max")?;
+    at_least(cluster.lease, "2s", "cluster.lease")?;
+    let is_address = |member: &String| member.starts_with("http://") || member.starts_with("https://");
+    let members = cluster.registry.iter().all(is_address);
+    require(members, "cluster.registry", "write members of etcd, such as [\"http://10.0.0.1:2379\"]")?;
+    let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    let named = is_word(&cluster.name) && cluster.name.len() <= 100;
+    require(named, "cluster.name", "must be at most 100 letters, digits, -, _ and .")?;
+    require(cluster.weight <= 10_000, "cluster.weight", "must be at most 10000")?;
     let rate = cluster.bytes_per_second.is_none_or(|rate| rate >= Bytes::kib(64));
     require(rate, "cluster.bytes_per_second", "must be at least 64KiB, or \"unlimited\"")?;
     let keeps_all = config.container.keep == Keep::All;

@@ -55,7 +55,7 @@ pub(super) fn keep_shards(request: &mut CrawlRequest) -> Result<(), CrawlError> 
 }
 
 /// The identity of the crawl in `dir` by the copy there, if there is one, or that of one whose shards are being made.
-fn find(disk: &Disk, dir: &Path) -> disk::Result<Option<Identity>> {
+pub(super) fn find(disk: &Disk, dir: &Path) -> disk::Result<Option<Identity>> {
     match Identity::read_copy(disk, dir) {
         Err(error) if error.is_not_found() => read_making(disk, dir),
         identity => identity.map(Some),

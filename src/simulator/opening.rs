@@ -158,6 +158,7 @@ impl Machine {
             shard,
             registry,
             crawl_dir: PathBuf::from(DIR),
+            disk: disk.clone(),
         });
         let case = self.case();
         let opening = Opening {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::heads::{Heads, read_manifest};
 use super::note::{Note, Stamp};
 use super::shipments::{Commit, Shipments};
-use crate::cluster::{Claimed, Hold, HeadRecord, Ownership};
+use crate::cluster::{Claimed, HeadRecord, Hold, Ownership};
 use crate::crawl::shard_directory::ShardDirectory;
 use crate::crawl::{CrawlError, CrawlRequest};
 use crate::disk::{Disk, Error};
@@ -129,8 +129,7 @@ impl Commit for Heading {
             pages: checkpoint.statistics.pages(),
             bytes: checkpoint.statistics.bytes_received,
         };
-        let revision =
-            self.grounds.ownership.commit(&self.claimed, &record).map_err(|error| error.to_string())?;
+        let revision = self.grounds.ownership.commit(&self.claimed, &record).map_err(|error| error.to_string())?;
         if new.is_some() {
             self.links_at.store(revision, Ordering::Relaxed);
         }

@@ -35,6 +35,11 @@ impl CrawlObject {
         prefix(&self.identity)
     }
 
+    /// The crawl's id, as text.
+    pub fn id(&self) -> String {
+        format!("{:032x}", self.identity.id)
+    }
+
     /// The names of its checkpoints.
     pub fn names(&self) -> Names {
         Names::new(&self.prefix())

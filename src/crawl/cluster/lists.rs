@@ -30,7 +30,7 @@ impl Lists {
         let mut has_news = false;
         while let Some(list) = known.seeds.get(&(self.taken + 1)) {
             let lines = read(store, &list.record.object).map_err(refused)?;
-            for seed in SeedLines::of(lines.clone().into()).filter_map(Result::ok) {
+            for seed in SeedLines::of(&*lines).filter_map(Result::ok) {
                 self.table.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
             }
             self.lines.extend_from_slice(&lines);
@@ -66,7 +66,7 @@ pub(super) fn put(
     prefix: &str,
     (lines, random): (&[u8], u128),
 ) -> store::Result<(String, u64)> {
-    let seeds = SeedLines::of(lines.into()).filter(Result::is_ok).count() as u64;
+    let seeds = SeedLines::of(lines).filter(Result::is_ok).count() as u64;
     let name = format!("{prefix}seeds/{random:032x}.txt");
     store.put(&name, &Body::of(lines.to_vec()))?;
     Ok((name, seeds))

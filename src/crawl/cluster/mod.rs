@@ -9,16 +9,22 @@
 //! crawl has gone on elsewhere is refused.
 
 mod adopt;
+mod claim;
 mod crawl_object;
+mod heads;
+mod lists;
+mod node;
 mod note;
+mod orders;
 mod reading;
 mod seeds;
+mod session;
 mod shipments;
 
 use std::sync::Arc;
 
 use super::directory::Directory;
-use super::{CrawlError, CrawlRequest, options};
+use super::{CrawlError, CrawlRequest, options, settings as settings_of};
 use crate::config::{Bytes, Config};
 use crate::disk::Disk;
 use crate::engine::{Identity, Sharding, Shipping};
@@ -27,7 +33,9 @@ use crate::store::{self, ObjectStore, StoreOptions};
 pub use adopt::{Adopted, adopt};
 use crawl_object::{CrawlObject, refused};
 use note::{Note, Stamp};
+pub use orders::{Operated, init};
 pub use reading::StoredCrawl;
+pub use session::{NodeRequest, take_part};
 use shipments::Alone;
 pub(super) use shipments::Shipments;
 
@@ -76,6 +84,11 @@ pub(super) fn ship_seeds(request: &CrawlRequest, identity: &Identity) -> Result<
     }
     let (store, prefix) = (open_store(&request.config)?, crawl_object::prefix(identity));
     seeds::ship(&*store, &prefix, (&Disk::real(), &request.dir), options::random()).map_err(refused)
+}
+
+/// The settings that the crawl in the store of `config` was made with.
+pub fn settings(config: &Config, id: Option<&str>) -> Result<Config, CrawlError> {
+    Ok(CrawlObject::find(&*open_store(config)?, id)?.config)
 }
 
 /// The next claim of a shard, and the manifest of its head.

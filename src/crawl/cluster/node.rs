@@ -18,8 +18,8 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::claim::{Grounds, ShardLease};
 use super::lists::Lists;
-use crate::clock::{Clock, Time};
-use crate::cluster::{Claimed, ClusterError, EndRecord, FiguresRecord, HaltedRecord, Ownership, State};
+use crate::clock::Time;
+use crate::cluster::{Claimed, ClusterError, EndRecord, FiguresRecord, HaltedRecord, State};
 use crate::crawl::control::Orders;
 use crate::crawl::ending::Ending;
 use crate::crawl::live::Teller;
@@ -274,7 +274,9 @@ impl<'env, 'scope> Node<'env, 'scope> {
         if known.want.state == State::Stop {
             self.stopping.get_or_insert(StopBy::Control);
         }
-        if known.end.is_none() && let Some(finish) = known.is_end() {
+        if known.end.is_none()
+            && let Some(finish) = known.is_end()
+        {
             match ownership.put_end(known.want_at, EndRecord { finish }) {
                 Ok(_) => {}
                 Err(error) => tracing::warn!("the end of the crawl waits: {error}"),
@@ -348,8 +350,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
             })
         };
         let seat = Seat::take(self.scope, (place, make), port, self.told_in.clone())?;
-        let post =
-            Post { seat, claimed, owed: None, is_crawling: false, is_paused: false, is_leaving: false };
+        let post = Post { seat, claimed, owed: None, is_crawling: false, is_paused: false, is_leaving: false };
         self.posts.insert(shard, post);
         Ok(())
     }

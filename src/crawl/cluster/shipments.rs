@@ -29,7 +29,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(15);
 const TELL: Duration = Duration::from_secs(30);
 
 /// Decides whether a shipped checkpoint counts.
-pub(super) trait Commit: fmt::Debug + Send {
+pub(in crate::crawl) trait Commit: fmt::Debug + Send {
     /// Makes it the head; its revision. Waits until that is definite. The shard is lost where it is refused.
     fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String>;
     /// Whether the shard is still this process's, as far as is known.

@@ -1,0 +1,135 @@
+//! A crawl as etcd has it: what commands and nodes do with it without owning a shard.
+//!
+//! Every write is a transaction that checks what it changes, and that its author can send again: it succeeds once at
+//! most, and whoever repeats it knows an own earlier sending by what is there then.
+
+mod create;
+mod limits;
+mod orders;
+
+use std::time::{Duration, Instant};
+
+pub use create::Beginning;
+
+use super::etcd::{Etcd, EtcdError, EtcdOptions, KeyValue, Transacted, Txn};
+use super::keys::Keys;
+use super::ownership::ClusterError;
+use super::record::{self, CrawlRecord, FORMAT, FiguresRecord, RecordError, written};
+use super::view::View;
+
+/// Pauses between sendings: from the first to the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// Commands of people wait for a clear answer for so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Which crawl.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CrawlName {
+    /// The crawl's id, as text.
+    pub id: String,
+    /// The newest era that the store has.
+    pub era: u32,
+}
+
+/// A crawl in etcd.
+#[derive(Debug)]
+pub struct EtcdCrawl {
+    pub(super) etcd: Etcd,
+    pub(super) keys: Keys,
+    pub(super) era: u32,
+    record: CrawlRecord,
+}
+
+impl EtcdCrawl {
+    /// The crawl of this name, if the etcd that answers is the one in which it was made, and as old as it has to be.
+    pub fn open(options: &EtcdOptions, name: &CrawlName) -> Result<EtcdCrawl, ClusterError> {
+        let etcd = Etcd::new(options)?;
+        let keys = Keys::new(&name.id, name.era);
+        let key = keys.crawl();
+        let read = patiently(&etcd, PATIENCE, || etcd.get(&key))?;
+        let Some(found) = read.keys.first() else {
+            return Err(ClusterError::NotMade { prefix: keys.prefix().to_owned() });
+        };
+        let record: CrawlRecord = record::read(&key, &found.value)?;
+        if record.format != FORMAT {
+            let (expected, found) = (FORMAT.to_string(), record.format.to_string());
+            return Err(ClusterError::Differs { what: "the format", expected, found });
+        }
+        if record.cluster != read.cluster {
+            return Err(EtcdError::OtherCluster { expected: record.cluster, found: read.cluster }.into());
+        }
+        etcd.bind(record.cluster)?;
+        Ok(EtcdCrawl { etcd, keys, era: name.era, record })
+    }
+
+    /// What was fixed when it was made.
+    pub fn record(&self) -> &CrawlRecord {
+        &self.record
+    }
+
+    /// Everything that nodes watch, as it is now.
+    pub fn view(&self) -> Result<View, ClusterError> {
+        let read = self.etcd.below(self.keys.live())?;
+        Ok(View::of_all(self.record.shards, &self.keys, &read.keys, read.revision)?)
+    }
+
+    /// What nodes told of themselves last, by name.
+    pub fn figures(&self) -> Result<Vec<(String, FiguresRecord)>, ClusterError> {
+        let prefix = self.keys.all_figures();
+        let read = self.etcd.below(&prefix)?;
+        let figures = read.keys.iter().map(|kv| {
+            let name = kv.key.strip_prefix(&prefix).expect("only such were asked for").to_owned();
+            record::read(&kv.key, &kv.value).map(|record| (name, record))
+        });
+        Ok(figures.collect::<Result<_, RecordError>>()?)
+    }
+
+    /// How many whole seconds etcd keeps this lease yet, in its own view.
+    pub fn seconds_left(&self, lease: u64) -> Result<Option<u64>, ClusterError> {
+        Ok(self.etcd.seconds_left(lease)?)
+    }
+
+    /// Sends the transaction until the answer is clear, for as long as people wait.
+    fn transact(&self, txn: &Txn) -> Result<Transacted, ClusterError> {
+        Ok(patiently(&self.etcd, PATIENCE, || self.etcd.transact(txn))?)
+    }
+}
+
+/// Asks until the answer is clear, or the time is over.
+pub(super) fn patiently<T>(
+    etcd: &Etcd,
+    time: Duration,
+    ask: impl Fn() -> Result<T, EtcdError>,
+) -> Result<T, EtcdError> {
+    let until = Instant::now() + time;
+    repeated(etcd, |_| Instant::now() < until, ask)
+}
+
+/// Asks until the answer is clear, as long as `goes_on` says so of the last fault.
+pub(super) fn repeated<T>(
+    etcd: &Etcd,
+    goes_on: impl Fn(&EtcdError) -> bool,
+    ask: impl Fn() -> Result<T, EtcdError>,
+) -> Result<T, EtcdError> {
+    let (mut pause, longest) = PAUSES;
+    loop {
+        match ask() {
+            Err(error) if error.may_pass() && goes_on(&error) => {
+                tracing::debug!("{error}");
+                etcd.pause(pause)?;
+                pause = (pause * 2).min(longest);
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// The value of a key that was read.
+pub(super) fn value<T: serde::de::DeserializeOwned>(found: Option<&KeyValue>) -> Result<Option<T>, RecordError> {
+    found.map(|kv| record::read(&kv.key, &kv.value)).transpose()
+}
+
+/// A transaction that puts this record.
+pub(super) fn putting<T: serde::Serialize>(txn: Txn, key: &str, record: &T) -> Result<Txn, RecordError> {
+    Ok(txn.put(key, &written(key, record)?))
+}

@@ -1,0 +1,53 @@
+//! Who owns a shard and which checkpoint of it counts, when a crawl runs on many machines.
+//!
+//! ```text
+//!              claim ─► Claimed ── holds() before every request
+//! a node's shard  commit(head) ─► definite: it counts, or the shard is lost
+//!              release
+//!                 ▲
+//! trait Ownership ┤ EtcdOwnership   etcd: leases, transactions, one watch        many nodes
+//!                 └ LocalOwnership  a table; epochs by what the store has        one node at a time
+//! ```
+//!
+//! # What holds
+//!
+//! - *One owner.* A head moves only by the node whose claim is in etcd: the transaction that puts it compares the create
+//!   revision of the owner's key, which is the *epoch* of the claim. A node that was paused, cut off or replaced is
+//!   refused, whatever it believes.
+//! - *Heads only move forward*: the transaction compares the head that was read or put last, too.
+//! - *Definite answers.* A commit is sent, always the same, until etcd has said whether it counts. An answer that was
+//!   lost is no answer.
+//! - *No request without a lease* ([`lease`]): a claim says that a request may be started only until some time before
+//!   etcd can have dropped the node's lease. A lease that is lost is lost with all that was claimed under it.
+//! - *What is known is in order* ([`View`]): everything up to its revision, and nothing behind it.
+//!
+//! Leases are not trusted for safety, and etcd's locks are not used. A lease that ends early or late costs time, or at
+//! the worst requests whose head was just being written.
+
+pub mod assignment;
+mod balance;
+pub mod clocks;
+mod crawl;
+pub mod etcd;
+mod keys;
+pub mod lease;
+mod local;
+mod node;
+mod ownership;
+mod quota;
+pub mod record;
+mod view;
+
+pub use balance::Wanted;
+pub use crawl::{Beginning, CrawlName, EtcdCrawl};
+pub use etcd::{EtcdError, EtcdOptions, StartError};
+pub use keys::Keys;
+pub use lease::Hold;
+pub use local::{LocalOwnership, LocalStart, Shipped};
+pub use node::{EtcdOwnership, NodeOptions};
+pub use ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, Wake};
+pub use record::{
+    CrawlRecord, EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord, RecordError,
+    SeedsRecord, State, WantRecord,
+};
+pub use view::{HeadAt, NodeAt, OwnerAt, SeedsAt, View};

@@ -1,0 +1,192 @@
+//! Who owns a shard and which checkpoint counts: what the rest of the program asks.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::balance::Wanted;
+use super::etcd::{EtcdError, StartError};
+use super::lease::Hold;
+use super::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, QuotaRecord, RecordError, SeedsRecord, State};
+use super::view::{HeadAt, SeedsAt, View};
+use crate::exchange::Revision;
+
+/// What goes wrong with a cluster.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// etcd, or the way to it.
+    #[error(transparent)]
+    Etcd(#[from] EtcdError),
+    /// The client of etcd cannot be made.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// A value that is not what has to be there.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The store of objects.
+    #[error(transparent)]
+    Store(#[from] crate::store::Error),
+    /// etcd knows nothing of the crawl.
+    #[error("there is no such crawl in etcd: {prefix} has nothing; `crawler cluster init` makes a crawl")]
+    NotMade {
+        /// What its keys would begin with.
+        prefix: String,
+    },
+    /// There is one already.
+    #[error("the crawl is in etcd already, below {prefix}")]
+    Made {
+        /// What its keys begin with.
+        prefix: String,
+    },
+    /// etcd has a crawl of this id which differs.
+    #[error("{what} of the crawl in etcd is {found}, and {expected} is expected")]
+    Differs {
+        /// Of what.
+        what: &'static str,
+        /// What this process has.
+        expected: String,
+        /// What etcd has.
+        found: String,
+    },
+    /// Another process has the node's name.
+    #[error(
+        "the node name {name:?} is taken: another process runs under it, or one has that ended less than a lease ago"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// The node has no lease at this moment: nothing can be claimed.
+    #[error("there is no lease at this moment: etcd has not answered in time")]
+    NoLease,
+    /// The claim is gone: the shard has to be dropped.
+    #[error("shard {shard} is lost: its claim is gone from etcd")]
+    Lost {
+        /// The shard.
+        shard: u32,
+    },
+    /// This process has the shard already.
+    #[error("shard {shard} is claimed by this process already")]
+    Claimed {
+        /// The shard.
+        shard: u32,
+    },
+    /// The crawl has ended, and takes no seeds.
+    #[error("the crawl has ended")]
+    Ended,
+    /// A thread cannot be started.
+    #[error("a thread of the cluster: {0}")]
+    Thread(#[source] std::io::Error),
+}
+
+/// Why a head was not put.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// It was not, and never will be: somebody else may have the shard. It has to be dropped, its directory is stale.
+    #[error("shard {shard}: the head was refused, another claim counts: owner {owner}, head at checkpoint {number}")]
+    Refused {
+        /// The shard.
+        shard: u32,
+        /// Who has it now.
+        owner: String,
+        /// Checkpoint of the head that counts.
+        number: u64,
+    },
+    /// Nobody knows: the process ends before there was an answer. The checkpoint may count.
+    #[error("it is not known whether the head was put: {0}")]
+    Unknown(#[source] ClusterError),
+}
+
+/// A shard that this process has.
+#[derive(Debug)]
+pub struct Claimed {
+    /// The shard.
+    pub shard: u32,
+    /// Of the crawl.
+    pub era: u32,
+    /// The revision of the claim: no two claims have the same.
+    pub epoch: u64,
+    /// The last committed checkpoint, as the transaction of the claim read it; `None` before the first one.
+    pub head: Option<HeadAt>,
+    hold: Arc<Hold>,
+    /// Of the head that was read or put last.
+    head_revision: AtomicU64,
+}
+
+impl Claimed {
+    pub(super) fn new(shard: u32, (era, epoch): (u32, u64), head: HeadAt, hold: Arc<Hold>) -> Claimed {
+        let head_revision = AtomicU64::new(head.revision);
+        let head = (head.record.number > 0).then_some(head);
+        Claimed { shard, era, epoch, head, hold, head_revision }
+    }
+
+    /// Whether a request for the shard may be started now (invariant 8). Cheap: two clocks and a few numbers.
+    pub fn holds(&self) -> bool {
+        self.hold.holds()
+    }
+
+    /// The same, for those who outlive the claim.
+    pub fn hold(&self) -> &Arc<Hold> {
+        &self.hold
+    }
+
+    pub(super) fn head_revision(&self) -> Revision {
+        self.head_revision.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn committed(&self, revision: Revision) {
+        self.head_revision.store(revision, Ordering::Relaxed);
+    }
+}
+
+/// What is called when something has changed. It must not wait, nor ask the cluster.
+pub type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// What was granted to a shard, and what is left for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// To the shard, in all.
+    pub in_all: GrantRecord,
+    /// What nobody has yet.
+    pub left: QuotaRecord,
+}
+
+/// Who owns a shard, and which checkpoint of it counts. Calls block until there is an answer that is definite, or for as
+/// long as each says.
+pub trait Ownership: fmt::Debug + Send + Sync {
+    /// Claims the shard; `None` where it is not free. One claim is for one opening of its directory.
+    fn claim(&self, shard: u32) -> Result<Option<Claimed>, ClusterError>;
+    /// Makes `head` the one that counts. Waits until that is definite, or the process ends.
+    fn commit(&self, claimed: &Claimed, head: &HeadRecord) -> Result<Revision, CommitError>;
+    /// Gives the shard up: its requests have ended, and what is to be kept is committed.
+    fn release(&self, claimed: &Claimed) -> Result<(), ClusterError>;
+    /// What is known: everything up to its revision.
+    fn heads(&self) -> Arc<View>;
+    /// Calls `wake` whenever that has changed.
+    fn watch(&self, wake: Wake);
+    /// Whether this node may start requests at all. That it may for a shard says [`Claimed::holds`].
+    fn holds(&self) -> bool;
+    /// What this node should claim, and hand over. Changes with time alone, too: to be asked about once a second.
+    fn wanted(&self) -> Wanted;
+    /// Moves a block of what is left of the limits to the shard.
+    fn grant(&self, claimed: &Claimed) -> Result<Granted, ClusterError>;
+    /// Gives back what the shard has not used of its grants.
+    fn give_back(&self, claimed: &Claimed, used: GrantRecord) -> Result<Granted, ClusterError>;
+    /// Ends the crawl, unless what is wanted has changed since `want_at`; says whether it has ended.
+    fn put_end(&self, want_at: Revision, end: EndRecord) -> Result<bool, ClusterError>;
+    /// What all nodes have to do.
+    fn set_want(&self, state: State) -> Result<Revision, ClusterError>;
+    /// Adds the list of seeds that this object has.
+    fn put_seeds(&self, object: &str, count: u64) -> Result<SeedsAt, ClusterError>;
+    /// Nobody claims the shard from now on: `halted` says why.
+    fn halt(&self, claimed: &Claimed, halted: &HaltedRecord) -> Result<(), ClusterError>;
+}
+
+/// The list behind all others.
+pub(super) fn next_list(view: &View, object: &str, count: u64) -> (u32, SeedsRecord) {
+    let last = view.seeds.values().next_back();
+    let before = last.map_or(0, |last| last.record.before + last.record.count);
+    (last.map_or(0, |last| last.number) + 1, SeedsRecord { object: object.to_owned(), before, count })
+}
