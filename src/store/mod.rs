@@ -78,10 +78,3 @@ pub trait ObjectStore: fmt::Debug + Send + Sync {
     /// Where it is, for people: without secrets.
     fn address(&self) -> String;
 }
-/// temporary
-#[derive(Debug, Default)]
-pub struct StoreOptions;
-/// temporary
-pub fn open(url: &str, _: &StoreOptions) -> Result<std::sync::Arc<dyn ObjectStore>> {
-    Err(Error::Unavailable { name: url.to_owned(), detail: String::new() })
-}

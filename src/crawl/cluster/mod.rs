@@ -32,6 +32,7 @@ use crate::ship::{Claim, Names, ShipOptions, greatest_claim, newest};
 use crate::store::{self, ObjectStore, StoreOptions};
 pub use adopt::{Adopted, adopt};
 use crawl_object::{CrawlObject, refused};
+pub use note::FILE as NOTE_FILE;
 use note::{Note, Stamp};
 pub use orders::{Operated, init};
 pub use reading::StoredCrawl;

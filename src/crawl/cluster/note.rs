@@ -12,7 +12,7 @@ use crate::disk::{Disk, Error, Result};
 use crate::ship::Claim;
 
 /// The file in the directory of a shard.
-const FILE: &str = "shipped.json";
+pub const FILE: &str = "shipped.json";
 
 /// A checkpoint as the store knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use crate::disk::{Disk, Mode};
+use crate::engine::SeedTable;
 use crate::engine::seeds::list_path;
 use crate::store::{self, Body, Error, ObjectStore, Part};
 
@@ -71,11 +72,12 @@ pub(super) fn restore(store: &dyn ObjectStore, prefix: &str, (disk, root): (&Dis
         let bytes = store.get(&name, 0..to - from)?;
         list.extend_from_slice(&bytes);
     }
-    let path = list_path(root);
-    let parent = path.parent().unwrap_or(root);
-    disk.create_dir_all(parent)?;
-    disk.sync_dir(root)?;
-    disk.replace(&path, &list).map_err(Error::Disk)
+    if list.is_empty() {
+        return Ok(());
+    }
+    // what becomes of seeds is noted by the shards; beside the list there is an empty file for it
+    drop(SeedTable::open(disk, root, None)?);
+    disk.replace(&list_path(root), &list).map_err(Error::Disk)
 }
 
 #[cfg(test)]
