@@ -87,7 +87,7 @@ fn s3(bucket: &str, options: &StoreOptions, transport: Transport) -> Result<Arc<
     if options.variable("AWS_REGION").or(options.variable("AWS_DEFAULT_REGION")).is_none() {
         builder = builder.with_region("us-east-1");
     }
-    // as with Amazon's tools: keys of the environment first, then roles that it names, then files, then the machine's role
+    // as with Amazon's tools: keys of the environment, then roles that it names, then files, then the machine's role
     let others = ["AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE"];
     let others = others.iter().chain(&["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"]);
     if !others.into_iter().any(|name| options.variable(name).is_some()) {

@@ -1,5 +1,5 @@
-//! Keys of the files that Amazon's tools keep: `~/.aws/credentials` and `~/.aws/config`, by profile. They are read again
-//! once a minute, since other programs renew keys that hold for some hours.
+//! Keys of the files that Amazon's tools keep: `~/.aws/credentials` and `~/.aws/config`, by profile. They are read
+//! again once a minute, since other programs renew keys that hold for some hours.
 //!
 //! A profile that says how to get keys (a role, a process, single sign-on) instead of having them is refused: then the
 //! keys have to come by the environment.
@@ -147,8 +147,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(of(dir.path(), "").read().unwrap().is_none(), "no files");
         let credentials = "# mine\n[default]\naws_access_key_id=AAA\naws_secret_access_key = s=1\n\n\
-                           [work]\naws_access_key_id = BBB\naws_secret_access_key = s2\naws_session_token = t2\n[half]\n\
-                           aws_access_key_id = CCC\n";
+                           [work]\naws_access_key_id = BBB\naws_secret_access_key = s2\naws_session_token = t2\n\
+                           [half]\naws_access_key_id = CCC\n";
         let config = "[default]\nregion = eu-west-1\n[profile work]\ns3 =\n  region = wrong\nregion = us-west-2\n\
                       endpoint_url = http://127.0.0.1:9\n[profile away]\ncredential_process = /bin/keys\n";
         std::fs::write(dir.path().join("credentials"), credentials).unwrap();
