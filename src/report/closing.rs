@@ -244,6 +244,9 @@ fn per_second(number: u64, elapsed: Duration) -> String {
 /// The command line that goes on with the crawl, within the limits that it had.
 pub(super) fn resume_line(closing: &Closing<'_>, finish: Finish) -> String {
     let mut line = String::from("crawler");
+    if closing.seeds.is_none() && closing.urls.is_empty() && closing.store.is_some() {
+        line.push_str(" cluster run");
+    }
     closing.urls.iter().for_each(|url| _ = write!(line, " {}", shell_text(url)));
     if let Some(seeds) = closing.seeds {
         let _ = write!(line, " --seeds {}", shell_word(seeds));

@@ -91,6 +91,9 @@ fn object(id: &str, view: &View, figures: &[(String, FiguresRecord)]) -> String 
                 "pages": head.map(|head| head.pages),
                 "bytes": head.map(|head| head.bytes),
                 "left": head.map(|head| left(head.idle)),
+                "revision": view.heads[shard].as_ref().map(|head| head.revision),
+                "links_at": view.heads[shard].as_ref().map(|head| head.links_at()),
+                "read_to": head.map(|head| head.read_to),
                 "halted": view.halted.get(&(shard as u32)).map(|halted| &halted.file),
             })
         })
@@ -98,7 +101,7 @@ fn object(id: &str, view: &View, figures: &[(String, FiguresRecord)]) -> String 
     let end = view.end.map(|end| end.finish.to_string());
     let lists = view.seeds.len();
     let all = json!({
-        "crawl": id, "state": wanted(view), "end": end, "seed_lists": lists, "nodes": nodes, "shards": shards,
+        "crawl": id, "revision": view.revision, "state": wanted(view), "end": end, "seed_lists": lists, "nodes": nodes, "shards": shards,
     });
     format!("{all}\n")
 }

@@ -340,9 +340,16 @@ impl Engine {
         let idle = self.idle();
         let exchange = self.exchange.as_ref()?;
         let (durable_at, cost) = exchange.last;
-        // what is shipped costs puts, and others fetch it: some early ones an interval have to do
-        let least = self.home.shipping.as_ref().map_or(Duration::ZERO, |_| self.settings.checkpoint_interval / 6);
-        exchange.wants_cut(idle).then(|| durable_at + (cost * EARLY_FACTOR).max(least))
+        let wait = match self.home.shipping {
+            None => cost * EARLY_FACTOR,
+            // what is shipped costs puts, and others fetch it: some early ones an interval have to do; and most of its
+            // cost is waiting for others, which keeps nobody from working
+            Some(_) => {
+                let interval = self.settings.checkpoint_interval;
+                (cost * EARLY_FACTOR).clamp(interval / 6, interval)
+            }
+        };
+        exchange.wants_cut(idle).then(|| durable_at + wait)
     }
 
     /// What is left to do in this shard.
