@@ -13,6 +13,8 @@ struct State {
     /// Connections that are refused from then on.
     to_refuse: usize,
     refused: usize,
+    /// The server of connections behind the break, where it is another one.
+    next_port: Option<u16>,
     open: Vec<TcpStream>,
     /// What a request has in it whose answer is lost.
     lose: Option<Vec<u8>>,
@@ -43,6 +45,12 @@ impl Gate {
         (state.left, state.to_refuse, state.refused) = (Some(bytes), refuse, 0);
     }
 
+    /// Behind the next break, connections lead to the server on `port`.
+    pub fn go_on_with(&self, port: u16) {
+        self.state.lock().unwrap().next_port = Some(port);
+    }
+
+    /// Breaks and refuses nothing more.
     pub fn open(&self) {
         let mut state = self.state.lock().unwrap();
         (state.left, state.to_refuse) = (None, 0);
@@ -65,16 +73,17 @@ impl Gate {
 }
 
 fn accept(state: &Arc<Mutex<State>>, client: TcpStream, port: u16) {
-    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-    {
-        let mut state = state.lock().unwrap();
-        if state.left == Some(0) && state.to_refuse > 0 {
-            state.to_refuse -= 1;
-            state.refused += 1;
-            return;
-        }
-        state.open.extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+    let mut now = state.lock().unwrap();
+    let is_broken = now.left == Some(0);
+    if is_broken && now.to_refuse > 0 {
+        now.to_refuse -= 1;
+        now.refused += 1;
+        return;
     }
+    let port = now.next_port.filter(|_| is_broken).unwrap_or(port);
+    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    now.open.extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+    drop(now);
     let is_mute = Arc::new(AtomicBool::new(false));
     let (to, from) = ((client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client));
     let (state, mute) = (state.clone(), is_mute.clone());

@@ -135,6 +135,7 @@ fn s3_keeps_the_contract() {
     check_refusals(&server);
     check_lost_answers(&server);
     check_a_server_that_goes(&server, dir.path());
+    check_a_server_that_forgets(&server);
 }
 
 /// A listing of several pages.
@@ -203,4 +204,18 @@ fn check_a_server_that_goes(server: &Server, dir: &Path) {
     assert!(error.is_transient(), "{error}");
     gate.open();
     assert_eq!(store.length("gone/b").unwrap(), None, "nothing is there in parts");
+}
+
+/// The server comes back in the middle of an upload, and knows nothing of it.
+fn check_a_server_that_forgets(server: &Server) {
+    let Some(next) = Server::start() else { return };
+    next.make_bucket("one");
+    let gate = Gate::before(server.port);
+    gate.go_on_with(next.port);
+    gate.break_after(14 << 20, 3);
+    let (store, content) = (s3(server, gate.port, "one"), bytes(30 << 20, 6));
+    store.put("forgotten/a", &Body::of(content.clone())).unwrap();
+    assert_eq!(gate.refused(), 3);
+    assert_eq!(s3(&next, next.port, "one").get("forgotten/a", 0..30 << 20).unwrap(), content);
+    assert_eq!(s3(server, server.port, "one").length("forgotten/a").unwrap(), None);
 }
