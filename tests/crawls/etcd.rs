@@ -5,6 +5,7 @@
 
 mod away;
 mod claims;
+mod figures;
 mod lost_answers;
 mod orders;
 mod process;

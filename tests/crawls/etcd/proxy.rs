@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -25,7 +25,6 @@ struct State {
     held: Mutex<Vec<Vec<u8>>>,
     is_cut: AtomicBool,
     is_over: AtomicBool,
-    transactions: AtomicU64,
 }
 
 /// One endpoint, behind which is a member.
@@ -65,11 +64,6 @@ impl Proxy {
     /// Faults that have not happened yet.
     pub fn faults_left(&self) -> usize {
         self.state.faults.lock().unwrap().len()
-    }
-
-    /// Transactions that came so far.
-    pub fn transactions(&self) -> u64 {
-        self.state.transactions.load(Ordering::SeqCst)
     }
 
     /// Nothing comes through in either direction, or everything again.
@@ -113,10 +107,7 @@ fn serve(client: TcpStream, state: &State) -> io::Result<()> {
     let request = [format!("{line}\r\nConnection: close\r\n{fields}").as_bytes(), &body].concat();
     wait_while_cut(state);
     let fault = match line.contains("/v3/kv/txn") {
-        true => {
-            state.transactions.fetch_add(1, Ordering::SeqCst);
-            state.faults.lock().unwrap().pop_front()
-        }
+        true => state.faults.lock().unwrap().pop_front(),
         false => None,
     };
     if fault == Some(Fault::Late) {

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,18 @@ impl Members {
     /// So many members, ready to answer; `None`, with a word why, where etcd is not installed. In CI, tests that check
     /// nothing must not pass.
     pub fn start(count: usize) -> Option<Members> {
+        let members = Members::begin(count, |_| Vec::new())?;
+        members.wait_until_ready();
+        Some(members)
+    }
+
+    /// One member that speaks TLS, with the flags that `made` says, which puts files into the directory; it may not be
+    /// ready yet.
+    pub fn secured(made: impl FnOnce(&Path) -> Vec<String>) -> Option<Members> {
+        Members::begin(1, made)
+    }
+
+    fn begin(count: usize, flags: impl FnOnce(&Path) -> Vec<String>) -> Option<Members> {
         if Command::new("etcd").arg("--version").output().is_err() {
             let problem = "etcd is not installed (Debian: etcd-server)";
             let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
@@ -33,21 +46,31 @@ impl Members {
             return None;
         }
         let ports = (0..count).map(|_| (free_port(), free_port())).collect();
+        let dir = tempfile::tempdir().unwrap();
         let mut members = Members {
-            dir: tempfile::tempdir().unwrap(),
+            flags: flags(dir.path()),
+            dir,
             token: "first".to_owned(),
-            flags: Vec::new(),
             ports,
             running: (0..count).map(|_| None).collect(),
         };
         (0..count).for_each(|at| members.run(at));
-        members.wait_until_ready();
         Some(members)
     }
 
     /// Where they are.
     pub fn endpoints(&self) -> Vec<String> {
-        self.ports.iter().map(|(client, _)| format!("http://127.0.0.1:{client}")).collect()
+        self.ports.iter().map(|(client, _)| self.address(*client)).collect()
+    }
+
+    fn address(&self, port: u16) -> String {
+        let scheme = if self.flags.is_empty() { "http" } else { "https" };
+        format!("{scheme}://127.0.0.1:{port}")
+    }
+
+    /// Seconds on processors that all running members have had.
+    pub fn cpu_s(&self) -> f64 {
+        self.running.iter().flatten().map(|child| cpu_s(&child.id().to_string())).sum()
     }
 
     pub fn port(&self, at: usize) -> u16 {
@@ -59,7 +82,7 @@ impl Members {
         let cluster: Vec<String> =
             self.ports.iter().enumerate().map(|(at, (_, peer))| format!("m{at}=http://127.0.0.1:{peer}")).collect();
         let (client, peer) = self.ports[at];
-        let (client, peer) = (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
+        let (client, peer) = (self.address(client), format!("http://127.0.0.1:{peer}"));
         let log = std::fs::File::create(self.dir.path().join(format!("m{at}.log"))).unwrap();
         let child = Command::new("etcd")
             .args(["--name", &format!("m{at}"), "--data-dir", self.dir.path().join(format!("m{at}")).to_str().unwrap()])
@@ -152,6 +175,14 @@ impl Drop for Members {
             let _ = child.wait();
         }
     }
+}
+
+/// Seconds on processors of a process; `self` is this one.
+pub fn cpu_s(process: &str) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    // behind the name, which may have blanks; the 14th and 15th field, in hundredths of a second
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    (fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()) / 100.0
 }
 
 fn free_port() -> u16 {
