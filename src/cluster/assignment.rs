@@ -237,5 +237,5 @@ mod tests {
         assert_eq!(found, FROZEN);
     }
 
-    const FROZEN: [usize; 16] = [0; 16];
+    const FROZEN: [usize; 16] = [0, 1, 1, 0, 0, 1, 1, 0, 1, 2, 2, 2, 2, 0, 1, 0];
 }

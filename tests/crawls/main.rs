@@ -4,6 +4,7 @@
 
 mod end_to_end;
 mod endings;
+mod etcd;
 mod fetch;
 mod hostile;
 mod kills;

@@ -1,6 +1,6 @@
 //! Limits of the whole crawl: what is left, what shards have.
 
-use super::super::etcd::{EtcdError, Transacted, Txn};
+use super::super::etcd::{EtcdError, Read, Transacted, Txn};
 use super::super::ownership::{Claimed, ClusterError, Granted};
 use super::super::quota;
 use super::super::record::{GrantRecord, QuotaRecord};
@@ -16,13 +16,13 @@ struct Limits {
 impl EtcdCrawl {
     /// What nobody has yet.
     pub fn quota(&self) -> Result<QuotaRecord, ClusterError> {
-        let read = self.etcd.get(&self.keys.quota())?;
+        let read = self.get(&self.keys.quota())?;
         Ok(value(read.keys.first())?.unwrap_or_default())
     }
 
     /// What was granted to the shard in all.
     pub fn granted(&self, shard: u32) -> Result<GrantRecord, ClusterError> {
-        let read = self.etcd.get(&self.keys.granted(shard))?;
+        let read = self.get(&self.keys.granted(shard))?;
         Ok(value(read.keys.first())?.unwrap_or_default())
     }
 
@@ -88,8 +88,8 @@ impl EtcdCrawl {
     }
 
     fn limits(&self, shard: u32) -> Result<Limits, ClusterError> {
-        let (left, granted) = (self.etcd.get(&self.keys.quota())?, self.etcd.get(&self.keys.granted(shard))?);
-        let revision = |read: &super::super::etcd::Read| read.keys.first().map_or(0, |kv| kv.mod_revision);
+        let (left, granted) = (self.get(&self.keys.quota())?, self.get(&self.keys.granted(shard))?);
+        let revision = |read: &Read| read.keys.first().map_or(0, |kv| kv.mod_revision);
         Ok(Limits {
             left: (revision(&left), value(left.keys.first())?.unwrap_or_default()),
             granted: (revision(&granted), value(granted.keys.first())?.unwrap_or_default()),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 pub use create::Beginning;
 
-use super::etcd::{Etcd, EtcdError, EtcdOptions, KeyValue, Transacted, Txn};
+use super::etcd::{Etcd, EtcdError, EtcdOptions, KeyValue, Read, Transacted, Txn};
 use super::keys::Keys;
 use super::ownership::ClusterError;
 use super::record::{self, CrawlRecord, FORMAT, FiguresRecord, RecordError, written};
@@ -69,14 +69,14 @@ impl EtcdCrawl {
 
     /// Everything that nodes watch, as it is now.
     pub fn view(&self) -> Result<View, ClusterError> {
-        let read = self.etcd.below(self.keys.live())?;
+        let read = patiently(&self.etcd, PATIENCE, || self.etcd.below(self.keys.live()))?;
         Ok(View::of_all(self.record.shards, &self.keys, &read.keys, read.revision)?)
     }
 
     /// What nodes told of themselves last, by name.
     pub fn figures(&self) -> Result<Vec<(String, FiguresRecord)>, ClusterError> {
         let prefix = self.keys.all_figures();
-        let read = self.etcd.below(&prefix)?;
+        let read = patiently(&self.etcd, PATIENCE, || self.etcd.below(&prefix))?;
         let figures = read.keys.iter().map(|kv| {
             let name = kv.key.strip_prefix(&prefix).expect("only such were asked for").to_owned();
             record::read(&kv.key, &kv.value).map(|record| (name, record))
@@ -86,7 +86,12 @@ impl EtcdCrawl {
 
     /// How many whole seconds etcd keeps this lease yet, in its own view.
     pub fn seconds_left(&self, lease: u64) -> Result<Option<u64>, ClusterError> {
-        Ok(self.etcd.seconds_left(lease)?)
+        Ok(patiently(&self.etcd, PATIENCE, || self.etcd.seconds_left(lease))?)
+    }
+
+    /// One key as it is now.
+    pub(super) fn get(&self, key: &str) -> Result<Read, ClusterError> {
+        Ok(patiently(&self.etcd, PATIENCE, || self.etcd.get(key))?)
     }
 
     /// Sends the transaction until the answer is clear, for as long as people wait.

@@ -85,7 +85,7 @@ impl EtcdCrawl {
             if view.draining.contains(node) {
                 return Ok(true);
             }
-            let read = self.etcd.get(&node_key)?;
+            let read = self.get(&node_key)?;
             let Some(found) = read.keys.first().filter(|found| found.lease == at.lease) else {
                 continue;
             };

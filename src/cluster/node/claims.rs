@@ -65,7 +65,7 @@ impl Shared {
         if let Some(head) = known {
             return Ok(head);
         }
-        let read = self.crawl.etcd.get(&self.crawl.keys.head(shard))?;
+        let read = self.crawl.get(&self.crawl.keys.head(shard))?;
         head_at(read.keys.first())
     }
 
