@@ -40,8 +40,6 @@ pub const ONE_LINK: &[Page] = &[seed(0, Some(1)), page(1, None)];
 pub const THERE_AND_BACK: &[Page] = &[seed(0, Some(1)), page(1, Some(2)), page(0, None)];
 /// A chain that crosses three times.
 pub const CHAIN: &[Page] = &[seed(0, Some(1)), page(1, Some(2)), page(0, Some(3)), page(1, None)];
-/// A seed in each shard, whose link crosses.
-pub const CROSSWISE: &[Page] = &[seed(0, Some(1)), page(1, None), seed(1, Some(3)), page(0, None)];
 /// Two links of one shard into the other.
 pub const TWO_LINKS: &[Page] = &[seed(0, Some(1)), page(1, None), seed(0, Some(3)), page(1, None)];
 /// Links of one shard into the other, and a page without one.
