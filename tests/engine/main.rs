@@ -5,6 +5,7 @@
 mod again;
 mod calendar;
 mod checkpoints;
+mod cluster_model;
 mod crawled;
 mod damage;
 mod ends;
