@@ -122,8 +122,15 @@ impl Cluster {
     fn assert_ends(mut self) {
         self.wait_until("the end of the crawl", Cluster::has_ended);
         let logs = self.logs();
-        for (name, child) in self.nodes.drain() {
-            let code = crate::site::wait_at_most(child, PATIENCE).code;
+        for (name, mut child) in self.nodes.drain() {
+            let until = Instant::now() + PATIENCE;
+            let code = loop {
+                if let Some(status) = child.try_wait().unwrap() {
+                    break status.code();
+                }
+                assert!(Instant::now() < until, "{name} goes on\n{logs}");
+                thread::sleep(Duration::from_millis(20));
+            };
             assert_eq!(code, Some(0), "{name}: {logs}");
         }
         let place = self.place();

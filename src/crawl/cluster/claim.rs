@@ -15,7 +15,7 @@ use crate::disk::{Disk, Error};
 use crate::engine::{Checkpoint, Identity, Lease, mend};
 use crate::exchange::Revision;
 use crate::shard::Shard;
-use crate::ship::{Archive, Claim, Manifest, Names, StoreView, restore, sweep};
+use crate::ship::{Archive, Claim, FileKind, Manifest, Names, StoreView, restore, sweep};
 use crate::store::{self, ObjectStore};
 
 /// What a head says of a shard that never had a link file: 0 would say that it came with this one.
@@ -47,8 +47,7 @@ impl Grounds {
             self.bring(&disk, &dir, head.as_ref())?;
         }
         if let Some(head) = &head {
-            // link files of its own, too, that it has not here
-            self.view.mount_archive(&dir, head);
+            self.view.mount_archive(&dir, &without_files_here(head, &dir));
         }
         let identity = self.identity.of_shard(shard);
         let directory = ShardDirectory::open_shard(request, self.view.disk(), identity, false)?;
@@ -88,6 +87,14 @@ impl Grounds {
         tracing::info!("{}: goes on from checkpoint {} in the store", dir.display(), head.number);
         Ok(())
     }
+}
+
+/// The manifest without the value files that the directory has, whole or open.
+fn without_files_here(manifest: &Manifest, dir: &Path) -> Manifest {
+    let is_here = |path: &str| dir.join(path).exists() || dir.join(format!("{path}.open")).exists();
+    let mut shown = manifest.clone();
+    shown.files.retain(|file| file.kind == FileKind::Archive && !is_here(&file.path));
+    shown
 }
 
 fn aside(dir: &Path) -> PathBuf {
