@@ -17,6 +17,8 @@ pub(super) struct SimResponse {
     pub nofollow: bool,
     /// The identity body.
     pub body: Vec<u8>,
+    /// How often the page had been edited.
+    pub edition: u32,
     /// To be sent with Content-Encoding gzip, if the client takes it.
     pub gzip: bool,
     /// To be sent in chunks of so many bytes.

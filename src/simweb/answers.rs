@@ -1,13 +1,16 @@
-//! What the web answers to a request: status, headers and body, from host and path alone.
+//! What the web answers to a request: status, headers and body, from host and path, and from the time where pages are
+//! edited.
 //!
 //! The only state is how often each flaky URL, and each overloaded host, was asked for.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use super::answer::{SimResponse, plain};
 use super::conduct::{Failing, Plea, Robots};
+use super::edits;
 use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
 use super::plan::{Kind, Plan, Purpose};
@@ -35,8 +38,8 @@ impl SimResponses {
         SimResponses { pages: Pages::new(&plan), plan, port, attempts: Mutex::default(), refused: Mutex::default() }
     }
 
-    /// The answer to a request that came to `address` for a host by that name.
-    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str) -> SimResponse {
+    /// The answer to a request that came to `address` for a host by that name, when the web had run for `elapsed`.
+    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str, elapsed: Duration) -> SimResponse {
         let name = host_header.rsplit_once(':').map_or(host_header, |(name, _)| name).to_ascii_lowercase();
         if address == self.plan.trap_address()
             && let Some(trap) = traps::trap_named(&self.plan.options, &name)
@@ -76,8 +79,10 @@ impl SimResponses {
             answer.plea = Some((Plea::Seconds, self.plan.options.retry_after_s));
             return self.timed(answer, host, url);
         }
-        let (status, body) = self.last(host, url);
-        let mut answer = SimResponse { status, body, ..self.kind_of_answer(host, url) };
+        let (status, mut body) = self.last(host, url);
+        let edition = if status == 200 { edits::edition(&self.plan, host, url, elapsed) } else { 0 };
+        edits::edit(&mut body, edition);
+        let mut answer = SimResponse { status, body, edition, ..self.kind_of_answer(host, url) };
         let mut dice = self.plan.dice(Purpose::SimResponse, host, url);
         answer.gzip = dice.f64() < self.plan.options.gzip_share && status == 200;
         if dice.f64() < self.plan.options.chunked_share {

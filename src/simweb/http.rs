@@ -76,7 +76,7 @@ async fn respond(
     let path = asked.uri().path_and_query().map_or("/", |path| path.as_str());
     let host = text(asked.headers(), header::HOST);
     let answer = match *asked.method() {
-        Method::GET | Method::HEAD => site.answers.to(address, host, path),
+        Method::GET | Method::HEAD => site.answers.to(address, host, path, Duration::from_micros(started_us)),
         _ => SimResponse { status: 405, content_type: "text/plain", ..Default::default() },
     };
     let validators = Validators::of(&answer);
@@ -93,6 +93,7 @@ async fn respond(
         started_us,
         finished_us: started_us,
         rest_until_us: None,
+        edition: answer.edition,
     };
     // From here on the request is in the log, even if the client goes away during the wait.
     let mut body = LoggedBody { rest: Bytes::new(), chunk_bytes: answer.chunk_bytes, entry, site };

@@ -30,6 +30,9 @@ pub struct Request {
     /// Until when the answer asked to be left alone, if it did in a way that can be kept.
     #[serde(default)]
     pub rest_until_us: Option<u64>,
+    /// How often the page had been edited that was answered.
+    #[serde(default)]
+    pub edition: u32,
 }
 
 impl Request {

@@ -4,9 +4,9 @@
 //! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
 //! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
 //! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked
-//! for, traps without end. Its pages have entity tags and dates, and answer conditions with 304. Nothing is stored: a
-//! page is written from the seed, its URL and the port whenever it is asked for, and [`Expected`] comes from a walk
-//! over the plan that pages are written from.
+//! for, traps without end and pages that are edited. Its pages have entity tags and dates, and answer conditions with
+//! 304. Nothing is stored: a page is written from the seed, its URL, the port and the number of its edits whenever it is
+//! asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
 //! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one thread of their own,
@@ -19,6 +19,7 @@ mod answers;
 mod conduct;
 mod dns;
 mod drip;
+mod edits;
 mod expected;
 mod host_names;
 mod http;
@@ -51,6 +52,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 pub use conduct::Plea;
+pub use edits::edition_text;
 pub use expected::{Expected, ExpectedPage};
 pub use judge::{Limits, Violation, judge, largest_concurrency};
 pub use log::Request;
@@ -178,6 +180,11 @@ impl SimWeb {
     /// the log, without a copy of all of it.
     pub fn log_after(&self, count: usize) -> Vec<Request> {
         self.site.log.after(count)
+    }
+
+    /// The time by the clock of the log: microseconds since the web started.
+    pub fn now_us(&self) -> u64 {
+        self.site.log.now_us()
     }
 
     /// Forgets the requests so far.

@@ -111,6 +111,9 @@ pub struct SimOptions {
     pub requisite_share: f64,
     /// TTL of the DNS answers, in seconds.
     pub dns_ttl_s: u32,
+    /// Mean time between two edits of a page, by a Poisson process of each page's own; zero for none. What
+    /// [`Expected`](super::Expected) says of bodies is said of those that were not edited.
+    pub edit_every: Duration,
 }
 
 impl Default for SimOptions {
@@ -160,6 +163,7 @@ impl Default for SimOptions {
             varied_markup: true,
             requisite_share: 0.0,
             dns_ttl_s: 300,
+            edit_every: Duration::ZERO,
         }
     }
 }

@@ -66,7 +66,7 @@ impl PaperWeb {
     /// at `now` by the clock of anyone who asks; `None` where no answer comes.
     pub fn answer(&self, name: &str, path: &str, now: Time) -> Option<PaperAnswer> {
         let address = self.resolve(name).unwrap_or(Ipv4Addr::UNSPECIFIED);
-        let answer = self.answers.to(address, name, path);
+        let answer = self.answers.to(address, name, path, Duration::ZERO);
         if answer.fate != Fate::Answered {
             return None;
         }

@@ -353,6 +353,7 @@ pub(super) enum Purpose {
     Sitemap,
     Trouble,
     Requisites,
+    Edits,
 }
 
 /// The loopback address of that number; 0 is 127.0.0.1.

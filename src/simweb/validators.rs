@@ -22,9 +22,11 @@ impl Validators {
         // any day of November 2026
         let date = format!("{}, {:02} Nov 2026 10:00:00 GMT", DAYS[(sum % 28) as usize % 7], sum % 28 + 1);
         let value = |text: String| HeaderValue::from_str(&text).expect("the text is ASCII");
+        // days are too few to tell editions apart
+        let is_edited = answer.edition > 0;
         Some(Validators {
-            etag: (sum & 3 != 0).then(|| value(format!("{weak}\"{sum:08x}\""))),
-            last_modified: (sum & 3 != 1).then(|| value(date)),
+            etag: (is_edited || sum & 3 != 0).then(|| value(format!("{weak}\"{sum:08x}\""))),
+            last_modified: (!is_edited && sum & 3 != 1).then(|| value(date)),
         })
     }
 
