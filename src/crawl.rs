@@ -29,6 +29,7 @@ mod nothing;
 mod options;
 pub mod plan;
 pub mod recrawl;
+pub mod related;
 pub mod reports;
 mod request;
 pub mod retention;
