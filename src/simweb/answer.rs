@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use super::changes::Version;
 use super::conduct::{Fate, Plea};
 use super::drip::Drip;
 
@@ -17,14 +18,14 @@ pub(super) struct SimResponse {
     pub nofollow: bool,
     /// The identity body.
     pub body: Vec<u8>,
-    /// How often the page had been edited.
-    pub edition: u32,
     /// To be sent with Content-Encoding gzip, if the client takes it.
     pub gzip: bool,
     /// To be sent in chunks of so many bytes.
     pub chunk_bytes: Option<usize>,
     pub latency: Duration,
     pub fate: Fate,
+    /// Which version of its page it is, where pages change.
+    pub version: Option<Version>,
     /// To be sent one byte at a time.
     pub drip: Option<Drip>,
 }

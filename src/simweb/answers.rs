@@ -1,16 +1,17 @@
-//! What the web answers to a request: status, headers and body, from host and path, and from the time where pages are
-//! edited.
+//! What the web answers to a request: status, headers and body, from host and path alone, and the time where pages
+//! change.
 //!
 //! The only state is how often each flaky URL, and each overloaded host, was asked for.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+
+use sha1::{Digest, Sha1};
 
 use super::answer::{SimResponse, plain};
+use super::changes::Process;
 use super::conduct::{Failing, Plea, Robots};
-use super::edits;
 use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
 use super::plan::{Kind, Plan, Purpose};
@@ -19,6 +20,7 @@ use super::robots::robots_txt;
 use super::sitemaps;
 use super::traps;
 use super::trouble::Trouble;
+use crate::clock::Time;
 
 /// Where a host has the robots.txt of others: `/rules/7.txt` is that of host 7.
 pub(super) const RULES_PATH: &str = "/rules/";
@@ -38,8 +40,8 @@ impl SimResponses {
         SimResponses { pages: Pages::new(&plan), plan, port, attempts: Mutex::default(), refused: Mutex::default() }
     }
 
-    /// The answer to a request that came to `address` for a host by that name, when the web had run for `elapsed`.
-    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str, elapsed: Duration) -> SimResponse {
+    /// The answer to a request that came to `address` at `now` for a host by that name.
+    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str, now: Time) -> SimResponse {
         let name = host_header.rsplit_once(':').map_or(host_header, |(name, _)| name).to_ascii_lowercase();
         if address == self.plan.trap_address()
             && let Some(trap) = traps::trap_named(&self.plan.options, &name)
@@ -63,7 +65,7 @@ impl SimResponses {
             return self.timed(plain(status, text), host, u32::MAX);
         }
         if let Some(file) = sitemaps::at(&self.plan, host, path) {
-            let (content_type, body) = sitemaps::content(&self.plan, self.port, host, file);
+            let (content_type, body) = sitemaps::content(&self.plan, self.port, (host, file), now);
             return self.timed(SimResponse { status: 200, content_type, body, ..Default::default() }, host, u32::MAX);
         }
         let Some(url) = url_at(&self.plan, host, path) else {
@@ -79,10 +81,9 @@ impl SimResponses {
             answer.plea = Some((Plea::Seconds, self.plan.options.retry_after_s));
             return self.timed(answer, host, url);
         }
-        let (status, mut body) = self.last(host, url);
-        let edition = if status == 200 { edits::edition(&self.plan, host, url, elapsed) } else { 0 };
-        edits::edit(&mut body, edition);
-        let mut answer = SimResponse { status, body, edition, ..self.kind_of_answer(host, url) };
+        let (status, body) = self.last(host, url, now);
+        let version = Process::of(&self.plan, host, url).map(|process| process.version(now));
+        let mut answer = SimResponse { status, body, version, ..self.kind_of_answer(host, url) };
         let mut dice = self.plan.dice(Purpose::SimResponse, host, url);
         answer.gzip = dice.f64() < self.plan.options.gzip_share && status == 200;
         if dice.f64() < self.plan.options.chunked_share {
@@ -94,8 +95,13 @@ impl SimResponses {
         self.timed(answer, host, url)
     }
 
-    /// Status and identity body of the last answer of a URL: after the failures that pass.
-    pub fn last(&self, host: u32, url: u32) -> (u16, Vec<u8>) {
+    /// A moment at which every page has its first version.
+    pub fn begin(&self) -> Time {
+        self.plan.options.changes.map_or(Time::ZERO, |changes| changes.since)
+    }
+
+    /// Status and identity body of the last answer of a URL at `now`: after the failures that pass.
+    pub fn last(&self, host: u32, url: u32, now: Time) -> (u16, Vec<u8>) {
         match self.plan.kind(host, url) {
             Kind::Redirect => {
                 let status = [301, 302, 307, 308][self.plan.dice(Purpose::SimResponse, host, url).usize(0..4)];
@@ -104,8 +110,29 @@ impl SimResponses {
             }
             Kind::NotFound => (404, format!("<h1>Not found</h1>\n<p>{url}</p>\n").into_bytes()),
             Kind::ServerError => (500, format!("<h1>Out of order</h1>\n<p>{url}</p>\n").into_bytes()),
-            _ => (200, self.pages.page(&self.plan, self.port, host, url)),
+            _ => {
+                let version = Process::of(&self.plan, host, url).map(|process| process.version(now));
+                (200, self.pages.page(&self.plan, self.port, (host, url), version))
+            }
         }
+    }
+
+    /// The SHA-1 digest of the body that a page or a sitemap has at `now`; of what pages embed from elsewhere none.
+    pub fn digest_at(&self, url: &str, now: Time) -> Option<[u8; 20]> {
+        let (host, path) = self.place(url)?;
+        let body = match sitemaps::at(&self.plan, host, path) {
+            Some(file) => sitemaps::content(&self.plan, self.port, (host, file), now).1,
+            None => self.last(host, url_at(&self.plan, host, path)?, now).1,
+        };
+        Some(Sha1::digest(body).into())
+    }
+
+    /// The host of a URL, and its path.
+    pub fn place<'a>(&self, url: &'a str) -> Option<(u32, &'a str)> {
+        let rest = url.strip_prefix("http://")?;
+        let (authority, path) = rest.split_at(rest.find('/')?);
+        let name = authority.rsplit_once(':').map_or(authority, |(name, _)| name);
+        Some((self.plan.host_named(name)?, path))
     }
 
     fn robots(&self, host: u32) -> SimResponse {

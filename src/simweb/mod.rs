@@ -4,9 +4,9 @@
 //! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
 //! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
 //! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked
-//! for, traps without end and pages that are edited. Its pages have entity tags and dates, and answer conditions with
-//! 304. Nothing is stored: a page is written from the seed, its URL, the port and the number of its edits whenever it is
-//! asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
+//! for, traps without end, and pages that change by the clock. Its pages have entity tags and dates, and answer
+//! conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port and, where it changes, the
+//! time whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
 //! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one thread of their own,
@@ -16,10 +16,10 @@
 
 mod answer;
 mod answers;
+mod changes;
 mod conduct;
 mod dns;
 mod drip;
-mod edits;
 mod expected;
 mod host_names;
 mod http;
@@ -51,8 +51,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+pub use changes::Changes;
 pub use conduct::Plea;
-pub use edits::edition_text;
 pub use expected::{Expected, ExpectedPage};
 pub use judge::{Limits, Violation, judge, largest_concurrency};
 pub use log::Request;
@@ -61,6 +61,7 @@ pub use paper::{PaperAnswer, PaperWeb};
 pub use timeline::Timeline;
 pub use trap_kinds::TrapKind;
 
+use crate::clock::Time;
 use answers::SimResponses;
 use http::Site;
 use plan::{Plan, Target};
@@ -185,6 +186,11 @@ impl SimWeb {
     /// The time by the clock of the log: microseconds since the web started.
     pub fn now_us(&self) -> u64 {
         self.site.log.now_us()
+    }
+
+    /// The SHA-1 digest of the body that a page or a sitemap has at `now`; of what pages embed from elsewhere none.
+    pub fn digest_at(&self, url: &str, now: Time) -> Option<[u8; 20]> {
+        self.site.answers.digest_at(url, now)
     }
 
     /// Forgets the requests so far.
