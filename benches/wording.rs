@@ -171,8 +171,6 @@ fn word_in(pattern: &str) -> Result<Edit> {
     Ok(Box::new(move |page, random| {
         let frames = frames(page, &opening);
         let places = pattern.captures_iter(page).filter_map(|found| found.get(1)).map(|found| found.range());
-        let framed =
-            |place: &Range<usize>| frames.iter().any(|frame| place.start < frame.end && frame.start < place.end);
         let is_word = |word: &str| word.len() >= WORD_BYTES_MIN && word.bytes().all(|byte| byte.is_ascii_alphabetic());
         let words = places
             .filter(|place| !is_framed(place, &frames))
