@@ -17,7 +17,11 @@ const PAGES_MAX: usize = 400;
 const SEED: u64 = 23;
 const WORD_BYTES_MIN: usize = 5;
 /// Elements that frame pages of documentation, as the sites name them, and those whose text nobody reads.
-const FRAMES: &str = r#"(?i)<(nav|aside|footer|head|script|style|noscript|select|template)\b[^>]*>|<(div|ul|section)\b[^>]*(?:class|id|role)="(?:navheader|navfooter|related|sphinxsidebar|footer|sidebar|search)"[^>]*>"#;
+const FRAMES: &str = concat!(
+    r"(?i)<(nav|aside|footer|head|script|style|noscript|select|template)\b[^>]*>",
+    r#"|<(div|ul|section)\b[^>]*(?:class|id|role)=""#,
+    r#"(?:navheader|navfooter|related|sphinxsidebar|footer|sidebar|search)"[^>]*>"#,
+);
 
 /// Whether an edit is to count as a change.
 #[derive(Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
-//! What somebody may mean besides who has a URL forgotten: other spellings of the same page, and pages beside it.
+//! What an operator may mean besides a URL that is to be forgotten: other spellings of its page, and pages beside it.
 //!
 //! Two URLs with the same key form are the same page for a crawl, and the archive has it in the spelling that was met
-//! first, or in several. Whoever asks for a removal knows none of that, so all of them go. What is another page by the
+//! first, or in several. People who ask for a removal know none of that, so all of them go. What is another page by the
 //! crawl's rules stays, and is told: the same URL with the other scheme, and where a redirect leads.
 
 use std::path::Path;

@@ -124,8 +124,13 @@ impl PaperWeb {
     }
 
     fn process(&self, url: &str) -> Option<Process<'_>> {
-        let (host, path) = self.answers.place(url)?;
+        let (host, path) = self.place(url)?;
         let plan = &self.answers.plan;
         Process::of(plan, host, names::url_at(plan, host, path)?)
+    }
+
+    /// The host of a URL, and its path.
+    fn place<'a>(&self, url: &'a str) -> Option<(u32, &'a str)> {
+        self.answers.place(url)
     }
 }
