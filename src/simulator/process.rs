@@ -11,7 +11,7 @@ use super::case::Case;
 use super::clause::{Clause, Violation};
 use super::event_queue::EventQueue;
 use super::moment;
-use super::network::Network;
+use super::network::{Network, by_web};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::disk;
 use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Response, StopBy};
@@ -190,7 +190,13 @@ impl Process {
             let is_early = |&&done: &&Time| {
                 gap_min.is_none_or(|gap_min| request.started.since(done) < Duration::from_millis(gap_min))
             };
-            if page && self.done.get(&request.url).filter(is_early).is_some() {
+            // a sitemap has told that it changed, where that is true; sitemaps have intervals of their own
+            let is_told = |&&done: &&Time| {
+                let told = network.web().told_at(&request.url, by_web(request.start));
+                gap_min.is_none() || told.is_none_or(|told| told <= done)
+            };
+            let is_page = page && (gap_min.is_none() || !network.is_map(&request.url));
+            if is_page && self.done.get(&request.url).filter(is_early).filter(is_told).is_some() {
                 let what = format!("{} is in the archive and was asked for again at {} ms", request.url, request.start);
                 return Err(Violation::new(Clause::NothingTwice, what));
             }

@@ -125,6 +125,17 @@ fn records_of_the_calendar_that_are_lost_are_found() {
     assert!(matches!(clause, Clause::OneOutcome | Clause::NothingMissing), "{clause:?}");
 }
 
+#[test]
+fn a_replayed_visit_that_gets_no_record_is_found() {
+    let clause = found(Mistake::ForgetsReplayed, AGAIN_FROM..AGAIN_FROM + 40);
+    assert!(matches!(clause, Clause::OneOutcome | Clause::NothingMissing), "{clause:?}");
+}
+
+#[test]
+fn a_stale_record_that_passes_is_found() {
+    assert_eq!(found(Mistake::PassesStale, AGAIN_FROM..AGAIN_FROM + 40), Clause::NothingTwice);
+}
+
 fn found_in_shards(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {
     found_by(mistake, seeds, 3)
 }

@@ -64,7 +64,9 @@ impl SimResponses {
         }
         if let Some(file) = sitemaps::at(&self.plan, host, path) {
             let (content_type, body) = sitemaps::content(&self.plan, self.port, (host, file), now);
-            return self.timed(SimResponse { status: 200, content_type, body, ..Default::default() }, host, u32::MAX);
+            let version = sitemaps::version(&self.plan, host, now);
+            let answer = SimResponse { status: 200, content_type, body, version, ..Default::default() };
+            return self.timed(answer, host, u32::MAX);
         }
         let Some(url) = url_at(&self.plan, host, path) else {
             return self.timed(plain(404, "There is no such page, and no link to it.\n".to_owned()), host, u32::MAX);

@@ -116,6 +116,31 @@ impl PaperWeb {
         self.process(url).map(|process| process.next_change(now))
     }
 
+    /// Whether pages change by the clock.
+    pub fn does_change(&self) -> bool {
+        self.answers.plan.options.changes.is_some()
+    }
+
+    /// Whether a URL is a sitemap.
+    pub fn is_sitemap(&self, url: &str) -> bool {
+        self.place(url).is_some_and(|(host, path)| sitemaps::at(&self.answers.plan, host, path).is_some())
+    }
+
+    /// When a URL has changed by what a sitemap says of it at `now`, if one does.
+    pub fn told_at(&self, url: &str, now: Time) -> Option<Time> {
+        let plan = &self.answers.plan;
+        let (host, path) = self.place(url)?;
+        let listed = sitemaps::listed(plan, host);
+        match sitemaps::at(plan, host, path) {
+            Some(sitemaps::File::Gzipped) => sitemaps::newest(plan, host, &listed, now),
+            Some(_) => None,
+            None => {
+                let url = names::url_at(plan, host, path).filter(|url| listed.contains(url))?;
+                sitemaps::newest(plan, host, &[url], now)
+            }
+        }
+    }
+
     /// Whether versions of a page differ in a date and an advertisement only.
     pub fn is_cosmetic(&self, url: &str) -> bool {
         self.process(url).is_some_and(|process| process.version(Time::ZERO).is_cosmetic)
