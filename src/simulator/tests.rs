@@ -202,3 +202,32 @@ fn pages_that_are_fetched_again_have_one_place_over_every_death() {
     println!("{all:?}");
     assert!(all.deaths > 80 && all.requests > 10_000, "{all:?}");
 }
+
+#[test]
+fn a_calm_crawl_of_changing_pages_is_told_by_its_visits() {
+    use crate::calendar::{Bounds, Mode, ScheduleOptions};
+    use std::time::Duration;
+
+    let hour = Duration::from_secs(3_600);
+    let bounds = Bounds { min: hour, max: hour * 24 * 30 };
+    let changes = crate::simweb::Changes { cosmetic_share: 0.0, ..crate::simweb::Changes::from(BEGIN) };
+    let mode = Mode::Adaptive { gain: hour * 4 };
+    let schedule = ScheduleOptions { mode, bounds, maps: bounds, rules: Vec::new() };
+    let options = FreshOptions { seed: 3, hosts: 8, pages: 60, days: 12, changes, schedule, by_text: true };
+    let mut told = Vec::new();
+    let fresh = keep_fresh(&options, &mut |day| told.push(day)).unwrap();
+    assert_eq!((fresh.pages.len(), fresh.processes, told.len()), (60, 3, 3));
+    assert!(fresh.not_modified > 20 && fresh.requests > fresh.not_modified + 60, "{fresh:?}");
+    let visits: usize = fresh.pages.iter().map(|page| page.visits.len()).sum();
+    assert_eq!(visits as u64, fresh.requests);
+    for page in &fresh.pages {
+        assert!(page.visits.is_sorted() && page.visits.iter().all(|(at, changes)| at < changes), "{page:?}");
+    }
+    // pages that change often are visited often, within the bounds
+    let rate_of = |wanted: fn(usize) -> bool| {
+        let pages = fresh.pages.iter().filter(|page| wanted(page.visits.len()));
+        let logs: Vec<f64> = pages.map(|page| page.per_day.ln()).collect();
+        logs.iter().sum::<f64>() / logs.len() as f64
+    };
+    assert!(rate_of(|visits| visits > 6) > rate_of(|visits| visits <= 6) + 1.0, "{fresh:?}");
+}
