@@ -199,7 +199,9 @@ impl Machine {
         let opened = self.open(WholeLimits::default())?;
         let mut process = opened.map_err(|error| Violation::new(Clause::Reopens, error.to_string()))?;
         let statistics = process.statistics();
-        process.is_complete(self.ends.iter().any(|end| end.clock_set_back))?;
+        let dirs: Vec<PathBuf> = self.shards().map(|shard| self.dir_of(shard)).collect();
+        let waiting = places::waiting(&self.disk(), &dirs, self.clock_now);
+        process.is_complete(waiting.map_err(|error| Violation::new(Clause::Sound, error.to_string()))?)?;
         drop(process);
         match self.live(None)? {
             // by now something may be due

@@ -98,16 +98,15 @@ impl Process {
 
     /// Judges a process that was started after the crawl was complete, and has done nothing yet.
     ///
-    /// A visit that is in the archive, and whose record in the calendar is due later since the clock was set back,
-    /// waits for that record.
-    pub(super) fn is_complete(&self, clock_set_back: bool) -> Result<(), Violation> {
+    /// So many visits that are in the archive may be `waiting` for their records.
+    pub(super) fn is_complete(&self, waiting: u64) -> Result<(), Violation> {
+        let replayed: u64 = self.accounts().map(|accounts| accounts.replayed).sum();
+        if replayed > waiting {
+            let accounts: Vec<Accounts> = self.accounts().collect();
+            let what = format!("a stored page belongs to no URL that was admitted; {waiting} may wait: {accounts:?}");
+            return Err(Violation::new(Clause::OneOutcome, what));
+        }
         for member in &self.members {
-            let accounts = member.engine.accounts();
-            let may_wait = clock_set_back && matches!(member.past, Past::Stopped(Finish::Fresh));
-            if accounts.replayed > 0 && !may_wait {
-                let what = format!("a stored page belongs to no URL that was admitted: {accounts:?}");
-                return Err(Violation::new(Clause::OneOutcome, what));
-            }
             if !matches!(member.past, Past::Stopped(Finish::Complete | Finish::Fresh)) {
                 return Err(Violation::new(Clause::Reopens, format!("a complete crawl is {:?}", member.past)));
             }
