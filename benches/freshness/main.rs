@@ -6,8 +6,10 @@
 //! the same interval for all pages, visits in proportion to the rates, and the optimum for known rates, which is the
 //! limit (Cho and Garcia-Molina, TODS 2003). `-- FILE.svg` plots the first months.
 //!
-//! `-- engine` crawls a synthetic web whose pages change so, by the whole engine in virtual time (`engine.rs`), and
-//! holds that beside the schedule alone; `-- engine 4 --days 120` with a gain of four hours for so many days.
+//! `-- stretch` shows only what happens when more is due than can be visited.
+//!
+//! `-- engine` crawls a synthetic web whose pages change so, by the whole engine in virtual time (`engine.rs`), and holds
+//! that beside the schedule alone; `-- engine 4 --days 120` with a gain of four hours for so many days.
 
 mod engine;
 mod model;
@@ -39,6 +41,10 @@ fn main() -> Result<()> {
     let file = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
     let seed = 23;
     let rates = model::rates(PAGES, &mut Rng::with_seed(seed));
+    if std::env::args().any(|arg| arg == "stretch") {
+        limited(&rates, seed);
+        return Ok(());
+    }
     println!("{PAGES} pages, {DAYS} days, seed {seed}; figures of the days from {LEARNT} on");
     print_head();
     let mut plotted = None;

@@ -190,6 +190,20 @@ fn turns_that_engines_take_for_themselves_are_found() {
 }
 
 #[test]
+fn shards_fetch_pages_again_each_in_its_own_calendar() {
+    let mut all = Held::default();
+    let from = std::env::var("FROM").map_or(AGAIN_FROM, |from| from.parse().unwrap());
+    for seed in from..from + 8 {
+        match run_in_shards(seed, None, 3) {
+            Ok(held) => all.add(held),
+            Err(broken) => panic!("seed {seed}: {}\n{}", broken.violation, broken.trace.join("\n")),
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 8 && all.requests > 500, "{all:?}");
+}
+
+#[test]
 fn pages_that_are_fetched_again_have_one_place_over_every_death() {
     let mut all = Held::default();
     let from = std::env::var("FROM").map_or(AGAIN_FROM, |from| from.parse().unwrap());
