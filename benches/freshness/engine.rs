@@ -1,5 +1,5 @@
-//! The whole engine, in virtual time: a synthetic web whose pages change by Poisson processes, a network without faults,
-//! and beside it the schedule alone with the same pages and rates.
+//! The whole engine, in virtual time: a synthetic web whose pages change by Poisson processes, a network without
+//! faults, and beside it the schedule alone with the same pages and rates.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -8,8 +8,8 @@
 //!
 //! `-- stretch` shows only what happens when more is due than can be visited.
 //!
-//! `-- engine` crawls a synthetic web whose pages change so, by the whole engine in virtual time (`engine.rs`), and holds
-//! that beside the schedule alone; `-- engine 4 --days 120` with a gain of four hours for so many days.
+//! `-- engine` crawls a synthetic web whose pages change so, by the whole engine in virtual time (`engine.rs`), and
+//! holds that beside the schedule alone; `-- engine 4 --days 120` with a gain of four hours for so many days.
 
 mod engine;
 mod model;

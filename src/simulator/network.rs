@@ -1,5 +1,5 @@
-//! The simulated network: the synthetic web, whose own clock is true, behind latency, lost and broken connections, slow bodies and name servers
-//! that fail; and the log of what was asked for, by a time that no clock of the crawler can set.
+//! The simulated network: the synthetic web, whose own clock is true, behind latency, lost and broken connections, slow
+//! bodies and name servers that fail; and the log of what was asked for, by a time that no clock of the crawler can set.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -79,8 +79,8 @@ impl Network {
         self.web.does_change() && self.web.is_sitemap(url)
     }
 
-    /// Makes the request of `job` at true time `now`; says how long it takes and what comes of it. `started` is the time
-    /// by the crawler's clock.
+    /// Makes the request of `job` at true time `now`; says how long it takes and what comes of it. `started` is the
+    /// time by the crawler's clock.
     pub(super) fn ask(&mut self, job: &FetchJob, now: u64, started: Time) -> (Duration, Outcome) {
         let url = &job.url;
         // what fails anyway uses up its attempts, and ends with an answer only if one comes

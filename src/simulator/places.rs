@@ -41,9 +41,9 @@ pub(super) fn judge(disk: &Disk, dirs: &[PathBuf]) -> std::result::Result<(), Vi
     Ok(())
 }
 
-/// Pages that a replay has found fetched again, and whose records in the calendar are due later than `now`. Such a visit
-/// waits for its record, which comes out later than it did before the death: the clock was set back, or what the schedule
-/// had learnt since the checkpoint is gone, and the first visit of the page was replayed as well.
+/// Pages that a replay has found fetched again, and whose records in the calendar are due later than `now`. Such a
+/// visit waits for its record, which comes out later than it did before the death: the clock was set back, or what the
+/// schedule had learnt since the checkpoint is gone, and the first visit of the page was replayed as well.
 pub(super) fn waiting(disk: &Disk, dirs: &[PathBuf], now: Time) -> Result<u64> {
     let mut count = 0;
     for dir in dirs {

@@ -84,7 +84,7 @@ fn versions(machine: &Machine) -> Result<Versions, Violation> {
 /// Whether `past` is what follows from these answers; nothing was lost by a death if the crawl `is_whole`.
 fn fits(machine: &Machine, past: &Past, told: &[Told], is_whole: bool) -> Result<(), String> {
     // one that a replay has found may wait for its record
-    let last = told.iter().rposition(|told| told.at == past.fetched);
+    let last = told.iter().rposition(|told| is_at(told, past.fetched));
     let Some(last) = last.filter(|&last| !is_whole || last + 1 == told.len()) else {
         return Err("that was not its last answer".to_owned());
     };
@@ -92,7 +92,7 @@ fn fits(machine: &Machine, past: &Past, told: &[Told], is_whole: bool) -> Result
     if past.digest != last.digest {
         return Err("it has another payload than its last answer".to_owned());
     }
-    let Some(changed) = told.iter().position(|told| told.at == past.changed) else {
+    let Some(changed) = told.iter().position(|told| is_at(told, past.changed)) else {
         return Err("it was not looked at when it is said to have changed".to_owned());
     };
     // what a list of URLs says may stay the same, or become believed later
@@ -112,6 +112,11 @@ fn fits(machine: &Machine, past: &Past, told: &[Told], is_whole: bool) -> Result
         return Err(format!("changed: {has_changed}"));
     }
     Ok(())
+}
+
+/// Whether an answer was asked for at `time`, which went through the store of visits if it is a whole second.
+fn is_at(told: &Told, time: Time) -> bool {
+    told.at == time || time.ms() == told.at.ms() / 1_000 * 1_000
 }
 
 /// The counts of visits in the checkpoints are those of the answers.
@@ -147,7 +152,7 @@ fn counted(machine: &Machine, versions: &Versions, is_whole: bool) -> Result<(),
                 && counts.same + counts.changed == compared
                 && (changed..=changed + uncertain).contains(&counts.changed)
         }
-        // of a visit that a death took, and that was made again, one is counted
+        // what a death took is counted once more at most
         false => counts.not_modified <= not_modified && counts.same + counts.changed <= compared,
     };
     if is_right {

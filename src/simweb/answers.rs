@@ -8,11 +8,11 @@ use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 
 use super::answer::{SimResponse, plain};
-use super::changes::Process;
 use super::conduct::{Failing, Plea, Robots};
 use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
 use super::plan::{Kind, Plan, Purpose};
+use super::process::Process;
 use super::requisites;
 use super::robots::robots_txt;
 use super::sitemaps;

@@ -9,12 +9,12 @@ use sha1::{Digest, Sha1};
 
 use super::answer::SimResponse;
 use super::answers::SimResponses;
-use super::changes::Process;
 use super::conduct::Fate;
 use super::expected::{Expected, walk};
 use super::names;
 use super::options::SimOptions;
 use super::plan::{Plan, Target};
+use super::process::Process;
 use super::sitemaps;
 use super::validators::Validators;
 use crate::clock::Time;
@@ -68,9 +68,9 @@ impl PaperWeb {
         plan.host_named(name).map(|host| plan.host(host).address).or_else(requisites)
     }
 
-    /// The answer to a request for `path` (with its query) at the host `name`, `now` by the clock of anyone who asks and
-    /// by that of the web, on these conditions; `None` where no answer comes. A web that does not change takes no
-    /// conditions.
+    /// The answer to a request for `path` (with its query) at the host `name`, at a moment by the clock of anyone who
+    /// asks and by that of the web, on these conditions; `None` where no answer comes. A web that does not change takes
+    /// no conditions.
     pub fn answer(
         &self,
         name: &str,

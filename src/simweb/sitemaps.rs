@@ -6,10 +6,11 @@
 use std::fmt::Write;
 
 use super::answer::gzip;
-use super::changes::{Process, Tagging, Version};
 use super::host_names::typed_name;
 use super::names::address;
 use super::plan::{Kind, Plan, Sitemap, Target};
+use super::process::Process;
+use super::version::{Tagging, Version};
 use crate::clock::Time;
 use crate::text::figures::iso_ms;
 
