@@ -7,8 +7,8 @@
 //! planned before have passed when it has got there.
 //!
 //! Without lag it falls, by some 4 % in the time of a mean interval, since nothing says how much more the crawl could
-//! do. The longer there is none, the faster it falls: the step doubles with each mean interval, up to a fifth. The first
-//! lag ends that, so that it does not swing around the factor at which the crawl just has time for everything.
+//! do. The longer there is none, the faster it falls: the step doubles with each mean interval, up to a fifth. The
+//! first lag ends that, so that it does not swing around the factor at which the crawl just has time for everything.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! The simulated network: the synthetic web, whose own clock is true, behind latency, lost and broken connections, slow
-//! bodies and name servers that fail; and the log of what was asked for, by a time that no clock of the crawler can set.
+//! bodies and name servers that fail; and the log of what was asked for, by a time that no clock of the crawler can
+//! set.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
