@@ -10,11 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use sha1::{Digest, Sha1};
 
 use super::answer::{SimResponse, plain};
-use super::changes::Process;
 use super::conduct::{Failing, Plea, Robots};
 use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
 use super::plan::{Kind, Plan, Purpose};
+use super::process::Process;
 use super::requisites;
 use super::robots::robots_txt;
 use super::sitemaps;
@@ -66,7 +66,9 @@ impl SimResponses {
         }
         if let Some(file) = sitemaps::at(&self.plan, host, path) {
             let (content_type, body) = sitemaps::content(&self.plan, self.port, (host, file), now);
-            return self.timed(SimResponse { status: 200, content_type, body, ..Default::default() }, host, u32::MAX);
+            let version = sitemaps::version(&self.plan, host, now);
+            let answer = SimResponse { status: 200, content_type, body, version, ..Default::default() };
+            return self.timed(answer, host, u32::MAX);
         }
         let Some(url) = url_at(&self.plan, host, path) else {
             return self.timed(plain(404, "There is no such page, and no link to it.\n".to_owned()), host, u32::MAX);

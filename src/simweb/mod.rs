@@ -5,8 +5,8 @@
 //! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
 //! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked
 //! for, traps without end, and pages that change by the clock. Its pages have entity tags and dates, and answer
-//! conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port and, where it changes, the
-//! time whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
+//! conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port and, where it changes,
+//! the time whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
 //! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one thread of their own,
@@ -31,6 +31,7 @@ mod options;
 mod page;
 mod paper;
 mod plan;
+mod process;
 mod requisites;
 mod robots;
 mod sitemaps;
@@ -41,6 +42,7 @@ mod trap_kinds;
 mod traps;
 mod trouble;
 mod validators;
+mod version;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};

@@ -7,12 +7,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::answer::SimResponse;
 use super::answers::SimResponses;
-use super::changes::Process;
 use super::conduct::Fate;
 use super::expected::{Expected, walk};
 use super::names;
 use super::options::SimOptions;
 use super::plan::{Plan, Target};
+use super::process::Process;
+use super::sitemaps;
 use super::validators::Validators;
 use crate::clock::Time;
 
@@ -65,9 +66,9 @@ impl PaperWeb {
         plan.host_named(name).map(|host| plan.host(host).address).or_else(requisites)
     }
 
-    /// The answer to a request for `path` (with its query) at the host `name`, `now` by the clock of anyone who asks and
-    /// by that of the web, on these conditions; `None` where no answer comes. A web that does not change takes no
-    /// conditions.
+    /// The answer to a request for `path` (with its query) at the host `name`, at a moment by the clock of anyone who
+    /// asks and by that of the web, on these conditions; `None` where no answer comes. A web that does not change takes
+    /// no conditions.
     pub fn answer(
         &self,
         name: &str,
@@ -111,6 +112,31 @@ impl PaperWeb {
     /// When a page changes next after `now`; `None` for what does not change.
     pub fn next_change(&self, url: &str, now: Time) -> Option<Time> {
         self.process(url).map(|process| process.next_change(now))
+    }
+
+    /// Whether pages change by the clock.
+    pub fn does_change(&self) -> bool {
+        self.answers.plan.options.changes.is_some()
+    }
+
+    /// Whether a URL is a sitemap.
+    pub fn is_sitemap(&self, url: &str) -> bool {
+        self.place(url).is_some_and(|(host, path)| sitemaps::at(&self.answers.plan, host, path).is_some())
+    }
+
+    /// When a URL has changed by what a sitemap says of it at `now`, if one does.
+    pub fn told_at(&self, url: &str, now: Time) -> Option<Time> {
+        let plan = &self.answers.plan;
+        let (host, path) = self.place(url)?;
+        let listed = sitemaps::listed(plan, host);
+        match sitemaps::at(plan, host, path) {
+            Some(sitemaps::File::Gzipped) => sitemaps::newest(plan, host, &listed, now),
+            Some(_) => None,
+            None => {
+                let url = names::url_at(plan, host, path).filter(|url| listed.contains(url))?;
+                sitemaps::newest(plan, host, &[url], now)
+            }
+        }
     }
 
     /// Whether versions of a page differ in a date and an advertisement only.
