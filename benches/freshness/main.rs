@@ -5,7 +5,13 @@
 //! 2003; Adar et al., WSDM 2009). The schedule begins without knowledge. At equal numbers of requests it stands beside
 //! the same interval for all pages, visits in proportion to the rates, and the optimum for known rates, which is the
 //! limit (Cho and Garcia-Molina, TODS 2003). `-- FILE.svg` plots the first months.
+//!
+//! `-- stretch` shows only what happens when more is due than can be visited.
+//!
+//! `-- engine` crawls a synthetic web whose pages change so, by the whole engine in virtual time (`engine.rs`), and
+//! holds that beside the schedule alone; `-- engine 4 --days 120` with a gain of four hours for so many days.
 
+mod engine;
 mod model;
 mod plot;
 mod run;
@@ -29,26 +35,31 @@ fn options(mode: Mode) -> ScheduleOptions {
 }
 
 fn main() -> Result<()> {
+    if std::env::args().any(|arg| arg == "engine") {
+        return engine::compare_engine();
+    }
     let file = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
     let seed = 23;
     let rates = model::rates(PAGES, &mut Rng::with_seed(seed));
+    if std::env::args().any(|arg| arg == "stretch") {
+        limited(&rates, seed);
+        return Ok(());
+    }
     println!("{PAGES} pages, {DAYS} days, seed {seed}; figures of the days from {LEARNT} on");
-    println!(
-        "{:12} {:>12} | {:>8} {:>8} {:>8} {:>8} {:>8} | {:>9} | {:>8} {:>8} {:>8}",
-        "gain", "visits/day", "uniform", "fixed", "prop.", "adaptive", "optimum", "of way", "age u", "age a", "age o"
-    );
+    print_head();
     let mut plotted = None;
     for hours in [1, 4, 12, 24] {
         let case = Run {
             options: options(Mode::Adaptive { gain: HOUR * hours }),
             rates: &rates,
+            hosts: &hosts_of_pages(),
             days: DAYS,
             capacity: &[],
             later: None,
             seed,
         };
         let days = run(&case);
-        let compared = compare(&rates, &days, seed);
+        let compared = compare((&rates, &hosts_of_pages()), &days, LEARNT, seed);
         println!("{:12} {compared}", format!("{hours} h"));
         if hours == 4 {
             plotted = Some((days, compared));
@@ -60,6 +71,18 @@ fn main() -> Result<()> {
         std::fs::write(&file, plot::freshness(&days[..LEARNT], &compared.lines()))?;
     }
     Ok(())
+}
+
+fn print_head() {
+    println!(
+        "{:12} {:>12} | {:>8} {:>8} {:>8} {:>8} {:>8} | {:>9} | {:>8} {:>8} {:>8}",
+        "gain", "visits/day", "uniform", "fixed", "prop.", "adaptive", "optimum", "of way", "age u", "age a", "age o"
+    );
+}
+
+/// Page n is of host n modulo [`model::HOSTS`].
+fn hosts_of_pages() -> Vec<usize> {
+    (0..PAGES).map(|page| page % model::HOSTS).collect()
 }
 
 /// The schedule beside other policies that make as many visits.
@@ -76,8 +99,9 @@ fn mean(days: &[Day], of: impl Fn(&Day) -> f64) -> f64 {
     days.iter().map(of).sum::<f64>() / days.len() as f64
 }
 
-fn compare(rates: &[f64], days: &[Day], seed: u64) -> Compared {
-    let learnt = &days[LEARNT..];
+/// What `days` from `from` on come to.
+fn compare((rates, hosts): (&[f64], &[usize]), days: &[Day], from: usize, seed: u64) -> Compared {
+    let learnt = &days[from..];
     let visits = mean(learnt, |day| day.visits);
     let of = |value: fn(f64, f64) -> f64, interval: &dyn Fn(usize) -> f64| {
         let all = rates.iter().enumerate().map(|(page, &rate)| {
@@ -90,9 +114,8 @@ fn compare(rates: &[f64], days: &[Day], seed: u64) -> Compared {
     let sum: f64 = rates.iter().sum();
     let optimum = model::optimum(rates, visits);
     let interval = Duration::from_secs_f64(same * 86_400.0);
-    let fixed =
-        Run { options: options(Mode::Fixed { interval }), rates, days: LEARNT, capacity: &[], later: None, seed };
-    let fixed = run(&fixed);
+    let options = options(Mode::Fixed { interval });
+    let fixed = run(&Run { options, rates, hosts, days: LEARNT, capacity: &[], later: None, seed });
     Compared {
         visits,
         uniform: [of(model::freshness, &|_| same), of(model::age, &|_| same)],
@@ -142,6 +165,7 @@ fn limited(rates: &[f64], seed: u64) {
     let case = Run {
         options: options(Mode::Adaptive { gain: HOUR * 4 }),
         rates,
+        hosts: &hosts_of_pages(),
         days: DAYS,
         capacity: &capacity,
         later: None,
@@ -185,6 +209,7 @@ fn moved(rates: &[f64], seed: u64) {
     let case = Run {
         options: options(Mode::Adaptive { gain: HOUR * 4 }),
         rates,
+        hosts: &hosts_of_pages(),
         days: DAYS,
         capacity: &[],
         later: Some((120, &later)),

@@ -8,7 +8,7 @@ use crawler::clock::Time;
 use crawler::fingerprint::Fingerprint;
 use fastrand::Rng;
 
-use crate::model::{HOSTS, until_change};
+use crate::model::until_change;
 
 const DAY_MS: f64 = 86_400_000.0;
 
@@ -31,6 +31,8 @@ pub struct Run<'a> {
     pub options: ScheduleOptions,
     /// Changes a day of each page.
     pub rates: &'a [f64],
+    /// The host of each page.
+    pub hosts: &'a [usize],
     pub days: usize,
     /// Visits a day that the crawl can make from a day on, the last that has begun counts.
     pub capacity: &'a [(usize, f64)],
@@ -81,7 +83,7 @@ pub fn run(run: &Run<'_>) -> Vec<Day> {
         days[day].visits += 1.0;
         days[day].lag += at - due;
         let rate = rate_at(run, page, day);
-        visit(&mut schedule, page, &mut pages[page], (due, at), &mut days, run.rates.len());
+        visit(&mut schedule, (page, run.hosts[page]), &mut pages[page], (due, at), &mut days, run.rates.len());
         let known = &mut pages[page];
         known.changes = at + until_change(rate, &mut rng);
         if let Some((from, later)) = run.later
@@ -106,7 +108,14 @@ fn rate_at(run: &Run<'_>, page: usize, day: usize) -> f64 {
     run.later.filter(|(from, _)| day >= *from).map_or(run.rates[page], |(_, later)| later[page])
 }
 
-fn visit(schedule: &mut Schedule, number: usize, page: &mut Page, (due, at): (f64, f64), days: &mut [Day], all: usize) {
+fn visit(
+    schedule: &mut Schedule,
+    (number, host): (usize, usize),
+    page: &mut Page,
+    (due, at): (f64, f64),
+    days: &mut [Day],
+    all: usize,
+) {
     let time = |day: f64| Time::from_ms((day * DAY_MS) as u64);
     let found = match &page.past {
         None => Found::New { modified: None },
@@ -121,7 +130,7 @@ fn visit(schedule: &mut Schedule, number: usize, page: &mut Page, (due, at): (f6
     let visit = Visit {
         url: "http://a.example/",
         key: name(number),
-        host: name(number % HOSTS),
+        host: name(host),
         kind: PageKind::Page,
         at: time(at),
         found,
@@ -134,8 +143,12 @@ fn visit(schedule: &mut Schedule, number: usize, page: &mut Page, (due, at): (f6
 /// Counts the time since the last visit of a page: fresh until it changes, older from then on.
 fn count(page: &Page, until: f64, days: &mut [Day], all: usize) {
     let Some(past) = &page.past else { return };
-    let from = past.fetched.ms() as f64 / DAY_MS;
-    let (changes, all) = (page.changes.max(from), all as f64);
+    count_copy((past.fetched.ms() as f64 / DAY_MS, page.changes), until, days, all);
+}
+
+/// Counts the time of a copy that was made at `from`, of a page that changed then.
+pub fn count_copy((from, changes): (f64, f64), until: f64, days: &mut [Day], all: usize) {
+    let (changes, all) = (changes.max(from), all as f64);
     for (number, day) in days.iter_mut().enumerate().take(until.ceil() as usize).skip(from as usize) {
         let (start, end) = (from.max(number as f64), until.min(number as f64 + 1.0));
         day.freshness += (changes.clamp(start, end) - start) / all;

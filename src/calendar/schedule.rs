@@ -187,11 +187,14 @@ impl Schedule {
     /// A schedule that knows what it had learnt when [`cut`](Self::cut) wrote `saved`; nothing where that is empty, or
     /// of another version: it learns it again.
     pub fn new(options: ScheduleOptions, saved: &[u8]) -> Schedule {
-        let read: Option<Saved> = postcard::from_bytes(saved).ok();
+        let read = postcard::take_from_bytes::<Saved>(saved).ok();
+        // what was saved before there was one has none
+        let calm = read.as_ref().and_then(|(_, rest)| postcard::from_bytes(rest).ok()).unwrap_or(0.0);
         let Saved { priors, stretch } = read
+            .map(|(saved, _)| saved)
             .filter(|saved| saved.priors.is_sound() && saved.stretch.is_sound())
             .unwrap_or_else(|| Saved { priors: Priors::new(), stretch: Stretch::new() });
-        Schedule { options, classes: Classes::new(), priors, stretch }
+        Schedule { options, classes: Classes::new(), priors, stretch: stretch.with_calm(calm) }
     }
 
     /// What follows from a visit of a page, `past` what those before said. `None`: it is not visited again, because it
@@ -240,7 +243,7 @@ impl Schedule {
     /// Appends to `out` what [`new`](Self::new) reads: at most some 120 KB.
     pub fn cut(&self, out: &mut Vec<u8>) {
         let saved = Saved { priors: self.priors.clone(), stretch: self.stretch };
-        out.extend(postcard::to_stdvec(&saved).expect("moments are plain data"));
+        out.extend(postcard::to_stdvec(&(saved, self.stretch.calm())).expect("moments are plain data"));
     }
 
     /// Whether pages of this URL are visited more than once.

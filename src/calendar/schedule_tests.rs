@@ -232,25 +232,30 @@ fn what_was_cut_plans_the_same_and_what_cannot_be_read_is_learnt_again() {
     }
 }
 
-/// Pages with one interval, and a crawl that starts so many visits a day: the stretch and the lag, by month.
-fn overload(demand: f64, months: usize) -> Vec<(f64, f64)> {
+/// Pages with one interval, and a crawl that starts so many visits a day, by month: the stretch and the lag. It is
+/// resumed each month.
+fn overload(demand: impl Fn(usize) -> f64, months: usize) -> Vec<(f64, f64)> {
     let interval = DAY * 2;
     let mut schedule = Schedule::new(options(Mode::Fixed { interval }), &[]);
     let pages = 500.0;
-    let gap_ms = (interval.as_millis() as f64 / pages * demand) as u64;
     let mut due = std::collections::BinaryHeap::new();
     let mut free = START;
     for page in 0..500_u64 {
         due.push(std::cmp::Reverse((START.ms() + page * 1_000, page, None::<u64>)));
     }
-    let mut by_month = vec![(1.0, 0.0, 0.0); months];
+    let (mut by_month, mut resumed) = (vec![(1.0, 0.0, 0.0); months], 0);
     while let Some(std::cmp::Reverse((due_ms, page, fetched))) = due.pop() {
         let at = free.max(Time::from_ms(due_ms));
         let month = (at.since(START).as_secs() / (30 * 86_400)) as usize;
         if month >= months {
             break;
         }
-        free = at + Duration::from_millis(gap_ms);
+        free = at + interval.div_f64(pages).mul_f64(demand(month));
+        if month > resumed {
+            let mut saved = Vec::new();
+            schedule.cut(&mut saved);
+            (schedule, resumed) = (Schedule::new(options(Mode::Fixed { interval }), &saved), month);
+        }
         let visit = Visit { key: Fingerprint::from_bits(page.wrapping_mul(0x9e37_79b9_7f4a_7c15)), ..visit(at, SAME) };
         let plan = |schedule: &mut Schedule, known: Option<&Past>| schedule.plan(&visit, known).unwrap();
         let known = fetched.map(|fetched| {
@@ -270,7 +275,7 @@ fn overload(demand: f64, months: usize) -> Vec<(f64, f64)> {
 
 #[test]
 fn a_crawl_with_three_times_as_much_due_as_it_can_visit_stretches_by_three_and_stays_there() {
-    let months = overload(3.0, 18);
+    let months = overload(|_| 3.0, 18);
     for (stretch, lag) in &months[9..] {
         assert!((2.5..3.3).contains(stretch), "{months:?}");
         assert!(*lag < 20.0, "the interval is 48 hours: {months:?}");
@@ -279,6 +284,17 @@ fn a_crawl_with_three_times_as_much_due_as_it_can_visit_stretches_by_three_and_s
 
 #[test]
 fn a_crawl_that_keeps_up_stretches_nothing() {
-    let months = overload(0.5, 4);
+    let months = overload(|_| 0.5, 4);
     assert!(months.iter().all(|(stretch, _)| *stretch < 1.05), "{months:?}");
+}
+
+#[test]
+fn the_stretch_falls_within_two_months_when_there_is_time_again_and_to_what_is_needed_when_there_is_some() {
+    let months = overload(|month| if month < 9 { 3.0 } else { 0.5 }, 12);
+    assert!(months[8].0 > 2.5 && months[10].0 < 1.05, "{months:?}");
+    let months = overload(|month| if month < 9 { 4.0 } else { 2.0 }, 24);
+    for (stretch, lag) in &months[14..] {
+        assert!((1.6..2.3).contains(stretch), "{months:?}");
+        assert!(*lag < 20.0, "the interval is 48 hours: {months:?}");
+    }
 }

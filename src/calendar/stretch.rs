@@ -4,7 +4,11 @@
 //! lag that is the same for all pages, which hurts those most that are due often; the factor turns it into one that
 //! is in proportion. Pages are visited in turn, so a lag of the length of the mean interval says that twice the time
 //! is needed: the logarithm of the factor moves towards what the lag asks for, so slowly that intervals that were
-//! planned before have passed when it has got there. Without lag it falls.
+//! planned before have passed when it has got there.
+//!
+//! Without lag it falls, by some 4 % in the time of a mean interval, since nothing says how much more the crawl could
+//! do. The longer there is none, the faster it falls: the step doubles with each mean interval, up to a fifth. The
+//! first lag ends that, so that it does not swing around the factor at which the crawl just has time for everything.
 
 use std::time::Duration;
 
@@ -16,6 +20,10 @@ use crate::clock::Time;
 const SHARE_PER_TURN: f64 = 0.7;
 /// A lag of less than this part of the mean interval is none.
 const TOLERATED: f64 = 0.05;
+/// With less than this part there is calm.
+const CALM: f64 = TOLERATED / 2.0;
+/// The most that it falls in the time of a mean interval, before [`SHARE_PER_TURN`].
+const FALL_MAX: f64 = 0.25;
 /// The most that the mean of the lag follows a single start.
 const LAG_SHARE_MAX: f64 = 0.01;
 /// A pause between two starts that is longer says nothing of the time in which the crawl ran.
@@ -32,12 +40,15 @@ pub(super) struct Stretch {
     /// The mean interval that was planned at the last visits, stretched, in seconds.
     interval: f64,
     last: Time,
+    /// For how many mean intervals there has been calm. It stands behind the rest in a checkpoint.
+    #[serde(skip)]
+    calm: f64,
 }
 
 impl Stretch {
     /// Nothing is stretched.
     pub fn new() -> Self {
-        Stretch { ln: 0.0, lag: 0.0, interval: 0.0, last: Time::ZERO }
+        Stretch { ln: 0.0, lag: 0.0, interval: 0.0, last: Time::ZERO, calm: 0.0 }
     }
 
     /// The factor, at least 1.
@@ -63,10 +74,23 @@ impl Stretch {
         let passed = started.since(self.last).min(STEP_MAX).as_secs_f64();
         self.last = self.last.max(started);
         if self.interval > 0.0 {
-            let behind = (self.lag / self.interval - TOLERATED).max(-TOLERATED);
-            self.ln += SHARE_PER_TURN * behind.ln_1p() * passed / self.interval;
+            let (lag, turns) = (self.lag / self.interval, passed / self.interval);
+            self.calm = if lag < CALM { self.calm + turns } else { 0.0 };
+            let fall = (TOLERATED * (self.calm - 1.0).max(0.0).exp2()).min(FALL_MAX);
+            let behind = if lag < CALM { -fall } else { lag - TOLERATED };
+            self.ln += SHARE_PER_TURN * behind.ln_1p() * turns;
             self.ln = self.ln.clamp(0.0, STRETCH_MAX.ln());
         }
+    }
+
+    /// For how many mean intervals there has been calm.
+    pub fn calm(&self) -> f64 {
+        self.calm
+    }
+
+    /// The same after so many mean intervals of calm.
+    pub fn with_calm(self, calm: f64) -> Self {
+        Stretch { calm: if calm.is_finite() { calm.max(0.0) } else { 0.0 }, ..self }
     }
 
     /// Its figures are numbers, in their limits.

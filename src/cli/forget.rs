@@ -12,9 +12,11 @@ use crate::container::Keep;
 use crate::container::retention::list::Act;
 use crate::crawl::control::ask;
 use crate::crawl::control::wire::Command;
+use crate::crawl::related::{Related, Relatives};
 use crate::crawl::retention;
 use crate::disk::DirectoryLock;
 use crate::text::escape::{Escaped, escaped, json_line};
+use crate::web::url::CanonicalUrl;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -24,7 +26,9 @@ a running crawl within minutes of the next checkpoint, else with --now or crawle
 reason stay in forgotten.jsonl and in a tombstone. The texts of URLs also stay in the index, in logs, in the queue \
 and in other pages: docs/OPERATING.md says where, and what to do about it.
 
-A URL is forgotten in the spelling that is given: crawler list --prefix shows which ones there are.
+With a URL go all spellings of the same page: those that are archived, and its key form (crawler canonical shows it). \
+Pages that stand beside it in the archive stay, and are named: the same URL with the other scheme, and where it \
+redirects to. --prefix takes only what begins like it: crawler list --prefix shows that.
 
 Examples:
   crawler forget https://example.com/a --reason 'case 12/345'
@@ -67,12 +71,14 @@ impl ForgetArgs {
             }
             return Ok(Exit::Done);
         }
-        let acts = self.acts()?;
+        let related = self.related()?;
+        let acts = self.acts(&related)?;
         if DirectoryLock::is_held(dir) {
-            return self.tell_crawl(acts);
+            return self.tell_crawl(acts, &related);
         }
         let new = retention::forget(dir, &acts)?;
         let mut out = io::stdout().lock();
+        self.tell_related(&related, &mut out)?;
         let word = if self.undo { "taken back" } else { "taken down" };
         let others = if new < acts.len() { "; the others were so already" } else { "" };
         writeln!(out, "{new} of {} entries {word}{others}", acts.len())?;
@@ -85,13 +91,14 @@ impl ForgetArgs {
         Ok(Exit::Done)
     }
 
-    fn tell_crawl(&self, acts: Vec<Act>) -> anyhow::Result<Exit> {
+    fn tell_crawl(&self, acts: Vec<Act>, related: &[Related]) -> anyhow::Result<Exit> {
         if self.now {
             let why = "--now needs a stopped crawl: without it the running crawl removes the pages by itself";
             return Err(UsageError::because(why.to_owned()));
         }
         let reply = ask(&self.dir.dir, &Command::Forget { acts })?;
         if reply.ok {
+            self.tell_related(related, &mut io::stdout())?;
             writeln!(io::stdout(), "{}", escaped(&reply.message))?;
             return Ok(Exit::Done);
         }
@@ -99,12 +106,39 @@ impl ForgetArgs {
         Ok(Exit::Internal)
     }
 
+    /// What belongs to each of the URLs, and what stands beside it.
+    fn related(&self) -> anyhow::Result<Vec<Related>> {
+        if self.urls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let relatives = Relatives::open(&self.dir.dir)?;
+        let of = |url: &String| Ok(relatives.of(&CanonicalUrl::parse(&parse(url)?)?)?);
+        self.urls.iter().map(of).collect()
+    }
+
+    /// Names the other spellings that go too, and the pages that stay.
+    fn tell_related(&self, related: &[Related], out: &mut dyn Write) -> io::Result<()> {
+        let word = if self.undo { "taken back" } else { "taken down" };
+        for Related { spellings, beside } in related {
+            for spelling in spellings {
+                writeln!(out, "also {word}, the same page: {}", escaped(spelling))?;
+            }
+            for (url, what) in beside.iter().filter(|_| !self.undo) {
+                writeln!(out, "not {word}, {what}: {}", escaped(url))?;
+            }
+        }
+        Ok(())
+    }
+
     /// What is to be taken down.
-    fn acts(&self) -> anyhow::Result<Vec<Act>> {
+    fn acts(&self, related: &[Related]) -> anyhow::Result<Vec<Act>> {
         let now = SystemClock::new().now();
         let mut acts = Vec::new();
         for url in &self.urls {
             acts.push(Act::url(&parse(url)?, now, &self.reason));
+        }
+        for url in related.iter().flat_map(|related| &related.spellings) {
+            acts.push(Act::url(url, now, &self.reason));
         }
         for prefix in &self.prefix {
             acts.push(Act::prefix(&self.whole_prefix(prefix)?, now, &self.reason));

@@ -59,7 +59,8 @@ pub(super) struct CrawlArgs {
     /// Fetch the seed URLs again as new versions, even if they were fetched before
     ///
     /// A page with an entity tag or a date is requested conditionally; a 304 is stored as a reference to the stored
-    /// version. The targets of redirects are fetched again too. Of the links, only new ones are followed, as always.
+    /// version. The targets of redirects are fetched again too. Of the links, only new ones are followed, as always. A
+    /// sitemap is read again if it is a seed itself; those that robots.txt names are not.
     /// After a kill, or a stop that left seed URLs unfetched, the same command resumes the round and does not repeat
     /// fetches. In every other case it starts a new round. The command without --force only finishes what was queued.
     #[arg(long)]

@@ -128,7 +128,8 @@ pub struct SimulateArgs {
     #[arg(long)]
     pub faults: bool,
     /// Range of seeds for --faults, without its end; from 1,000,000 on with limits, budgets, rates, depths and
-    /// scopes, from 2,000,000 on also with what pages embed from other domains.
+    /// scopes, from 2,000,000 on also with what pages embed from other domains, from 3,000,000 on with pages that
+    /// change and are fetched again.
     #[arg(long, value_name = "A..B", default_value = "0..1000")]
     #[arg(value_parser = super::faults::cases, requires = "faults")]
     pub cases: std::ops::Range<u64>,

@@ -137,6 +137,26 @@ impl Reader {
         self.addresses.find_where(key, |record| self.shows(record), |offset| self.keys.read_if_steady(offset))
     }
 
+    /// The spellings in which a URL was fetched whose fingerprint is `key`.
+    pub fn spellings(&self, key: Fingerprint) -> Result<Vec<String>> {
+        let mut found: Vec<String> = Vec::new();
+        let mut recent = self.recent.get(&key).map(|&offset| self.keys.read(offset)).transpose()?;
+        while let Some(record) = recent {
+            if self.shows(&record) && !found.contains(&record.url) {
+                found.push(record.url.clone());
+            }
+            recent = self.previous(&record)?;
+        }
+        loop {
+            let is_new = |record: &KeyRecord| self.shows(record) && !found.contains(&record.url);
+            let other = self.addresses.find_where(key, is_new, |offset| self.keys.read_if_steady(offset))?;
+            match other {
+                Some(record) => found.push(record.url),
+                None => return Ok(found),
+            }
+        }
+    }
+
     /// URLs in the address file.
     pub fn slots(&self) -> u64 {
         self.addresses.slots()

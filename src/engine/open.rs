@@ -248,7 +248,7 @@ fn open_recrawls(
         opening.recrawl = opening.recrawl.take().filter(|options| options.is_on);
     }
     let Some(options) = opening.recrawl.clone() else { return Ok(None) };
-    Recrawls::open(options, (&opening.disk, &opening.dir), calendar, sections, now)
+    Recrawls::open(options, (&opening.disk, &opening.dir), calendar, sections, (now, saved.is_none()))
         .map(|recrawls| Some(Box::new(recrawls)))
 }
 

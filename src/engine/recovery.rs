@@ -48,6 +48,7 @@ impl Engine {
         find: &mut Find<'_>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<u64> {
+        self.fill_late_calendar()?;
         let mut pages = 0;
         while let Some(page) = recovery.next(&mut self.container)? {
             self.stores.arrival.now = self.clock.now();

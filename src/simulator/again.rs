@@ -8,7 +8,8 @@ use super::clause::{Clause, Violation};
 use super::machine::Machine;
 use super::moment::is_final;
 use super::network::millis;
-use crate::calendar::{Recrawl, Visited, wheel};
+use super::visits;
+use crate::calendar::{Past, Recrawl, Visited, wheel};
 use crate::container::Reader;
 use crate::disk::Error;
 use crate::drum;
@@ -24,7 +25,7 @@ const DELAY_MS: u64 = 14 * 3_600_000;
 /// Judges the calendar of a crawl that has ended because nothing was due.
 pub(super) fn judge(machine: &Machine, watch: &Watch) -> Result<(), Violation> {
     let unreadable = |error: Error| Violation::new(Clause::Sound, error.to_string());
-    let mut live = BTreeMap::new();
+    let mut live: BTreeMap<String, Vec<Past>> = BTreeMap::new();
     for shard in machine.shards() {
         let (disk, dir) = (machine.disk(), machine.dir_of(shard));
         let newest = checkpoint::newest(&disk, &dir).map_err(unreadable)?;
@@ -35,7 +36,7 @@ pub(super) fn judge(machine: &Machine, watch: &Watch) -> Result<(), Violation> {
             let stored = (visits, sections.visits.as_slice());
             drum::look_up::<_, Visited, QueuedUrl>(&disk, &dir.join("visits"), stored, key, &mut waits)
         };
-        wheel::for_each(&disk, &dir.join("calendar"), calendar, &sections.calendar, &mut |due, bytes| {
+        wheel::for_each(&disk, &dir.join("calendar"), calendar, &sections.calendar, &mut |_, bytes| {
             let Some((url, _)) = QueuedUrl::decode(bytes) else { return Ok(()) };
             let past = Recrawl::past(url.recrawl.as_deref());
             let visited = look_up(url.key)?.value;
@@ -43,14 +44,14 @@ pub(super) fn judge(machine: &Machine, watch: &Watch) -> Result<(), Violation> {
                 && past.due == visited.due
                 && !visited.is_gone
             {
-                live.entry(url.url.to_string()).or_insert_with(Vec::new).push(due);
+                live.entry(url.url.to_string()).or_default().push(past);
             }
             Ok(())
         })
         .map_err(unreadable)?;
     }
-    if let Some((url, dues)) = live.iter().find(|(_, dues)| dues.len() > 1) {
-        return Err(Violation::new(Clause::OneOutcome, format!("{url} is in the calendar for {dues:?}")));
+    if let Some((url, pasts)) = live.iter().find(|(_, pasts)| pasts.len() > 1) {
+        return Err(Violation::new(Clause::OneOutcome, format!("{url} is in the calendar with {pasts:?}")));
     }
     let network = machine.network();
     let pages = network.web().expected().pages.iter();
@@ -58,7 +59,9 @@ pub(super) fn judge(machine: &Machine, watch: &Watch) -> Result<(), Violation> {
     if let Some(url) = lasting.iter().find(|url| !live.contains_key(**url)) {
         return Err(Violation::new(Clause::NothingMissing, format!("{url} is not in the calendar")));
     }
-    forgotten(machine, watch, &lasting)
+    forgotten(machine, watch, &lasting)?;
+    let live = live.into_iter().filter_map(|(url, pasts)| Some((url, pasts.into_iter().next()?)));
+    visits::judge(machine, &live.collect())
 }
 
 /// Every page was visited lately.

@@ -1,12 +1,14 @@
 //! A case: everything about one simulated crawl, drawn from its seed.
 
 mod again;
+mod calm;
 mod requisites;
 mod wide;
 
 use std::time::Duration;
 
 pub(super) use again::{JITTER, Watch};
+pub(super) use calm::calm_recrawl;
 
 use super::mistake::Mistake;
 use crate::container::ContainerOptions;

@@ -4,7 +4,7 @@
 //! time after it was asked for. What is still in the queue when the process dies never happened.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -51,6 +51,10 @@ pub(super) struct EventQueue {
     /// Where the shard lies whose queue it is.
     dir: PathBuf,
     mistake: Option<Mistake>,
+    /// When pages were asked for last in this process, by a crawler that makes a mistake.
+    fetched: HashMap<String, Time>,
+    /// What processes have replayed.
+    pub replayed: Rc<RefCell<HashSet<(String, Time)>>>,
     /// Where commits are kept, where the crawl has several shards.
     pub registry: Option<Arc<MistakenRegistry>>,
 }
@@ -64,7 +68,20 @@ impl EventQueue {
         seed: u64,
     ) -> Self {
         let (begin, rng) = ((true_begin, clock.now()), fastrand::Rng::with_seed(seed));
-        EventQueue { work: BTreeMap::new(), made: 0, rng, clock, network, begin, disk, dir, mistake, registry: None }
+        EventQueue {
+            work: BTreeMap::new(),
+            made: 0,
+            rng,
+            clock,
+            network,
+            begin,
+            disk,
+            dir,
+            mistake,
+            fetched: HashMap::new(),
+            replayed: Rc::default(),
+            registry: None,
+        }
     }
 
     /// True time now.
@@ -86,6 +103,7 @@ impl EventQueue {
                 let mut page = Box::new(processor.process(*fetched)?);
                 if let Some(mistake) = self.mistake {
                     mistake.on_page(&mut page, &mut self.rng);
+                    self.fetched.insert(page.job.url.as_str().to_owned(), page.response.started);
                 }
                 Event::Page(page)
             }
@@ -102,7 +120,7 @@ impl EventQueue {
             Work::Calendar(job) => {
                 let mut read = job.run()?;
                 if let Some(mistake) = self.mistake {
-                    mistake.on_slot(&mut read, &mut self.rng);
+                    mistake.on_slot(&mut read, (&self.fetched, &self.replayed.borrow()), &mut self.rng);
                 }
                 Event::CalendarRead(Box::new(read))
             }
@@ -159,7 +177,7 @@ impl EventQueue {
 
     fn fetch(&mut self, job: FetchJob) {
         let (now, started) = (self.true_now(), self.clock.now());
-        let (duration, outcome) = self.network.borrow_mut().ask(&job.url, now, started);
+        let (duration, outcome) = self.network.borrow_mut().ask(&job, now, started);
         let work = match outcome {
             Outcome::Answered(response) => Work::DnsAnswer(Box::new(Fetched { job, response: *response })),
             Outcome::Failed(failure) => {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::DIR;
 use super::case::{Case, End, Life, WholeLimits};
 use super::clause::{Clause, Violation};
 use super::moment;
 use super::named::Named;
 use super::network::{Network, millis};
 use super::places;
+use super::{BEGIN, DIR};
 use crate::clock::Time;
 use crate::container::Reader;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
@@ -46,10 +46,12 @@ pub(super) struct Machine {
     pub ends: Vec<moment::Ended>,
     /// What was named by the pages that the crawler has seen.
     pub named: Named,
+    /// Pages that a process found behind its checkpoint, and when they were asked for.
+    pub replayed: Rc<RefCell<HashSet<(String, Time)>>>,
 }
 
 /// How a process came to its end.
-enum Ran {
+pub(super) enum Ran {
     Finished(Finish),
     Gone,
     Failed(disk::Error),
@@ -66,11 +68,12 @@ impl Machine {
             network: Rc::new(RefCell::new(network)),
             seeds,
             true_now: 0,
-            clock_now: Time::from_ms(1_700_000_000_000),
+            clock_now: BEGIN,
             boot: 0,
             identity: None,
             ends: Vec::new(),
             named: Named::default(),
+            replayed: Rc::default(),
             case,
         })
     }
@@ -196,7 +199,9 @@ impl Machine {
         let opened = self.open(WholeLimits::default())?;
         let mut process = opened.map_err(|error| Violation::new(Clause::Reopens, error.to_string()))?;
         let statistics = process.statistics();
-        process.is_complete(self.ends.iter().any(|end| end.clock_set_back))?;
+        let dirs: Vec<PathBuf> = self.shards().map(|shard| self.dir_of(shard)).collect();
+        let waiting = places::waiting(&self.disk(), &dirs, self.clock_now);
+        process.is_complete(waiting.map_err(|error| Violation::new(Clause::Sound, error.to_string()))?)?;
         drop(process);
         match self.live(None)? {
             // by now something may be due
@@ -207,7 +212,7 @@ impl Machine {
     }
 
     /// One process from its start to its end.
-    fn live(&mut self, life: Option<&Life>) -> Result<Ran, Violation> {
+    pub(super) fn live(&mut self, life: Option<&Life>) -> Result<Ran, Violation> {
         let (end, limits) = (life.map(|life| life.end), life.map(|life| life.limits).unwrap_or_default());
         let opened = self.open(limits)?;
         let mut process = match opened {

@@ -2,13 +2,17 @@
 //!
 //! They are made where the engine has its hands, or by the disk, so that the code that is tried stays as it is.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
-use crate::calendar::SlotDone;
+use crate::calendar::{Past, Recrawl, SlotDone};
+use crate::clock::Time;
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{Disk, Result};
 use crate::engine::{Processed, checkpoint};
 use crate::exchange::LinksRead;
+use crate::frontier::QueuedUrl;
 
 /// A mistake that a crawler could make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -25,6 +29,10 @@ pub enum Mistake {
     Hurries,
     /// What was read of every eighth piece of the calendar is lost.
     LosesRecords,
+    /// A visit that is in the archive, and not in the checkpoint, gets no record in the calendar.
+    ForgetsReplayed,
+    /// A record of the calendar that is not its page's any more is taken for one that is.
+    PassesStale,
     /// Shards: links are visible to others before the checkpoint that they come with is durable.
     PublishesEarly,
     /// Shards: the position in the links of another one moves although some of them were not admitted.
@@ -63,9 +71,33 @@ impl Mistake {
     }
 
     /// When a slot of the calendar was read.
-    pub(super) fn on_slot(self, read: &mut SlotDone, rng: &mut fastrand::Rng) {
-        if self == Mistake::LosesRecords && rng.u8(0..8) == 0 {
-            read.lose_records();
+    ///
+    /// What a record should not be is seen here when it comes out: it was lost when it was put down if its visit was
+    /// `replayed`, and passes if its page was `fetched` since.
+    pub(super) fn on_slot(
+        self,
+        read: &mut SlotDone,
+        (fetched, replayed): (&HashMap<String, Time>, &HashSet<(String, Time)>),
+        rng: &mut fastrand::Rng,
+    ) {
+        match self {
+            Mistake::LosesRecords if rng.u8(0..8) == 0 => read.lose_records(),
+            Mistake::ForgetsReplayed => read.change_records(&|record| {
+                change(record, |url, past| {
+                    let is_replayed = replayed.contains(&(url.to_owned(), past.fetched));
+                    // a moment that no visit has: it ends as stale
+                    let due = past.due + Duration::from_secs(1);
+                    is_replayed.then(|| Some(Recrawl::Due(Past { due, ..past.clone() })))
+                })
+            }),
+            Mistake::PassesStale => read.change_records(&|record| {
+                change(record, |url, past| {
+                    let is_stale = fetched.get(url).is_some_and(|&last| last > past.fetched);
+                    // what somebody wants now is compared with nothing
+                    is_stale.then_some(None)
+                })
+            }),
+            _ => {}
         }
     }
 
@@ -88,6 +120,15 @@ impl Mistake {
     pub(super) fn hurries(self, rng: &mut fastrand::Rng) -> bool {
         self == Mistake::Hurries && rng.u8(0..8) == 0
     }
+}
+
+/// A record of the calendar whose reason is what `reason` says, if it says one.
+fn change(record: &[u8], reason: impl Fn(&str, &Past) -> Option<Option<Recrawl>>) -> Option<Vec<u8>> {
+    let (url, _) = QueuedUrl::decode(record)?;
+    let reason = reason(&url.url, &Recrawl::past(url.recrawl.as_deref())?)?;
+    let mut changed = Vec::new();
+    QueuedUrl { recrawl: reason.map(|reason| reason.to_bytes()), ..url }.encode(&mut changed);
+    Some(changed)
 }
 
 fn delete_checkpoints(disk: &Disk, dir: &Path) -> Result<()> {

@@ -6,7 +6,8 @@
 //! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]), sled
 //! ([`crate::catalog::MemoryCatalog`] is in its place) and the network are simulated. Cases from [`WIDE_FROM`] on also
 //! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what lies on other
-//! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days. At every end of a
+//! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days, most of them in a
+//! web whose pages change by the clock. At every end of a
 //! process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)), and where pages are fetched
 //! again, each has one place: in the calendar, queued, or ended. After the last process has come to the end of the
 //! crawl, [`Clause`] by clause is judged.
@@ -18,6 +19,7 @@ mod again;
 mod case;
 mod clause;
 mod event_queue;
+mod fresh;
 mod judge;
 mod machine;
 mod mistake;
@@ -32,17 +34,23 @@ mod process;
 mod registry;
 #[cfg(test)]
 mod tests;
+mod visits;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
 pub use case::{AGAIN_FROM, REQUISITES_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
+pub use fresh::{Fresh, FreshOptions, FreshPage, keep_fresh};
 use machine::Machine;
 pub use mistake::Mistake;
 
+use crate::clock::Time;
+
 /// Events between two checkpoints that are asked for, in a crawl of several shards that fetches pages again.
 const EVENTS_MIN: u64 = 100;
+/// When the web begins, and the clock of the first process.
+const BEGIN: Time = Time::from_ms(1_700_000_000_000);
 /// The crawl directory on the simulated disk.
 const DIR: &str = "/crawl";
 

@@ -1,16 +1,17 @@
-//! The simulated network: the synthetic web behind latency, lost and broken connections, slow bodies and name servers
-//! that fail; and the log of what was asked for, by a time that no clock of the crawler can set.
+//! The simulated network: the synthetic web, whose own clock is true, behind latency, lost and broken connections, slow
+//! bodies and name servers that fail; and the log of what was asked for, by a time that no clock of the crawler can
+//! set.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::BEGIN;
 use crate::clock::Time;
-use crate::engine::Response;
+use crate::engine::{FetchJob, Response};
 use crate::outcome::Failure;
 use crate::simweb::PaperWeb;
-use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
 /// Troubles that one URL or name meets at most: fewer than a crawl has attempts.
@@ -74,9 +75,15 @@ impl Network {
         &self.web
     }
 
-    /// Asks for `url` at true time `now`; says how long it takes and what comes of it. `started` is the time by the
-    /// crawler's clock.
-    pub(super) fn ask(&mut self, url: &CanonicalUrl, now: u64, started: Time) -> (Duration, Outcome) {
+    /// Whether `url` is a sitemap of a web whose sitemaps are read more often than pages.
+    pub(super) fn is_map(&self, url: &str) -> bool {
+        self.web.does_change() && self.web.is_sitemap(url)
+    }
+
+    /// Makes the request of `job` at true time `now`; says how long it takes and what comes of it. `started` is the
+    /// time by the crawler's clock.
+    pub(super) fn ask(&mut self, job: &FetchJob, now: u64, started: Time) -> (Duration, Outcome) {
+        let url = &job.url;
         // what fails anyway uses up its attempts, and ends with an answer only if one comes
         let fails = self.web.expected().pages.get(url.as_str()).is_some_and(|page| page.status >= 500);
         let trouble = (!fails && self.meets_trouble(url.as_str())).then(|| self.rng.u8(0..5));
@@ -104,7 +111,10 @@ impl Network {
             self.log.push(request);
             return (duration, Outcome::Failed(failure));
         }
-        let Some(answer) = self.web.answer(url.host(), url.path_and_query(), (started, started), &[]) else {
+        let conditions: Vec<(&str, &[u8])> =
+            job.condition.iter().flat_map(|condition| condition.validators.headers()).collect();
+        let times = (started, by_web(now));
+        let Some(answer) = self.web.answer(url.host(), url.path_and_query(), times, &conditions) else {
             request.end += 50;
             self.log.push(request);
             return (Duration::from_millis(50), Outcome::Failed(Failure::Disconnected));
@@ -133,7 +143,7 @@ impl Network {
             body,
             truncated,
             address: self.web.resolve(url.host()).map(IpAddr::V4),
-            request: format!("GET {} HTTP/1.1\r\n\r\n", url.path_and_query()).into_bytes(),
+            request: head(url.path_and_query(), &conditions),
             started,
             duration,
         };
@@ -168,6 +178,21 @@ impl Network {
         *troubles += 1;
         *troubles <= TROUBLES_MAX
     }
+}
+
+/// True time `now` by the clock of the web.
+pub(super) fn by_web(now: u64) -> Time {
+    BEGIN + Duration::from_millis(now)
+}
+
+/// The request as the archive keeps it.
+fn head(path_and_query: &str, conditions: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut head = format!("GET {path_and_query} HTTP/1.1\r\n").into_bytes();
+    for (name, value) in conditions {
+        head.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
+    }
+    head.extend_from_slice(b"\r\n");
+    head
 }
 
 pub(super) fn millis(duration: Duration) -> u64 {

@@ -21,7 +21,8 @@ use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
 use crate::disk;
 use crate::engine::{
-    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, Purpose, SeedTable, mend,
+    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, Purpose, Response, SeedTable,
+    mend,
 };
 use crate::exchange::LocalRegistry;
 use crate::process::{ProcessOptions, Processor};
@@ -67,7 +68,11 @@ impl Machine {
         for (member, recovery) in members.iter_mut().zip(recoveries) {
             let Member { engine, processor, .. } = member;
             engine.take_notes()?;
-            let mut find = |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| {
+            let mut replayed = self.replayed.borrow_mut();
+            let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response, scope: &_| {
+                if let Purpose::Page { .. } = purpose {
+                    replayed.insert((url.as_str().to_owned(), response.started));
+                }
                 processor.findings(url, purpose, response, scope)
             };
             engine.replay(recovery, &mut find, &mut |_, _| {})?;
@@ -113,6 +118,7 @@ impl Machine {
             (self.true_now, self.dir_of(shard)),
             self.case().seed ^ boot_seed,
         );
+        event_queue.replayed = self.replayed.clone();
         event_queue.registry = shared.registry.as_ref().map(|(_, mistaken)| mistaken.clone());
         let event_queue = Rc::new(RefCell::new(event_queue));
         let (opening, process) = self.opening(shard, shared, Box::new(Hands(event_queue.clone())))?;
@@ -233,7 +239,7 @@ impl Machine {
             script_files: false,
             favicon: false,
             request_records: true,
-            text_digests: false,
+            text_digests: self.case().recrawl.as_ref().is_some_and(|recrawl| recrawl.by_text),
             compression: self.case().container.compression,
             guard: AddressGuard::new(&[loopback]),
             dedup: None,

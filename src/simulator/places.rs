@@ -23,6 +23,8 @@ struct Places {
     records: HashMap<u64, Vec<(Time, String)>>,
     /// Keys of URLs that are queued to be fetched again.
     queued: HashSet<u64>,
+    /// Keys of pages that a replay has found fetched again, and that were not met since.
+    replayed: Vec<u64>,
 }
 
 /// Judges what a process has left in the directories of its shards.
@@ -39,10 +41,29 @@ pub(super) fn judge(disk: &Disk, dirs: &[PathBuf]) -> std::result::Result<(), Vi
     Ok(())
 }
 
+/// Pages that a replay has found fetched again, and whose records in the calendar are due later than `now`. Such a
+/// visit waits for its record, which comes out later than it did before the death: the clock was set back, or what the
+/// schedule had learnt since the checkpoint is gone, and the first visit of the page was replayed as well.
+pub(super) fn waiting(disk: &Disk, dirs: &[PathBuf], now: Time) -> Result<u64> {
+    let mut count = 0;
+    for dir in dirs {
+        let Some(cut) = checkpoint::newest(disk, dir)? else { continue };
+        let places = Places::read(disk, dir, &cut)?;
+        let waits = |key: &&u64| {
+            let later = |visited: &Visited| visited.due > now && places.is_recorded(key, visited);
+            places.visits.get(key).is_some_and(later)
+        };
+        count += places.replayed.iter().filter(waits).count() as u64;
+    }
+    Ok(count)
+}
+
 impl Places {
     fn read(disk: &Disk, dir: &Path, (cut, sections): &(Checkpoint, Sections)) -> Result<Places> {
         let mut places = Places::default();
         let (Some(calendar), Some(visits)) = (&cut.calendar, &cut.visits) else { return Ok(places) };
+        let again = sections.replayed.iter().filter(|(_, forced)| *forced);
+        places.replayed = again.map(|(key, _)| key.bits()).collect();
         wheel::for_each(disk, &dir.join("calendar"), calendar, &sections.calendar, &mut |due, bytes| {
             if let Some((url, _)) = QueuedUrl::decode(bytes) {
                 places.records.entry(url.key.bits()).or_default().push((due, url.url.to_string()));
@@ -75,6 +96,12 @@ impl Places {
         faults.into_iter().next().map_or(Ok(places), Err)
     }
 
+    /// Whether the calendar has the record that is the page's own.
+    fn is_recorded(&self, key: &u64, visited: &Visited) -> bool {
+        let mut records = self.records.get(key).into_iter().flatten();
+        records.any(|(due, _)| seconds(*due) == seconds(visited.due))
+    }
+
     /// What breaks the clause.
     fn fault(&self) -> Option<String> {
         for (key, records) in &self.records {
@@ -86,14 +113,10 @@ impl Places {
                 return Some(format!("{} is in the calendar more than once: {records:?}", records[0].1));
             }
         }
-        let is_recorded = |key: &u64, visited: &Visited| {
-            let mut records = self.records.get(key).into_iter().flatten();
-            records.any(|(due, _)| seconds(*due) == seconds(visited.due))
-        };
         let lost = self
             .visits
             .iter()
-            .find(|(key, visited)| is_due(visited) && !self.queued.contains(key) && !is_recorded(key, visited));
+            .find(|(key, visited)| is_due(visited) && !self.queued.contains(key) && !self.is_recorded(key, visited));
         lost.map(|(key, visited)| {
             let records = self.records.get(key);
             format!("the page with key {key:016x} has no place: {visited:?}, in the calendar {records:?}")

@@ -11,7 +11,7 @@ use super::case::Case;
 use super::clause::{Clause, Violation};
 use super::event_queue::EventQueue;
 use super::moment;
-use super::network::Network;
+use super::network::{Network, by_web};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::disk;
 use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Response, StopBy};
@@ -98,16 +98,15 @@ impl Process {
 
     /// Judges a process that was started after the crawl was complete, and has done nothing yet.
     ///
-    /// A visit that is in the archive, and whose record in the calendar is due later since the clock was set back,
-    /// waits for that record.
-    pub(super) fn is_complete(&self, clock_set_back: bool) -> Result<(), Violation> {
+    /// So many visits that are in the archive may be `waiting` for their records.
+    pub(super) fn is_complete(&self, waiting: u64) -> Result<(), Violation> {
+        let replayed: u64 = self.accounts().map(|accounts| accounts.replayed).sum();
+        if replayed > waiting {
+            let accounts: Vec<Accounts> = self.accounts().collect();
+            let what = format!("a stored page belongs to no URL that was admitted; {waiting} may wait: {accounts:?}");
+            return Err(Violation::new(Clause::OneOutcome, what));
+        }
         for member in &self.members {
-            let accounts = member.engine.accounts();
-            let may_wait = clock_set_back && matches!(member.past, Past::Stopped(Finish::Fresh));
-            if accounts.replayed > 0 && !may_wait {
-                let what = format!("a stored page belongs to no URL that was admitted: {accounts:?}");
-                return Err(Violation::new(Clause::OneOutcome, what));
-            }
             if !matches!(member.past, Past::Stopped(Finish::Complete | Finish::Fresh)) {
                 return Err(Violation::new(Clause::Reopens, format!("a complete crawl is {:?}", member.past)));
             }
@@ -190,7 +189,13 @@ impl Process {
             let is_early = |&&done: &&Time| {
                 gap_min.is_none_or(|gap_min| request.started.since(done) < Duration::from_millis(gap_min))
             };
-            if page && self.done.get(&request.url).filter(is_early).is_some() {
+            // a sitemap has told that it changed, where that is true; sitemaps have intervals of their own
+            let is_told = |&&done: &&Time| {
+                let told = network.web().told_at(&request.url, by_web(request.start));
+                gap_min.is_none() || told.is_none_or(|told| told <= done)
+            };
+            let is_page = page && (gap_min.is_none() || !network.is_map(&request.url));
+            if is_page && self.done.get(&request.url).filter(is_early).filter(is_told).is_some() {
                 let what = format!("{} is in the archive and was asked for again at {} ms", request.url, request.start);
                 return Err(Violation::new(Clause::NothingTwice, what));
             }

@@ -125,6 +125,17 @@ fn records_of_the_calendar_that_are_lost_are_found() {
     assert!(matches!(clause, Clause::OneOutcome | Clause::NothingMissing), "{clause:?}");
 }
 
+#[test]
+fn a_replayed_visit_that_gets_no_record_is_found() {
+    let clause = found(Mistake::ForgetsReplayed, AGAIN_FROM..AGAIN_FROM + 40);
+    assert!(matches!(clause, Clause::OneOutcome | Clause::NothingMissing), "{clause:?}");
+}
+
+#[test]
+fn a_stale_record_that_passes_is_found() {
+    assert_eq!(found(Mistake::PassesStale, AGAIN_FROM..AGAIN_FROM + 60), Clause::NothingTwice);
+}
+
 fn found_in_shards(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {
     found_by(mistake, seeds, 3)
 }
@@ -179,6 +190,20 @@ fn turns_that_engines_take_for_themselves_are_found() {
 }
 
 #[test]
+fn shards_fetch_pages_again_each_in_its_own_calendar() {
+    let mut all = Held::default();
+    let from = std::env::var("FROM").map_or(AGAIN_FROM, |from| from.parse().unwrap());
+    for seed in from..from + 8 {
+        match run_in_shards(seed, None, 3) {
+            Ok(held) => all.add(held),
+            Err(broken) => panic!("seed {seed}: {}\n{}", broken.violation, broken.trace.join("\n")),
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 8 && all.requests > 500, "{all:?}");
+}
+
+#[test]
 fn pages_that_are_fetched_again_have_one_place_over_every_death() {
     let mut all = Held::default();
     let from = std::env::var("FROM").map_or(AGAIN_FROM, |from| from.parse().unwrap());
@@ -190,4 +215,33 @@ fn pages_that_are_fetched_again_have_one_place_over_every_death() {
     }
     println!("{all:?}");
     assert!(all.deaths > 80 && all.requests > 10_000, "{all:?}");
+}
+
+#[test]
+fn a_calm_crawl_of_changing_pages_is_told_by_its_visits() {
+    use crate::calendar::{Bounds, Mode, ScheduleOptions};
+    use std::time::Duration;
+
+    let hour = Duration::from_secs(3_600);
+    let bounds = Bounds { min: hour, max: hour * 24 * 30 };
+    let changes = crate::simweb::Changes { cosmetic_share: 0.0, ..crate::simweb::Changes::from(BEGIN) };
+    let mode = Mode::Adaptive { gain: hour * 4 };
+    let schedule = ScheduleOptions { mode, bounds, maps: bounds, rules: Vec::new() };
+    let options = FreshOptions { seed: 3, hosts: 8, pages: 60, days: 12, changes, schedule, by_text: true };
+    let mut told = Vec::new();
+    let fresh = keep_fresh(&options, &mut |day| told.push(day)).unwrap();
+    assert_eq!((fresh.pages.len(), fresh.processes, told.len()), (60, 3, 3));
+    assert!(fresh.not_modified > 20 && fresh.requests > fresh.not_modified + 60, "{fresh:?}");
+    let visits: usize = fresh.pages.iter().map(|page| page.visits.len()).sum();
+    assert_eq!(visits as u64, fresh.requests);
+    for page in &fresh.pages {
+        assert!(page.visits.is_sorted() && page.visits.iter().all(|(at, changes)| at < changes), "{page:?}");
+    }
+    // pages that change often are visited often, within the bounds
+    let rate_of = |wanted: fn(usize) -> bool| {
+        let pages = fresh.pages.iter().filter(|page| wanted(page.visits.len()));
+        let logs: Vec<f64> = pages.map(|page| page.per_day.ln()).collect();
+        logs.iter().sum::<f64>() / logs.len() as f64
+    };
+    assert!(rate_of(|visits| visits > 6) > rate_of(|visits| visits <= 6) + 1.0, "{fresh:?}");
 }

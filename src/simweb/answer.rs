@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::time::Duration;
 
-use super::changes::Version;
 use super::conduct::{Fate, Plea};
 use super::drip::Drip;
+use super::version::Version;
 
 /// The answer.
 #[derive(Debug, Default)]

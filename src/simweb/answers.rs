@@ -7,12 +7,14 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 
+use sha1::{Digest, Sha1};
+
 use super::answer::{SimResponse, plain};
-use super::changes::Process;
 use super::conduct::{Failing, Plea, Robots};
 use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
 use super::plan::{Kind, Plan, Purpose};
+use super::process::Process;
 use super::requisites;
 use super::robots::robots_txt;
 use super::sitemaps;
@@ -64,7 +66,9 @@ impl SimResponses {
         }
         if let Some(file) = sitemaps::at(&self.plan, host, path) {
             let (content_type, body) = sitemaps::content(&self.plan, self.port, (host, file), now);
-            return self.timed(SimResponse { status: 200, content_type, body, ..Default::default() }, host, u32::MAX);
+            let version = sitemaps::version(&self.plan, host, now);
+            let answer = SimResponse { status: 200, content_type, body, version, ..Default::default() };
+            return self.timed(answer, host, u32::MAX);
         }
         let Some(url) = url_at(&self.plan, host, path) else {
             return self.timed(plain(404, "There is no such page, and no link to it.\n".to_owned()), host, u32::MAX);
@@ -113,6 +117,24 @@ impl SimResponses {
                 (200, self.pages.page(&self.plan, self.port, (host, url), version))
             }
         }
+    }
+
+    /// The SHA-1 digest of the body that a page or a sitemap has at `now`; of what pages embed from elsewhere none.
+    pub fn digest_at(&self, url: &str, now: Time) -> Option<[u8; 20]> {
+        let (host, path) = self.place(url)?;
+        let body = match sitemaps::at(&self.plan, host, path) {
+            Some(file) => sitemaps::content(&self.plan, self.port, (host, file), now).1,
+            None => self.last(host, url_at(&self.plan, host, path)?, now).1,
+        };
+        Some(Sha1::digest(body).into())
+    }
+
+    /// The host of a URL, and its path.
+    pub fn place<'a>(&self, url: &'a str) -> Option<(u32, &'a str)> {
+        let rest = url.strip_prefix("http://")?;
+        let (authority, path) = rest.split_at(rest.find('/')?);
+        let name = authority.rsplit_once(':').map_or(authority, |(name, _)| name);
+        Some((self.plan.host_named(name)?, path))
     }
 
     fn robots(&self, host: u32) -> SimResponse {

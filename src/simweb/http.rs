@@ -96,6 +96,7 @@ async fn respond(
         started_us,
         finished_us: started_us,
         rest_until_us: None,
+        version: answer.version.map(|version| version.changed),
     };
     // From here on the request is in the log, even if the client goes away during the wait.
     let mut body = LoggedBody { rest: Bytes::new(), chunk_bytes: answer.chunk_bytes, entry, site };

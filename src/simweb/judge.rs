@@ -268,6 +268,7 @@ mod tests {
             started_us: started_ms * 1_000,
             finished_us: finished_ms * 1_000,
             rest_until_us: None,
+            version: None,
         }
     }
 

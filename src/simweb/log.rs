@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Time;
+
 /// A request as the server saw it. Times are microseconds of a monotonic clock that starts with the web.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -30,6 +32,9 @@ pub struct Request {
     /// Until when the answer asked to be left alone, if it did in a way that can be kept.
     #[serde(default)]
     pub rest_until_us: Option<u64>,
+    /// Which version of its page was answered, where pages change: when it had become so.
+    #[serde(default)]
+    pub version: Option<Time>,
 }
 
 impl Request {

@@ -5,8 +5,8 @@
 //! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
 //! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked
 //! for, traps without end, and pages that change by the clock. Its pages have entity tags and dates, and answer
-//! conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port and, where it changes, the
-//! time whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
+//! conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port and, where it changes,
+//! the time whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
 //! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one thread of their own,
@@ -31,6 +31,7 @@ mod options;
 mod page;
 mod paper;
 mod plan;
+mod process;
 mod requisites;
 mod robots;
 mod sitemaps;
@@ -41,6 +42,7 @@ mod trap_kinds;
 mod traps;
 mod trouble;
 mod validators;
+mod version;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -61,6 +63,7 @@ pub use paper::{PaperAnswer, PaperWeb};
 pub use timeline::Timeline;
 pub use trap_kinds::TrapKind;
 
+use crate::clock::Time;
 use answers::SimResponses;
 use http::Site;
 use plan::{Plan, Target};
@@ -180,6 +183,16 @@ impl SimWeb {
     /// the log, without a copy of all of it.
     pub fn log_after(&self, count: usize) -> Vec<Request> {
         self.site.log.after(count)
+    }
+
+    /// The time by the clock of the log: microseconds since the web started.
+    pub fn now_us(&self) -> u64 {
+        self.site.log.now_us()
+    }
+
+    /// The SHA-1 digest of the body that a page or a sitemap has at `now`; of what pages embed from elsewhere none.
+    pub fn digest_at(&self, url: &str, now: Time) -> Option<[u8; 20]> {
+        self.site.answers.digest_at(url, now)
     }
 
     /// Forgets the requests so far.

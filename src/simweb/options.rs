@@ -233,7 +233,7 @@ impl SimOptions {
                 return Err(refuse(format!("{name} is {share}, but a share is between 0 and 1")));
             }
         }
-        self.changes.map_or(Ok(()), |changes| changes.check())?;
+        self.changes.map_or(Ok(()), |changes| changes.check().map_err(refuse))?;
         for shares in [&kinds[..], &robots[..], &moved[..], &troubles[..]] {
             let sum: f64 = shares.iter().map(|(_, share)| share).sum();
             if sum > 1.0 {
@@ -261,7 +261,7 @@ fn in_range(name: &str, number: usize, max: usize) -> io::Result<()> {
     Err(refuse(format!("{name} is {number}, but must be between 1 and {max}")))
 }
 
-pub(super) fn refuse(reason: String) -> io::Error {
+fn refuse(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 

@@ -6,11 +6,11 @@
 
 use std::fmt::Write;
 
-use super::changes::Version;
 use super::links::{Base, Link, Markup, directory, links};
 use super::names::{self, path};
 use super::plan::{Kind as PageKind, Plan, Purpose, Target};
 use super::requisites::{Kind, Requisite};
+use super::version::Version;
 use crate::text::figures::iso_ms;
 
 /// Size of the pool of words. A page is cut from it in many pieces, so pages share words but no paragraphs.

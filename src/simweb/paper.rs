@@ -5,16 +5,14 @@ use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 
-use sha1::{Digest, Sha1};
-
 use super::answer::SimResponse;
 use super::answers::SimResponses;
-use super::changes::Process;
 use super::conduct::Fate;
 use super::expected::{Expected, walk};
 use super::names;
 use super::options::SimOptions;
 use super::plan::{Plan, Target};
+use super::process::Process;
 use super::sitemaps;
 use super::validators::Validators;
 use crate::clock::Time;
@@ -68,9 +66,9 @@ impl PaperWeb {
         plan.host_named(name).map(|host| plan.host(host).address).or_else(requisites)
     }
 
-    /// The answer to a request for `path` (with its query) at the host `name`, `now` by the clock of anyone who asks and
-    /// by that of the web, on these conditions; `None` where no answer comes. A web that does not change takes no
-    /// conditions.
+    /// The answer to a request for `path` (with its query) at the host `name`, at a moment by the clock of anyone who
+    /// asks and by that of the web, on these conditions; `None` where no answer comes. A web that does not change takes
+    /// no conditions.
     pub fn answer(
         &self,
         name: &str,
@@ -116,6 +114,31 @@ impl PaperWeb {
         self.process(url).map(|process| process.next_change(now))
     }
 
+    /// Whether pages change by the clock.
+    pub fn does_change(&self) -> bool {
+        self.answers.plan.options.changes.is_some()
+    }
+
+    /// Whether a URL is a sitemap.
+    pub fn is_sitemap(&self, url: &str) -> bool {
+        self.place(url).is_some_and(|(host, path)| sitemaps::at(&self.answers.plan, host, path).is_some())
+    }
+
+    /// When a URL has changed by what a sitemap says of it at `now`, if one does.
+    pub fn told_at(&self, url: &str, now: Time) -> Option<Time> {
+        let plan = &self.answers.plan;
+        let (host, path) = self.place(url)?;
+        let listed = sitemaps::listed(plan, host);
+        match sitemaps::at(plan, host, path) {
+            Some(sitemaps::File::Gzipped) => sitemaps::newest(plan, host, &listed, now),
+            Some(_) => None,
+            None => {
+                let url = names::url_at(plan, host, path).filter(|url| listed.contains(url))?;
+                sitemaps::newest(plan, host, &[url], now)
+            }
+        }
+    }
+
     /// Whether versions of a page differ in a date and an advertisement only.
     pub fn is_cosmetic(&self, url: &str) -> bool {
         self.process(url).is_some_and(|process| process.version(Time::ZERO).is_cosmetic)
@@ -123,13 +146,7 @@ impl PaperWeb {
 
     /// The SHA-1 digest of the body that a page or a sitemap has at `now`; of what pages embed from elsewhere none.
     pub fn digest_at(&self, url: &str, now: Time) -> Option<[u8; 20]> {
-        let (host, path) = self.place(url)?;
-        let SimResponses { plan, port, .. } = &self.answers;
-        let body = match sitemaps::at(plan, host, path) {
-            Some(file) => sitemaps::content(plan, *port, (host, file), now).1,
-            None => self.answers.last(host, names::url_at(plan, host, path)?, now).1,
-        };
-        Some(Sha1::digest(body).into())
+        self.answers.digest_at(url, now)
     }
 
     fn process(&self, url: &str) -> Option<Process<'_>> {
@@ -140,9 +157,6 @@ impl PaperWeb {
 
     /// The host of a URL, and its path.
     fn place<'a>(&self, url: &'a str) -> Option<(u32, &'a str)> {
-        let rest = url.strip_prefix("http://")?;
-        let (authority, path) = rest.split_at(rest.find('/')?);
-        let name = authority.rsplit_once(':').map_or(authority, |(name, _)| name);
-        Some((self.answers.plan.host_named(name)?, path))
+        self.answers.place(url)
     }
 }

@@ -6,10 +6,11 @@
 use std::fmt::Write;
 
 use super::answer::gzip;
-use super::changes::Process;
 use super::host_names::typed_name;
 use super::names::address;
 use super::plan::{Kind, Plan, Sitemap, Target};
+use super::process::Process;
+use super::version::{Tagging, Version};
 use crate::clock::Time;
 use crate::text::figures::iso_ms;
 
@@ -63,13 +64,22 @@ pub(super) fn listed(plan: &Plan, host: u32) -> Vec<u32> {
     (0..plan.host(host).len()).filter(|&url| url == 0 || plan.kind(host, url) == Kind::Listed).collect()
 }
 
-/// The date that a file has beside a page, or an index beside the only file that it names: that of its newest page.
-fn dated(plan: &Plan, host: u32, urls: &[u32], now: Time) -> String {
+/// The newest change of these pages, where sitemaps tell of it.
+pub(super) fn newest(plan: &Plan, host: u32, urls: &[u32], now: Time) -> Option<Time> {
+    let changes = plan.options.changes.filter(|changes| changes.dated_sitemaps)?;
     let changed = |&url: &u32| Process::of(plan, host, url).map(|process| process.version(now).changed);
-    match plan.options.changes.filter(|changes| changes.dated_sitemaps) {
-        None => "2024-02-29".to_owned(),
-        Some(changes) => iso_ms(urls.iter().filter_map(changed).max().unwrap_or(changes.since)),
-    }
+    Some(urls.iter().filter_map(changed).max().unwrap_or(changes.since))
+}
+
+/// Which version the files of a host are, where they change: each of them with the newest page.
+pub(super) fn version(plan: &Plan, host: u32, now: Time) -> Option<Version> {
+    let changed = newest(plan, host, &listed(plan, host), now)?;
+    Some(Version { changed, is_first: false, is_cosmetic: false, tagging: Tagging::Both })
+}
+
+/// The date that a file has beside a page, or an index beside the only file that it names.
+fn dated(plan: &Plan, host: u32, urls: &[u32], now: Time) -> String {
+    newest(plan, host, urls, now).map_or_else(|| "2024-02-29".to_owned(), iso_ms)
 }
 
 /// Media type and body of a file at `now`.

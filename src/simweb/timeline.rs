@@ -182,6 +182,7 @@ mod tests {
             started_us: started_ms * 1_000,
             finished_us: (started_ms + 10) * 1_000,
             rest_until_us: None,
+            version: None,
         };
         let log = [request("a", 100), request("a", 400), request("b", 200), request("a", 1_000)];
         let ms = Duration::from_millis;

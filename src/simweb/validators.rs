@@ -1,10 +1,10 @@
-//! Entity tags and dates of pages: by the version where pages change by the clock, and otherwise from the body alone, so
-//! that a page that has not changed says so.
+//! Entity tags and dates of pages: by the version where pages change by the clock, and otherwise from the body alone,
+//! so that a page that has not changed says so.
 
 use std::time::{Duration, SystemTime};
 
 use super::answer::SimResponse;
-use super::changes::Tagging;
+use super::version::Tagging;
 
 /// What a page with status 200 is known by: a tag, a date, or both; some tags are weak.
 #[derive(Debug)]

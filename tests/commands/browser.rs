@@ -5,6 +5,7 @@
 //! `CONSOLE_PICTURES=docs cargo test --test commands browser::pictures -- --nocapture`.
 
 mod chromium;
+mod freshness;
 mod heap;
 mod hostile;
 mod looks;
@@ -28,12 +29,18 @@ fn slow_site(sections: &str) -> Site {
 }
 
 /// What `crawler ctl status --json` gives.
+#[track_caller]
 fn status(site: &Site) -> Value {
+    try_status(site).unwrap()
+}
+
+/// The same of a crawl that may not have begun to listen.
+fn try_status(site: &Site) -> Result<Value, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     command.args(["ctl", "status", "--json", "--dir", "crawl"]).current_dir(site.crawl.dir.path()).stdin(Stdio::null());
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice::<Value>(&output.stdout).unwrap()["status"].take()
+    let told = || serde_json::from_slice::<Value>(&output.stdout).unwrap()["status"].take();
+    output.status.success().then(told).ok_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 /// Figures of a status by their ids on the page, with the text that shows them.

@@ -41,6 +41,7 @@ fn respond(site: &Mutex<Site>, head: String) -> String {
         "/page" => ("200 OK", format!("ETag: {etag}\r\nLast-Modified: {DATE}\r\n")),
         "/dated" if asked(&format!("if-modified-since: {DATE}")) => ("304 Not Modified", String::new()),
         "/dated" => ("200 OK", format!("Last-Modified: {DATE}\r\nLink: </other>; rel=\"canonical\"\r\n")),
+        "/moved" => ("301 Moved Permanently", "Location: /page?utm_source=a\r\n".to_owned()),
         "/liar" => ("304 Not Modified", "ETag: \"x\"\r\n".to_owned()),
         "/forger" => ("200 OK", "ETag: *\r\nLast-Modified: a\tb\r\n".to_owned()),
         _ => ("404 Not Found", String::new()),

@@ -314,6 +314,41 @@ fn while_recrawl_is_off_the_calendar_is_kept_and_afterwards_everything_is_due_on
 }
 
 #[test]
+fn where_recrawl_is_switched_on_later_the_pages_of_before_are_in_the_calendar_too() {
+    let mut crawl = Crawl::of(site());
+    crawl.web.is_on.set(false);
+    crawl.web.edit("/", &format!("{}<a href=\"/none\">none</a>", crawl.web.pages.borrow()["/"].clone()));
+    let all = crawl.visit(Duration::ZERO);
+    assert_eq!(all, ["/", "/a", "/b", "/none"]);
+    assert_eq!(crawl.visit(HOUR), [""; 0]);
+    crawl.web.is_on.set(true);
+    // killed before the first checkpoint that has the calendar
+    drop(open_at(crawl.web.clone(), crawl.dir.path(), &crawl.catalog, crawl.now));
+    // within the interval none is due; behind it each is asked for on the conditions of its last version
+    assert_eq!(crawl.visit(HOUR), [""; 0]);
+    let records: Vec<(String, usize)> =
+        crawl.calendar().into_iter().map(|(path, records)| (path, records.len())).collect();
+    assert_eq!(records, ["/", "/a", "/b", "/none"].map(|path| (path.to_owned(), 1)));
+    assert_eq!(crawl.visit(AFTER_INTERVAL), ALL);
+    assert_eq!(crawl.web.conditional.borrow().iter().collect::<std::collections::BTreeSet<_>>().len(), ALL.len());
+    let [first, second] = &crawl.versions("/a")[..] else { panic!("{:?}", crawl.versions("/a")) };
+    assert_eq!((second.status, second.payload_at), (304, Some(first.offset)));
+    // one that was not found is looked for after two days
+    assert!(crawl.visit(HOUR * 48).contains(&"/none".to_owned()));
+    assert_eq!(crawl.visit(HOUR), [""; 0]);
+}
+
+#[test]
+fn where_recrawl_is_switched_on_late_everything_is_due_at_once() {
+    let mut crawl = Crawl::of(site());
+    crawl.web.is_on.set(false);
+    crawl.visit(Duration::ZERO);
+    crawl.web.is_on.set(true);
+    assert_eq!(crawl.visit(AFTER_INTERVAL * 9), ALL);
+    assert_eq!(crawl.visit(HOUR), [""; 0]);
+}
+
+#[test]
 fn a_date_behind_the_last_fetch_brings_one_visit_and_the_old_record_ends() {
     let dated =
         |date: &str| format!("<urlset><url><loc>http://h0.test/a</loc><lastmod>{date}</lastmod></url></urlset>");

@@ -2,8 +2,9 @@
 //!
 //! # What it promises
 //!
-//! - A record that is put down for a time comes out once, when the minute that has this time is over, or that in which
-//!   it was put, if it was late; then as soon as it is asked for ([`Wheel::next_read`], [`Wheel::pop`]).
+//! - A record that is put down for a time comes out once, as soon as it is asked for ([`Wheel::next_read`],
+//!   [`Wheel::pop`]) when the minute that has this time is over. One whose minute was over when it was put comes at
+//!   once; at the latest, while work has waited for hours, with the day in which it was put.
 //! - What a cut names can be opened again: every record that was put and not taken before the cut comes out once.
 //! - Slots are appended to and read sequentially, once per level. No record is looked for.
 //! - Memory is bounded whatever is put down and however little is taken: buffers of
@@ -204,7 +205,7 @@ impl Wheel {
         Ok(())
     }
 
-    /// Puts `record` down for `due`. What is due already comes out with the slot of `now`.
+    /// Puts `record` down for `due`.
     pub fn put(&mut self, due: Time, record: &[u8], now: Time) -> Result<()> {
         self.refuse_after_failure()?;
         if record.len() > RECORD_BYTES_MAX {

@@ -127,14 +127,17 @@ impl Horizons {
         }
     }
 
-    /// The slot for a record that is due at `due`, or at once. One that is dealt from `from` goes to a finer slot, or
-    /// to the next `later`.
+    /// The slot for a record that is due at `due`, or at once: then it is the minute that has just ended, unless work
+    /// has waited for long. One that is dealt from `from` goes to a finer slot, or to the next `later`.
     pub fn place(self, due: Time, now: Time, from: Option<Place>) -> Place {
+        let minute = Place::of(Level::Minutes, now);
+        let is_overdue = due < minute.start();
         let at = due.max(now);
         let (hour, day) = (at.ms() / HOUR_MS, at.ms() / DAY_MS);
         let level = from.map(|from| from.level);
         if hour < self.hour || level == Some(Level::Hours) {
-            Place::of(Level::Minutes, at)
+            let Place { level, number } = Place::of(Level::Minutes, at);
+            Place { level, number: number - u64::from(is_overdue) }
         } else if day < self.day || level == Some(Level::Days) {
             Place::of(Level::Hours, at)
         } else if day < self.later || from.is_some_and(|from| from.number == self.later) {
@@ -188,10 +191,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_overdue_goes_to_the_slot_of_now() {
+    fn what_is_overdue_goes_to_the_minute_that_has_just_ended_or_to_the_slot_of_now() {
         let now = start() + HOUR * 5;
-        let slot = Horizons::at(now, Duration::ZERO).place(now - DAY * 9, now, None);
-        assert_eq!(slot, Place::of(Level::Minutes, now));
+        let of = |due: Time| Horizons::at(now + MINUTE / 2, Duration::ZERO).place(due, now + MINUTE / 2, None);
+        assert_eq!(of(now - DAY * 9), Place::of(Level::Minutes, now - MINUTE));
+        assert_eq!(of(now - Duration::from_millis(1)), Place::of(Level::Minutes, now - MINUTE));
+        assert_eq!(of(now), Place::of(Level::Minutes, now));
+        assert_eq!(of(now + MINUTE / 4), Place::of(Level::Minutes, now));
+        let early = Time::from_ms(9);
+        assert_eq!(
+            Horizons::at(early, Duration::ZERO).place(Time::ZERO, early, None),
+            Place::of(Level::Minutes, early)
+        );
         let late = Horizons::at(now, LATE_FOR_MINUTES * 2).place(now - DAY * 9, now, None);
         assert_eq!(late, Place::of(Level::Hours, now));
         let later = Horizons::at(now, LATE_FOR_HOURS * 2).place(now, now, None);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::file::{CONTENT_AT, SlotFile};
-use super::frame::{FRAME_BYTES_MAX, FRAME_HEAD_BYTES, Head};
+use super::frame::{self, FRAME_BYTES_MAX, FRAME_HEAD_BYTES, Head};
 use super::place::Place;
 use crate::disk::{Disk, DiskFile, Error, Result};
 
@@ -62,6 +62,15 @@ impl SlotDone {
     /// Loses the records, for a simulation that has to notice.
     pub(crate) fn lose_records(&mut self) {
         self.piece.records.clear();
+    }
+
+    /// Makes of each record what `change` says, if it says something, for a simulation that has to notice.
+    pub(crate) fn change_records(&mut self, change: &dyn Fn(&[u8]) -> Option<Vec<u8>>) {
+        let (mut at, mut changed) = (0, Vec::new());
+        while let Some((due, record)) = frame::read(&self.piece.records, &mut at) {
+            frame::push(due, change(record).as_deref().unwrap_or(record), &mut changed);
+        }
+        self.piece.records = changed;
     }
 }
 

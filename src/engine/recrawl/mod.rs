@@ -14,6 +14,7 @@
 //!   ([`Schedule`]), when its rule says that it is fetched once, and when scope or limits drop it.
 //! - The record has all that the visit needs ([`Past`]): neither its conditional request nor the record of its answer
 //!   reads anything of the archive. Where a visit comes before its time, or after a kill, that is looked up there.
+//! - Where it is switched on in a crawl that has pages, they get their records from the archive (`late`).
 //! - A page that a replay finds in the archive gets its record when its URL is met on its way, for the URL brings what
 //!   was known of the page; a page that was new gets it at once.
 //!
@@ -21,6 +22,7 @@
 
 mod due;
 mod figures;
+mod late;
 mod sample;
 mod visits;
 
@@ -66,6 +68,8 @@ pub(super) struct Recrawls {
     is_reading: bool,
     /// When this process began with it.
     opened: Time,
+    /// The crawl has pages that this calendar has not: it is new, and they are older.
+    begins_late: bool,
 }
 
 impl Recrawls {
@@ -75,8 +79,9 @@ impl Recrawls {
         (disk, dir): (&Disk, &Path),
         saved: Option<&WheelState>,
         sections: &Sections,
-        now: Time,
+        (now, is_new_crawl): (Time, bool),
     ) -> Result<Recrawls> {
+        let begins_late = saved.is_none() && !is_new_crawl;
         let saved = saved.map(|state| (state, sections.calendar.as_slice()));
         let wheel = Wheel::open(disk.clone(), &dir.join("calendar"), options.wheel, saved)?;
         let ((counts, sample), learnt): ((VisitCounts, Sample), _) = match saved {
@@ -87,7 +92,7 @@ impl Recrawls {
         };
         let sample = Some(sample).filter(Sample::is_sound).unwrap_or_default();
         let schedule = Schedule::new(options.schedule.clone(), learnt);
-        Ok(Recrawls { wheel, schedule, options, counts, sample, is_reading: false, opened: now })
+        Ok(Recrawls { wheel, schedule, options, counts, sample, is_reading: false, opened: now, begins_late })
     }
 
     /// Whether nothing of the calendar keeps the crawl from its end at `now`.

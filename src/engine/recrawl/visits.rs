@@ -85,7 +85,7 @@ impl Recrawls {
     }
 
     /// Puts down when `url` is due, of which this is known now, and what its visit at `at` found.
-    fn put_down(
+    pub(super) fn put_down(
         &mut self,
         stores: &mut Stores,
         url: &QueuedUrl,

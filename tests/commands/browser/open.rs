@@ -29,7 +29,8 @@ impl Open {
         Open::of(command.spawn().unwrap())
     }
 
-    fn of(mut child: Child) -> Open {
+    /// The process of a console that was started.
+    pub fn of(mut child: Child) -> Open {
         let said = Arc::new(Mutex::new(String::new()));
         let outputs: [Box<dyn Read + Send>; 2] =
             [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];

@@ -54,7 +54,7 @@ fn a_forgotten_page_is_gone_for_good_and_is_not_fetched_until_that_is_taken_back
     let place = three_editions();
     let url = place.url("/page");
     let said = place.text(&["forget", &url, "--reason", "case 12", "--now", "--dir", "crawl"]);
-    assert!(said.contains("1 of 1 entries taken down") && said.contains("pages removed"), "{said}");
+    assert!(said.contains("1 of 1 entries taken down\n") && said.contains("pages removed"), "{said}");
     let why = refused(&place, &["get", &url], 1);
     assert!(why.contains("forgotten on") && why.contains("case 12"), "{why}");
     assert!(!place.text(&["list", "--all"]).contains("/page"));
@@ -75,6 +75,38 @@ fn a_forgotten_page_is_gone_for_good_and_is_not_fetched_until_that_is_taken_back
     let acts = place.text(&["forget", "--list"]);
     assert_eq!(acts.lines().count(), 2, "{acts}");
     assert!(acts.contains("case 12") && acts.contains("\"undo\":true"), "{acts}");
+}
+
+#[test]
+fn with_a_url_go_all_spellings_of_the_page_and_what_stands_beside_it_is_named() {
+    let place = Place::new(&["/page?utm_source=a", "/moved", "/%7Euser"]);
+    place.site.lock().unwrap().edition = 1;
+    place.crawl(&[]);
+    // the page that a redirect leads to stays
+    let said = place.text(&["forget", &place.url("/moved")]);
+    let target = place.url("/page?utm_source=a");
+    assert!(said.contains(&format!("not taken down, where it redirects to: {target}\n")), "{said}");
+    assert!(place.text(&["list", "--all"]).contains("/page?utm_source=a"));
+    // nobody knows in which spelling the crawl has met it
+    let said = place.text(&["forget", &place.url("/page"), "--now"]);
+    assert!(said.contains(&format!("also taken down, the same page: {target}\n")), "{said}");
+    assert!(said.contains("2 of 2 entries taken down"), "{said}");
+    let said = place.text(&["forget", &place.url("/~user"), "--now"]);
+    assert!(said.contains(&format!("the same page: {}", place.url("/%7Euser"))), "{said}");
+    assert_eq!(place.text(&["list", "--all", "--prefix", &place.url("/p")]), "");
+    assert!(refused(&place, &["get", &target], 1).contains("forgotten on"));
+    for record in records(&place.dir.path().join("crawl/pages")) {
+        assert!(!record.block.windows(8).any(|part| part == b"of /page"), "{record:?}");
+    }
+    let before = requests_of(&place, "/page?utm_source=a");
+    place.crawl(&["--force"]);
+    assert_eq!(requests_of(&place, "/page?utm_source=a"), before, "it is not fetched");
+    // taken back as it was taken down
+    let said = place.text(&["forget", "--undo", &place.url("/page")]);
+    assert!(said.contains(&format!("also taken back, the same page: {target}\n")), "{said}");
+    place.crawl(&["--force"]);
+    assert_eq!(requests_of(&place, "/page?utm_source=a"), before + 1);
+    assert!(place.text(&["verify"]).contains("no damage"));
 }
 
 #[test]

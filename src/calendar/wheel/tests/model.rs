@@ -77,8 +77,8 @@ impl World {
         self.now = self.latest + DAY * 200;
         self.latest = self.now;
         self.drain().unwrap();
-        // what was dealt now comes with the slot of now
-        self.now = self.now + SLOT;
+        // what was put while work waited for hours comes with the day of that moment
+        self.now = self.now + DAY;
         self.latest = self.now;
         self.drain().unwrap();
         assert!(self.waiting.is_empty(), "{:?}", self.waiting);

@@ -1,5 +1,6 @@
 //! Which elements frame a page, by their names, roles and classes.
 
+use super::filter::Filter;
 use crate::web::tags::Attribute;
 
 /// What an element means for the wording of a page.
@@ -53,11 +54,28 @@ pub(super) fn is_frame(attribute: Attribute<'_>) -> bool {
 /// The longest name of a class that is looked at.
 const CLASS_BYTES_MAX: usize = 32;
 
+/// Names of classes that such parts have on many sites.
+#[rustfmt::skip]
+const NAMES: [&[u8]; 44] = [
+    b"ad", b"ads", b"adv", b"adbox", b"banner-ad", b"nav", b"navbar", b"navigation", b"navigator", b"navheader",
+    b"navfooter", b"footer", b"site-footer", b"page-footer", b"sidebar", b"side-bar", b"breadcrumb",
+    b"breadcrumbs", b"related", b"related-posts", b"related-articles", b"recommendations", b"recommended",
+    b"trending", b"most-read", b"popular-posts", b"recent-posts", b"tagcloud", b"tag-cloud", b"social", b"share",
+    b"share-buttons", b"cookie-banner", b"cookie-notice", b"cookie-consent", b"widget", b"post-views",
+    b"view-count", b"counter", b"timestamp", b"date", b"pubdate", b"sphinxsidebar", b"toctree-wrapper-nav",
+];
+/// The same, of which others begin with these.
+#[rustfmt::skip]
+const BEGINNINGS: [&[u8]; 11] = [
+    b"ad-", b"ads-", b"adv-", b"advert", b"adsby", b"adslot", b"google-ad", b"sponsor", b"taboola", b"outbrain",
+    b"promoted",
+];
+static FILTER: Filter = Filter::of(&[&NAMES]);
+
 /// Whether a class or an id is one that such parts have on many sites. A name such as `with-sidebar` is that of what
 /// stands beside one: only whole names and beginnings count.
 fn is_frame_name(name: &[u8]) -> bool {
-    // the first letters sort out nearly all
-    if name.len() > CLASS_BYTES_MAX || !name.first().is_some_and(|byte| b"abcdfgmnoprstw".contains(&(byte | 0x20))) {
+    if name.is_empty() || name.len() > CLASS_BYTES_MAX {
         return false;
     }
     let mut buffer = [0; CLASS_BYTES_MAX];
@@ -65,62 +83,7 @@ fn is_frame_name(name: &[u8]) -> bool {
     for (to, &byte) in lower.iter_mut().zip(name) {
         *to = if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
     }
-    let starts = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start.as_bytes()));
-    starts(&[
-        "ad-",
-        "ads-",
-        "adv-",
-        "advert",
-        "adsby",
-        "adslot",
-        "google-ad",
-        "sponsor",
-        "taboola",
-        "outbrain",
-        "promoted",
-    ]) || matches!(
-        &*lower,
-        b"ad"
-            | b"ads"
-            | b"adv"
-            | b"adbox"
-            | b"banner-ad"
-            | b"nav"
-            | b"navbar"
-            | b"navigation"
-            | b"navigator"
-            | b"footer"
-            | b"site-footer"
-            | b"page-footer"
-            | b"sidebar"
-            | b"side-bar"
-            | b"breadcrumb"
-            | b"breadcrumbs"
-            | b"related"
-            | b"related-posts"
-            | b"related-articles"
-            | b"recommendations"
-            | b"recommended"
-            | b"trending"
-            | b"most-read"
-            | b"popular-posts"
-            | b"recent-posts"
-            | b"tagcloud"
-            | b"tag-cloud"
-            | b"social"
-            | b"share"
-            | b"share-buttons"
-            | b"cookie-banner"
-            | b"cookie-notice"
-            | b"cookie-consent"
-            | b"widget"
-            | b"post-views"
-            | b"view-count"
-            | b"counter"
-            | b"timestamp"
-            | b"date"
-            | b"pubdate"
-            | b"sphinxsidebar"
-            | b"toctree-wrapper-nav"
-    )
+    let lower = &*lower;
+    let begins = |start: &&[u8]| start[0] == lower[0] && lower.starts_with(start);
+    FILTER.passes(lower) && NAMES.contains(&lower) || BEGINNINGS.iter().any(begins)
 }

@@ -14,6 +14,7 @@
 //! One pass from tag to tag, in time linear in the document; a second one where a part that is left out is not closed,
 //! or is nearly all there is.
 
+mod filter;
 mod frames;
 #[cfg(test)]
 mod tests;
@@ -170,10 +171,12 @@ impl Words {
     fn push(&mut self, piece: &[u8]) {
         let mut at = 0;
         while let Some(&byte) = piece.get(at) {
+            if byte.is_ascii_alphabetic() {
+                at += self.push_letters(&piece[at..]);
+                continue;
+            }
             at += 1;
             match byte {
-                b'a'..=b'z' => self.text.push(byte),
-                b'A'..=b'Z' => self.text.push(byte | 0x20),
                 b'0'..=b'9' => self.has_digit = true,
                 0x80.. => match separator_bytes(&piece[at - 1..]) {
                     0 => self.text.push(byte),
@@ -190,6 +193,18 @@ impl Words {
                 self.part();
             }
         }
+    }
+
+    /// Appends the letters of ASCII that a piece begins with, as many as a word may have; tells how many they are.
+    fn push_letters(&mut self, piece: &[u8]) -> usize {
+        let room = (WORD_BYTES_MAX + 1).saturating_sub(self.text.len() - self.start).max(1);
+        let piece = &piece[..piece.len().min(room)];
+        let count = piece.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(piece.len());
+        self.text.extend(piece[..count].iter().map(|byte| byte | 0x20));
+        if self.text.len() - self.start > WORD_BYTES_MAX {
+            self.part();
+        }
+        count
     }
 
     /// The word ends here.

@@ -1,0 +1,139 @@
+//! A crawl of pages that change by the clock, without faults, for as many days as asked: how fresh it keeps them. The
+//! engine, its stores, its frontier and its processing are the real ones.
+//!
+//! What it tells of a page are its visits, and after each the first change that the visit did not see. From that and
+//! from the rates of the pages anyone can compute how fresh the archive was, and how fresh it could have been.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::BEGIN;
+use super::case::{Case, End, Life, Watch, WholeLimits, calm_recrawl};
+use super::clause::{Clause, Violation};
+use super::machine::{Machine, Ran};
+use super::network::by_web;
+use crate::calendar::ScheduleOptions;
+use crate::clock::Time;
+use crate::record::Finish;
+use crate::simweb::{Changes, SimOptions};
+
+/// A process runs for so long, then the next one resumes the crawl.
+const LIFE: Duration = Duration::from_secs(5 * 86_400);
+
+/// What is crawled, and how.
+#[derive(Clone, Debug)]
+pub struct FreshOptions {
+    /// Of the web.
+    pub seed: u64,
+    /// Hosts of the web.
+    pub hosts: usize,
+    /// Pages of the web, over all hosts.
+    pub pages: usize,
+    /// How long.
+    pub days: u32,
+    /// How pages change; the moment from which on they do is set.
+    pub changes: Changes,
+    /// When pages are fetched again.
+    pub schedule: ScheduleOptions,
+    /// Whether a page whose text is the same counts as unchanged.
+    pub by_text: bool,
+}
+
+/// A page of the web.
+#[derive(Clone, Debug)]
+pub struct FreshPage {
+    /// The name of its host.
+    pub host: String,
+    /// Changes a day.
+    pub per_day: f64,
+    /// When it was fetched, in days since the crawl began, and its first change after that.
+    pub visits: Vec<(f64, f64)>,
+}
+
+/// What a crawl came to.
+#[derive(Clone, Debug, Default)]
+pub struct Fresh {
+    /// The pages.
+    pub pages: Vec<FreshPage>,
+    /// Requests for pages.
+    pub requests: u64,
+    /// Answers with 304.
+    pub not_modified: u64,
+    /// Requests for robots.txt.
+    pub robots: u64,
+    /// Processes that the crawl took.
+    pub processes: u32,
+}
+
+/// Crawls for so many days; `tell` hears of each process that ended, by the days since the beginning.
+pub fn keep_fresh(options: &FreshOptions, tell: &mut dyn FnMut(f64)) -> Result<Fresh, Violation> {
+    let mut case = Case::calm(web(options), options.seed);
+    case.recrawl = Some(calm_recrawl(options.schedule.clone(), options.by_text));
+    case.watch = Some(Watch { time: Duration::MAX, shortest: Duration::ZERO, longest: Duration::MAX });
+    let unsound = |error: std::io::Error| Violation::new(Clause::Reopens, error.to_string());
+    let mut machine = Machine::new(case).map_err(unsound)?;
+    let all = Duration::from_secs(u64::from(options.days) * 86_400);
+    let (mut until, mut processes) = (Duration::ZERO, 0);
+    while until < all {
+        until = (until + LIFE).min(all);
+        let limits = WholeLimits { time: Some(until), ..WholeLimits::default() };
+        let end = End::Stop { after: u64::MAX };
+        let life = Life { end, limits, pause: Duration::ZERO, clock_set: None };
+        match machine.live(Some(&life))? {
+            Ran::Finished(Finish::TimeLimit) => processes += 1,
+            Ran::Finished(finish) => return Err(Violation::new(Clause::Ends, format!("it ended by {finish}"))),
+            Ran::Failed(error) => return Err(Violation::new(Clause::Reopens, error.to_string())),
+            Ran::Gone => return Err(Violation::new(Clause::Reopens, "gone without a cause")),
+        }
+        tell(machine.true_now as f64 / 86_400_000.0);
+    }
+    Ok(Fresh { processes, ..told(&machine) })
+}
+
+/// Nothing but pages, which change, on hosts that have no troubles.
+fn web(options: &FreshOptions) -> SimOptions {
+    SimOptions {
+        seed: options.seed,
+        hosts: options.hosts,
+        pages: options.pages,
+        page_bytes: 300,
+        links: 1,
+        redirect_share: 0.0,
+        not_found_share: 0.0,
+        hidden_share: 0.0,
+        duplicate_share: 0.0,
+        sealed_share: 0.0,
+        robots_share: 0.0,
+        robots_missing_share: 0.0,
+        gzip_share: 0.0,
+        chunked_share: 0.0,
+        changes: Some(Changes { since: BEGIN, ..options.changes }),
+        ..SimOptions::default().smooth()
+    }
+}
+
+fn told(machine: &Machine) -> Fresh {
+    let network = machine.network();
+    let web = network.web();
+    let page = |url: &String| {
+        let host = url.split('/').nth(2).unwrap_or_default().to_owned();
+        Some((url.clone(), FreshPage { host, per_day: web.rate_of(url)?, visits: Vec::new() }))
+    };
+    let mut pages: BTreeMap<String, FreshPage> = web.expected().pages.keys().filter_map(page).collect();
+    let days = |time: Time| time.since(BEGIN).as_secs_f64() / 86_400.0;
+    let mut fresh = Fresh::default();
+    for request in &network.log {
+        let Some(page) = pages.get_mut(&request.url) else {
+            fresh.robots += 1;
+            continue;
+        };
+        fresh.requests += 1;
+        fresh.not_modified += u64::from(request.status == Some(304));
+        let at = by_web(request.start);
+        if let (Some(200 | 304), Some(next)) = (request.status, web.next_change(&request.url, at)) {
+            page.visits.push((days(at), days(next)));
+        }
+    }
+    fresh.pages = pages.into_values().collect();
+    fresh
+}
