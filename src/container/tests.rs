@@ -1,15 +1,21 @@
 //! The container as a whole: round trips, crashes, damage.
 
+use std::sync::LazyLock;
+
 use super::*;
 use crate::disk::Error;
+use crate::fingerprint::Fingerprinter;
 use crate::web::warc::{Encoder, Exchange, HttpVersion, id_seed};
 
+/// The index of payloads knows some thousand of them: a table of the usual size costs more than the rest of a test that
+/// opens an archive again and again.
 pub(super) fn options(segment_bytes: u64, compression: Compression) -> ContainerOptions {
-    ContainerOptions { segment_bytes, compression, ..ContainerOptions::default() }
+    ContainerOptions { segment_bytes, compression, digest_memory: 64 << 10, ..ContainerOptions::default() }
 }
 
 pub(super) fn key_of(url: &str) -> Fingerprint {
-    crate::fingerprint::Fingerprinter::new(0xbfe6_b8a5_bf37_8d83).of(url.as_bytes())
+    static MAKER: LazyLock<Fingerprinter> = LazyLock::new(|| Fingerprinter::new(0xbfe6_b8a5_bf37_8d83));
+    MAKER.of(url.as_bytes())
 }
 
 pub(super) struct Pages {

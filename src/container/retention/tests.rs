@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::list::{Act, ForgottenList};
@@ -21,8 +22,9 @@ const PAGE: &str = "http://a.example/page";
 const OTHER: &str = "http://b.example/other";
 const THIRD: &str = "http://c.example/third";
 
-fn maker() -> KeyMaker {
-    KeyMaker::new(Fingerprinter::new(0xbfe6_b8a5_bf37_8d83), &[])
+fn maker() -> &'static KeyMaker {
+    static MAKER: LazyLock<KeyMaker> = LazyLock::new(|| KeyMaker::new(Fingerprinter::new(0xbfe6_b8a5_bf37_8d83), &[]));
+    &MAKER
 }
 
 fn key_of(url: &str) -> Fingerprint {
@@ -57,7 +59,8 @@ impl Archive {
     fn on(disk: Disk, dir: &Path, segment_bytes: u64, compression: Compression) -> Self {
         let rest = (Duration::ZERO, Duration::ZERO);
         let retention = RetentionOptions { share: 0.01, rest, bytes_per_second: None, ..Default::default() };
-        let options = ContainerOptions { segment_bytes, compression, retention, ..Default::default() };
+        let digest_memory = 64 << 10;
+        let options = ContainerOptions { segment_bytes, compression, retention, digest_memory, ..Default::default() };
         let container = open(&disk, dir, &options, None).unwrap();
         let (encoder, now) = (Encoder::new(compression), Time::from_ms(1_700_000_000_000));
         Archive { disk, dir: dir.to_owned(), _dir: None, options, container, encoder, noted: None, now }
@@ -228,7 +231,7 @@ fn findings(disk: &Disk, dir: &Path, noted: Option<ContainerState>, clean: bool)
     let (mut found, mut progress) = (Vec::new(), |_, _| {});
     let mut tell = |finding: &Finding| found.push(finding.clone());
     let standing = Standing::Stopped { noted, clean };
-    verify(disk, dir, &standing, Some(&maker()), &mut Report::new(&mut tell, &mut progress)).unwrap();
+    verify(disk, dir, &standing, Some(maker()), &mut Report::new(&mut tell, &mut progress)).unwrap();
     found
 }
 
@@ -431,7 +434,7 @@ fn the_index_is_rebuilt_with_every_record_where_it_was() {
         let (mut tell, mut progress) = (|finding: &Finding| panic!("{finding:?}"), |_, _| {});
         let mut report = Report::new(&mut tell, &mut progress);
         let noted = archive.noted.clone();
-        let rebuilt = rebuild(&archive.disk, &archive.dir, noted.as_ref(), &maker(), &mut report).unwrap();
+        let rebuilt = rebuild(&archive.disk, &archive.dir, noted.as_ref(), maker(), &mut report).unwrap();
         assert_eq!(rebuilt.noted, noted);
         rebuilt.finish().unwrap();
         assert!(archive.key_dat() == keys, "files of {segment_bytes} bytes");

@@ -1,6 +1,7 @@
 //! Archives that are sound, flipped, cut, garbled: what is found in them, and what a rebuild makes of them.
 
 use std::fs;
+use std::sync::LazyLock;
 
 use super::*;
 use crate::clock::Time;
@@ -12,8 +13,9 @@ use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, Record, Reco
 
 const ALL: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 
-fn maker() -> KeyMaker {
-    KeyMaker::new(Fingerprinter::new(0xbfe6_b8a5_bf37_8d83), &[])
+fn maker() -> &'static KeyMaker {
+    static MAKER: LazyLock<KeyMaker> = LazyLock::new(|| KeyMaker::new(Fingerprinter::new(0xbfe6_b8a5_bf37_8d83), &[]));
+    &MAKER
 }
 
 fn key_of(url: &str) -> crate::fingerprint::Fingerprint {
@@ -119,7 +121,7 @@ fn values_in(dir: &Path) -> Vec<std::path::PathBuf> {
 }
 
 fn open(dir: &Path, segment_bytes: u64, compression: Compression, noted: Option<&ContainerState>) -> Container {
-    let options = ContainerOptions { segment_bytes, compression, ..Default::default() };
+    let options = ContainerOptions { segment_bytes, compression, digest_memory: 64 << 10, ..Default::default() };
     let (mut container, mut recovery) =
         Container::open(Disk::real(), dir, options, WarcInfo::default(), noted).unwrap();
     while let Some(mut page) = recovery.next(&mut container).unwrap() {
@@ -154,7 +156,7 @@ fn findings(dir: &Path, standing: &Standing, chunk_records: usize) -> (Vec<Findi
     let mut tell = |finding: &Finding| found.push(finding.clone());
     let mut progress = |_, _| {};
     let mut report = Report::new(&mut tell, &mut progress);
-    verify_in_chunks(&Disk::real(), dir, standing, Some(&maker()), chunk_records, &mut report).unwrap();
+    verify_in_chunks(&Disk::real(), dir, standing, Some(maker()), chunk_records, &mut report).unwrap();
     let summary = report.summary;
     (found, summary)
 }
@@ -167,7 +169,7 @@ fn damage(dir: &Path, standing: &Standing) -> Vec<Finding> {
 fn made_again(dir: &Path, noted: Option<&ContainerState>, interval_slots: usize) -> (Option<ContainerState>, Summary) {
     let (mut tell, mut progress) = (|_: &Finding| {}, |_, _| {});
     let mut report = Report::new(&mut tell, &mut progress);
-    let rebuilt = rebuild_in_intervals(&Disk::real(), dir, noted, &maker(), interval_slots, &mut report).unwrap();
+    let rebuilt = rebuild_in_intervals(&Disk::real(), dir, noted, maker(), interval_slots, &mut report).unwrap();
     let noted = rebuilt.noted.clone();
     rebuilt.finish().unwrap();
     (noted, report.summary)
@@ -451,7 +453,7 @@ fn a_rebuild_that_was_interrupted_keeps_every_crawl_out_until_it_is_done_again()
     let (mut tell, mut progress) = (|_: &Finding| {}, |_, _| {});
     let mut report = Report::new(&mut tell, &mut progress);
     // killed before the catalog was renewed
-    drop(rebuild(&Disk::real(), archive.path(), archive.noted.as_ref(), &maker(), &mut report).unwrap());
+    drop(rebuild(&Disk::real(), archive.path(), archive.noted.as_ref(), maker(), &mut report).unwrap());
     let options = ContainerOptions { segment_bytes: 1 << 20, ..Default::default() };
     let refused = Container::open(Disk::real(), archive.path(), options, WarcInfo::default(), archive.noted.as_ref());
     assert_eq!(damage(archive.path(), &archive.stopped(true)).len(), 1);
