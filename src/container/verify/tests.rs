@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use super::*;
 use crate::clock::Time;
 use crate::container::rebuild::{rebuild, rebuild_in_intervals};
-use crate::container::{Container, ContainerOptions, NewPage, Reader, WarcInfo};
+use crate::container::{Container, ContainerOptions, Reader, WarcInfo, fixture};
 use crate::fingerprint::Fingerprinter;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, Record, RecordReader};
+use crate::web::warc::{Compression, Encoder, Exchange, Record, RecordReader};
 
 const ALL: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 
@@ -43,50 +43,13 @@ impl Archive {
         self.stored += 1;
         let time = Time::from_ms(1_700_000_000_000 + self.stored * 977);
         let exchange = Exchange {
-            url,
-            fetched_at: time,
-            duration_ms: 1,
-            ip: Some([192, 0, 2, 7].into()),
-            http_version: HttpVersion::Http11,
-            request: Some(b"GET / HTTP/1.1\r\n\r\n"),
-            status: 200,
-            reason: "OK",
             headers: &[(b"content-type"[..].into(), b"Text/HTML; charset=utf-8"[..].into())],
-            body: body.as_bytes(),
-            truncated: None,
-            via: None,
-            depth: 2,
-            hops: "LL",
-            seed: 4,
-            attempt: 0,
             robots,
-            forced: false,
-            is_due: false,
-            canonical: None,
-            statements: None,
             id_seed: u128::from(self.stored),
+            ..fixture::answer(url, time, body.as_bytes())
         };
         let records = self.encoder.encode(&exchange);
-        let page = NewPage {
-            url,
-            key: key_of(url),
-            status: 200,
-            time,
-            mime: "text/html",
-            robots,
-            payload_sha1: records.payload_sha1,
-            payload_bytes: records.payload_bytes,
-            revisit: records.revisit.as_ref(),
-            truncated: false,
-            has_statements: false,
-            is_external: false,
-            records: &records.bytes,
-            response: records.response.clone(),
-            may_have_versions: true,
-            earlier: None,
-            condition: None,
-        };
-        self.container.append(&page).unwrap();
+        self.container.append(&fixture::page(&exchange, key_of(url), &records)).unwrap();
     }
 
     fn checkpoint(&mut self) {
