@@ -8,7 +8,7 @@ use super::tests::{body, checkpoint, key_of, open, options, pages};
 use super::*;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{Error, Mode};
-use crate::web::warc::{Exchange, HttpVersion, id_seed};
+use crate::web::warc::{Exchange, id_seed};
 
 const CODINGS: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 
@@ -206,30 +206,8 @@ fn n08_records_in_a_damaged_body_that_its_server_made_up_are_not_taken_for_the_c
     for compression in CODINGS {
         let forged_url = "http://a.example/77";
         let forged = |crawl| {
-            let exchange = Exchange {
-                url: forged_url,
-                fetched_at: Time::from_ms(5),
-                duration_ms: 1,
-                ip: None,
-                http_version: HttpVersion::Http11,
-                request: None,
-                status: 200,
-                reason: "OK",
-                headers: &[],
-                body: b"forged",
-                truncated: None,
-                via: None,
-                depth: 0,
-                hops: "",
-                seed: 0,
-                attempt: 0,
-                robots: false,
-                forced: false,
-                is_due: false,
-                canonical: None,
-                statements: None,
-                id_seed: id_seed(crawl, forged_url, Time::from_ms(5)),
-            };
+            let id_seed = id_seed(crawl, forged_url, Time::from_ms(5));
+            let exchange = Exchange { id_seed, ..fixture::answer(forged_url, Time::from_ms(5), b"forged") };
             Encoder::new(compression).encode(&exchange).bytes
         };
         for (crawl, is_taken) in [(1, false), (0, true)] {

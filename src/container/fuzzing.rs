@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::address::AddressFile;
 use super::keys::KeyFile;
-use super::{Container, ContainerOptions, NewPage, Reader, Report, Standing, WarcInfo, rebuild, verify};
+use super::{Container, ContainerOptions, NewPage, Reader, Report, Standing, WarcInfo, fixture, rebuild, verify};
 use crate::clock::Time;
 use crate::disk::HEADER_BYTES;
 use crate::disk::simulated::SimulatedDisk;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::web::url::KeyMaker;
-use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
+use crate::web::warc::{Compression, Encoder, Exchange, RecordReader};
 
 const DIR: &str = "pages";
 const PAGE_BYTES: usize = 4_096;
@@ -214,52 +214,18 @@ fn sample(compression: Compression) -> SimulatedDisk {
         let fetched_at = Time::from_ms(1_800_000_000_000 + 1_000 * n as u64);
         let body = if n == 2 { b"<p>two" } else { b"<p>one" }.repeat(60);
         let exchange = Exchange {
-            url: &url,
-            fetched_at,
-            duration_ms: 1,
-            ip: Some([192, 0, 2, 1].into()),
-            http_version: HttpVersion::Http11,
-            request: None,
-            status: 200,
-            reason: "OK",
             headers: &[
                 (b"content-type"[..].into(), b"text/html"[..].into()),
                 (b"etag"[..].into(), b"\"1\""[..].into()),
             ],
-            body: &body,
-            truncated: None,
             via: Some("https://www.example.org/"),
-            depth: 1,
-            hops: "L",
-            seed: 1,
-            attempt: 0,
             robots: n == 4,
-            forced: false,
-            is_due: false,
-            canonical: None,
-            statements: None,
             id_seed: n as u128,
+            ..fixture::answer(&url, fetched_at, &body)
         };
         let records = encoder.encode(&exchange);
-        let page = NewPage {
-            url: &url,
-            key,
-            status: 200,
-            time: fetched_at,
-            mime: if n == 2 { "text/x-own" } else { "text/html" },
-            robots: n == 4,
-            payload_sha1: records.payload_sha1,
-            payload_bytes: records.payload_bytes,
-            records: &records.bytes,
-            response: records.response.clone(),
-            revisit: records.revisit.as_ref(),
-            truncated: false,
-            has_statements: false,
-            is_external: false,
-            may_have_versions: true,
-            earlier: None,
-            condition: None,
-        };
+        let mime = if n == 2 { "text/x-own" } else { "text/html" };
+        let page = NewPage { mime, ..fixture::page(&exchange, key, &records) };
         container.append(&page).expect("memory takes all");
     }
     let cut = container.cut().expect("memory takes all");

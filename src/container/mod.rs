@@ -32,14 +32,6 @@ pub mod address;
 mod archived;
 mod boot;
 mod condition;
-/// Which record of `url` has the payload of the one at `record`, which refers to `first`, if there is one.
-fn payload_of_same_url(record: u64, url: &str, first: Option<&KeyRecord>, is_external: bool) -> Option<u64> {
-    match first {
-        Some(first) => (first.url == url && !first.robots).then_some(first.offset),
-        None => (!is_external).then_some(record),
-    }
-}
-
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
@@ -47,6 +39,8 @@ mod damage_tests;
 pub mod dedup;
 mod digests;
 mod exchange;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fixture;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod index;
@@ -172,16 +166,31 @@ pub struct NewPage<'a> {
     /// refers to nothing and is stored as it came.
     pub condition: Option<u64>,
     /// What is known of the versions before: then none of them is looked for.
-    pub earlier: Option<Earlier>,
+    pub earlier: Option<Earlier<'a>>,
 }
 
 /// The versions of a page before the one that is stored, as far as that has to know them.
 #[derive(Clone, Debug)]
-pub struct Earlier {
+pub struct Earlier<'a> {
     /// The record of the newest one: offset in key.dat.
     pub newest_at: u64,
-    /// The record of the response to the same URL that has its payload. Where that lies in a value file is not asked.
-    pub payload: KeyRecord,
+    /// The response to the same URL that has its payload.
+    pub payload: KnownPayload<'a>,
+}
+
+/// A payload that a response to the URL of a page brought before, as far as a revisit of it has to know it.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownPayload<'a> {
+    /// The record of that response: offset in key.dat.
+    pub record: u64,
+    /// When its request began.
+    pub time: Time,
+    /// Of the payload as it was sent.
+    pub sha1: [u8; 20],
+    /// Length of the payload.
+    pub bytes: u64,
+    /// Its media type.
+    pub mime: &'a str,
 }
 
 /// What became of a page.
@@ -295,7 +304,7 @@ impl Container {
             None => None,
         };
         let first = self.first_with_payload(page)?;
-        let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first)).transpose()?;
+        let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first));
         let records = revisit.as_deref().unwrap_or(page.records);
         self.keys.check_room()?;
         let (file, offset) = self.values.append(records, page.time)?;
@@ -315,7 +324,7 @@ impl Container {
             truncated: page.truncated,
             has_statements: page.has_statements,
             is_external: page.is_external,
-            payload_at: first.as_ref().map(|first| first.offset),
+            payload_at: first.as_ref().map(|first| first.record),
             was_revisit: false,
             is_removed: false,
             moved_to: None,
@@ -333,7 +342,10 @@ impl Container {
         };
         let not_modified = revisit_by == Some(Profile::NotModified);
         let record = self.index(stored)?;
-        let payload_at = payload_of_same_url(record, page.url, first.as_ref(), page.is_external);
+        let payload_at = match &first {
+            Some(first) => first.is_of(page.url).then_some(first.record),
+            None => (!page.is_external).then_some(record),
+        };
         Ok(Stored { record, bytes, saved, not_modified, payload_at })
     }
 
@@ -365,7 +377,10 @@ impl Container {
             url: page.url.clone(),
         })?;
         let profile = page.refers_to.as_ref().map(|refers_to| refers_to.profile);
-        let payload_at = payload_of_same_url(record, &page.url, first.as_ref(), page.is_external);
+        let payload_at = match &first {
+            Some(first) => (first.url == page.url && !first.robots).then_some(first.offset),
+            None => (!page.is_external).then_some(record),
+        };
         let saved = first
             .filter(|_| profile == Some(Profile::IdenticalPayload))
             .map(|first| first.value_bytes.saturating_sub(page.value_bytes));

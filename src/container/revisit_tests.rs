@@ -262,50 +262,10 @@ fn n29_a_payload_with_the_tag_and_the_length_of_another_is_stored_and_not_taken_
     let (mut container, _) = open(dir.path(), options(1 << 20, Compression::Gzip), None);
     let time = |ms| Time::from_ms(ms);
     let mut store = |url: &str, body: &str, payload_sha1: [u8; 20], at: Time| {
-        let exchange = crate::web::warc::Exchange {
-            url,
-            fetched_at: at,
-            duration_ms: 1,
-            ip: None,
-            http_version: crate::web::warc::HttpVersion::Http11,
-            request: None,
-            status: 200,
-            reason: "OK",
-            headers: &[],
-            body: body.as_bytes(),
-            truncated: None,
-            via: None,
-            depth: 0,
-            hops: "",
-            seed: 0,
-            attempt: 0,
-            robots: false,
-            forced: false,
-            is_due: false,
-            canonical: None,
-            statements: None,
-            id_seed: crate::web::warc::id_seed(0, url, at),
-        };
+        let exchange = fixture::answer(url, at, body.as_bytes());
         let records = Encoder::new(Compression::Gzip).encode(&exchange);
-        let page = NewPage {
-            url,
-            key: key_of(url),
-            status: 200,
-            time: at,
-            mime: "",
-            robots: false,
-            payload_sha1,
-            payload_bytes: records.payload_bytes,
-            records: &records.bytes,
-            response: records.response.clone(),
-            revisit: records.revisit.as_ref(),
-            truncated: false,
-            has_statements: false,
-            is_external: false,
-            may_have_versions: false,
-            earlier: None,
-            condition: None,
-        };
+        let page =
+            NewPage { payload_sha1, may_have_versions: false, ..fixture::page(&exchange, key_of(url), &records) };
         container.append(&page).unwrap()
     };
     // the index keeps the place that the first bytes give, and 24 bits more: the rest is in key.dat

@@ -1,15 +1,21 @@
 //! The container as a whole: round trips, crashes, damage.
 
+use std::sync::LazyLock;
+
 use super::*;
 use crate::disk::Error;
-use crate::web::warc::{Encoder, Exchange, HttpVersion, id_seed};
+use crate::fingerprint::Fingerprinter;
+use crate::web::warc::{Encoder, Exchange, id_seed};
 
+/// The index of payloads knows some thousand of them: a table of the usual size costs more than the rest of a test that
+/// opens an archive again and again.
 pub(super) fn options(segment_bytes: u64, compression: Compression) -> ContainerOptions {
-    ContainerOptions { segment_bytes, compression, ..ContainerOptions::default() }
+    ContainerOptions { segment_bytes, compression, digest_memory: 64 << 10, ..ContainerOptions::default() }
 }
 
 pub(super) fn key_of(url: &str) -> Fingerprint {
-    crate::fingerprint::Fingerprinter::new(0xbfe6_b8a5_bf37_8d83).of(url.as_bytes())
+    static MAKER: LazyLock<Fingerprinter> = LazyLock::new(|| Fingerprinter::new(0xbfe6_b8a5_bf37_8d83));
+    MAKER.of(url.as_bytes())
 }
 
 pub(super) struct Pages {
@@ -33,52 +39,23 @@ impl Pages {
     ) -> Stored {
         self.now = self.now + std::time::Duration::from_secs(1);
         let exchange = Exchange {
-            url,
-            fetched_at: self.now,
-            duration_ms: 1,
             ip: None,
-            http_version: HttpVersion::Http11,
             request: None,
             status,
-            reason: "OK",
             headers: &[
                 (b"content-type"[..].into(), b"text/html; charset=utf-8"[..].into()),
                 (b"etag"[..].into(), format!("\"{}\"", body.len()).into_bytes().into()),
             ],
-            body: body.as_bytes(),
-            truncated: None,
-            via: None,
-            depth: 2,
-            hops: "LL",
-            seed: 4,
-            attempt: 0,
-            robots: false,
-            forced: false,
-            is_due: false,
-            canonical: None,
-            statements: None,
             id_seed: id_seed(container.crawl_id(), url, self.now),
+            ..fixture::answer(url, self.now, body.as_bytes())
         };
         let records = self.encoder.encode(&exchange);
         let condition = if again { container.condition(key_of(url), url).unwrap() } else { None };
         let page = NewPage {
-            url,
-            key: key_of(url),
-            status,
-            time: self.now,
             mime: if status == 304 { "" } else { "text/html" },
-            robots: false,
-            payload_sha1: records.payload_sha1,
-            payload_bytes: records.payload_bytes,
-            records: &records.bytes,
-            response: records.response.clone(),
-            revisit: records.revisit.as_ref(),
-            truncated: false,
-            has_statements: false,
-            is_external: false,
             may_have_versions: again,
-            earlier: None,
             condition: condition.map(|condition| condition.payload_at),
+            ..fixture::page(&exchange, key_of(url), &records)
         };
         container.append(&page).unwrap()
     }

@@ -11,6 +11,7 @@
 //! - a failed sync is never tried again: the kernel clears the error and the second call would lie;
 //! - nothing is written through a symbolic link: anyone who may write to the directory could lead it anywhere.
 
+mod changes;
 mod error;
 mod header;
 mod ledger;
@@ -26,6 +27,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use changes::FileChanges;
 pub use error::{Error, Result};
 pub use header::{HEADER_BYTES, Header, Kind};
 pub use ledger::{Ledger, Removal};

@@ -1,9 +1,8 @@
 //! One bucket: its array in RAM, its pending files, its frozen batch, its part of the repository.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::disk::{Error, Result};
+use crate::disk::{Error, FileChanges, Result};
 
 use super::Keys;
 use super::contract::{Aux, Value};
@@ -15,48 +14,6 @@ use super::state::{BatchState, BucketState, FrozenState, RepositoryState};
 /// What a merge holds for an operation beside values: its slot, the same again to sort it, a bit of its outcome, and
 /// which value it is to see.
 const OPERATION_BYTES_IN_MERGE: u64 = 40;
-
-/// Files that changed since the last cut, for all buckets together.
-#[derive(Debug, Default)]
-pub(super) struct Changes {
-    /// Written to, not synced.
-    pub dirty: BTreeSet<PathBuf>,
-    /// Whether names were added to the directory.
-    pub names_changed: bool,
-    /// Named by the present state and by no cut yet.
-    unnamed: BTreeSet<PathBuf>,
-    /// Named by a cut, but not by the present state.
-    pub superseded: Vec<PathBuf>,
-    /// Named by no cut, and not by the present state any more.
-    pub unneeded: Vec<PathBuf>,
-}
-
-impl Changes {
-    /// Of a directory whose own name may not be durable yet.
-    pub fn of_a_new_directory() -> Self {
-        Changes { names_changed: true, ..Changes::default() }
-    }
-
-    fn added(&mut self, path: PathBuf) {
-        self.names_changed = true;
-        self.unnamed.insert(path.clone());
-        self.dirty.insert(path);
-    }
-
-    fn supersede(&mut self, path: PathBuf) {
-        self.dirty.remove(&path);
-        match self.unnamed.remove(&path) {
-            true => self.unneeded.push(path),
-            false => self.superseded.push(path),
-        }
-    }
-
-    /// A cut names everything that there is now: what has changed since the last one.
-    pub fn cut(&mut self) -> Changes {
-        let next = Changes { unneeded: std::mem::take(&mut self.unneeded), ..Changes::default() };
-        std::mem::replace(self, next)
-    }
-}
 
 /// What a bucket takes in, and when.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +62,7 @@ impl Bucket {
         value: Option<&V>,
         aux: Option<&A>,
         limits: Limits,
-        changes: &mut Changes,
+        changes: &mut FileChanges,
     ) -> Result<()> {
         self.ram.push(op, key, value, aux).map_err(|TooLong| {
             let path = self.place.path(self.state.pending.generation, Part::Operations);
@@ -114,7 +71,7 @@ impl Bucket {
         if self.ram.bytes() >= limits.ram { self.flush::<V>(limits, changes) } else { Ok(()) }
     }
 
-    fn flush<V: Value>(&mut self, limits: Limits, changes: &mut Changes) -> Result<()> {
+    fn flush<V: Value>(&mut self, limits: Limits, changes: &mut FileChanges) -> Result<()> {
         let (operations, bytes) = (self.ram.operations, self.ram.contents().0.len() as u64);
         let pending = &self.state.pending;
         let needed = self.merge_memory::<V>(pending.operations + operations, pending.kv_bytes + bytes);
@@ -126,7 +83,7 @@ impl Bucket {
         let place = &self.place;
         self.ram.flush(place, &mut self.state.pending, |part, is_new| match is_new {
             true => changes.added(place.path(generation, part)),
-            false => drop(changes.dirty.insert(place.path(generation, part))),
+            false => changes.wrote(place.path(generation, part)),
         })
     }
 
@@ -146,7 +103,7 @@ impl Bucket {
     }
 
     /// Makes the oldest batch the one to merge; what comes now goes to later ones.
-    pub fn freeze<V: Value>(&mut self, limits: Limits, changes: &mut Changes) -> Result<()> {
+    pub fn freeze<V: Value>(&mut self, limits: Limits, changes: &mut FileChanges) -> Result<()> {
         debug_assert!(self.state.frozen.is_none(), "one batch of a bucket is merged at a time");
         if self.state.full.is_empty() {
             self.flush::<V>(limits, changes)?;
@@ -158,7 +115,7 @@ impl Bucket {
     }
 
     /// Puts the new generation in the place of the old one and of the batch, all of whose results are dispatched.
-    pub fn supersede(&mut self, repository: Option<RepositoryState>, changes: &mut Changes) {
+    pub fn supersede(&mut self, repository: Option<RepositoryState>, changes: &mut FileChanges) {
         let Some(frozen) = self.state.frozen.take() else { return };
         self.frozen_checks = 0;
         let parts = [(Part::Operations, frozen.batch.kv_bytes), (Part::Auxiliaries, frozen.batch.aux_bytes)];

@@ -70,10 +70,10 @@ pub mod verify;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Disk, Error, Removal, Result};
+use crate::disk::{Disk, Error, FileChanges, Removal, Result};
 
 pub use bloom::Bloom;
-use bucket::{Bucket, Changes, Limits};
+use bucket::{Bucket, Limits};
 pub use contract::{Aux, Dispatcher, Key, Value};
 pub use front::{Front, FrontCounters, FrontOptions, USELESS, VALUE_BYTES_PER_ENTRY};
 pub use lookup::{Found, look_up};
@@ -161,7 +161,7 @@ pub struct Drum<K, V, A> {
     dir: PathBuf,
     options: DrumOptions,
     buckets: Vec<Bucket>,
-    changes: Changes,
+    changes: FileChanges,
     merging: Merging<V>,
     /// Merges, and the bytes that they moved.
     moved: Moved,
@@ -203,7 +203,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             dir: dir.to_owned(),
             options,
             buckets,
-            changes: Changes::of_a_new_directory(),
+            changes: FileChanges::of_a_new_directory(),
             merging: Merging::none(),
             moved: Moved::default(),
             failed: false,
@@ -371,7 +371,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
             })
             .collect();
         state::push_ram_section(&entries, ram);
-        let Changes { dirty, names_changed, superseded, .. } = self.changes.cut();
+        let FileChanges { dirty, names_changed, superseded, .. } = self.changes.cut();
         let sync_dirs = if names_changed { vec![self.dir.clone()] } else { Vec::new() };
         let state = DrumState { buckets: self.buckets.iter().map(|bucket| bucket.state.clone()).collect() };
         Ok(DrumCut { state, sync: dirty.into_iter().collect(), sync_dirs, superseded })

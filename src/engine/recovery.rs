@@ -149,7 +149,7 @@ impl Engine {
                 is_interrupted: response.is_interrupted(),
                 is_map: findings.kind() != sitemap::Kind::Page,
             };
-            self.visited(&queued, None, &answer, &stored)?;
+            self.visited_before(&queued, None, &answer, &stored)?;
         }
         self.page_done(&queued, page.status, (findings, has_changed), &stored)
     }

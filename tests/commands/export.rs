@@ -23,7 +23,9 @@ impl Site {
         let web = SimWeb::start(options).unwrap();
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("seeds.txt"), web.seeds().join("\n")).unwrap();
-        fs::write(dir.path().join("crawler.toml"), format!("{}\n{extra}", web.config_toml())).unwrap();
+        // twice is as often as a flaky page fails, and every retry of one that stays broken holds its host back
+        let config = format!("{}\n[fetch]\nretries = 2\n{extra}", web.config_toml());
+        fs::write(dir.path().join("crawler.toml"), config).unwrap();
         Site { web, dir }
     }
 

@@ -116,6 +116,16 @@ impl Place {
     }
 }
 
+/// Tries every recipe in a place of its own, all at the same time: most of each is waiting for servers and seconds.
+fn each_recipe(check: impl Fn(&'static str, Vec<String>) + Sync) {
+    std::thread::scope(|threads| {
+        for (heading, blocks) in recipes().into_iter().skip(1) {
+            let check = &check;
+            threads.spawn(move || check(heading, blocks));
+        }
+    });
+}
+
 /// Waits until the clock shows another second: dates on the command line have no fractions, and a night passes between
 /// two rounds.
 fn next_second() {
@@ -132,8 +142,9 @@ fn the_recipes_work_on_a_synthetic_web() {
     let web = SimWeb::start(options).unwrap();
     let expected: BTreeSet<String> = web.expected().pages.keys().cloned().collect();
     let broken = |status: u16| status >= 400;
-    for (heading, blocks) in recipes().into_iter().skip(1) {
-        let place = Place::new(&web.seeds()[0], &web.config_toml());
+    let settings = format!("{}[fetch]\nretries = 2\n", web.config_toml());
+    each_recipe(|heading, blocks| {
+        let place = Place::new(&web.seeds()[0], &settings);
         for block in &blocks {
             place.run(block);
             next_second();
@@ -175,13 +186,14 @@ fn the_recipes_work_on_a_synthetic_web() {
             "Search index" => assert!(place.objects("texts.jsonl").len() > 50),
             other => panic!("no test knows what comes of the recipe {other:?}"),
         }
-    }
+    });
 }
 
 #[test]
 fn the_recipes_work_on_a_site_of_documentation() {
-    for (heading, blocks) in recipes().into_iter().skip(1) {
-        let site = Documentation::serve();
+    let documented = documentation::pages();
+    each_recipe(|heading, blocks| {
+        let site = Documentation::serve(documented.clone());
         let root = site.root();
         let at = |path: &str| format!("{root}{path}");
         let place = Place::new(&root, &format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}"));
@@ -239,7 +251,7 @@ fn the_recipes_work_on_a_site_of_documentation() {
             }
             other => panic!("no test knows what comes of the recipe {other:?}"),
         }
-    }
+    });
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn every_report_is_there_at_the_end_and_tells_what_the_crawl_tells() {
 #[test]
 fn reports_can_be_had_of_a_crawl_that_runs_and_no_kill_makes_them_lie() {
     let config = format!("{POLITE}\n[report]\nlog_bytes = \"64KiB\"\n[crawl]\ncheckpoint_interval = \"1s\"\n");
-    let site = Site::new(SimOptions { hosts: 60, pages: 1_200, ..web() }, &config);
+    let site = Site::new(SimOptions { hosts: 60, pages: 600, ..web() }, &config);
     let child = site.crawl.start(&["-q"]);
     site.wait_for_requests(300);
     let start = std::time::Instant::now();

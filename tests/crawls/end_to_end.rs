@@ -41,7 +41,7 @@ fn small() -> SimOptions {
 
 #[test]
 fn a_crawl_of_the_synthetic_web_ends_with_exactly_the_expected_pages() {
-    let site = begun(SimOptions { seed: 5, hosts: 1_000, pages: 20_000, ..small() });
+    let site = begun(SimOptions { seed: 5, hosts: 400, pages: 8_000, ..small() });
     site.crawl.run(&[]).expect(0, &[]);
     site.assert_whole();
     site.assert_obedient();

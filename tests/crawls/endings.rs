@@ -218,7 +218,7 @@ fn assert_skipped(crawl: &Crawl, reason: &str, rule: &str) {
 #[test]
 fn name_servers_that_are_not_there_end_the_crawl_when_the_host_is_given_up() {
     let config = format!(
-        "[dns]\nnameservers = [\"127.0.0.1:9\"]\n\
+        "[dns]\nnameservers = [\"127.0.0.1:9\"]\ntimeout = \"1s\"\n\
          [network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}give_up = \"1s\"\n"
     );
     let ended = Crawl::new("http://a.sim.test/\n", &config).run(&[]);

@@ -25,7 +25,8 @@ struct Place {
 impl Place {
     fn of(options: SimOptions) -> Place {
         let web = SimWeb::start(options).unwrap();
-        let config = format!("[crawl]\ncontact = \"https://example.org/bot\"\n\n{}", web.config_toml());
+        let config =
+            format!("[crawl]\ncontact = \"https://example.org/bot\"\n\n[fetch]\nretries = 2\n\n{}", web.config_toml());
         let crawl = Crawl::new(&web.seeds().join("\n"), &config);
         Place { seed: web.seeds()[0].clone(), _web: web, crawl }
     }

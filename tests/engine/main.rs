@@ -118,7 +118,7 @@ trait Web {
 
     /// The shape of the archive.
     fn container(&self) -> ContainerOptions {
-        ContainerOptions { segment_bytes: 1 << 20, ..ContainerOptions::default() }
+        ContainerOptions { segment_bytes: 1 << 20, digest_memory: 64 << 10, ..ContainerOptions::default() }
     }
 
     /// Whether bad answers are asked for again, and the settings by which names are resolved.

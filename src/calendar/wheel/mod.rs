@@ -30,7 +30,6 @@
 //! Varghese and Lauck, Hashed and Hierarchical Timing Wheels (SOSP 1987), scheme 7. There slots are lists in memory;
 //! here they are files, dealt ahead of time and in pieces, so that no moment has much to do.
 
-mod changes;
 mod file;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -50,7 +49,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use changes::Changes;
 use file::SlotFile;
 use place::Horizons;
 use ready::Ready;
@@ -58,7 +56,7 @@ use slot::Slot;
 use turn::Turn;
 
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Mode, Result};
+use crate::disk::{Disk, Error, FileChanges, Mode, Result};
 
 pub use frame::RECORD_BYTES_MAX;
 pub use place::{Level, Place};
@@ -138,7 +136,7 @@ pub struct Wheel {
     running: Option<(SlotFile, u64, Turn)>,
     /// The last piece was one to give out.
     gave_last: bool,
-    changes: Changes,
+    changes: FileChanges,
     /// What happened since it was opened.
     counters: Figures,
     failed: bool,
@@ -170,7 +168,7 @@ impl Wheel {
             generation: 0,
             running: None,
             gave_last: false,
-            changes: Changes::of_a_new_directory(),
+            changes: FileChanges::of_a_new_directory(),
             counters: Figures::default(),
             failed: false,
         };
@@ -262,7 +260,7 @@ impl Wheel {
             .iter()
             .filter_map(|(place, slot)| slot.file.clone().map(|file| state::SlotState { place: *place, file }));
         let state = WheelState { generation: self.generation, slots: files.collect() };
-        let Changes { dirty, names_changed, superseded, .. } = self.changes.cut();
+        let FileChanges { dirty, names_changed, superseded, .. } = self.changes.cut();
         let sync_dirs = if names_changed { vec![self.dir.clone()] } else { Vec::new() };
         Ok(WheelCut { state, sync: dirty.into_iter().collect(), sync_dirs, superseded })
     }

@@ -1,6 +1,9 @@
 //! Tests of key.dat, and the record that other tests of the container change.
 
+use super::record::FILE_BITS;
 use super::*;
+use crate::clock::Time;
+use crate::fingerprint::Fingerprint;
 
 pub(in crate::container) fn record(url: &str) -> KeyRecord {
     KeyRecord {

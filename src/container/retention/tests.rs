@@ -1,7 +1,11 @@
 //! Archives before and after compactions: what goes, what stays, and what a kill or a power cut leaves at every step.
 
-use std::collections::BTreeMap;
+mod beside;
+mod killed;
+mod model;
+
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::list::{Act, ForgottenList};
@@ -9,20 +13,20 @@ use super::offline::{Compacted, compact, estimate};
 use super::plan::Rule;
 use super::*;
 use crate::container::verify::{Finding, Report, Standing, verify};
-use crate::container::{ContainerOptions, NewPage, Reader, Stored, WarcInfo, rebuild};
-use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
+use crate::container::{ContainerOptions, NewPage, Reader, Stored, WarcInfo, fixture, rebuild};
 use crate::disk::{Error, Mode};
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader, id_seed};
+use crate::web::warc::{Compression, Encoder, Exchange, RecordReader, id_seed};
 
 const CODINGS: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 const PAGE: &str = "http://a.example/page";
 const OTHER: &str = "http://b.example/other";
 const THIRD: &str = "http://c.example/third";
 
-fn maker() -> KeyMaker {
-    KeyMaker::new(Fingerprinter::new(0xbfe6_b8a5_bf37_8d83), &[])
+fn maker() -> &'static KeyMaker {
+    static MAKER: LazyLock<KeyMaker> = LazyLock::new(|| KeyMaker::new(Fingerprinter::new(0xbfe6_b8a5_bf37_8d83), &[]));
+    &MAKER
 }
 
 fn key_of(url: &str) -> Fingerprint {
@@ -57,7 +61,8 @@ impl Archive {
     fn on(disk: Disk, dir: &Path, segment_bytes: u64, compression: Compression) -> Self {
         let rest = (Duration::ZERO, Duration::ZERO);
         let retention = RetentionOptions { share: 0.01, rest, bytes_per_second: None, ..Default::default() };
-        let options = ContainerOptions { segment_bytes, compression, retention, ..Default::default() };
+        let digest_memory = 64 << 10;
+        let options = ContainerOptions { segment_bytes, compression, retention, digest_memory, ..Default::default() };
         let container = open(&disk, dir, &options, None).unwrap();
         let (encoder, now) = (Encoder::new(compression), Time::from_ms(1_700_000_000_000));
         Archive { disk, dir: dir.to_owned(), _dir: None, options, container, encoder, noted: None, now }
@@ -71,52 +76,20 @@ impl Archive {
     fn try_store(&mut self, url: &str, status: u16, body: &str) -> Result<Stored> {
         self.now = self.now + Duration::from_secs(3_600);
         let exchange = Exchange {
-            url,
-            fetched_at: self.now,
-            duration_ms: 1,
-            ip: Some([192, 0, 2, 7].into()),
-            http_version: HttpVersion::Http11,
-            request: Some(b"GET / HTTP/1.1\r\n\r\n"),
             status,
-            reason: "OK",
             headers: &[
                 (b"content-type"[..].into(), b"text/html; charset=utf-8"[..].into()),
                 (b"etag"[..].into(), b"\"tag\""[..].into()),
             ],
-            body: body.as_bytes(),
-            truncated: None,
-            via: None,
-            depth: 2,
-            hops: "LL",
-            seed: 4,
-            attempt: 0,
-            robots: false,
-            forced: false,
-            is_due: false,
-            canonical: None,
-            statements: None,
             id_seed: id_seed(self.container.crawl_id(), url, self.now),
+            ..fixture::answer(url, self.now, body.as_bytes())
         };
         let records = self.encoder.encode(&exchange);
         let condition = if status == 304 { self.container.condition(key_of(url), url)? } else { None };
         self.container.append(&NewPage {
-            url,
-            key: key_of(url),
-            status,
-            time: self.now,
             mime: if condition.is_some() { "" } else { "text/html" },
-            robots: false,
-            payload_sha1: records.payload_sha1,
-            payload_bytes: records.payload_bytes,
-            records: &records.bytes,
-            response: records.response.clone(),
-            revisit: records.revisit.as_ref(),
-            truncated: false,
-            has_statements: false,
-            is_external: false,
-            may_have_versions: true,
-            earlier: None,
             condition: condition.map(|condition| condition.payload_at),
+            ..fixture::page(&exchange, key_of(url), &records)
         })
     }
 
@@ -228,7 +201,7 @@ fn findings(disk: &Disk, dir: &Path, noted: Option<ContainerState>, clean: bool)
     let (mut found, mut progress) = (Vec::new(), |_, _| {});
     let mut tell = |finding: &Finding| found.push(finding.clone());
     let standing = Standing::Stopped { noted, clean };
-    verify(disk, dir, &standing, Some(&maker()), &mut Report::new(&mut tell, &mut progress)).unwrap();
+    verify(disk, dir, &standing, Some(maker()), &mut Report::new(&mut tell, &mut progress)).unwrap();
     found
 }
 
@@ -431,7 +404,7 @@ fn the_index_is_rebuilt_with_every_record_where_it_was() {
         let (mut tell, mut progress) = (|finding: &Finding| panic!("{finding:?}"), |_, _| {});
         let mut report = Report::new(&mut tell, &mut progress);
         let noted = archive.noted.clone();
-        let rebuilt = rebuild(&archive.disk, &archive.dir, noted.as_ref(), &maker(), &mut report).unwrap();
+        let rebuilt = rebuild(&archive.disk, &archive.dir, noted.as_ref(), maker(), &mut report).unwrap();
         assert_eq!(rebuilt.noted, noted);
         rebuilt.finish().unwrap();
         assert!(archive.key_dat() == keys, "files of {segment_bytes} bytes");
@@ -462,260 +435,6 @@ fn a_reader_that_was_opened_before_finds_what_stayed() {
     }
     let gone = fresh.response(&records[0]).unwrap_err();
     assert!(gone.to_string().contains("removed"), "{gone}");
-}
-
-/// A compaction that does everything a compaction can.
-fn eventful(disk: Disk, dir: &Path) -> Archive {
-    let mut archive = Archive::on(disk, dir, 2_500, Compression::Gzip);
-    let shared = long("shared ");
-    archive.store(PAGE, 200, &shared);
-    archive.store(OTHER, 200, &shared);
-    for version in 0..3 {
-        archive.store(PAGE, 200, &long(&format!("version {version} ")));
-        archive.store(THIRD, 304, "");
-    }
-    archive.store(THIRD, 200, &shared);
-    archive.store("http://d.example/secret", 200, &long("secret "));
-    archive.close();
-    archive.forget_url("http://d.example/secret");
-    archive
-}
-
-#[test]
-fn a_kill_or_power_cut_at_any_change_of_the_disk_leaves_an_archive_that_is_whole() {
-    let dir = Path::new("/pages");
-    let (mut crashes, mut finished) = (0, false);
-    for at in 1.. {
-        if finished {
-            break;
-        }
-        for restart in [Restart::Killed, Restart::PowerCut] {
-            let simulated = SimulatedDisk::new(at);
-            let mut archive = eventful(simulated.disk(), dir);
-            let expected = [OTHER, THIRD].map(|url| archive.bodies(url)[0].clone());
-            let rule = archive.rule(Keep::Versions(1));
-            simulated.fail_at(simulated.changes() + at, Fault::Stop);
-            let done = compact(&archive.disk, dir, archive.noted(), &rule, &mut |_, _| {});
-            finished = done.is_ok();
-            crashes += u64::from(!finished);
-            simulated.clear_faults();
-            simulated.restart(restart);
-            let context = format!("stopped at change {at}, {restart:?}");
-            // as it lies there, readers find everything but what is being changed at this moment
-            let damage: Vec<Finding> = archive.findings(true).into_iter().filter(|finding| finding.damage).collect();
-            assert!(damage.is_empty(), "{context}: {damage:#?}");
-            archive.reopen();
-            assert_eq!(archive.findings(true), [], "{context}");
-            for (url, expected) in [OTHER, THIRD].iter().zip(&expected) {
-                assert_eq!(archive.bodies(url)[0].1, expected.1, "{context}");
-            }
-            archive.compact(Keep::Versions(1));
-            archive.assert_sound(&context);
-            assert_eq!(archive.bodies(PAGE).len(), 1, "{context}");
-            assert!(memchr::memmem::find(&archive.blocks(), b"secret secret").is_none(), "{context}");
-            let left = archive.disk.list(dir).unwrap();
-            assert!(left.iter().all(|name| !name.ends_with(".new") && !name.ends_with(".redo")), "{context}: {left:?}");
-        }
-    }
-    assert!(crashes > 60, "{crashes}");
-}
-
-#[test]
-fn beside_a_crawl_files_are_compacted_one_by_one_while_pages_are_stored() {
-    let mut archive = Archive::new(3_000, Compression::Gzip);
-    archive.options.retention.keep = Keep::Versions(1);
-    for version in 0..8 {
-        archive.store(PAGE, 200, &long(&format!("version {version} ")));
-        archive.store(OTHER, 200, &long("always the same "));
-    }
-    archive.checkpoint().unwrap();
-    archive.reopen();
-    let (mut version, mut rounds) = (8, 0);
-    loop {
-        let did = archive.compact_beside(|archive, _| {
-            if rounds < 4 {
-                archive.try_store(PAGE, 200, &long(&format!("version {version} ")))?;
-                version += 1;
-            }
-            Ok(())
-        });
-        if !did.unwrap() {
-            break;
-        }
-        rounds += 1;
-        archive.checkpoint().unwrap();
-        assert!(rounds < 100);
-    }
-    assert!(rounds > 3, "{rounds}");
-    assert_eq!(archive.container.value_bytes(), archive.bytes());
-    assert_eq!(archive.bodies(PAGE)[0], (200, long(&format!("version {} ", version - 1))));
-    assert_eq!(archive.bodies(OTHER)[0].1, long("always the same "));
-    archive.close();
-    archive.assert_sound("beside a crawl");
-    // with every version kept, nothing is ever begun
-    archive.options.retention.keep = Keep::All;
-    archive.reopen();
-    assert!(archive.container.compaction(archive.now).is_none());
-}
-
-#[test]
-fn a_page_that_comes_to_refer_to_what_is_about_to_go_stops_that() {
-    let mut archive = Archive::new(1 << 20, Compression::Gzip);
-    archive.options.retention.keep = Keep::Versions(1);
-    let old = long("old words ");
-    archive.store(PAGE, 200, &old);
-    for version in 0..6 {
-        archive.store(PAGE, 200, &long(&format!("version {version} ")));
-    }
-    archive.close();
-    archive.reopen();
-    let did = archive.compact_beside(|archive, step| {
-        if step == 0 {
-            let stored = archive.try_store(OTHER, 200, &old)?;
-            assert!(stored.saved.is_some(), "it refers to the response that is to go");
-        }
-        Ok(())
-    });
-    assert!(!did.unwrap());
-    assert_eq!(archive.bodies(OTHER), [(200, old.clone())]);
-    // once a file is on its way, nothing refers to what goes with it any more
-    let (mut referring, mut own) = (0, 0);
-    let did = archive.compact_beside(|archive, step| {
-        for version in 0..6 {
-            if step == 1 {
-                let url = format!("http://{version}.example/");
-                match archive.try_store(&url, 200, &long(&format!("version {version} ")))?.saved {
-                    Some(_) => referring += 1,
-                    None => own += 1,
-                }
-            }
-        }
-        Ok(())
-    });
-    assert!(did.unwrap() && own > 0 && referring > 0, "{own} {referring}");
-    archive.close();
-    archive.assert_sound("referred");
-    assert_eq!(archive.bodies(OTHER), [(200, old)]);
-    for version in 0..6 {
-        let text = long(&format!("version {version} "));
-        assert_eq!(archive.bodies(&format!("http://{version}.example/")), [(200, text)]);
-    }
-}
-
-#[test]
-fn what_is_forgotten_beside_a_crawl_goes_after_the_next_checkpoint_with_its_payload_left_to_others() {
-    let mut archive = Archive::new(1 << 20, Compression::Gzip);
-    let shared = long("secret words ");
-    archive.store(PAGE, 200, &shared);
-    archive.store(OTHER, 200, &shared);
-    archive.store(THIRD, 200, &long("public words "));
-    archive.checkpoint().unwrap();
-    archive.forget_url(PAGE);
-    archive.container.forget().unwrap();
-    assert!(archive.store("http://d.example/", 200, &shared).saved.is_none(), "nothing new refers to it");
-    for _ in 0..6 {
-        archive.compact_beside(|_, _| Ok(())).unwrap();
-        archive.checkpoint().unwrap();
-    }
-    assert!(archive.container.compaction(archive.now).is_none(), "nothing is owed any more");
-    archive.close();
-    archive.assert_sound("forgotten beside a crawl");
-    assert!(archive.bodies(PAGE).is_empty());
-    assert_eq!(archive.bodies(OTHER), [(200, shared)]);
-    let reader = archive.reader();
-    assert!(reader.newest(key_of(OTHER), OTHER).unwrap().unwrap().is_response());
-}
-
-#[test]
-fn a_running_crawl_that_is_killed_in_a_compaction_resumes_with_all_its_pages() {
-    let dir = Path::new("/pages");
-    let mut finished = 0;
-    for at in 1..400 {
-        let restart = if at % 2 == 0 { Restart::Killed } else { Restart::PowerCut };
-        let simulated = SimulatedDisk::new(at);
-        let mut archive = eventful(simulated.disk(), dir);
-        archive.options.retention.keep = Keep::Versions(1);
-        archive.reopen();
-        archive.store(THIRD, 200, &long("late words "));
-        archive.checkpoint().unwrap();
-        simulated.fail_at(simulated.changes() + at, Fault::Stop);
-        let mut go_on = || -> Result<()> {
-            for round in 0..4 {
-                archive.compact_beside(|archive, _| archive.try_store(OTHER, 200, &long("later ")).map(drop))?;
-                archive.try_store(OTHER, 200, &long(&format!("round {round} ")))?;
-                archive.checkpoint()?;
-            }
-            Ok(())
-        };
-        let done = go_on();
-        finished = if done.is_ok() { finished + 1 } else { 0 };
-        simulated.clear_faults();
-        simulated.restart(restart);
-        let context = format!("stopped at change {at}, {restart:?}");
-        archive.reopen();
-        archive.close();
-        archive.assert_sound(&context);
-        assert_eq!(archive.bodies(THIRD)[0].1, long("late words "), "{context}");
-        assert!(archive.bodies("http://d.example/secret").is_empty(), "{context}");
-        if finished > 2 {
-            return;
-        }
-    }
-    panic!("it never came to its end");
-}
-
-#[test]
-fn whatever_is_stored_forgotten_and_compacted_the_archive_has_what_a_plain_list_has() {
-    let seed = fastrand::u64(..);
-    let mut random = fastrand::Rng::with_seed(seed);
-    for round in 0..8 {
-        let coding = CODINGS[random.usize(..3)];
-        let mut archive = Archive::new(random.u64(500..6_000), coding);
-        let urls: Vec<String> = (0..4).map(|n| format!("http://{n}.example/page")).collect();
-        // newest last
-        let mut model: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut forgotten: Vec<String> = Vec::new();
-        for step in 0..60 {
-            let context = format!("seed {seed} round {round} step {step}");
-            let url = random.choice(&urls).unwrap().clone();
-            match random.u8(..20) {
-                0 => {
-                    archive.forget_url(&url);
-                    forgotten.push(url.clone());
-                    model.remove(&url);
-                }
-                1..=4 => {
-                    archive.close();
-                    let versions = random.u8(1..4);
-                    archive.compact(Keep::Versions(versions));
-                    for bodies in model.values_mut() {
-                        let gone = bodies.len().saturating_sub(usize::from(versions));
-                        bodies.drain(..gone);
-                    }
-                    archive.assert_sound(&context);
-                    archive.reopen();
-                }
-                _ if forgotten.contains(&url) => {}
-                kind => {
-                    let text = long(&format!("text {} ", random.u8(..5)));
-                    let known = model.get(&url).and_then(|bodies| bodies.last()).cloned();
-                    let body = match known {
-                        Some(known) if kind < 9 && archive.store(&url, 304, "").not_modified => known,
-                        Some(_) if kind < 9 => String::new(),
-                        _ => {
-                            archive.store(&url, 200, &text);
-                            text
-                        }
-                    };
-                    model.entry(url).or_default().push(body);
-                }
-            }
-            for url in &urls {
-                let bodies: Vec<String> = archive.bodies(url).into_iter().map(|(_, body)| body).rev().collect();
-                assert_eq!(bodies, model.get(url).cloned().unwrap_or_default(), "{context}: {url}");
-            }
-        }
-    }
 }
 
 #[test]

@@ -1,19 +1,21 @@
 //! Archives that are sound, flipped, cut, garbled: what is found in them, and what a rebuild makes of them.
 
 use std::fs;
+use std::sync::LazyLock;
 
 use super::*;
 use crate::clock::Time;
 use crate::container::rebuild::{rebuild, rebuild_in_intervals};
-use crate::container::{Container, ContainerOptions, NewPage, Reader, WarcInfo};
+use crate::container::{Container, ContainerOptions, Reader, WarcInfo, fixture};
 use crate::fingerprint::Fingerprinter;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, Record, RecordReader};
+use crate::web::warc::{Compression, Encoder, Exchange, Record, RecordReader};
 
 const ALL: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 
-fn maker() -> KeyMaker {
-    KeyMaker::new(Fingerprinter::new(0xbfe6_b8a5_bf37_8d83), &[])
+fn maker() -> &'static KeyMaker {
+    static MAKER: LazyLock<KeyMaker> = LazyLock::new(|| KeyMaker::new(Fingerprinter::new(0xbfe6_b8a5_bf37_8d83), &[]));
+    &MAKER
 }
 
 fn key_of(url: &str) -> crate::fingerprint::Fingerprint {
@@ -41,50 +43,13 @@ impl Archive {
         self.stored += 1;
         let time = Time::from_ms(1_700_000_000_000 + self.stored * 977);
         let exchange = Exchange {
-            url,
-            fetched_at: time,
-            duration_ms: 1,
-            ip: Some([192, 0, 2, 7].into()),
-            http_version: HttpVersion::Http11,
-            request: Some(b"GET / HTTP/1.1\r\n\r\n"),
-            status: 200,
-            reason: "OK",
             headers: &[(b"content-type"[..].into(), b"Text/HTML; charset=utf-8"[..].into())],
-            body: body.as_bytes(),
-            truncated: None,
-            via: None,
-            depth: 2,
-            hops: "LL",
-            seed: 4,
-            attempt: 0,
             robots,
-            forced: false,
-            is_due: false,
-            canonical: None,
-            statements: None,
             id_seed: u128::from(self.stored),
+            ..fixture::answer(url, time, body.as_bytes())
         };
         let records = self.encoder.encode(&exchange);
-        let page = NewPage {
-            url,
-            key: key_of(url),
-            status: 200,
-            time,
-            mime: "text/html",
-            robots,
-            payload_sha1: records.payload_sha1,
-            payload_bytes: records.payload_bytes,
-            revisit: records.revisit.as_ref(),
-            truncated: false,
-            has_statements: false,
-            is_external: false,
-            records: &records.bytes,
-            response: records.response.clone(),
-            may_have_versions: true,
-            earlier: None,
-            condition: None,
-        };
-        self.container.append(&page).unwrap();
+        self.container.append(&fixture::page(&exchange, key_of(url), &records)).unwrap();
     }
 
     fn checkpoint(&mut self) {
@@ -119,7 +84,7 @@ fn values_in(dir: &Path) -> Vec<std::path::PathBuf> {
 }
 
 fn open(dir: &Path, segment_bytes: u64, compression: Compression, noted: Option<&ContainerState>) -> Container {
-    let options = ContainerOptions { segment_bytes, compression, ..Default::default() };
+    let options = ContainerOptions { segment_bytes, compression, digest_memory: 64 << 10, ..Default::default() };
     let (mut container, mut recovery) =
         Container::open(Disk::real(), dir, options, WarcInfo::default(), noted).unwrap();
     while let Some(mut page) = recovery.next(&mut container).unwrap() {
@@ -154,7 +119,7 @@ fn findings(dir: &Path, standing: &Standing, chunk_records: usize) -> (Vec<Findi
     let mut tell = |finding: &Finding| found.push(finding.clone());
     let mut progress = |_, _| {};
     let mut report = Report::new(&mut tell, &mut progress);
-    verify_in_chunks(&Disk::real(), dir, standing, Some(&maker()), chunk_records, &mut report).unwrap();
+    verify_in_chunks(&Disk::real(), dir, standing, Some(maker()), chunk_records, &mut report).unwrap();
     let summary = report.summary;
     (found, summary)
 }
@@ -167,7 +132,7 @@ fn damage(dir: &Path, standing: &Standing) -> Vec<Finding> {
 fn made_again(dir: &Path, noted: Option<&ContainerState>, interval_slots: usize) -> (Option<ContainerState>, Summary) {
     let (mut tell, mut progress) = (|_: &Finding| {}, |_, _| {});
     let mut report = Report::new(&mut tell, &mut progress);
-    let rebuilt = rebuild_in_intervals(&Disk::real(), dir, noted, &maker(), interval_slots, &mut report).unwrap();
+    let rebuilt = rebuild_in_intervals(&Disk::real(), dir, noted, maker(), interval_slots, &mut report).unwrap();
     let noted = rebuilt.noted.clone();
     rebuilt.finish().unwrap();
     (noted, report.summary)
@@ -451,7 +416,7 @@ fn a_rebuild_that_was_interrupted_keeps_every_crawl_out_until_it_is_done_again()
     let (mut tell, mut progress) = (|_: &Finding| {}, |_, _| {});
     let mut report = Report::new(&mut tell, &mut progress);
     // killed before the catalog was renewed
-    drop(rebuild(&Disk::real(), archive.path(), archive.noted.as_ref(), &maker(), &mut report).unwrap());
+    drop(rebuild(&Disk::real(), archive.path(), archive.noted.as_ref(), maker(), &mut report).unwrap());
     let options = ContainerOptions { segment_bytes: 1 << 20, ..Default::default() };
     let refused = Container::open(Disk::real(), archive.path(), options, WarcInfo::default(), archive.noted.as_ref());
     assert_eq!(damage(archive.path(), &archive.stopped(true)).len(), 1);

@@ -10,6 +10,7 @@ mod robots;
 
 use super::Engine;
 use super::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use super::recrawl::Compared;
 use crate::clock::Time;
 use crate::container::{KeyRecord, NewPage, Stored as StoredPage};
 use crate::disk::Result;
@@ -29,11 +30,13 @@ impl Engine {
         self.requests.answered(bytes, usual);
         let stored = self.store(&processed)?;
         self.books.count_stored(&stored);
-        let visit = self.visit_note(&processed, &stored);
-        self.books.log_answer(&processed, (&stored, visit), worker)?;
+        let compared = self.compared(&processed, &stored);
+        // a first visit is none to speak of
+        let note = compared.as_ref().filter(|_| processed.job.past.is_some()).and_then(Compared::note);
+        self.books.log_answer(&processed, (&stored, note), worker)?;
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
-            Target::Page { .. } => self.page_answered(processed, findings, &stored),
+            Target::Page { .. } => self.page_answered(processed, (findings, compared), &stored),
             Target::Robots { redirects, .. } => {
                 // a redirect leads to the address of another host
                 if let Some(address) = processed.response.address.filter(|_| *redirects == 0) {
@@ -95,7 +98,7 @@ impl Engine {
             is_external: processed.records.is_external,
             may_have_versions,
             condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
-            earlier: self.earlier_of(processed),
+            earlier: Engine::earlier_of(processed),
         })
     }
 

@@ -8,7 +8,7 @@ use crate::container::Stored as StoredPage;
 use crate::disk::Result;
 use crate::engine::books::oddity_of;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
-use crate::engine::recrawl::Answer;
+use crate::engine::recrawl::Compared;
 use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
 use crate::engine::{Engine, is_of_seed, queued_url};
@@ -68,10 +68,10 @@ impl Engine {
     pub(super) fn page_answered(
         &mut self,
         processed: Processed,
-        findings: Findings,
+        (findings, compared): (Findings, Option<Compared>),
         stored: &StoredPage,
     ) -> Result<()> {
-        let Processed { job, keys: processed_keys, response, retry_after, records, mime, .. } = processed;
+        let Processed { job, keys: processed_keys, response, retry_after, records, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         // budgets count a page once, however often it is visited
@@ -96,8 +96,10 @@ impl Engine {
         if let Some(oddity) = oddity_of((&job.url, job.via.url()), &url, &response, &findings, processed_keys.key) {
             self.books.tell_oddity(oddity, &job.url);
         }
-        let answer = Answer::of(&response, &records, &mime, &findings);
-        let has_changed = self.visited(&url, job.past.as_deref(), &answer, stored)?;
+        let has_changed = compared.as_ref().is_some_and(Compared::has_changed);
+        if let Some(compared) = compared {
+            self.visited(&url, job.past.as_deref(), compared)?;
+        }
         self.page_done(&url, response.status, (findings, has_changed), stored)?;
         self.frontier_done(job.host, &feedback, None)
     }

@@ -1,11 +1,7 @@
-//! What is told of the calendar, and what a line of crawl.log says of a visit.
+//! What is told of the calendar.
 
-use super::Answer;
-use crate::calendar::Found;
 use crate::clock::Time;
-use crate::container::Stored as StoredPage;
 use crate::engine::Engine;
-use crate::engine::job::{Processed, Target};
 use crate::fingerprint::Fingerprint;
 use crate::record::CalendarFigures;
 
@@ -36,20 +32,6 @@ impl Engine {
     pub(in crate::engine) fn never_due_again(&mut self, key: Fingerprint) {
         if let Some(recrawls) = &mut self.recrawls {
             recrawls.sample.forget(key);
-        }
-    }
-
-    /// What a visit has found, in a word for crawl.log; `None` for what is none.
-    pub(in crate::engine) fn visit_note(&self, processed: &Processed, stored: &StoredPage) -> Option<&'static str> {
-        let recrawls = self.recrawls.as_ref()?;
-        let past = processed.job.past.as_deref().filter(|_| matches!(processed.job.target, Target::Page { .. }))?;
-        let Processed { response, records, mime, findings, .. } = processed;
-        let answer = Answer::of(response, records, mime, findings);
-        match recrawls.found(&answer, Some(past), stored.not_modified) {
-            Found::Same => Some("same"),
-            Found::Changed { .. } => Some("changed"),
-            Found::Gone => Some("missing"),
-            Found::New { .. } | Found::NoAnswer => None,
         }
     }
 }

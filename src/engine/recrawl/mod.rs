@@ -35,7 +35,7 @@ use crate::record::VisitCounts;
 use sample::Sample;
 use std::path::Path;
 
-pub(super) use visits::Answer;
+pub(super) use visits::{Answer, Compared};
 
 /// How pages are fetched again.
 #[derive(Clone, Debug)]

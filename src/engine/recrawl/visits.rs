@@ -3,7 +3,7 @@
 use super::Recrawls;
 use crate::calendar::{Found, PageKind, Past, Recrawl, Visit, Visited};
 use crate::clock::Time;
-use crate::container::{Condition, Earlier, KeyRecord, Stored as StoredPage};
+use crate::container::{Condition, Earlier, KeyRecord, KnownPayload, Stored as StoredPage};
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{Findings, Processed, Response, Target};
@@ -48,9 +48,45 @@ impl<'a> Answer<'a> {
     }
 }
 
+/// An answer compared with what was known of its page.
+pub(in crate::engine) struct Compared {
+    /// What the answer means.
+    found: Found,
+    /// What is known of the page now.
+    past: Past,
+    /// When the request began.
+    at: Time,
+    /// Bytes of the payload that a 304 has saved, where it is one.
+    unsent: Option<u64>,
+}
+
+impl Compared {
+    /// What a visit has found, in a word for crawl.log.
+    pub fn note(&self) -> Option<&'static str> {
+        match self.found {
+            Found::Same => Some("same"),
+            Found::Changed { .. } => Some("changed"),
+            Found::Gone => Some("missing"),
+            Found::New { .. } | Found::NoAnswer => None,
+        }
+    }
+
+    /// Whether the page has changed since the visit before.
+    pub fn has_changed(&self) -> bool {
+        matches!(self.found, Found::Changed { .. })
+    }
+}
+
 impl Recrawls {
+    /// Compares an answer, which is stored, with `before`.
+    fn compare(&self, answer: &Answer<'_>, before: Option<&Past>, stored: &StoredPage) -> Compared {
+        let found = self.found(answer, before, stored.not_modified);
+        let unsent = before.filter(|_| stored.not_modified).map(|past| past.payload_bytes);
+        Compared { found, past: past_of(answer, stored, before, found), at: answer.at, unsent }
+    }
+
     /// What an answer means, compared with `before`.
-    pub(super) fn found(&self, answer: &Answer<'_>, before: Option<&Past>, not_modified: bool) -> Found {
+    fn found(&self, answer: &Answer<'_>, before: Option<&Past>, not_modified: bool) -> Found {
         let modified = answer.validators.as_ref().and_then(Validators::modified);
         let known = before.filter(|past| past.digest != [0; 20]);
         match (answer.status, known) {
@@ -219,52 +255,54 @@ impl Engine {
     }
 
     /// The versions before an answer, where its visit knows them.
-    pub(in crate::engine) fn earlier_of(&self, processed: &Processed) -> Option<Earlier> {
+    pub(in crate::engine) fn earlier_of(processed: &Processed) -> Option<Earlier<'_>> {
         let Target::Page { url, .. } = &processed.job.target else { return None };
         // another attempt may have been stored between
         let past = processed.job.past.as_ref().filter(|past| past.is_whole() && url.attempts == 0)?;
-        let payload = KeyRecord {
-            offset: past.payload_at,
-            key: url.key,
-            file: 0,
-            generation: 0,
-            value_offset: 0,
-            value_bytes: 0,
+        let payload = KnownPayload {
+            record: past.payload_at,
             time: past.payload_time,
-            status: 200,
-            robots: false,
-            payload_sha1: past.digest,
-            payload_bytes: past.payload_bytes,
-            truncated: false,
-            has_statements: false,
-            is_external: false,
-            payload_at: None,
-            was_revisit: false,
-            is_removed: false,
-            moved_to: None,
-            previous: None,
-            mime: past.mime.to_string(),
-            url: url.url.to_string(),
+            sha1: past.digest,
+            bytes: past.payload_bytes,
+            mime: &past.mime,
         };
         Some(Earlier { newest_at: past.newest_at, payload })
     }
 
-    /// A visit ended with an answer, which is stored; says whether the page has changed since the one before.
+    /// The answer to the request for a page, which is stored, compared with what was known of the page; nothing where
+    /// pages are not fetched again.
+    pub(in crate::engine) fn compared(&self, processed: &Processed, stored: &StoredPage) -> Option<Compared> {
+        let recrawls = self.recrawls.as_ref().filter(|_| matches!(processed.job.target, Target::Page { .. }))?;
+        let Processed { job, response, records, mime, findings, .. } = processed;
+        let answer = Answer::of(response, records, mime, findings);
+        Some(recrawls.compare(&answer, job.past.as_deref(), stored))
+    }
+
+    /// A visit ended with an answer: the next one is planned.
     pub(in crate::engine) fn visited(
+        &mut self,
+        url: &QueuedUrl,
+        before: Option<&Past>,
+        compared: Compared,
+    ) -> Result<()> {
+        let now = self.stores.arrival.now;
+        let Some(recrawls) = &mut self.recrawls else { return Ok(()) };
+        let Compared { found, past, at, unsent } = compared;
+        recrawls.count(found, before.is_none(), unsent);
+        recrawls.put_down(&mut self.stores, url, (before, past), (found, at, now))
+    }
+
+    /// The same of an answer that was read back from the archive.
+    pub(in crate::engine) fn visited_before(
         &mut self,
         url: &QueuedUrl,
         before: Option<&Past>,
         answer: &Answer<'_>,
         stored: &StoredPage,
-    ) -> Result<bool> {
-        let now = self.stores.arrival.now;
-        let Some(recrawls) = &mut self.recrawls else { return Ok(false) };
-        let found = recrawls.found(answer, before, stored.not_modified);
-        let unsent = before.filter(|_| stored.not_modified).map(|past| past.payload_bytes);
-        recrawls.count(found, before.is_none(), unsent);
-        let past = past_of(answer, stored, before, found);
-        recrawls.put_down(&mut self.stores, url, (before, past), (found, answer.at, now))?;
-        Ok(matches!(found, Found::Changed { .. }))
+    ) -> Result<()> {
+        let Some(recrawls) = &self.recrawls else { return Ok(()) };
+        let compared = recrawls.compare(answer, before, stored);
+        self.visited(url, before, compared)
     }
 
     /// A visit ended without an answer, or without a request; `known` is what it knew of the page.
@@ -317,6 +355,6 @@ impl Engine {
             is_interrupted: newest.truncated,
             is_map: before.as_ref().is_some_and(|past| past.is_map),
         };
-        self.visited(url, before.as_ref(), &answer, &stored).map(|_| ())
+        self.visited_before(url, before.as_ref(), &answer, &stored)
     }
 }

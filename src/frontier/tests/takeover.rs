@@ -95,7 +95,7 @@ fn whatever_is_consumed_and_merged_in_between_every_url_is_there_once() {
         let mut crawl = Crawl::new(options, plain);
         let (mut pushed, hosts) = (0, rng.u64(2..300));
         for _ in 0..25 {
-            for _ in 0..[3, 40, 1_500][rng.usize(0..3)] {
+            for _ in 0..[3, 40, 600][rng.usize(0..3)] {
                 crawl.push(url(rng.u64(..hosts) * rng.u64(..hosts) / hosts, pushed, rng.u8(..3)));
                 pushed += 1;
             }

@@ -22,6 +22,8 @@ mod sniff;
 mod tests;
 pub mod text;
 mod title;
+#[cfg(test)]
+mod walk_tests;
 mod wording;
 
 pub use super::directives::{RobotsDirectives, x_robots_tag};

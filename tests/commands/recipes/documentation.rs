@@ -41,7 +41,7 @@ const FIRST: &str = "<!doctype html><html><head><title>Documentation</title><lin
     <a href=missing.html>nowhere</a>, <a href=plain.html>plain</a></p>NEWS</body></html>";
 
 /// Pages by path.
-type Pages = HashMap<String, Vec<u8>>;
+pub(super) type Pages = HashMap<String, Vec<u8>>;
 
 pub(super) struct Documentation {
     pages: Arc<Mutex<Pages>>,
@@ -49,25 +49,8 @@ pub(super) struct Documentation {
 }
 
 impl Documentation {
-    /// Serves the site, for as long as this process lives.
-    pub(super) fn serve() -> Documentation {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("small.rs"), CRATE).unwrap();
-        // beside the cargo that runs this test
-        let beside = Path::new(env!("CARGO")).with_file_name("rustdoc");
-        let rustdoc = if beside.is_file() { beside } else { "rustdoc".into() };
-        let mut command = Command::new(rustdoc);
-        let output = command.args(["--edition", "2024", "-o", "doc", "small.rs"]).current_dir(dir.path()).output();
-        let output = output.unwrap_or_else(|e| panic!("rustdoc cannot be run: {e}"));
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-
-        let mut pages = Pages::new();
-        gather(&dir.path().join("doc"), "/", &mut pages);
-        pages.insert("/".to_owned(), FIRST.replace("NEWS", "").into());
-        pages.insert("/style.css".to_owned(), b"h1 { color: teal }".to_vec());
-        pages.insert("/plain.html".to_owned(), b"<p>A page without a title, as an example".to_vec());
-        pages.insert("/robots.txt".to_owned(), b"User-agent: *\nAllow: /\n".to_vec());
-
+    /// Serves these pages, for as long as this process lives.
+    pub(super) fn serve(pages: Pages) -> Documentation {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let root = format!("http://{}/", listener.local_addr().unwrap());
         let pages = Arc::new(Mutex::new(pages));
@@ -93,6 +76,27 @@ impl Documentation {
         pages.insert("/".to_owned(), FIRST.replace("NEWS", "<a href=news.html>news</a>").into());
         pages.insert("/news.html".to_owned(), b"<title>News</title><p>A second lamp".to_vec());
     }
+}
+
+/// The pages of the site, before anything changes.
+pub(super) fn pages() -> Pages {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("small.rs"), CRATE).unwrap();
+    // beside the cargo that runs this test
+    let beside = Path::new(env!("CARGO")).with_file_name("rustdoc");
+    let rustdoc = if beside.is_file() { beside } else { "rustdoc".into() };
+    let mut command = Command::new(rustdoc);
+    let output = command.args(["--edition", "2024", "-o", "doc", "small.rs"]).current_dir(dir.path()).output();
+    let output = output.unwrap_or_else(|e| panic!("rustdoc cannot be run: {e}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let mut pages = Pages::new();
+    gather(&dir.path().join("doc"), "/", &mut pages);
+    pages.insert("/".to_owned(), FIRST.replace("NEWS", "").into());
+    pages.insert("/style.css".to_owned(), b"h1 { color: teal }".to_vec());
+    pages.insert("/plain.html".to_owned(), b"<p>A page without a title, as an example".to_vec());
+    pages.insert("/robots.txt".to_owned(), b"User-agent: *\nAllow: /\n".to_vec());
+    pages
 }
 
 /// Takes all files below `dir` as pages below `path`.

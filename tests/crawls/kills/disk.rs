@@ -107,7 +107,7 @@ fn a_disk_below_its_floor_stops_the_crawl_and_says_so() {
 fn a_disk_that_falls_below_its_floor_while_the_crawl_runs_stops_it_in_good_order() {
     let floor = |bytes: &str| format!("{RUSH}\n[crawl]\ndisk_floor = \"{bytes}\"\n");
     let latency = std::time::Duration::from_millis(40);
-    let site = Site::new(SimOptions { pages: 4_000, latency, ..small(35) }, &floor("30MiB"));
+    let site = Site::new(SimOptions { pages: 1_600, page_bytes: 10_000, latency, ..small(35) }, &floor("30MiB"));
     let Some(ended) = run_on_small_disk(&site, 32 << 10) else { return };
     ended.expect(4, &["disk"]);
     let requests = site.log().len();

@@ -1,11 +1,12 @@
-//! Files of the wheel that changed since the last cut: what is to be synced, and what may go when.
+//! Files of a store that changed since its last cut: what is to be synced, and what its [`Ledger`](super::Ledger) hears
+//! of.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What a cut has to say of files.
-#[derive(Debug)]
-pub(super) struct Changes {
+#[derive(Debug, Default)]
+pub(crate) struct FileChanges {
     /// Written to, not synced.
     pub dirty: BTreeSet<PathBuf>,
     /// Whether names were added to the directory.
@@ -18,20 +19,10 @@ pub(super) struct Changes {
     pub unneeded: Vec<PathBuf>,
 }
 
-impl Changes {
+impl FileChanges {
     /// Of a directory whose own name may not be durable yet.
     pub fn of_a_new_directory() -> Self {
-        Changes { names_changed: true, ..Changes::none() }
-    }
-
-    fn none() -> Self {
-        Changes {
-            dirty: BTreeSet::new(),
-            names_changed: false,
-            unnamed: BTreeSet::new(),
-            superseded: Vec::new(),
-            unneeded: Vec::new(),
-        }
+        FileChanges { names_changed: true, ..FileChanges::default() }
     }
 
     /// The file was made.
@@ -56,8 +47,8 @@ impl Changes {
     }
 
     /// A cut names everything that there is now: what has changed since the last one.
-    pub fn cut(&mut self) -> Changes {
-        let next = Changes { unneeded: std::mem::take(&mut self.unneeded), ..Changes::none() };
+    pub fn cut(&mut self) -> FileChanges {
+        let next = FileChanges { unneeded: std::mem::take(&mut self.unneeded), ..FileChanges::default() };
         std::mem::replace(self, next)
     }
 }
@@ -69,7 +60,7 @@ mod tests {
     #[test]
     fn a_file_that_no_cut_named_is_unneeded_and_one_that_a_cut_named_is_superseded() {
         let path = |name: &str| PathBuf::from(name);
-        let mut changes = Changes::of_a_new_directory();
+        let mut changes = FileChanges::of_a_new_directory();
         changes.added(path("a"));
         changes.added(path("b"));
         changes.supersede(path("b"));
