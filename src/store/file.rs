@@ -77,13 +77,14 @@ impl FileStore {
         }
         self.disk.create_dir_all(dir).map_err(fault)?;
         for parent in dir.ancestors().skip(1) {
-            if self.state().durable.contains(parent) {
-                break;
-            }
             match self.disk.sync_dir(parent) {
                 // what the process may not even open it has not made
                 Err(e) if !parent.starts_with(&self.root) && is_forbidden(&e) => break,
                 synced => synced.map_err(|e| self.poison(name, parent, e))?,
+            }
+            // its own name is durable: above it nothing is new
+            if self.state().durable.contains(parent) {
+                break;
             }
         }
         self.state().durable.extend(dir.ancestors().map(Path::to_owned));

@@ -69,8 +69,10 @@ impl Names {
 
     pub(super) fn create_dir(&mut self, dir: &Path) {
         for dir in dir.ancestors() {
+            let is_root = parent(dir).as_os_str().is_empty();
             if self.dirs.insert(dir.to_owned())
                 && let Some(unsynced) = &mut self.unsynced_dirs
+                && !is_root
             {
                 unsynced.insert(dir.to_owned());
             }

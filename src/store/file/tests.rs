@@ -42,7 +42,7 @@ fn check(simulated: &SimulatedDisk, acknowledged: &[usize], case: &str) {
 fn after_a_power_cut_at_every_change_no_object_is_there_in_parts_and_no_acknowledged_one_is_lost() {
     let whole = SimulatedDisk::new(0);
     assert_eq!(put_all(&FileStore::new(whole.disk(), ROOT)).len(), 4);
-    assert!(whole.changes() > 30, "{}", whole.changes());
+    assert!(whole.changes() > 20, "{}", whole.changes());
     let (mut lost, mut kept) = (0, 0);
     for change in 1..=whole.changes() {
         for seed in 0..30 {
@@ -125,7 +125,7 @@ fn what_a_killed_process_left_aside_is_not_listed_and_goes_a_day_later() {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let of_age = |seconds: u64| inside.join(format!("{ASIDE}{:x}-{:032x}", now - seconds, 7));
     let (young, old) = (of_age(23 * 3_600), of_age(25 * 3_600));
-    [&young, &old].map(|path| std::fs::write(path, "half").unwrap());
+    [&young, &old].iter().for_each(|path| std::fs::write(path, "half").unwrap());
     std::fs::write(inside.join("not an object"), "x").unwrap();
     let listed = || {
         let mut names = Vec::new();

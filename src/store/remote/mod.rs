@@ -155,7 +155,7 @@ impl Requests {
                 Err(trouble) if trouble.is_taken() => {
                     return match self.is_there_once(name, bytes).await? {
                         true => Ok(()),
-                        false => Err(Error::unavailable(name, "another put of it is under way")),
+                        false => Err(Error::unavailable(name, "another put of it is in progress")),
                     };
                 }
                 Err(trouble) if trouble.is_unknown_request() => self.is_unconditional.store(true, Ordering::Relaxed),

@@ -188,6 +188,8 @@ mod tests {
         ] {
             assert_eq!(answer(status, &xml(code)).is_transient(), is_transient, "{status} {code}");
         }
+        let forgotten = Trouble::answer(StatusCode::NOT_FOUND, None, &xml("NoSuchUpload"));
+        assert!(forgotten.is_upload_forgotten() && !forgotten.is_not_found());
         let google = r#"{"error": {"code": 403, "message": "no access to it"}}"#;
         assert!(answer(403, google).to_string().contains("no access to it"));
         let elsewhere = Trouble::answer(StatusCode::MOVED_PERMANENTLY, Some("eu-west-1".into()), "");
