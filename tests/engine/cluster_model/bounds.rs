@@ -150,3 +150,7 @@ pub enum Mistake {
     /// A page that was replayed does not count for the round that a link brings.
     ReplayOutsideRound,
 }
+
+impl Mistake {
+    pub const LAST: Mistake = Mistake::ReplayOutsideRound;
+}

@@ -32,7 +32,7 @@ mod shipping;
 mod state;
 mod web;
 
-use bounds::Bounds;
+use bounds::{Bounds, Mistake};
 use configurations::{LARGE, MISTAKEN, SMALL};
 use search::search;
 
@@ -70,6 +70,8 @@ fn the_commit_protocol_holds_in_all_states_of_large_configurations() {
 
 #[test]
 fn every_mistake_in_the_commit_protocol_is_found() {
+    let planted: Vec<Mistake> = MISTAKEN.iter().filter_map(|bounds| bounds.mistake).collect();
+    assert!(planted.iter().map(|&mistake| mistake as usize).eq(0..=Mistake::LAST as usize), "all, in their order");
     for &bounds in MISTAKEN {
         let found = search(bounds, SMALL_MAX);
         println!("{found}");

@@ -124,8 +124,11 @@ impl Model {
             owned().filter(|(_, page)| page.is_late_seed).for_each(|(at, _)| work.queue(at, work.round));
         }
         if happened(state.round_at) {
-            work.round = 1;
-            owned().filter(|(_, page)| page.is_seed).for_each(|(at, _)| work.queue(at, 1));
+            // a shard without seeds enters the round with the first link that brings it
+            for (at, _) in owned().filter(|(_, page)| page.is_seed) {
+                work.round = 1;
+                work.queue(at, 1);
+            }
         }
         engine.work = self.id(work);
     }
