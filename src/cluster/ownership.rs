@@ -153,8 +153,8 @@ pub struct Granted {
     pub left: QuotaRecord,
 }
 
-/// Who owns a shard, and which checkpoint of it counts. Calls block until there is an answer that is definite, or for as
-/// long as each says.
+/// Who owns a shard, and which checkpoint of it counts. Calls block until there is an answer that is definite, or for
+/// as long as each says.
 pub trait Ownership: fmt::Debug + Send + Sync {
     /// Claims the shard; `None` where it is not free. One claim is for one opening of its directory.
     fn claim(&self, shard: u32) -> Result<Option<Claimed>, ClusterError>;
